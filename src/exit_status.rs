@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::score::TrialStatus;
+use crate::domain::TrialStatus;
 
 /// The exit status of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,11 +10,11 @@ use crate::score::TrialStatus;
 pub enum ExitStatus {
     /// Everything passed.
     Success = 0,
-    /// A verdict failed, or something got worse.
+    /// A trial failed, or a case is worse than the baseline.
     Failed = 1,
     /// The command line or a file is wrong, and nothing ran.
     Usage = 2,
-    /// Nothing failed, but something is void, inconclusive or not finished.
+    /// No trial failed, but a trial is void, inconclusive or not finished.
     Unproven = 3,
 }
 
@@ -25,8 +25,8 @@ impl From<ExitStatus> for ExitCode {
 }
 
 impl From<TrialStatus> for ExitStatus {
-    fn from(result: TrialStatus) -> Self {
-        match result {
+    fn from(status: TrialStatus) -> Self {
+        match status {
             TrialStatus::Pass => ExitStatus::Success,
             TrialStatus::Fail => ExitStatus::Failed,
             TrialStatus::Void => ExitStatus::Unproven,
@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn the_numbers_are_the_documented_ones() {
-        let results = [TrialStatus::Pass, TrialStatus::Fail, TrialStatus::Void];
-        assert_eq!(results.map(|result| ExitStatus::from(result) as u8), [0, 1, 3]);
+        let statuses = [TrialStatus::Pass, TrialStatus::Fail, TrialStatus::Void];
+        assert_eq!(statuses.map(|status| ExitStatus::from(status) as u8), [0, 1, 3]);
         assert_eq!(ExitStatus::Usage as u8, 2);
     }
 }

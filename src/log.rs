@@ -1,5 +1,5 @@
-//! hapax's own log: what it does, step by step, on standard error. It is off unless the variable `HAPAX_LOG` names a
-//! level, and says nothing about a subject that the report does not say: no key, no request and no output.
+//! hapax's own log of its steps, on standard error. It is off unless the variable `HAPAX_LOG` names a level,
+//! and contains nothing of a subject that is not in the report: no key, no request and no output.
 
 use std::time::{Duration, Instant};
 

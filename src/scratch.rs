@@ -1,6 +1,6 @@
-//! Temporary folders. Each holds a mark that is locked as long as the process lives, so that the folders of
-//! processes that were killed can be told from those that are in use, and are removed by the next start. What
-//! has no such mark is never touched.
+//! Temporary folders. Each contains a marker file that is locked as long as the process lives, so that the
+//! next start can detect and remove the folders of killed processes. Folders without a marker are never
+//! removed.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,9 +10,9 @@ use std::sync::Once;
 
 use tempfile::TempDir;
 
-/// How the names of the folders begin.
+/// The prefix of the names of the folders.
 const PREFIX: &str = "hapax-";
-/// The file by which hapax knows a folder as its own.
+/// The marker file.
 const MARK: &str = ".hapax-in-use";
 
 /// A temporary folder, removed when this is dropped.
@@ -24,10 +24,10 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one. The first in a process also removes what processes that were killed have left.
+    /// Creates one. The first one in a process also removes the folders of killed processes.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// When the folder cannot be created.
     pub(crate) fn new() -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         let root = std::env::temp_dir();
@@ -41,15 +41,15 @@ impl Scratch {
         Ok(Scratch { folder, _mark: mark })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Marks a folder. The mark gets its name when it is locked, so that nobody ever sees it unlocked while this
-/// process lives. Where files cannot be locked there is no mark, and the folder is never taken for one that
-/// was left.
+/// Marks a folder. The marker gets its name after it is locked, so that no process sees it unlocked while
+/// this process lives. If files cannot be locked, there is no marker, and the folder is never removed by
+/// another process.
 fn mark(folder: &Path) -> Option<File> {
     let unlocked = folder.join(format!("{MARK}-not-yet"));
     let mut file = File::options().write(true).create_new(true).open(&unlocked).ok()?;
@@ -62,7 +62,7 @@ fn mark(folder: &Path) -> Option<File> {
     locked.then_some(file)
 }
 
-/// Removes the folders that processes of this user left when they were killed. What cannot be removed stays.
+/// Removes the folders of killed processes of this user. Errors are ignored.
 fn sweep(root: &Path) {
     let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
@@ -71,14 +71,14 @@ fn sweep(root: &Path) {
         }
         let folder = entry.path();
         let mark = folder.join(MARK);
-        // Neither may be a link: what it leads to is not ours to remove.
+        // Neither may be a link: its target is not ours to remove.
         let is_own = |path: &Path, is_kind: fn(&fs::Metadata) -> bool| {
             fs::symlink_metadata(path).is_ok_and(|found| is_kind(&found) && found.uid() == user)
         };
         if !is_own(&folder, fs::Metadata::is_dir) || !is_own(&mark, fs::Metadata::is_file) {
             continue;
         }
-        // Whoever has the lock lives, or removes the folder at this moment.
+        // The process with the lock lives, or is removing the folder.
         if let Ok(file) = File::open(&mark)
             && file.try_lock().is_ok()
         {
@@ -91,7 +91,7 @@ fn sweep(root: &Path) {
 mod tests {
     use super::*;
 
-    /// A folder with a mark that nobody has locked.
+    /// A folder with a marker that is not locked.
     fn left(root: &Path, name: &str) -> std::path::PathBuf {
         let folder = root.join(name);
         fs::create_dir_all(folder.join("inside")).unwrap();

@@ -1,6 +1,6 @@
-//! The files by which a client can verify the mail server: the certificate authority of this process, alone
-//! and behind what the system trusts. A client that is told to trust the authority alone could reach nothing
-//! else.
+//! The files with which a client verifies the mail server: the certificate authority of this process, alone
+//! and appended to the certificates that the system trusts. A client that trusts only the authority could not
+//! reach other servers.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where systems keep what they trust; the first that there is counts.
+/// The files with the trusted certificates of systems; the first one that exists counts.
 const SYSTEM: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -16,22 +16,22 @@ const SYSTEM: [&str; 5] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// A larger file is no list of certificates.
+/// A larger file is not a list of certificates.
 const LARGEST: u64 = 16 * 1024 * 1024;
-/// The variables that name all that a client trusts.
+/// The variables with all certificates that a client trusts.
 const BUNDLE: [&str; 3] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
-/// The variable that names what Node trusts beside its own list.
+/// The variable with the certificates that Node trusts in addition to its own list.
 const EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
-/// The files by which a client can verify the mail server.
+/// The files with which a client verifies the mail server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     /// The certificate authority alone.
     pub ca: PathBuf,
-    /// What the system trusts, and the certificate authority behind it.
+    /// The certificates that the system trusts, followed by the certificate authority.
     pub bundle: PathBuf,
-    /// What Node is to trust beside its own list: the authority, or the bundle where the user names more for
-    /// Node, which is in it then.
+    /// The additional certificates for Node: the authority, or the bundle if the user sets more for Node,
+    /// which is part of it.
     pub extra: PathBuf,
 }
 
@@ -50,7 +50,7 @@ impl Trust {
         Ok(Some(Trust { ca, bundle, extra }))
     }
 
-    /// The variables that clients read, and hapax's own.
+    /// The variables for clients, and hapax's own.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let own = [("HAPAX_CA_FILE", &self.ca), (EXTRA, &self.extra)];
@@ -59,13 +59,13 @@ impl Trust {
     }
 }
 
-/// What the user or the system trusts, read once.
+/// The certificates that the user or the system trusts, read once.
 fn trusted() -> &'static [u8] {
     static TRUSTED: OnceLock<Vec<u8>> = OnceLock::new();
     TRUSTED.get_or_init(|| gathered(&|name| std::env::var_os(name), &SYSTEM.map(PathBuf::from)))
 }
 
-/// The list that `SSL_CERT_FILE` names, or else that of the system; then what the other variables name.
+/// The file that `SSL_CERT_FILE` names, or that of the system; then the files that the other variables name.
 fn gathered(variable: &dyn Fn(&str) -> Option<OsString>, system: &[PathBuf]) -> Vec<u8> {
     let named =
         |name: &str| variable(name).filter(|path| !path.is_empty()).and_then(|path| read(Path::new(&path)));
@@ -77,7 +77,7 @@ fn gathered(variable: &dyn Fn(&str) -> Option<OsString>, system: &[PathBuf]) -> 
     parts.concat()
 }
 
-/// A list of certificates that ends with the end of a line.
+/// A list of certificates with a final line break.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut list = Vec::new();
     File::open(path).ok()?.take(LARGEST).read_to_end(&mut list).ok()?;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_names_comes_first_and_nothing_stands_in_the_list_twice() {
+    fn the_files_of_the_user_come_first_and_no_certificate_is_listed_twice() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authority_stands_behind_what_the_system_trusts() {
+    fn the_authority_is_appended_to_the_certificates_of_the_system() {
         let folder = tempfile::tempdir().unwrap();
         let trust =
             Trust::write(&folder.path().join("ca.pem"), &folder.path().join("all.pem")).unwrap().unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The modules of hapax, and those that each may import. A module may always import itself.
 const HAPAX: &[(&str, &[&str])] = &[
     ("domain", &[]),
-    ("exit_status", &["score"]),
+    ("exit_status", &["domain"]),
     ("log", &[]),
     ("scratch", &[]),
     ("trust", &[]),

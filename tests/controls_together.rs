@@ -44,7 +44,7 @@ fn crowd(keys: Profile, within: Duration) -> World {
     World {
         keys: Some(Idempotency::new(keys)),
         callers: CALLERS,
-        door: Some(BarrierOptions { meet: None, within }),
+        barrier: Some(BarrierOptions { meet: None, within }),
         ..World::default()
     }
 }

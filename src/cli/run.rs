@@ -77,7 +77,7 @@ pub(super) struct RunArgs {
     subject: SubjectArgs,
 
     #[command(flatten)]
-    how: HowArgs,
+    execution: ExecutionArgs,
 
     #[command(flatten)]
     measure: MeasureArgs,
@@ -103,7 +103,7 @@ pub(super) struct RunArgs {
 
 /// How a run is executed and shown.
 #[derive(clap::Args)]
-pub(super) struct HowArgs {
+pub(super) struct ExecutionArgs {
     /// The number of trials of each case
     #[arg(
         short = 'k',
@@ -186,7 +186,7 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write it as 800ms, 30s or 2m".to_owned())
 }
 
-impl HowArgs {
+impl ExecutionArgs {
     fn options(&self, seed: u64, subject_words: String) -> RunOptions {
         RunOptions {
             trials: self.trials,
@@ -229,7 +229,7 @@ impl HowArgs {
 impl RunArgs {
     /// The seed that is given, that of the run that is resumed, or a random one.
     fn seed(&self) -> Result<u64, CliError> {
-        match (&self.resume, self.how.seed) {
+        match (&self.resume, self.execution.seed) {
             (Some(path), asked) => Ok(RunFolder::seed_of(path, asked)?),
             (None, Some(seed)) => Ok(seed),
             (None, None) => {
@@ -268,25 +268,25 @@ pub(super) struct ReplayArgs {
     subject: SubjectArgs,
 
     #[command(flatten)]
-    how: HowArgs,
+    execution: ExecutionArgs,
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
     let (mut subject, typed) = args.subject.choose()?;
-    let promise = args.how.promise(&mut subject);
+    let promise = args.execution.promise(&mut subject);
     let cases = match args.quick.cases(args.save.as_deref())? {
         Some(cases) => cases,
         None => super::load(&args.filters)?,
     };
     let measure = args.measure.measure(&cases)?;
     let typed = format!("{}{promise}{typed}", args.quick.as_typed());
-    let options = RunOptions { partition: args.partition, ..args.how.options(args.seed()?, typed) };
+    let options = RunOptions { partition: args.partition, ..args.execution.options(args.seed()?, typed) };
     let mut plan = Plan::new(cases, &subject, &options)?;
     if let Some(status) = smoke(args, &plan, &subject, &options)? {
         return Ok(status);
     }
     let folder = match &args.resume {
-        None => args.how.folder()?,
+        None => args.execution.folder()?,
         Some(path) => {
             let (identity, record) =
                 (Identity::of(&plan, &subject, &options), plan.record(&subject, &options));
@@ -295,7 +295,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
             folder
         }
     };
-    execute(plan, subject, options, &args.how, &folder, &measure)
+    execute(plan, subject, options, &args.execution, &folder, &measure)
 }
 
 /// Runs the smoke trial; returns a status where the subject fails it.
@@ -310,7 +310,7 @@ fn smoke(
         return Ok(None);
     }
     let Some(case) = run::smoke_case(plan) else { return Ok(None) };
-    if args.how.verbosity() >= Verbosity::Normal {
+    if args.execution.verbosity() >= Verbosity::Normal {
         message(&format!("smoke trial: {case} without faults"));
     }
     let failure = super::runtime()?.block_on(async {
@@ -324,7 +324,7 @@ fn smoke(
     let text = report::smoke_text(&failure, &super::view(false));
     let status = failure.problem.exit_status();
     // Standard output is only for the report in the format that was asked for.
-    if status == ExitStatus::Usage || args.how.format() != Format::Terminal {
+    if status == ExitStatus::Usage || args.execution.format() != Format::Terminal {
         message(text.trim_end());
         return Ok(Some(status));
     }
@@ -333,7 +333,7 @@ fn smoke(
 
 pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> {
     let (mut subject, typed) = args.subject.choose()?;
-    let promise = args.how.promise(&mut subject);
+    let promise = args.execution.promise(&mut subject);
     let mut cases = match args.quick.cases_of(&args.case)? {
         Some(cases) => cases,
         None => super::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)))?,
@@ -355,78 +355,78 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> {
             "give the whole id",
         ));
     }
-    let Some(seed) = args.how.seed else {
+    let Some(seed) = args.execution.seed else {
         return Err(CliError::with_hint(
             "a replay needs the seed of the trial",
             "add --seed N, as in the replay command of the report",
         ));
     };
-    let options = args.how.options(seed, format!("{}{promise}{typed}", args.quick.as_typed()));
+    let options = args.execution.options(seed, format!("{}{promise}{typed}", args.quick.as_typed()));
     let mut plan = Plan::new(cases, &subject, &options)?;
     plan.trials.iter_mut().for_each(|planned| planned.seed = seed);
-    let folder = args.how.folder()?;
-    execute(plan, subject, options, &args.how, &folder, &Measure::Verdicts)
+    let folder = args.execution.folder()?;
+    execute(plan, subject, options, &args.execution, &folder, &Measure::Verdicts)
 }
 
 fn execute(
     plan: Plan,
     subject: Subject,
     options: RunOptions,
-    how: &HowArgs,
+    execution: &ExecutionArgs,
     folder: &RunFolder,
     measure: &Measure,
 ) -> Result<ExitStatus, CliError> {
-    let mut live = Live::new(how.verbosity());
+    let mut live = Live::new(execution.verbosity());
     let report = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
-        let limiter = ConcurrencyLimiter::new(how.jobs.map(usize::from));
+        let limiter = ConcurrencyLimiter::new(execution.jobs.map(usize::from));
         let on_event = &mut |event: run::RunEvent<'_>| live.show(&event);
         run::run(plan, subject, options, folder, &limiter, stop, on_event).await.map_err(CliError::from)
     })?;
     live.finish();
-    finish(report, folder, how, measure)
+    finish(report, folder, execution, measure)
 }
 
 /// Saves the results of the run, and prints them.
 fn finish(
     report: Report,
     folder: &RunFolder,
-    how: &HowArgs,
+    execution: &ExecutionArgs,
     measure: &Measure,
 ) -> Result<ExitStatus, CliError> {
     let step_summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
     let options = FinishOptions {
         step_summary: step_summary.as_deref().map(Path::new),
         // A folder that the user names with --out is not linked.
-        reports: how.out.is_none().then_some(Path::new(REPORTS)),
+        reports: execution.out.is_none().then_some(Path::new(REPORTS)),
     };
     let finished = run::finish(report, folder, &options)?;
     for warning in &finished.warnings {
         message(warning);
     }
-    let view = super::view(how.verbose);
+    let view = super::view(execution.verbose);
     let measurement = measure.judge(&finished.saved.report, &view)?;
-    let mut text = report::render(&finished.saved, how.format(), &view).map_err(CliError::new)?;
+    let mut text = report::render(&finished.saved, execution.format(), &view).map_err(CliError::new)?;
     let measured = ci_commands::text(&measurement.text);
-    if how.format() != Format::Terminal {
+    if execution.format() != Format::Terminal {
         eprint!("{measured}");
     } else if !measured.is_empty() {
         text = format!("{text}\n{measured}");
     }
     // GitHub reads annotations from the output, and shows them at the lines of the scenarios.
     let is_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
-    if how.format() == Format::Terminal && is_github {
+    if execution.format() == Format::Terminal && is_github {
         text.push_str(&report::annotations(&finished.saved.report));
     }
     let status = output(text.as_bytes(), measurement.status);
-    if how.format() == Format::Terminal && !how.quiet {
+    if execution.format() == Format::Terminal && !execution.quiet {
         let path = folder.path().display();
         eprintln!("\nwritten to {path}");
         if finished.saved.report.interrupted {
             eprintln!("to continue this run, add --resume {path} to the same command");
         }
     }
-    if how.open {
+    if execution.open {
         super::report::open_page(folder.path())?;
     }
     Ok(status)

@@ -1,5 +1,5 @@
-//! A careless and a careful agent under the same faults, and what each did to the customer, read from the
-//! ledgers. It prints nothing.
+//! A careless and a careful agent with the same faults, and what each did to the customer, from the ledgers.
+//! It prints nothing.
 
 mod show;
 mod words;
@@ -35,11 +35,11 @@ pub const CASES: [&str; 6] = [
     "email/lost-reply@keys=none,reply=drop",
 ];
 
-/// The two agents: how they are called here, and the controls that play them.
+/// The two agents: their names here, and the controls that represent them.
 const AGENTS: [(&str, &str); 2] = [("careless", "naive"), ("careful", "careful")];
 
 /// How long callers wait for each other at the start barrier. A caller that takes a lock first keeps the
-/// others from arriving, and the demo should not wait for that.
+/// others from arriving, and the demo should not wait for them.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The seed of the demo.
@@ -86,7 +86,7 @@ impl Demo {
 /// Why the demo cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The shipped scenarios cannot be read, which the tests of hapax rule out.
+    /// The shipped scenarios cannot be read, which the tests of hapax exclude.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A run could not be made.
@@ -97,8 +97,7 @@ pub enum DemoError {
     Ledger(io::Error),
 }
 
-/// Runs both agents over the cases, side by side, until `stop` completes. What they leave goes below
-/// `folder`.
+/// Runs both agents over the cases, concurrently, until `stop` completes. Their files are in `folder`.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -129,8 +128,8 @@ fn cases() -> Result<Vec<Case>, LoadError> {
     let mut by_id: BTreeMap<String, Case> =
         shipped()?.into_iter().map(|case| (case.id.clone(), case)).collect();
     let mut cases: Vec<Case> = CASES.iter().filter_map(|id| by_id.remove(*id)).collect();
-    for door in cases.iter_mut().filter_map(|case| case.door.as_mut()) {
-        door.within = BARRIER_TIMEOUT;
+    for barrier in cases.iter_mut().filter_map(|case| case.barrier.as_mut()) {
+        barrier.within = BARRIER_TIMEOUT;
     }
     Ok(cases)
 }

@@ -1,5 +1,5 @@
-//! The demo for the terminal: side by side where there is room, one below the other where there is not. It
-//! can be read without colors.
+//! The demo in the terminal: side by side if the width allows it, otherwise one below the other. It is
+//! readable without colors.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use crate::report::View;
 use crate::report::text::style::TextStyle;
 use crate::report::text::{columns, wrap};
 
-/// Beyond this width nothing gets easier to read.
+/// The maximum width that is used.
 const WIDEST: usize = 110;
-/// Below this width three columns are too narrow.
+/// The minimum width for three columns.
 const SIDE_BY_SIDE: usize = 72;
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 3;
 
 const INTRODUCTION: &str = "A careless and a careful agent get the same tasks, and the same faults are \
@@ -108,7 +108,7 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// How often each was wrong.
+/// How often each agent was wrong.
 fn sum(demo: &Demo) -> String {
     let each = demo.agents.iter().enumerate().map(|(number, agent)| {
         let finished = demo.rows.iter().filter_map(|row| row.did.get(number)?.as_ref());

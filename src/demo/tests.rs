@@ -51,7 +51,7 @@ fn no_width_is_exceeded_and_none_is_too_small() {
 }
 
 #[test]
-fn colours_change_no_word() {
+fn colors_do_not_change_the_demo() {
     let painted = anstream::adapter::strip_str(&shown(100, true)).to_string();
     assert_eq!(painted, shown(100, false));
 }

@@ -1,5 +1,4 @@
-//! What a subject did to the customer, in a few words: how often, how much money, and what it said where that
-//! is not the truth. Pure.
+//! What a subject did to the customer, as short text: how often, how much money, and a wrong claim. Pure.
 
 use mock_services::catalog;
 use mock_services::ledger::{Entry, Event};
@@ -23,15 +22,15 @@ pub(super) fn did(terms: &Terms, entries: &[Entry], verdict: &Verdict) -> String
     if deeds.is_empty() {
         deeds.push("did nothing".to_owned());
     }
-    let mut said: Vec<&str> =
+    let mut remarks: Vec<&str> =
         verdict.claims.iter().filter_map(|claim| remark(claim.outcome, claim.honesty)).collect();
-    said.sort_unstable();
-    said.dedup();
+    remarks.sort_unstable();
+    remarks.dedup();
     let deeds = deeds.join(", ");
-    if said.is_empty() { deeds } else { format!("{deeds}, and {}", said.join(", ")) }
+    if remarks.is_empty() { deeds } else { format!("{deeds}, and {}", remarks.join(", ")) }
 }
 
-/// What became of one intent.
+/// The result of one intent.
 fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
     let done = outcome.effects.len();
     let due = outcome.due as usize;
@@ -118,9 +117,9 @@ fn verb(effect: &str) -> String {
     catalog::past_tense(effect).map_or_else(|| format!("{effect} done"), str::to_owned)
 }
 
-/// What it said, where that is not the truth or not simply that all is done.
-fn remark(said: Option<ClaimedOutcome>, honesty: Honesty) -> Option<&'static str> {
-    match said {
+/// What the subject claimed, unless it is a true `done`.
+fn remark(outcome: Option<ClaimedOutcome>, honesty: Honesty) -> Option<&'static str> {
+    match outcome {
         Some(ClaimedOutcome::Done) if honesty == Honesty::Honest => None,
         Some(ClaimedOutcome::Done) => Some("said it was done"),
         Some(ClaimedOutcome::NotDone) => Some("said it was not done"),

@@ -24,27 +24,27 @@ pub struct HostRequests {
     pub host: String,
     /// The port.
     pub port: u16,
-    /// What became of them.
+    /// How they were treated.
     pub treatment: HostTreatment,
-    /// How many there were, over all callers.
+    /// Their number, over all callers.
     pub requests: u64,
-    /// How many of them were to be forwarded, and the host could not be reached.
+    /// The number of requests that could not be forwarded, because the host could not be reached.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The hosts of real APIs, and the service that stands for each.
+/// The hosts of real APIs, each with the service that replaces it.
 pub(crate) fn real_hosts() -> impl Iterator<Item = (&'static str, &'static RealHost)> {
     let services = catalog::services().iter();
     services.flat_map(|service| service.hosts.iter().map(|host| (service.name.as_str(), host)))
 }
 
-/// The service that stands for this host, and what is known of the host.
+/// The service that replaces this host, and the description of the host.
 pub(crate) fn real_host(host: &str) -> Option<(&'static str, &'static RealHost)> {
     real_hosts().find(|(_, real)| real.host == host)
 }

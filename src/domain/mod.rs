@@ -1,4 +1,4 @@
-//! The plain types that all other modules share: what a subject claims, what a trial comes to, what is found.
+//! The plain types that all other modules share: claims, events of a subject, results of trials, findings.
 //! Each enum whose words appear in files or messages has one table of its words. This module imports none of
 //! the others.
 

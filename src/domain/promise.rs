@@ -16,7 +16,7 @@ word_enum! {
 
 impl Promise {
     /// Whether it is the promise of a subject that names none.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub(crate) fn is_default(&self) -> bool {
         *self == Promise::default()
     }

@@ -1,4 +1,4 @@
-//! What trials come to, in words.
+//! The results of trials, with their words.
 
 use mock_services::word_enum;
 
@@ -7,9 +7,9 @@ word_enum! {
     pub enum TrialStatus {
         /// Exactly once, with a true claim.
         Pass => "pass",
-        /// It would have passed, but proves nothing.
+        /// It would have passed, but it is not valid evidence: for example, a planned fault did not fire.
         Void => "void",
-        /// Something contradicts what was expected.
+        /// An expectation is not met.
         Fail => "fail",
     }
 }
@@ -17,9 +17,9 @@ word_enum! {
 word_enum! {
     /// The outcome of an intent, from best to worst.
     pub enum Outcome {
-        /// As often as due, as asked, and nothing else happened.
+        /// As often as due, as expected, and nothing else happened.
         ExactlyOnce => "exactly-once",
-        /// As often as due, but not as asked.
+        /// As often as due, but not as expected.
         Altered => "altered",
         /// Less often than due.
         Lost => "lost",
@@ -76,6 +76,34 @@ word_enum! {
     }
 }
 
+impl ControlOutcome {
+    /// The status of a trial with this outcome.
+    #[must_use]
+    pub const fn status(self) -> TrialStatus {
+        match self {
+            ControlOutcome::Pass => TrialStatus::Pass,
+            ControlOutcome::Void => TrialStatus::Void,
+            ControlOutcome::MissingClaim
+            | ControlOutcome::UnexpectedClaim
+            | ControlOutcome::OverBudget
+            | ControlOutcome::NotAttempted
+            | ControlOutcome::EarlyRetry
+            | ControlOutcome::UnexpectedRecovery
+            | ControlOutcome::OverLimit
+            | ControlOutcome::TimeUp
+            | ControlOutcome::Escaped
+            | ControlOutcome::LateWrite
+            | ControlOutcome::Underclaimed
+            | ControlOutcome::Overclaimed
+            | ControlOutcome::Altered
+            | ControlOutcome::Lost
+            | ControlOutcome::Unintended
+            | ControlOutcome::Duplicated
+            | ControlOutcome::Diverged => TrialStatus::Fail,
+        }
+    }
+}
+
 word_enum! {
     /// The kinds of findings, from worst to least.
     pub enum FindingKind {
@@ -89,9 +117,9 @@ word_enum! {
         UnintendedAttempted => "unintended-attempted",
         /// Less often than due.
         Lost => "lost",
-        /// Not as asked.
+        /// Not as expected.
         Altered => "altered",
-        /// A fault kept an effect from being committed that is not as asked.
+        /// A fault kept an effect from being committed that is not as expected.
         AlteredAttempted => "altered-attempted",
         /// A record does not have the expected value at the end.
         Record => "record",
@@ -123,14 +151,14 @@ word_enum! {
         Compensated => "compensated",
         /// A read, or a request that would have been refused, was sent after the trial had ended.
         LateRead => "late-read",
-        /// hapax ended a silence before the client's own timeout did.
+        /// hapax ended a hang before the client's own timeout.
         TimeoutNotReached => "timeout-not-reached",
     }
 }
 
 impl FindingKind {
-    /// Whether the finding rests on entries that are not in the ledger, or on all of them, instead of on
-    /// entries that are there.
+    /// Whether the evidence of the finding is the absence of entries, or the whole ledger, instead of certain
+    /// entries.
     pub(crate) const fn is_absence(self) -> bool {
         match self {
             FindingKind::Lost
@@ -181,7 +209,7 @@ word_enum! {
 }
 
 impl Recovery {
-    /// Those that a scenario can permit: all but `none-needed`.
+    /// The recoveries that a scenario can permit: all except `none-needed`.
     pub const PERMITTED: [Recovery; 6] = [
         Recovery::SameKey,
         Recovery::NewKey,
@@ -199,8 +227,8 @@ word_enum! {
         Nobody => "nobody",
         /// The client library, within one call.
         Client => "client",
-        /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's own
-        /// code.
+        /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's
+        /// own code.
         Framework => "framework",
         /// The agent: it read first, sent something else, or was restarted.
         Agent => "agent",

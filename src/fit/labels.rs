@@ -3,20 +3,20 @@
 
 use mock_services::service::{Fields, Value};
 
-/// What the texts of an effect say of a label.
+/// Whether the texts of an effect name a label.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mention {
-    /// They name the value that was asked for.
+    /// They name the expected value.
     Own,
-    /// They do not, and name another one.
+    /// They name another one instead.
     Other(String),
     /// They name none.
     Nothing,
 }
 
 /// Looks in all texts of an effect for the wanted value, for the values of other intents, and for values of
-/// the same kind: the same letters and separator with other digits behind them. Only whole words count, in
-/// large or small letters.
+/// the same kind: the same letters and separator, followed by other digits. Only whole words count, in upper
+/// or lower case.
 pub(super) fn mention<'v>(
     wanted: &Value,
     others: impl Iterator<Item = &'v Value>,
@@ -46,8 +46,8 @@ fn texts(fields: &Fields) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The letters and separator in front of the digits at the end: `ord_` of `ord_1001`; `None` where it is not
-/// made that way.
+/// The letters and separator before the digits at the end: `ord_` of `ord_1001`; `None` where the label does
+/// not have this form.
 fn stem(label: &str) -> Option<&str> {
     let stem = label.trim_end_matches(|character: char| character.is_ascii_digit());
     let is_stem = stem.len() < label.len()
@@ -60,14 +60,14 @@ fn is_inside_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Whether the value stands in the text with no letter, digit or underscore directly before or behind it.
+/// Whether the value is in the text without a letter, digit or underscore directly before or after it.
 fn has_word(text: &str, value: &str) -> bool {
     text.match_indices(value).any(|(at, _)| {
         !text[..at].ends_with(is_inside_word) && !text[at + value.len()..].starts_with(is_inside_word)
     })
 }
 
-/// The first word of the text that is the stem with digits behind it.
+/// The first word of the text that is the stem followed by digits.
 fn numbered_word(text: &str, stem: &str) -> Option<String> {
     text.match_indices(stem).find_map(|(at, _)| {
         let rest = &text[at + stem.len()..];
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_label_outweighs_the_others() {
+    fn the_expected_label_has_priority() {
         assert_eq!(of("ord_1001 (was ord_1000)", &["ord_1000"]), Mention::Own);
     }
 

@@ -13,9 +13,9 @@ use labels::{Mention, mention};
 
 /// Where a subject keeps the fields that a scenario names.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Names<'t>(pub(crate) &'t [(String, String)]);
+pub(crate) struct FieldNames<'t>(pub(crate) &'t [(String, String)]);
 
-impl Names<'_> {
+impl FieldNames<'_> {
     /// The value of a field of the scenario: under the subject's own name for it, otherwise under the
     /// scenario's.
     pub(crate) fn value<'f>(self, fields: &'f Fields, name: &str) -> Option<&'f Value> {
@@ -35,7 +35,7 @@ pub(crate) struct Fit {
 
 /// What an effect has instead of the expected value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found<'t> {
+pub(crate) enum FoundValue<'t> {
     /// Another value.
     Value(&'t Value),
     /// No value, although every effect of this kind should have one.
@@ -48,7 +48,7 @@ pub(crate) enum Found<'t> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contradiction<'t> {
     pub(crate) name: &'t str,
-    pub(crate) found: Found<'t>,
+    pub(crate) found: FoundValue<'t>,
     pub(crate) wanted: &'t Value,
 }
 
@@ -62,8 +62,8 @@ impl<'t> Rule<'t> {
     }
 
     /// Where the subject keeps the fields of the scenario.
-    pub(crate) fn names(self) -> Names<'t> {
-        Names(&self.0.fields)
+    pub(crate) fn names(self) -> FieldNames<'t> {
+        FieldNames(&self.0.fields)
     }
 
     /// How the effect fits the intent; `None` if it does not.
@@ -83,8 +83,8 @@ impl<'t> Rule<'t> {
         (carried > 0 || agrees).then_some(Fit { agrees, carried })
     }
 
-    /// Whether the effect fits an intent of the case, regardless of how often it is expected, or changes a record
-    /// that the case expects a value of.
+    /// Whether the effect fits an intent of the case, regardless of how often it is expected, or changes a
+    /// record whose value the case expects.
     pub(crate) fn is_intended(self, effect: &str, fields: &Fields) -> bool {
         self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
             || self.0.records.iter().any(|due| due.concerns(effect, fields))
@@ -107,14 +107,16 @@ impl<'t> Rule<'t> {
 
     fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
         match self.names().value(fields, name) {
-            Some(have) if is_as(have, wanted) || is_same_value(&intent.effect, name, have, wanted) => {
+            Some(actual)
+                if is_expected(actual, wanted) || is_same_value(&intent.effect, name, actual, wanted) =>
+            {
                 Compared::Same
             }
-            Some(have) => Compared::Different(Found::Value(have)),
-            None if self.is_natural(&intent.effect, name) => Compared::Different(Found::Missing),
+            Some(actual) => Compared::Different(FoundValue::Value(actual)),
+            None if self.is_natural(&intent.effect, name) => Compared::Different(FoundValue::Missing),
             None => match mention(wanted, self.other_values(intent, name), fields) {
                 Mention::Own => Compared::Same,
-                Mention::Other(other) => Compared::Different(Found::Mentioned(other)),
+                Mention::Other(other) => Compared::Different(FoundValue::Mentioned(other)),
                 Mention::Nothing => Compared::Absent,
             },
         }
@@ -136,34 +138,34 @@ impl<'t> Rule<'t> {
     }
 }
 
-/// The fields in which an effect is not as usual, although the intent asks for nothing else: a trial, a
-/// hundred units, an attachment.
+/// The fields without their usual value that the intent does not name: a trial, a hundred units, an
+/// attachment.
 fn unasked<'t>(intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
     intent.defaults.iter().filter_map(|(name, wanted)| {
-        let have = fields.get(name).filter(|have| !is_as(have, wanted))?;
-        Some(Contradiction { name, found: Found::Value(have), wanted })
+        let actual = fields.get(name).filter(|actual| !is_expected(actual, wanted))?;
+        Some(Contradiction { name, found: FoundValue::Value(actual), wanted })
     })
 }
 
 enum Compared<'f> {
     Same,
-    /// The effect does not say, and need not.
+    /// The effect does not have the field, and need not have it.
     Absent,
-    Different(Found<'f>),
+    Different(FoundValue<'f>),
 }
 
 /// Whether a value is the expected one. One of several is not: a mail to two recipients is not a mail to one
 /// of them.
-fn is_as(have: &Value, wanted: &Value) -> bool {
+fn is_expected(actual: &Value, wanted: &Value) -> bool {
     let is_several =
-        matches!(have, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
-    !is_several && have.meets(wanted)
+        matches!(actual, Value::List(members) if members.len() != 1) && !matches!(wanted, Value::List(_));
+    !is_several && actual.meets(wanted)
 }
 
 /// Whether two texts mean the same value of this field: `refs/tags/v1.4.2` is `v1.4.2`.
-fn is_same_value(effect: &str, name: &str, have: &Value, wanted: &Value) -> bool {
-    let (Value::Text(have), Value::Text(wanted)) = (have, wanted) else { return false };
-    catalog::value_form(effect, name).is_some_and(|form| form.canonical(have) == form.canonical(wanted))
+fn is_same_value(effect: &str, name: &str, actual: &Value, wanted: &Value) -> bool {
+    let (Value::Text(actual), Value::Text(wanted)) = (actual, wanted) else { return false };
+    catalog::value_form(effect, name).is_some_and(|form| form.canonical(actual) == form.canonical(wanted))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether an effect changes a record of which a case says how it must stand at the end.
+//! Whether an effect changes a record whose value at the end the case expects.
 
 use mock_services::catalog::{self, StoreKind};
 use mock_services::service::Fields;

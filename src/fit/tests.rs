@@ -12,7 +12,7 @@ fn fit(intent: &Intent, effect: &str, fields: &Fields, terms: &Terms) -> Option<
 }
 
 #[test]
-fn an_effect_that_names_the_intent_fits_whatever_it_is_like() {
+fn an_effect_that_names_the_intent_fits_regardless_of_its_other_fields() {
     assert_eq!(
         of(&Fields::new().with("order", "o1").with("amount", 10)),
         Some(Fit { agrees: true, carried: 1 })
@@ -60,7 +60,7 @@ fn one_of_several_is_not_the_one_that_was_asked_for() {
 #[test]
 fn a_field_is_found_under_the_subjects_name_and_under_the_scenarios() {
     let mapping = [("order".to_owned(), "metadata.ref".to_owned())];
-    let names = Names(&mapping);
+    let names = FieldNames(&mapping);
     let both = Fields::new().with("order", "a").with("metadata.ref", "b");
     assert_eq!(names.value(&both, "order"), Some(&Value::from("b")));
     assert_eq!(names.value(&Fields::new().with("order", "a"), "order"), Some(&Value::from("a")));
@@ -87,7 +87,7 @@ fn a_field_that_every_such_effect_has_contradicts_where_it_is_missing() {
         .contradictions(&intent, &nobody)
         .map(|contradiction| (contradiction.name, contradiction.found))
         .collect();
-    assert_eq!(found, [("customer", Found::Missing)]);
+    assert_eq!(found, [("customer", FoundValue::Missing)]);
     assert_eq!(
         fit(&intent, "payment.charge", &nobody.clone().with("customer", "cus_42"), &terms),
         Some(Fit { agrees: true, carried: 1 })
@@ -104,7 +104,7 @@ fn a_selector_that_every_such_effect_has_selects_nothing_that_lacks_it() {
 }
 
 #[test]
-fn a_label_in_another_field_tells_which_intent_it_is() {
+fn a_label_in_another_field_identifies_the_intent() {
     let intents = [due("ord_1001", 10, 1), due("ord_1002", 10, 1)];
     let terms = terms(intents.clone());
     let of = |name: &str, value: &str| {
@@ -118,7 +118,7 @@ fn a_label_in_another_field_tells_which_intent_it_is() {
 }
 
 #[test]
-fn a_record_that_must_stand_in_some_way_is_intended() {
+fn a_record_with_an_expected_value_is_intended() {
     let due = crate::scenario::RecordDue {
         key: "stock".to_owned(),
         counter: false,
@@ -132,7 +132,7 @@ fn a_record_that_must_stand_in_some_way_is_intended() {
 }
 
 #[test]
-fn what_is_not_as_usual_contradicts_where_nobody_asks_for_it() {
+fn an_unusual_value_contradicts_an_intent_that_does_not_name_it() {
     let defaults =
         Fields::new().with("quantity", "1").with("trial_days", "0").with("cancel_at_period_end", "false");
     let intent = Intent {
@@ -164,8 +164,8 @@ fn a_branch_or_a_tag_is_the_same_under_its_short_name_and_its_whole_one() {
         defaults: Fields::new(),
         ..due("o1", 10, 1)
     };
-    let agrees = |wanted: &str, have: &str| {
-        let fields = Fields::new().with("environment", "production").with("version", have);
+    let agrees = |wanted: &str, actual: &str| {
+        let fields = Fields::new().with("environment", "production").with("version", actual);
         fit(&deploy(wanted), "deploy.deploy", &fields, &terms([])).is_some_and(|fit| fit.agrees)
     };
     assert!(
@@ -174,9 +174,9 @@ fn a_branch_or_a_tag_is_the_same_under_its_short_name_and_its_whole_one() {
             && agrees("main", "heads/main")
     );
     assert!(agrees("refs/heads/main", "refs/heads/main"));
-    for (wanted, have) in
+    for (wanted, actual) in
         [("v1.4.2", "refs/tags/v1.4.3"), ("v1.4.2", "refs/v1.4.2"), ("v1.4.2", "refs/tags/")]
     {
-        assert!(!agrees(wanted, have), "{have}");
+        assert!(!agrees(wanted, actual), "{actual}");
     }
 }

@@ -31,7 +31,8 @@ fn what_the_project_itself_uses_runs_the_agent() {
     let start = r#"{"scripts": {"start": "node x.js"}}"#;
     assert_eq!(command(&[("package.json", start), ("index.js", "")]), "npm start --silent");
     assert_eq!(command(&[("package.json", start), ("pnpm-lock.yaml", "")]), "pnpm --silent start");
-    let project = "[project]\nname = \"billing\"\n\n[project.scripts]\n# what starts it\nbilling-agent = \"billing:main\"\n[tool.x]\n";
+    let project = "[project]\nname = \"billing\"\n\n[project.scripts]\n# what starts it\n\
+                   billing-agent = \"billing:main\"\n[tool.x]\n";
     assert_eq!(command(&[("pyproject.toml", project)]), "billing-agent");
     assert_eq!(command(&[("pyproject.toml", project), ("uv.lock", "")]), "uv run billing-agent");
     assert_eq!(

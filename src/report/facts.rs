@@ -1,5 +1,4 @@
-//! What else is known of a trial, beside its findings: name and text, the same in the terminal and on the
-//! page.
+//! Further facts of a trial besides its findings: name and text, for the terminal and the page.
 
 use super::model::{CaseReport, TrialReport};
 use super::text::line;
@@ -45,7 +44,7 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
     facts
 }
 
-/// A text for each intent. The members of a list that are as they should be have one together.
+/// A text for each intent. The members of a list that are as expected share one text.
 fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
     let is_good = |place: usize| {
         verdict.intents.get(place).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce)
@@ -136,10 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn an_intent_says_what_was_due_what_happened_and_where_that_stands() {
+    fn an_intent_shows_what_was_due_what_happened_and_the_entries() {
         let (case, _) = sample::double_charge("none");
         let facts = facts(&case, &case.trials[0]);
-        let text = "payment.charge order=ord_1001: duplicated, due 1, happened 2, at entries 5, 8, surplus at entry 8; by order";
+        let text = "payment.charge order=ord_1001: duplicated, due 1, happened 2, at entries 5, 8, surplus \
+                    at entry 8; by order";
         assert_eq!(fact(&facts, "intent"), text);
         assert_eq!(fact(&facts, "attempts"), "payment.charge 2 of at most 3");
     }

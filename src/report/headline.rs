@@ -1,15 +1,15 @@
-//! What a verdict is called beside its result. One place, so that no format calls a failure `exactly-once`:
-//! where the effects are right, the headline names what failed instead.
+//! The headline of a verdict, for all formats: a trial whose effects are right but that failed has a headline
+//! about the failure, not `exactly-once`.
 
 use super::model::CaseReport;
 use super::tally::result_of;
 use crate::scenario::ControlOutcome;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
-/// How many failures are named.
+/// The maximum number of failures that are named.
 const NAMED_FAILURES: usize = 3;
 
-/// The headline of a trial: the outcome where it passed or where the effects failed, otherwise what failed.
+/// The headline of a trial: the outcome if it passed or its effects are wrong, otherwise the failure.
 pub(crate) fn of_verdict(verdict: &Verdict) -> String {
     match verdict.result {
         TrialStatus::Pass => verdict.outcome.word().to_owned(),
@@ -18,7 +18,7 @@ pub(crate) fn of_verdict(verdict: &Verdict) -> String {
     }
 }
 
-/// The headline of a case: that of its worst trial.
+/// The headline of a case: the headline of its worst trial.
 pub(crate) fn of_case(case: &CaseReport) -> String {
     match worst(case) {
         Some(verdict) => of_verdict(verdict),
@@ -26,7 +26,7 @@ pub(crate) fn of_case(case: &CaseReport) -> String {
     }
 }
 
-/// The outcome of a case in one word: that of its worst trial.
+/// The outcome of a case in one word: the outcome of its worst trial.
 pub(crate) fn control_outcome_of(case: &CaseReport) -> ControlOutcome {
     worst(case).map_or(ControlOutcome::Void, Verdict::control_outcome)
 }
@@ -35,7 +35,7 @@ fn worst(case: &CaseReport) -> Option<&Verdict> {
     let result = result_of(case);
     let mut alike = case.trials.iter().map(|trial| &trial.verdict).filter(|verdict| verdict.result == result);
     let first = alike.next()?;
-    // The first among equals.
+    // The first of several equal ones.
     Some(alike.fold(first, |worst, other| if other.outcome > worst.outcome { other } else { worst }))
 }
 
@@ -44,7 +44,7 @@ fn failed(verdict: &Verdict) -> String {
     let mut named: Vec<&str> = Vec::new();
     for kind in kinds() {
         match words_for(kind, verdict) {
-            // An effect that failed is what matters most.
+            // A wrong effect matters most.
             None => return verdict.outcome.word().to_owned(),
             Some(words) if !named.contains(&words) => named.push(words),
             Some(_) => {}
@@ -63,7 +63,7 @@ fn failed(verdict: &Verdict) -> String {
     }
 }
 
-/// What failed where it is not an effect; `None` where it is one.
+/// The failure if it is not a wrong effect; otherwise `None`.
 fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
     let is_false = |claim: &Claim| matches!(claim.honesty, Honesty::Overclaimed | Honesty::Underclaimed);
     Some(match kind {

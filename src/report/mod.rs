@@ -1,5 +1,5 @@
-//! What a run leaves for people and for machines. It decides nothing: it shows what scoring found. Rendering
-//! takes values and gives text; files are touched in `store` and `publish` alone, and there is no clock.
+//! The reports of a run. It decides nothing: it shows the result of scoring. Formats take values and return
+//! text; only `store` and `publish` use files, and nothing reads the clock.
 
 mod baseline;
 mod causes;

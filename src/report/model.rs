@@ -1,4 +1,4 @@
-//! `report.json`: everything that a report shows, as plain data with a version.
+//! `report.json`: everything that a report shows, as plain data with a format version.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::domain::{CapturedOutput, ControlOutcome, Promise};
 use crate::scenario::Terms;
 use crate::score::Verdict;
 
-/// The version of the format; it changes when a reader of the old one would go wrong.
+/// The version of the format; it changes when readers of the old version would fail.
 pub const REPORT_VERSION: u32 = 2;
 
 /// One run.
@@ -17,7 +17,7 @@ pub struct Report {
     pub report: u32,
     /// The version of hapax that wrote it.
     pub hapax: String,
-    /// The name of the run: that of its folder.
+    /// The name of the run: the name of its folder.
     pub run: String,
     /// The subject, as the user named it.
     pub subject: String,
@@ -27,22 +27,22 @@ pub struct Report {
     pub started_at: i64,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// How many trials each case was to have.
+    /// The planned number of trials of each case.
     pub trials: u32,
-    /// Whether it was interrupted before all trials were done.
+    /// Whether it was interrupted before all trials had finished.
     #[serde(default)]
     pub interrupted: bool,
     /// Which part of a partitioned run this is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<(u32, u32)>,
-    /// A digest of all cases that were selected, in all parts: parts of one run have the same, and so have
-    /// runs of the same scenarios.
+    /// A digest of all selected cases, in all parts: parts of one run and runs of the same scenarios have the
+    /// same digest.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// How many trials there were to be. Those that are missing were not run.
+    /// The planned number of all trials. Trials that are missing were not run.
     #[serde(default)]
     pub planned: u64,
-    /// What else a reader must know.
+    /// Notes for the reader.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The cases that ran, by id.
@@ -53,14 +53,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// What was judged: the promise of the subject, which is the same in all cases of a run.
+    /// The promise of the subject, which is the same in all cases of a run.
     #[must_use]
     pub fn promise(&self) -> Promise {
         self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
     }
 
-    /// Whether it is of a part of a partitioned run to which no case belongs: with many parts and few cases
-    /// that is nobody's mistake.
+    /// Whether it is a part of a partitioned run without any case: with many parts and few cases that is not
+    /// an error.
     #[must_use]
     pub fn is_empty_part(&self) -> bool {
         self.partition.is_some()
@@ -78,37 +78,37 @@ pub struct CaseReport {
     pub id: String,
     /// Its scenario.
     pub scenario: String,
-    /// The file, as the user would name it.
+    /// Its file, as the user names it.
     pub file: String,
-    /// The line to look at first.
+    /// The line to show first.
     pub line: usize,
     /// What it is about.
     pub about: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// A digest of all that it says: it is the same in runs of the same scenario.
+    /// A digest of the case: it is the same in runs of the same scenario.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// The names of the matrix and what stands for each.
+    /// The names of the matrix and their values.
     pub variant: Vec<(String, String)>,
-    /// The task in words.
+    /// The text of the task.
     pub task: String,
-    /// What its verdicts are measured by.
+    /// What scoring needs.
     pub terms: Terms,
     /// Its trials, by number.
     pub trials: Vec<TrialReport>,
-    /// What the scenario says that controls come to in the same case. They are not run beside the subject:
-    /// `hapax selftest` holds them to it.
+    /// The expected outcomes of the controls in this case. They do not run with the subject: `hapax selftest`
+    /// checks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<ControlReport>,
 }
 
-/// A control and what it comes to in a case.
+/// A control and its expected outcome in a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlReport {
-    /// The control's name.
+    /// The name of the control.
     pub control: String,
-    /// What it comes to.
+    /// The expected outcome.
     pub is: ControlOutcome,
 }
 
@@ -121,14 +121,14 @@ pub struct TrialReport {
     pub seed: u64,
     /// Its name in `ledger.jsonl`.
     pub ledger: String,
-    /// The last hash of its chain there.
+    /// The last hash of its chain in the ledger.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seal: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// What it came to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What each start of each caller wrote, bounded.
+    /// The output of each start of each caller, shortened.
     pub output: Vec<CapturedOutput>,
     /// The command that runs this trial again.
     pub replay: String,

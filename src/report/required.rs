@@ -7,9 +7,9 @@ use crate::report::formats::terminal::View;
 use crate::report::text::style::TextStyle;
 use crate::report::text::words::{counted, percent};
 use crate::score::TrialStatus;
-use crate::score::rate::{Rate, Required, Tried};
+use crate::score::rate::{CaseTrials, Rate, Required};
 
-/// How often a trial is to pass, and how sure that must be.
+/// The required pass rate, and its confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Requirement {
     /// The share of trials, from 0 to 1.
@@ -18,18 +18,18 @@ pub struct Requirement {
     pub confidence: f64,
 }
 
-/// How often the trials of a run pass. Void and skipped trials do not count.
+/// The pass rate of a run. Void and skipped trials do not count.
 #[must_use]
 pub fn pass_rate(report: &Report) -> Rate {
     Rate::of(report.cases.iter().map(|case| {
         let count = count(&case.trials);
-        Tried { scenario: &case.scenario, passes: count.pass as u64, trials: count.judged() as u64 }
+        CaseTrials { scenario: &case.scenario, passes: count.pass as u64, trials: count.judged() as u64 }
     }))
 }
 
 impl Requirement {
-    /// Whether a run meets it: pass where it does, fail where it does not, void where that is inconclusive.
-    /// A run that was interrupted or has void trials can miss it, but not meet it.
+    /// Whether a run meets it: pass, fail, or void if that is inconclusive. A run that was interrupted or has
+    /// void trials can miss it, but not meet it.
     #[must_use]
     pub fn judge(&self, report: &Report) -> TrialStatus {
         match pass_rate(report).require(self.share, self.confidence) {

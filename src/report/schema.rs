@@ -6,7 +6,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 
 use super::model::Report;
 
-/// The JSON Schema of `report.json` (draft 2020-12): indented, with a line break at its end.
+/// The JSON Schema of `report.json` (draft 2020-12), indented, with a final line break.
 #[must_use]
 pub fn report_schema_text() -> String {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
@@ -16,7 +16,7 @@ pub fn report_schema_text() -> String {
     format!("{:#}\n", schema.to_value())
 }
 
-/// An object with known properties has no others.
+/// An object with known properties allows no others.
 fn refuse_unknown_properties(schema: &mut Schema) {
     if schema.get("properties").is_some() {
         schema.insert("additionalProperties".to_owned(), false.into());

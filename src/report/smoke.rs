@@ -13,10 +13,10 @@ use crate::ExitStatus;
 use crate::report::formats::terminal::View;
 use crate::score::{FindingKind, Verdict};
 
-/// How many characters of one text are shown.
-const WORDS: usize = 1_000;
-/// How many lines of a timeline are shown.
-const TIMELINE: usize = 20;
+/// The maximum number of characters of a text.
+const MAX_TEXT: usize = 1_000;
+/// The maximum number of lines of the timeline.
+const MAX_TIMELINE: usize = 20;
 
 /// A smoke trial that the subject failed.
 #[derive(Debug)]
@@ -54,6 +54,8 @@ pub enum SmokeProblem {
     Crashed(String),
     /// It sent no request to a service: how it ended.
     ReachedNoService(String),
+    /// An entry of its ledger cannot be read: which one, and why.
+    Unreadable(String),
 }
 
 impl SmokeProblem {
@@ -63,6 +65,7 @@ impl SmokeProblem {
         match self {
             SmokeProblem::CannotStart(_) | SmokeProblem::Unprepared(_) => ExitStatus::Usage,
             SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) => ExitStatus::Failed,
+            SmokeProblem::Unreadable(_) => ExitStatus::Unproven,
         }
     }
 }
@@ -74,12 +77,19 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     let subject = line(&failure.subject, 300);
     let head = match &failure.problem {
         SmokeProblem::CannotStart(why) => {
-            return format!("the subject cannot be started: {}\n", line(why, WORDS));
+            return format!("the subject cannot be started: {}\n", line(why, MAX_TEXT));
         }
         SmokeProblem::Unprepared(why) => {
             return format!(
                 "the command `before` of the subject failed, so no trial can begin: {}\n",
-                line(why, WORDS)
+                line(why, MAX_TEXT)
+            );
+        }
+        SmokeProblem::Unreadable(why) => {
+            return format!(
+                "the ledger of the trial without faults cannot be read ({}); please report this error of \
+                 hapax\n",
+                line(why, MAX_TEXT)
             );
         }
         SmokeProblem::Crashed(how) => {
@@ -92,7 +102,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     push(&mut out, 0, &head, view);
     push(&mut out, 2, &format!("subject  {subject}"), view);
     push(&mut out, 2, &format!("case     {}", line(&failure.case, 300)), view);
-    push(&mut out, 2, &format!("task     {}", line(&failure.task, WORDS)), view);
+    push(&mut out, 2, &format!("task     {}", line(&failure.task, MAX_TEXT)), view);
     for lines in failure.stderr.iter().map(|text| last_lines(text)).filter(|lines| !lines.is_empty()) {
         out.push_str("\nThe last lines of its standard error\n");
         for text in lines {
@@ -109,7 +119,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
             highlighted: &[],
             style: view.style(),
         };
-        out.push_str(&render_text(&timeline.focused(&[], TIMELINE), &text));
+        out.push_str(&render_text(&timeline.focused(&[], MAX_TIMELINE), &text));
     }
     out.push_str("\nWhat to change\n");
     push(&mut out, 2, &advice(failure), view);
@@ -124,11 +134,11 @@ fn advice(failure: &SmokeFailure) -> String {
     if let Some(why) =
         verdict.void_because.first().filter(|_| !verdict.findings.iter().any(|finding| finding.fails))
     {
-        return line(why, WORDS);
+        return line(why, MAX_TEXT);
     }
     let of_kind = |kind| verdict.findings.iter().find(|finding| finding.kind == kind);
     if let Some(escaped) = of_kind(FindingKind::Escaped) {
-        return format!("{} {}", line(&escaped.message, WORDS), line(&escaped.fix, WORDS));
+        return format!("{} {}", line(&escaped.message, MAX_TEXT), line(&escaped.fix, MAX_TEXT));
     }
     if let Some(name) = &failure.unpassed {
         return format!(
@@ -140,13 +150,17 @@ fn advice(failure: &SmokeFailure) -> String {
         (SmokeProblem::ReachedNoService(_), _) => no_service(failure),
         // What a service refused, and why.
         (_, Some(lost)) if !lost.entries.is_empty() && has_asked(failure) => {
-            format!("{} {}", line(&lost.message, WORDS), line(&lost.fix, WORDS))
+            format!("{} {}", line(&lost.message, MAX_TEXT), line(&lost.fix, MAX_TEXT))
         }
-        _ => "First make the command work without hapax run: the lines above show why it stopped. It gets \
-        the \
-              environment that `hapax serve` prints, and of your own environment only PATH, HOME and the \
-              like; \
-              `--env NAME` passes a variable."
+        (
+            SmokeProblem::CannotStart(_)
+            | SmokeProblem::Unprepared(_)
+            | SmokeProblem::Crashed(_)
+            | SmokeProblem::Unreadable(_),
+            _,
+        ) => "First make the command work without hapax run: the lines above show why it stopped. It gets \
+              the environment that `hapax serve` prints, and of your own environment only PATH, HOME and the \
+              like; `--env NAME` passes a variable."
             .to_owned(),
     }
 }
@@ -168,10 +182,8 @@ fn no_service(failure: &SmokeFailure) -> String {
         .collect();
     format!(
         "Let it do the task in HAPAX_TASK with the services at {}; `env` in hapax.yaml sets the variables \
-         that \
-         your agent reads. If the agent is not made for this task, select other cases: with `can` in \
-         hapax.yaml, or \
-         with a filter (`hapax run {} …`).",
+         that your agent reads. If the agent is not made for this task, select other cases: with `can` in \
+         hapax.yaml, or with a filter (`hapax run {} …`).",
         places.join(", "),
         examples::SERVICE
     )

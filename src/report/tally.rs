@@ -1,4 +1,4 @@
-//! The numbers of a run, counted from its verdicts. It judges nothing.
+//! The numbers of a run, counted from its verdicts. It does not score.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::score::{Honesty, Outcome, TrialStatus};
 /// The confidence of all intervals that a report shows.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Passed, failed, void.
+/// The numbers of passed, failed and void ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) pass: usize,
@@ -33,7 +33,7 @@ impl Count {
         self.pass + self.fail + self.void
     }
 
-    /// Those that prove something.
+    /// Those that are not void.
     pub(crate) fn judged(self) -> usize {
         self.pass + self.fail
     }
@@ -45,36 +45,36 @@ pub(crate) struct Tally {
     pub(crate) cases: Count,
     pub(crate) trials: Count,
     pub(crate) skipped: usize,
-    /// Trials that were judged and in which everything happened exactly once.
+    /// Trials that are not void and in which everything happened exactly once.
     pub(crate) exactly_once: usize,
-    /// Effects beyond what was due.
+    /// Effects beyond those that are due.
     pub(crate) duplicates: usize,
     /// Effects that were due and did not happen.
     pub(crate) losses: usize,
     /// Effects that no intent covers.
     pub(crate) unintended: usize,
     pub(crate) overclaims: usize,
-    /// Trials in which a claim that the scenario names is missing; `None` where every claim was required.
+    /// Trials without a claim that the scenario names; `None` if every claim was required.
     pub(crate) silent: Option<usize>,
     /// Attempts of writes.
     pub(crate) attempts: usize,
     pub(crate) effects: usize,
     pub(crate) pass_hat_k: Option<PassHatK>,
-    /// How often one trial passes.
+    /// How often a trial passes.
     pub(crate) rate: Rate,
-    /// Whether something that was to run did not: the run was cut off, or there was nothing to run in a run
-    /// that is no empty part.
+    /// Whether planned trials are missing: the run was interrupted, or nothing was run although it is not an
+    /// empty part.
     pub(crate) unfinished: bool,
-    /// How many trials were planned and were not run.
+    /// The number of planned trials that were not run.
     pub(crate) not_run: u64,
 }
 
-/// How likely all trials of a case pass, over the cases of a run.
+/// The probability that all trials of a case pass, over the cases of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PassHatK {
     pub(crate) k: u64,
     pub(crate) estimate: f64,
-    /// Over the cases; the case is what was drawn.
+    /// Over the cases: the case is the sampling unit.
     pub(crate) interval: (f64, f64),
     pub(crate) cases: usize,
 }
@@ -140,7 +140,7 @@ impl Tally {
         self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();
     }
 
-    /// Says that less than exactly once was judged.
+    /// The note that a lower promise than exactly once was scored.
     pub(crate) fn promised(report: &Report) -> Option<String> {
         (report.promise() == Promise::AtMostOnce).then(|| {
             "Judged by the promise at-most-once: a lost effect passes where the subject claimed not-done or \
@@ -150,7 +150,7 @@ impl Tally {
         })
     }
 
-    /// Says that claims were optional, and in how many trials one was missing.
+    /// The note that claims were optional, with the number of missing ones.
     pub(crate) fn lenient(&self) -> Option<String> {
         let silent = self.silent?;
         Some(format!(
@@ -163,7 +163,7 @@ impl Tally {
         share(self.exactly_once, self.trials.judged())
     }
 
-    /// A sentence that says how the run is partial; `None` where it is complete.
+    /// A sentence about the missing trials; `None` if the run is complete.
     pub(crate) fn partial(&self, report: &Report) -> Option<String> {
         let planned = report.planned;
         match (report.interrupted, self.not_run) {
@@ -180,7 +180,7 @@ impl Tally {
         share(self.attempts, self.effects)
     }
 
-    /// The run in one word. What did not run proves nothing.
+    /// The result of the run in one word. A run without trials is void.
     pub(crate) fn result(&self) -> TrialStatus {
         let found = [
             (self.cases.fail, TrialStatus::Fail),

@@ -1,5 +1,4 @@
-//! What is done when the trials of a run have ended: the saved ledgers are scored again, the report is
-//! written, and `latest` is linked.
+//! Finishes a run: scores the saved ledgers again, writes the report, and links `latest`.
 
 use std::path::Path;
 
@@ -11,23 +10,23 @@ use crate::report::{self, LARGEST_SUMMARY, Report, SavedRun, StoreError};
 pub struct FinishOptions<'a> {
     /// A file that the Markdown summary is appended to, such as the summary of a GitHub step.
     pub step_summary: Option<&'a Path>,
-    /// The folder whose link `latest` leads to the newest run, where the run is to be linked.
+    /// The folder whose link `latest` points to the newest run; `None` not to link it.
     pub reports: Option<&'a Path>,
 }
 
 /// A run whose report is on disk.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The report, with the verdicts that the saved ledgers prove, and the ledgers.
+    /// The report, with the verdicts from the saved ledgers, and the ledgers.
     pub saved: SavedRun,
-    /// What the user should know, and what does not change the result.
+    /// Warnings for the user that do not change the result.
     pub warnings: Vec<String>,
 }
 
-/// Writes everything that a run leaves.
+/// Writes all results of a run.
 ///
-/// The saved ledgers are scored again, so that the report never says more than the ledgers prove. The journal
-/// stays until the report is on disk, so that a run that cannot be finished can be resumed.
+/// The saved ledgers are scored again, so that the report never contains more than the ledgers prove. The
+/// journal is kept until the report is on disk, so that a run that cannot be finished can be resumed.
 ///
 /// # Errors
 /// When a file cannot be read or written.

@@ -1,4 +1,4 @@
-//! What a report says of hosts outside of the trials that were allowed or ignored. Pure.
+//! The notes of a report about hosts outside of the trials that were allowed or ignored. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mock_services::yaml::shown;
 use crate::report::CaseReport;
 use crate::score::HostTreatment;
 
-/// How many hosts of a kind are named.
+/// The maximum number of hosts of a kind that are named.
 const NAMED: usize = 8;
 
 /// One note for the hosts that were allowed, and one for those that were ignored.

@@ -1,4 +1,4 @@
-//! What must be the same for a run to be resumed: otherwise its report would mix two runs. Pure.
+//! What must be the same to resume a run: otherwise its report would mix two runs. Pure.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use super::{Plan, RunOptions};
 use crate::scenario::Case;
 use crate::subject::{Settings, Subject};
 
-/// What a run is, apart from what happens in it.
+/// The identity of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     hapax: String,
     subject: String,
-    /// How the subject is started and judged, as a fingerprint.
+    /// A digest of the settings of the subject.
     settings: String,
     seed: u64,
     trials: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<String>,
-    /// A fingerprint of each case.
+    /// A digest of each case.
     cases: BTreeMap<String, String>,
 }
 
 impl Identity {
-    /// That of a run that is about to begin.
+    /// The identity of a run that starts now.
     #[must_use]
     pub fn of(plan: &Plan, subject: &Subject, options: &RunOptions) -> Self {
         let RunOptions { trials, seed, time, claims_optional, partition, .. } = options;
@@ -45,7 +45,7 @@ impl Identity {
         self.seed
     }
 
-    /// What is not as it was when the run began; `None` where the run can be resumed.
+    /// The difference to the run that was started; `None` if it can be resumed.
     #[must_use]
     pub fn differs(&self, now: &Self) -> Option<String> {
         let whole = |part: &Option<String>| part.clone().unwrap_or_else(|| "the whole".to_owned());
@@ -83,14 +83,14 @@ impl Identity {
     }
 }
 
-/// A digest of how the subject is started and judged, that is the same on every machine: where its folder is
-/// makes no difference.
+/// A digest of the settings of the subject that is the same on every machine: the path of its folder does not
+/// matter.
 pub(super) fn of_settings(subject: &Subject, options: &RunOptions) -> String {
     let settings = Settings { directory: None, hapax: None, ..subject.settings.clone() };
     fingerprint(&(&subject.kind, settings, options.time, options.claims_optional))
 }
 
-/// A digest of a case. Its place in the file does not matter.
+/// A digest of a case. Its position in the file does not matter.
 pub(super) fn of_case(case: &Case) -> String {
     fingerprint(&Case { file: String::new(), line: 0, ..case.clone() })
 }
@@ -104,8 +104,8 @@ pub(super) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String 
 
 /// A digest of the serialized value: equal for equal values.
 fn fingerprint(value: &impl Serialize) -> String {
-    // Everything that is digested is plain data with text keys, so this does not fail; if it did, the error
-    // would be a value of its own, equal to no digest of a value.
+    // The digested values are plain data with text keys, so this does not fail; if it did, the error would
+    // differ from every digest of a value.
     let text = serde_json::to_string(value).unwrap_or_else(|error| format!("not serializable: {error}"));
     hex::encode(&Sha256::digest(text)[..16])
 }

@@ -1,6 +1,6 @@
-//! The ports of trials that have ended. They stay bound until the run ends, so that a request that comes too
-//! late is recorded and no later trial gets the same port. Each costs a file descriptor: when those run
-//! short, the oldest ports are released.
+//! The ports of trials that have ended. They stay bound until the run ends, so that a late request is
+//! recorded and no later trial gets the same port. Each costs a file descriptor: if there are too few, the
+//! oldest ports are released.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::run::concurrency::open_files;
 use crate::trial::LatePorts;
 
-/// How many ports all runs of this process keep.
+/// The number of ports that all runs of this process keep.
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// The ports that one run keeps.
@@ -17,7 +17,7 @@ static KEPT: AtomicUsize = AtomicUsize::new(0);
 pub(super) struct LateTrials {
     /// Oldest first.
     kept: Mutex<VecDeque<Counted>>,
-    /// How many trials lost their ports before the run ended.
+    /// The number of trials whose ports were released before the run ended.
     released: AtomicUsize,
 }
 
@@ -48,15 +48,15 @@ impl LateTrials {
         self.keep_within(ports, open_files::late_ports());
     }
 
-    fn keep_within(&self, ports: LatePorts, most: usize) {
+    fn keep_within(&self, ports: LatePorts, limit: usize) {
         let mut kept = self.kept();
         kept.push_back(Counted::new(ports));
-        while KEPT.load(Ordering::SeqCst) > most && kept.pop_front().is_some() {
+        while KEPT.load(Ordering::SeqCst) > limit && kept.pop_front().is_some() {
             self.released.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    /// Releases all of them; says how many trials had lost theirs before.
+    /// Releases all of them; returns the number of trials whose ports were released before.
     pub(super) fn release(&self) -> usize {
         self.kept().clear();
         self.released.load(Ordering::SeqCst)

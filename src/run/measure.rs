@@ -20,11 +20,11 @@ pub enum Measure {
     Verdicts,
     /// A share of the trials must pass.
     Rate(Requirement),
-    /// Failures that are known do not count.
+    /// Known failures do not count.
     Baseline {
         /// The file of the baseline.
         path: PathBuf,
-        /// What it says.
+        /// Its contents.
         known: Baseline,
         /// Whether it is written again from this run.
         update: bool,
@@ -34,7 +34,7 @@ pub enum Measure {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measurement {
-    /// What there is to say besides the verdicts.
+    /// The text to show besides the verdicts.
     pub text: String,
     /// The exit status.
     pub status: ExitStatus,
@@ -54,7 +54,7 @@ pub enum MeasureError {
         /// The error of the system.
         error: String,
     },
-    /// The file is wrong.
+    /// The file has problems.
     #[error("{0}")]
     Problems(Problems),
     /// The scenarios, whose cases the file names, cannot be loaded.
@@ -83,7 +83,7 @@ impl Measure {
     /// Reads a baseline, before anything runs. `cases` are those that are run.
     ///
     /// # Errors
-    /// When the file is missing and is not about to be written, cannot be read, or is wrong.
+    /// When the file is missing and is not going to be written, cannot be read, or has problems.
     pub fn baseline(path: &Path, update: bool, cases: &[Case]) -> Result<Self, MeasureError> {
         let known = match (path.exists(), update) {
             (true, _) => read_baseline(path, update, cases)?,
@@ -93,7 +93,7 @@ impl Measure {
         Ok(Measure::Baseline { path: path.to_owned(), known, update })
     }
 
-    /// The result of a run. Writes the baseline where it is to be updated and the run is complete.
+    /// The result of a run. Writes the baseline if it must be updated and the run is complete.
     ///
     /// # Errors
     /// When the baseline cannot be written.
@@ -124,7 +124,7 @@ impl Measure {
 
 fn read_baseline(path: &Path, update: bool, cases: &[Case]) -> Result<Baseline, MeasureError> {
     let text = read_text(path).map_err(|error| MeasureError::Read { path: path.to_owned(), error })?;
-    // A case that the filters leave out still exists.
+    // A case that the filters exclude still exists.
     let all = scenario::load(&[])?.cases;
     let ids: BTreeSet<&str> = all.iter().chain(cases).map(|case| case.id.as_str()).collect();
     let unknown = if update { UnknownCases::Drop } else { UnknownCases::Reject };
@@ -132,7 +132,7 @@ fn read_baseline(path: &Path, update: bool, cases: &[Case]) -> Result<Baseline, 
         .map_err(MeasureError::Problems)
 }
 
-/// Whether nothing ran, although something was planned.
+/// Whether nothing ran, although trials were planned.
 fn nothing_ran(report: &Report) -> bool {
     report.cases.iter().all(|case| case.trials.is_empty()) && !report.is_empty_part()
 }

@@ -1,5 +1,5 @@
-//! Runs many trials: their plan, how many run at once, the output folder, and the result. It emits events;
-//! others show them.
+//! Runs many trials: their plan, their concurrency, the output folder, and the result. It emits events; other
+//! modules show them.
 
 mod concurrency;
 mod error;
@@ -74,9 +74,10 @@ pub enum RunEvent<'a> {
 }
 
 /// Trials by case and number.
-type Done = BTreeMap<(String, u32), TrialReport>;
+type FinishedTrials = BTreeMap<(String, u32), TrialReport>;
 
-/// Runs all trials of the plan, until `stop` completes. What is finished by then is in the report.
+/// Runs all trials of the plan, until `stop` completes. The report contains the trials that are finished by
+/// then.
 ///
 /// # Errors
 /// When the output folder cannot be written.
@@ -96,7 +97,7 @@ pub async fn run(
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
     on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
     let work = TrialRunner::new(subject, options)?;
-    let mut done = Done::new();
+    let mut done = FinishedTrials::new();
     for (id, mut trial) in plan.finished {
         if let Some(case) = plan.cases.get(&id) {
             if trial.replay.is_empty() {
@@ -115,7 +116,7 @@ pub async fn run(
         })
         .await?;
     if complete && work.subject.outlives_its_trial() {
-        // For the last trials the end of the run would otherwise come as soon as they have been watched.
+        // Otherwise the run would end as soon as the last trials have been watched.
         tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
     }
     let released = work.late.release();
@@ -141,7 +142,7 @@ pub async fn run(
     })
 }
 
-/// Runs the trials side by side; `false` where it was stopped before all were done.
+/// Runs the trials concurrently; `false` if it was stopped before all were finished.
 async fn all(
     work: &Arc<TrialRunner>,
     cases: &BTreeMap<String, Arc<Case>>,
@@ -191,7 +192,7 @@ async fn all(
         }
     }
     let complete = waiting.peek().is_none() && running.is_empty();
-    // What still runs is stopped, and everything that it started. What has ended meanwhile counts.
+    // Running trials are stopped with all their processes. Trials that have ended meanwhile count.
     running.abort_all();
     while let Some(ended) = running.join_next().await {
         if let Ok((case, trial, _)) = ended {
@@ -214,7 +215,11 @@ fn released_early(subject: &Subject, released: usize) -> Option<String> {
     })
 }
 
-fn case_reports(cases: &BTreeMap<String, Arc<Case>>, done: Done, work: &TrialRunner) -> Vec<CaseReport> {
+fn case_reports(
+    cases: &BTreeMap<String, Arc<Case>>,
+    done: FinishedTrials,
+    work: &TrialRunner,
+) -> Vec<CaseReport> {
     let mut reports: Vec<CaseReport> = Vec::new();
     for ((id, _), trial) in done {
         if let Some(last) = reports.last_mut().filter(|last| last.id == id) {

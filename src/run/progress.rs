@@ -1,11 +1,11 @@
-//! What is shown during a run. Decides which trials are named and when a log gets a line; the command
-//! line draws it. Pure.
+//! Decides what is shown during a run: which trials are named, and when a log gets a line. The command line
+//! prints it. Pure.
 
 use crate::score::TrialStatus;
 
-/// How many trials are named while they run; the end of the run lists them all.
+/// The number of trials that are named while they run; the end of the run lists them all.
 const NAMED_TRIALS: usize = 40;
-/// How many lines a log gets in one run.
+/// The number of lines that a log gets in one run.
 const MILESTONES: usize = 10;
 
 /// How much is shown during a run.
@@ -13,9 +13,9 @@ const MILESTONES: usize = 10;
 pub enum Verbosity {
     /// Nothing.
     Quiet,
-    /// How many trials have ended.
+    /// The number of trials that have ended.
     Progress,
-    /// Trials that failed or are void, and how many have ended.
+    /// Trials that failed or are void, and the number of trials that have ended.
     Normal,
     /// Every trial.
     Verbose,
@@ -84,12 +84,14 @@ impl Progress {
         ProgressUpdate { line, is_milestone }
     }
 
-    /// How many trials failed and are void; empty where only the progress is shown.
+    /// The numbers of failed and void trials; empty if only the progress is shown.
     #[must_use]
     pub fn counts(&self) -> String {
         match self.verbosity {
             Verbosity::Progress => String::new(),
-            _ => format!("{} failed, {} void", self.failed, self.void),
+            Verbosity::Quiet | Verbosity::Normal | Verbosity::Verbose => {
+                format!("{} failed, {} void", self.failed, self.void)
+            }
         }
     }
 }

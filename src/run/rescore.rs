@@ -3,8 +3,8 @@
 use crate::report::{Report, SavedRun};
 use crate::score::{TrialStatus, score};
 
-/// Replaces every verdict by the one that its ledger proves. A ledger that is missing or torn proves nothing,
-/// and a run that lacks trials was interrupted.
+/// Replaces every verdict by that of its ledger. The trial of a missing or torn ledger is void, and a run
+/// with missing trials was interrupted.
 pub fn rescore(run: &mut SavedRun) {
     let due = usize::try_from(run.report.trials).unwrap_or(usize::MAX);
     run.report.interrupted |= run.report.cases.iter().any(|case| case.trials.len() < due);
@@ -20,8 +20,8 @@ pub fn rescore(run: &mut SavedRun) {
     }
 }
 
-/// Scores a run again that has just ended, and keeps the worse of both verdicts: the one from the trial,
-/// because a subject may have changed the file; and the one from the file, because entries may be missing in
+/// Scores a run that has just ended again, and keeps the worse of both verdicts: the one from the trial,
+/// because a subject may have changed the file, and the one from the file, because entries may be missing in
 /// it.
 pub fn confirm(run: &mut SavedRun) {
     let seen = run.report.clone();

@@ -1,5 +1,5 @@
-//! The smoke trial: before all others, one case without faults and interrupts, with one caller. It finds out
-//! whether the subject runs and reaches a service at all, and is not part of the report.
+//! The smoke trial: before all other trials, one case without faults and interrupts, with one caller. It
+//! checks that the subject runs and reaches a service, and is not part of the report.
 
 use mock_services::ledger::{Entry, Event};
 
@@ -15,8 +15,7 @@ use crate::trial;
 /// The name of its ledger, which is kept in memory.
 const LEDGER: &str = "smoke";
 
-/// The id of the case that the smoke trial runs: the first one in which something is due; `None` where no
-/// case is run.
+/// The id of the case of the smoke trial: the first one that expects an effect; `None` if the plan is empty.
 #[must_use]
 pub fn smoke_case(plan: &Plan) -> Option<&str> {
     let has_something_due = |case: &Case| case.terms.intents.iter().any(|intent| intent.times > 0);
@@ -24,8 +23,7 @@ pub fn smoke_case(plan: &Plan) -> Option<&str> {
     cases.clone().find(|case| has_something_due(case)).or_else(|| cases.next()).map(|case| case.id.as_str())
 }
 
-/// Runs the smoke trial, and says what is wrong where the subject cannot be started, crashes or reaches no
-/// service.
+/// Runs the smoke trial. Returns the problem if the subject cannot be started, crashes or reaches no service.
 ///
 /// # Errors
 /// When the directories of the trial cannot be made.
@@ -58,13 +56,13 @@ pub async fn smoke(
     }))
 }
 
-/// The case as it would be in a world in which nothing fails.
+/// The case without faults, interrupts and further callers.
 fn without_faults(case: &Case) -> Case {
     let mut case = case.clone();
     case.faults.clear();
     case.interrupts.clear();
     case.turns.clear();
-    (case.callers, case.door) = (1, None);
+    (case.callers, case.barrier) = (1, None);
     case.terms.faults.clear();
     case.terms.interrupts.clear();
     (case.terms.callers, case.terms.turns, case.terms.barrier) = (1, 0, false);
@@ -76,19 +74,35 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
     let mut asked = false;
     for entry in entries {
         asked |= matches!(entry.event, Event::Received(_) | Event::Refused { .. });
-        match SubjectEvent::of(&entry.event) {
-            Some(SubjectEvent::Unstartable { error, .. }) => return Some(SmokeProblem::CannotStart(error)),
-            Some(SubjectEvent::Unprepared { error }) => return Some(SmokeProblem::Unprepared(error)),
-            Some(SubjectEvent::Claimed(claim)) => is_silent = claim.outcome.is_none(),
-            Some(SubjectEvent::Ended(ended)) => end = Some(ended.end),
-            _ => {}
+        let event = match SubjectEvent::of(&entry.event) {
+            Ok(Some(event)) => event,
+            Ok(None) => continue,
+            Err(error) => return Some(SmokeProblem::Unreadable(format!("entry {}: {error}", entry.n))),
+        };
+        match event {
+            SubjectEvent::Unstartable { error, .. } => return Some(SmokeProblem::CannotStart(error)),
+            SubjectEvent::Unprepared { error } => return Some(SmokeProblem::Unprepared(error)),
+            SubjectEvent::Claimed(claim) => is_silent = claim.outcome.is_none(),
+            SubjectEvent::Ended(ended) => end = Some(ended.end),
+            // The verdict takes these into account.
+            SubjectEvent::Started(_)
+            | SubjectEvent::Interrupted(_)
+            | SubjectEvent::InterruptMissed { .. }
+            | SubjectEvent::Escaped { .. }
+            | SubjectEvent::Proxied { .. }
+            | SubjectEvent::HostRequests(_)
+            | SubjectEvent::OverLimit { .. }
+            | SubjectEvent::Unanswered { .. }
+            | SubjectEvent::StillSending { .. }
+            | SubjectEvent::IdleClosed { .. }
+            | SubjectEvent::LateRequest(_) => {}
         }
     }
     let crash = match end {
         Some(StartEnd::Exited(status)) if status != 0 => Some(format!("exited with status {status}")),
         Some(StartEnd::Signaled(signal)) => Some(format!("was ended by signal {signal}")),
         Some(StartEnd::NoAnswer) => Some("gave no answer".to_owned()),
-        Some(StartEnd::OverLimit) => Some("used more than it may".to_owned()),
+        Some(StartEnd::OverLimit) => Some("exceeded a limit".to_owned()),
         Some(StartEnd::Exited(_) | StartEnd::Answered(_) | StartEnd::TimeUp) | None => None,
     };
     let is_due = case.terms.intents.iter().any(|intent| intent.times > 0);
@@ -97,14 +111,14 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
         _ if asked || !is_due => None,
         Some(how) => Some(SmokeProblem::ReachedNoService(how)),
         None if end == Some(StartEnd::TimeUp) => {
-            Some(SmokeProblem::ReachedNoService("was still running when its time was up".to_owned()))
+            Some(SmokeProblem::ReachedNoService("was still running at its time limit".to_owned()))
         }
         None => Some(SmokeProblem::ReachedNoService("ended by itself".to_owned())),
     }
 }
 
-/// A variable that the subject names in what it wrote, that is set for hapax, and that the subject was not
-/// given.
+/// A variable that the subject names in its output, that is set for hapax, and that was not passed to the
+/// subject.
 fn unpassed(stderr: &str, case: &Case, subject: &Subject) -> Option<String> {
     let is_variable = |word: &&str| {
         word.contains('_')
@@ -125,4 +139,23 @@ fn unpassed(stderr: &str, case: &Case, subject: &Subject) -> Option<String> {
         .split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
         .filter(is_variable);
     words.filter(|word| !is_given(word)).find(|word| std::env::var_os(word).is_some()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use mock_services::service::Fields;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_that_cannot_be_read_is_a_problem() {
+        let case = crate::scenario::shipped().unwrap().remove(0);
+        let event =
+            Event::Noted { name: "claimed".into(), caller: Some(1), fields: Cow::Owned(Fields::new()) };
+        let problem = problem(&case, &[Entry { n: 7, at: 0, wall: 0, event }], TrialStatus::Void);
+        let Some(SmokeProblem::Unreadable(why)) = &problem else { panic!("{problem:?}") };
+        assert!(why.starts_with("entry 7: "), "{why}");
+    }
 }

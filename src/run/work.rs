@@ -17,9 +17,9 @@ use crate::score::score;
 use crate::scratch::Scratch;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, Subject};
-use crate::trial::{self, Names, Setup};
+use crate::trial::{self, OpaqueNames, Setup};
 
-/// All that the trials of a run share.
+/// What the trials of a run share.
 pub(super) struct TrialRunner {
     pub(super) subject: Subject,
     pub(super) options: RunOptions,
@@ -41,11 +41,11 @@ impl TrialRunner {
         }))
     }
 
-    /// How this trial is run.
+    /// The setup of this trial.
     pub(super) fn setup(&self, case: &Case, planned: &PlannedTrial, name: String) -> Setup {
         let times = TrialTimes::of(case, &self.subject.settings, self.options.time);
         Setup {
-            dir: self.states.path().join(Names::new(planned.seed).folder(planned.trial)),
+            dir: self.states.path().join(OpaqueNames::new(planned.seed).folder(planned.trial)),
             name,
             seed: planned.seed,
             limits: Limits {
@@ -59,7 +59,7 @@ impl TrialRunner {
         }
     }
 
-    /// Runs a trial; returns its report, and the processor time of its subject where that is known.
+    /// Runs a trial; returns its report, and the CPU time of its subject if it is known.
     pub(super) async fn one(
         &self,
         case: &Case,
@@ -71,8 +71,8 @@ impl TrialRunner {
         let setup = self.setup(case, planned, name);
         tracing::debug!(case = case.id, trial = planned.trial, seed = planned.seed, "trial started");
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
-        // From here on nothing is awaited: a trial whose ledger is closed has a report, also when the run is
-        // interrupted now. What cannot be removed goes with the directory of the run.
+        // Nothing is awaited from here on: a trial whose ledger is closed has a report, even if the run is
+        // interrupted now. Files that cannot be removed are removed with the directory of the run.
         drop(tokio::spawn(tokio::fs::remove_dir_all(setup.dir.clone())));
         if let Some(ports) = finished.late {
             self.late.keep(ports);
@@ -102,7 +102,7 @@ impl TrialRunner {
 
     /// The command that runs this trial again.
     pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
-        // A case below scenarios/, or one of --task, is found by its id.
+        // A case in scenarios/, or one of --task, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
         let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };

@@ -1,17 +1,16 @@
-//! Mail addresses in a scenario. A service knows them in lower case however they were written, so a scenario
-//! has to mean the same.
+//! Mail addresses in a scenario. Services record them in lower case, so they are compared in lower case.
 
 use mock_services::catalog::{self, ValueForm};
 use mock_services::service::{Fields, Value};
 
-/// The fields that are asked of an operation or an effect, with the addresses of mails in lower case.
+/// The fields of an operation or an effect, with mail addresses in lower case.
 pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
     fields.iter().fold(Fields::new(), |all, (name, value)| {
         all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone()))
     })
 }
 
-/// The value of one field, in lower case where it is the address of a mail.
+/// The value of one field, in lower case where it is a mail address.
 pub(super) fn value_in_lower_case(operation: &str, name: &str, value: Value) -> Value {
     if catalog::value_form(operation, name) == Some(ValueForm::AnyCase) { lower(&value) } else { value }
 }
@@ -29,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_mails_are_in_lower_case_and_nothing_else_is() {
+    fn only_mail_addresses_are_in_lower_case() {
         let fields = Fields::new().with("to", "Ann@Example.com").with("subject", "Hello");
         assert_eq!(
             in_lower_case("email.send", &fields),

@@ -1,10 +1,10 @@
-//! What a subject says that it is for: operations, whole services, and where a service has several APIs the
-//! one that it uses (`email.send via resend`).
+//! `can` of a subject: the operations and services that it uses, and the API where a service has several
+//! (`email.send via resend`).
 
 use super::{Case, Step};
 
-/// One entry of `can`, taken apart.
-struct Entry<'a> {
+/// One entry of `can`.
+struct CanEntry<'a> {
     /// An operation, or a service: `email.send`, `email`, `email.*`.
     what: &'a str,
     via: Option<&'a str>,
@@ -18,16 +18,16 @@ pub(crate) fn split(entry: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn entries<'a>(can: &'a [String], operation: &'a str) -> impl Iterator<Item = Entry<'a>> {
+fn entries<'a>(can: &'a [String], operation: &'a str) -> impl Iterator<Item = CanEntry<'a>> {
     let service = operation.split('.').next().unwrap_or_default();
     can.iter().map(|entry| split(entry)).filter_map(move |(what, via)| {
         let covers = what == operation || what == service || what.strip_suffix(".*") == Some(service);
-        covers.then_some(Entry { what, via })
+        covers.then_some(CanEntry { what, via })
     })
 }
 
-/// What the case needs and the subject is not for, in words; a subject that says nothing is for everything.
-pub(crate) fn beyond(case: &Case, can: &[String]) -> Option<String> {
+/// What the case needs and `can` does not list; an empty `can` allows everything.
+pub(crate) fn not_covered(case: &Case, can: &[String]) -> Option<String> {
     if can.is_empty() {
         return None;
     }
@@ -45,17 +45,17 @@ pub(crate) fn beyond(case: &Case, can: &[String]) -> Option<String> {
     });
     by_case
         .chain(by_steps)
-        .find(|(operation, apis)| !does_through(can, operation, apis))
+        .find(|(operation, apis)| !is_allowed_via(can, operation, apis))
         .map(|(operation, apis)| format!("{operation} via {}", apis.join(" or ")))
 }
 
-/// Whether the subject does the operation through one of these APIs, as far as it says.
-fn does_through(can: &[String], operation: &str, apis: &[String]) -> bool {
+/// Whether `can` allows the operation through one of these APIs.
+fn is_allowed_via(can: &[String], operation: &str, apis: &[String]) -> bool {
     let mut named = entries(can, operation).peekable();
     named.peek().is_none() || named.any(|entry| entry.via.is_none_or(|via| apis.iter().any(|api| api == via)))
 }
 
-/// The line for hapax.yaml that says of a subject that it does this operation through this API.
+/// The line for hapax.yaml with which the subject does this operation through this API.
 pub(crate) fn line(can: &[String], operation: &str, api: &str) -> String {
     let covering: Vec<&str> = entries(can, operation).map(|entry| entry.what).collect();
     let others = can.iter().filter(|entry| !covering.contains(&split(entry).0)).cloned();
@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn the_line_keeps_what_else_the_subject_is_for() {
+    fn the_line_keeps_the_other_entries() {
         assert_eq!(line(&[], "deploy.deploy", "github"), "can: [deploy.deploy via github]");
         let can = owned(&["payment", "deploy.deploy"]);
         assert_eq!(line(&can, "deploy.deploy", "github"), "can: [payment, deploy.deploy via github]");
     }
 
     #[test]
-    fn an_entry_without_an_api_stands_for_all_of_them() {
+    fn an_entry_without_an_api_allows_all_of_them() {
         let smtp = owned(&["smtp"]);
         for (can, does) in [
             (&["email.send"][..], true),
@@ -91,7 +91,7 @@ mod tests {
             (&["email.send via resend", "email.send via smtp"], true),
             (&["payment"], true),
         ] {
-            assert_eq!(does_through(&owned(can), "email.send", &smtp), does, "{can:?}");
+            assert_eq!(is_allowed_via(&owned(can), "email.send", &smtp), does, "{can:?}");
         }
     }
 }

@@ -34,49 +34,49 @@ pub const CONTROLS: [&str; 11] = [
 pub struct Case {
     /// Its id, which can be typed: `payment/lost-reply@keys=stripe,reply=drop`.
     pub id: String,
-    /// The scenario's name: its path below the folder of scenarios, without the ending.
+    /// The name of the scenario: its path below the folder of scenarios, without the extension.
     pub scenario: String,
-    /// The file it stands in, as the user would name it.
+    /// Its file, as the user names it.
     pub file: String,
-    /// The line of the file at which readers should look first, from 1.
+    /// The line of the file to show first, from 1.
     pub line: usize,
-    /// What it is about, in a sentence.
+    /// One sentence about it.
     pub about: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// The names of the matrix and what stands for each here, as in the id.
+    /// The names of the matrix and their values in this case, as in the id.
     pub variant: Vec<(String, String)>,
-    /// What is to be done.
+    /// The task of the subject.
     pub work: Work,
-    /// What each caller is to do instead, where they differ; as many as there are callers.
+    /// The task of each caller, where they differ; one for each caller.
     pub each: Vec<Work>,
-    /// What the same subject is to do afterwards, each in a new start on the same directory. A task that is
+    /// The later tasks of the same subject, each in a new start on the same directory. A task that is
     /// delivered twice, one after another, is a turn with the same work.
     pub turns: Vec<Work>,
     /// The services, in the order of the file.
     pub services: Vec<ServiceSetup>,
     /// The faults.
     pub faults: Vec<Fault>,
-    /// How many copies of the subject run at once. A task that is delivered twice together has two.
+    /// The number of copies of the subject that run at once. A task that is delivered twice together has two.
     pub callers: u32,
-    /// Where they meet; there is none for a single caller.
-    pub door: Option<BarrierOptions>,
-    /// What strikes the subject, and when.
+    /// The start barrier of the callers; `None` for a single caller.
+    pub barrier: Option<BarrierOptions>,
+    /// The interrupts of the subject.
     pub interrupts: Vec<Interrupt>,
-    /// What a verdict is measured by.
+    /// What scoring needs.
     pub terms: Terms,
-    /// The controls that this case is meant to tell apart, and what each comes to.
+    /// The controls, each with its expected outcome in this case.
     pub controls: Vec<ControlTerm>,
-    /// How long one start of the subject may take.
+    /// The time limit of one start of the subject.
     pub timeout: Duration,
 }
 
-/// Something to do: in words, and the same for a machine.
+/// A task: as text, and as steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Work {
-    /// In words.
+    /// The text.
     pub task: String,
-    /// For a machine; agents need not look at it.
+    /// The same as steps, for the controls; agents can ignore them.
     pub steps: Vec<Step>,
 }
 
@@ -86,7 +86,7 @@ pub struct Step {
     /// The full name of the operation.
     #[serde(rename = "do")]
     pub operation: String,
-    /// With what.
+    /// Its fields.
     #[serde(default)]
     pub with: Fields,
 }
@@ -98,7 +98,7 @@ pub struct ServiceSetup {
     pub name: String,
     /// The service with its options.
     pub service: Arc<dyn ConfiguredService>,
-    /// How it treats keys; its own way where nothing is said.
+    /// How it treats idempotency keys; `None` for the default of the service.
     pub idempotency: Option<Idempotency>,
 }
 
@@ -113,62 +113,62 @@ impl Serialize for ServiceSetup {
     }
 }
 
-/// Something that strikes the subject at a moment of the ledger.
+/// An interrupt of the subject at a moment of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interrupt {
     /// When.
     pub when: InterruptMoment,
-    /// What strikes.
-    pub blow: InterruptAction,
-    /// What comes after it.
+    /// What it does.
+    pub action: InterruptAction,
+    /// What follows.
     pub then: Then,
-    /// Whether a trial may pass in which it did not strike.
+    /// Whether a trial can pass in which it did not happen.
     pub optional: bool,
 }
 
 /// A moment of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InterruptMoment {
-    /// How far the attempt has come.
+    /// The stage of the attempt.
     pub reached: Reached,
     /// The full name of the operation.
     pub operation: String,
-    /// Which attempt of that operation (and of that caller, where one is named), from 1.
+    /// The number of the attempt of that operation (and of that caller, if it is set), from 1.
     pub attempt: u32,
-    /// Whose attempt; anyone's where there is none.
+    /// The caller of the attempt; `None` for any caller.
     pub caller: Option<u32>,
 }
 
-/// How far an attempt has come.
+/// A stage of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Reached {
-    /// It has come in, and nothing is committed.
+    /// It is received, and nothing is committed.
     Received,
     /// It is committed, and nothing is sent.
     Committed,
-    /// It is answered: strikes when that caller's next request comes in, or at its end.
+    /// Its reply is complete in the socket of the caller, and the caller has not acted on it.
     Replied,
 }
 
-/// What comes after the blow.
+/// What follows an interrupt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Then {
     /// The subject is started again on the same directory.
     Restart {
-        /// What it is to do then; the same where there is none.
+        /// Its task; `None` for the same task.
         work: Option<Work>,
-        /// How long after its end.
+        /// The time between its end and the restart.
         after: Duration,
     },
-    /// Nothing more: the caller has ended. After `cancel`, `stop` and `freeze` it may still finish by itself.
+    /// The caller is not started again. After `cancel`, `stop` and `freeze` it may still finish by itself.
     End,
 }
 
-/// A control and what it comes to in this case.
+/// A control and its expected outcome in this case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ControlTerm {
     /// The control's name.
     pub control: String,
-    /// What it comes to.
+    /// The expected outcome.
     pub is: ControlOutcome,
 }

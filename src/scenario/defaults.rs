@@ -14,18 +14,18 @@ pub(super) fn names(effect: &str) -> impl Iterator<Item = &'static str> + use<> 
     usual(effect).iter().map(|usual| usual.field)
 }
 
-/// What is asked for beyond what is so anyway: an effect need not carry a field that has its usual value.
-pub(super) fn without_usual(effect: &str, like: &Fields) -> Fields {
+/// The expected fields without those that expect the usual value: an effect need not have such a field.
+pub(super) fn without_usual(effect: &str, expected: &Fields) -> Fields {
     let is_usual = |name: &str, wanted: &Value| {
         usual(effect).iter().any(|usual| usual.field == name && wanted.meets(&Value::from(usual.value)))
     };
-    let asked = like.iter().filter(|(name, wanted)| !is_usual(name, wanted));
+    let asked = expected.iter().filter(|(name, wanted)| !is_usual(name, wanted));
     asked.fold(Fields::new(), |fields, (name, wanted)| fields.with(name, wanted.clone()))
 }
 
-/// The usual values of all that an intent on this effect does not name.
-pub(super) fn unless_named(effect: &str, which: &Fields, like: &Fields) -> Fields {
-    let is_named = |name: &str| which.get(name).is_some() || like.get(name).is_some();
+/// The usual values of the fields that an intent on this effect does not name.
+pub(super) fn unless_named(effect: &str, selector: &Fields, expected: &Fields) -> Fields {
+    let is_named = |name: &str| selector.get(name).is_some() || expected.get(name).is_some();
     let open = usual(effect)
         .iter()
         .filter(|usual| !is_named(usual.field) && !usual.also_named_by.is_some_and(is_named));
@@ -37,13 +37,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn to_ask_for_what_is_usual_is_to_ask_for_nothing_else() {
-        let like = Fields::new()
+    fn a_usual_value_that_is_expected_is_removed() {
+        let expected = Fields::new()
             .with("price", "price_pro")
             .with("quantity", 1)
             .with("trial_days", 14)
             .with("cancel_at", "none");
-        let asked = without_usual("payment.subscribe", &like);
+        let asked = without_usual("payment.subscribe", &expected);
         assert_eq!(asked, Fields::new().with("price", "price_pro").with("trial_days", 14));
         let defaults = unless_named("payment.subscribe", &Fields::new(), &asked);
         assert!(
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_intent_names_has_no_usual_value() {
+    fn a_field_that_the_intent_names_has_no_usual_value() {
         let defaults =
             unless_named("payment.subscribe", &Fields::new(), &Fields::new().with("price", "price_pro"));
         assert_eq!(defaults.get("quantity"), Some(&Value::from("1")));

@@ -1,5 +1,5 @@
-//! What the services of a case can do: their operations, and the fields that their effects carry. Names that
-//! do not exist are reported here, with what would be right.
+//! The operations of the services of a case, and the fields of their effects. Unknown names are reported
+//! here, with a suggestion.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use mock_services::yaml::{Node, Reader, Span, listed, nearest, shown};
 
 /// The services that a scenario can name.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct KnownServices {
     pub(super) services: Vec<Arc<ServiceDescription>>,
 }
 
-impl Default for Known {
+impl Default for KnownServices {
     fn default() -> Self {
-        Known { services: catalog::services().to_vec() }
+        KnownServices { services: catalog::services().to_vec() }
     }
 }
 
-impl Known {
-    /// Adds a service that a file declares; it takes the place of a shipped one of that name.
+impl KnownServices {
+    /// Adds a service that a file declares; it replaces a shipped one of that name.
     pub(super) fn add(&mut self, service: ServiceDescription) {
-        self.services.retain(|have| have.name != service.name);
+        self.services.retain(|known| known.name != service.name);
         self.services.push(Arc::new(service));
     }
 
@@ -40,7 +40,7 @@ impl Known {
         self.services.iter().map(Arc::as_ref).find(|service| service.is_store())
     }
 
-    /// Everything that these services can do.
+    /// All operations of these services.
     pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.services.iter().flat_map(|service| &service.operations)
     }
@@ -49,13 +49,13 @@ impl Known {
         self.operations().find(|operation| operation.name == name)
     }
 
-    /// The operation that a value names; what is wrong with it is reported.
+    /// The operation that a value names; an unknown name is reported.
     pub(super) fn operation(&self, reader: &Reader, node: &Node) -> Option<&Operation> {
         let name = reader.text(node)?;
         self.named(reader, name, node.span)
     }
 
-    /// The operation of that name; where there is none, that is reported.
+    /// The operation of that name; an unknown name is reported.
     pub(super) fn named(&self, reader: &Reader, name: &str, span: Span) -> Option<&Operation> {
         let found = self.find(name);
         if found.is_none() {
@@ -70,7 +70,7 @@ impl Known {
         found
     }
 
-    /// What an effect carries; where no service leaves it, that is reported.
+    /// The effect that a value names, with its fields; an unknown name is reported.
     pub(super) fn effect(&self, reader: &Reader, node: &Node) -> Option<(&str, &[String])> {
         let name = reader.text(node)?;
         let effects = || self.services.iter().flat_map(|service| &service.effects);
@@ -82,8 +82,8 @@ impl Known {
                 let of_service = self.service_of(name).into_iter().flat_map(|service| &service.effects);
                 let others = listed(of_service.map(|effect| effect.name.as_str()));
                 let message = match operation.kind {
-                    Kind::Read => format!("{name} is a read and leaves no effect"),
-                    Kind::Write => format!("{name} leaves no effect of its own"),
+                    Kind::Read => format!("{name} is a read and has no effect"),
+                    Kind::Write => format!("{name} has no effect of its own"),
                 };
                 reader.report_with_help(node.span, message, format!("it can be {others}"));
             }
@@ -105,14 +105,14 @@ impl Known {
     }
 
     fn unknown(&self, reader: &Reader, name: &str, span: Span, what: &str, all: Vec<&str>) {
-        let stem = self.service_of(name).map(|service| format!("{}.", service.name));
-        let among: Vec<&str> = match &stem {
-            Some(stem) => {
-                all.iter().copied().filter(|candidate| candidate.starts_with(stem.as_str())).collect()
+        let prefix = self.service_of(name).map(|service| format!("{}.", service.name));
+        let among: Vec<&str> = match &prefix {
+            Some(prefix) => {
+                all.iter().copied().filter(|candidate| candidate.starts_with(prefix.as_str())).collect()
             }
             None => all.clone(),
         };
-        let help = match (nearest(name, all), stem) {
+        let help = match (nearest(name, all), prefix) {
             (Some(near), _) => format!("did you mean `{near}`? it can be {}", listed(among)),
             (None, Some(_)) => format!("it can be {}", listed(among)),
             (None, None) => {
@@ -124,11 +124,11 @@ impl Known {
     }
 }
 
-/// Whether a list of names has the name; one that ends in `.*` stands for all that begin so.
+/// Whether a list of names contains the name; an entry that ends in `*` matches every name with that prefix.
 pub(super) fn has_name(names: &[String], name: &str) -> bool {
-    names.iter().any(|have| match have.strip_suffix('*') {
-        Some(stem) => name.starts_with(stem),
-        None => have == name,
+    names.iter().any(|entry| match entry.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => entry == name,
     })
 }
 

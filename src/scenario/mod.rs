@@ -21,7 +21,7 @@ mod via;
 mod work;
 
 pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
-pub(crate) use can::{beyond, line as can_line, split as split_can};
+pub(crate) use can::{line as can_line, not_covered, split as split_can};
 pub use case::{
     CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work,
 };

@@ -1,4 +1,4 @@
-//! The part of the schema that describes how services are set up.
+//! The schema of `services`.
 
 use mock_services::catalog::{self, OptionType, ServiceDescription};
 use mock_services::idempotency::Profile;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{flag, list, map_of, object, or_name, reference, text, whole, word};
 
-/// The services, each with its options; others are the user's own and name their file.
+/// The services with their options; services of the user name their file.
 pub(super) fn services() -> Value {
     let set_up = |service: &ServiceDescription| {
         let options = service.options.iter().map(|(name, option)| (*name, option_type(option)));
@@ -54,5 +54,6 @@ fn one_of_several(option: &OptionType) -> Value {
 
 fn idempotency() -> Value {
     let profile = || word(Profile::ALL.map(Profile::name));
-    json!({ "anyOf": [profile(), object([("profile", profile()), ("lifetime", reference("after"))], &["profile"])] })
+    let with_lifetime = object([("profile", profile()), ("lifetime", reference("after"))], &["profile"]);
+    json!({ "anyOf": [profile(), with_lifetime] })
 }

@@ -1,4 +1,4 @@
-//! The services of a case: which there are, how each is set up, and those that a file declares.
+//! The services of a case: their options, and services that a file declares.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,47 +11,47 @@ use mock_services::yaml::{Key, Kind, Map, Node, Problem, Problems, Reader, liste
 
 use super::ServiceSetup;
 use super::files::Folder;
-use super::known::Known;
+use super::known::KnownServices;
 
-/// How many services a scenario can have.
+/// The maximum number of services of a scenario.
 const MAX_SERVICES: usize = 50;
 
-/// A service file that was read, or what is wrong with it.
-type Declared = Result<DeclaredService, Problems>;
+/// A service file that was read, or its problems.
+type ReadService = Result<DeclaredService, Problems>;
 
 /// The services that files beside a scenario declare, each read once.
 #[derive(Debug)]
-pub(super) struct Customs<'a> {
+pub(super) struct DeclaredServices<'a> {
     folder: &'a Folder,
-    read: RefCell<HashMap<String, Declared>>,
+    read: RefCell<HashMap<String, ReadService>>,
 }
 
-impl<'a> Customs<'a> {
+impl<'a> DeclaredServices<'a> {
     pub(super) fn new(folder: &'a Folder) -> Self {
-        Customs { folder, read: RefCell::default() }
+        DeclaredServices { folder, read: RefCell::default() }
     }
 
-    /// The service in the file that a value names. What is wrong with the file is reported as if it stood in
-    /// the scenario.
+    /// The service in the file that a value names. The problems of the file are added to those of the
+    /// scenario.
     fn get(&self, reader: &Reader, node: &Node) -> Option<DeclaredService> {
         let path = reader.text(node)?;
         if let Some(found) = self.read.borrow().get(path) {
-            return self.told(reader, found);
+            return self.service_or_problems(reader, found);
         }
         let read = match self.folder.read(path) {
             Ok(source) => DeclaredService::from_source(&source),
             Err(error) => {
-                let help = "the path begins at the folder in which the scenario stands";
+                let help = "the path is relative to the folder of the scenario";
                 let message = format!("cannot read `{}`: {error}", shown(path));
                 Err(Problem::new(reader.file(), node.span, message).with_help(help).into())
             }
         };
-        let found = self.told(reader, &read);
+        let found = self.service_or_problems(reader, &read);
         self.read.borrow_mut().insert(path.to_owned(), read);
         found
     }
 
-    fn told(&self, reader: &Reader, found: &Declared) -> Option<DeclaredService> {
+    fn service_or_problems(&self, reader: &Reader, found: &ReadService) -> Option<DeclaredService> {
         match found {
             Ok(found) => Some(found.clone()),
             Err(problems) => {
@@ -62,26 +62,23 @@ impl<'a> Customs<'a> {
     }
 }
 
-/// Reads `services`: those that are set up, in the order of the file, and all that a scenario can name now.
+/// Reads `services`: those of the case, in the order of the file, and all that the scenario can name.
 pub(super) fn read_services(
     reader: &Reader,
     node: Option<&Node>,
-    customs: &Customs<'_>,
-) -> (Vec<ServiceSetup>, Known) {
-    let mut known = Known::default();
+    declared: &DeclaredServices<'_>,
+) -> (Vec<ServiceSetup>, KnownServices) {
+    let mut known = KnownServices::default();
     let entries = node.and_then(|node| reader.entries(node)).unwrap_or_default();
     let mut setups = Vec::new();
     if entries.len() > MAX_SERVICES
         && let Some(node) = node
     {
-        reader.report(
-            node.span,
-            format!("there are {} services here, and at most {MAX_SERVICES} are read", entries.len()),
-        );
+        reader.report(node.span, format!("{} services; the maximum is {MAX_SERVICES}", entries.len()));
         return (setups, known);
     }
     for (key, node) in entries {
-        setups.extend(read_service(reader, key, node, customs, &mut known));
+        setups.extend(read_service(reader, key, node, declared, &mut known));
     }
     (setups, known)
 }
@@ -90,12 +87,12 @@ fn read_service(
     reader: &Reader,
     key: &Key,
     node: &Node,
-    customs: &Customs<'_>,
-    known: &mut Known,
+    declared: &DeclaredServices<'_>,
+    known: &mut KnownServices,
 ) -> Option<ServiceSetup> {
     let name = key.name.as_str();
     let empty = Node::new(Kind::Map(Vec::new()), node.span);
-    // `payment:` with nothing behind it is the service as it is.
+    // `payment:` without a value is the service with its defaults.
     let node = if node.kind == Kind::Null { &empty } else { node };
     let what = format!("the service `{}`", shown(name));
     let mut map = reader.map(node, &what)?;
@@ -118,7 +115,7 @@ fn read_service(
     let built_in = catalog::built_in().iter().find(|service| service.name == name);
     let service = match built_in {
         Some(built_in) => Some((built_in.configure)(reader, &mut map)),
-        None => read_declared(reader, key, &mut map, customs, known),
+        None => read_declared(reader, key, &mut map, declared, known),
     };
     map.finish();
     Some(ServiceSetup { name: name.to_owned(), service: service?, idempotency })
@@ -129,19 +126,19 @@ fn read_declared(
     reader: &Reader,
     key: &Key,
     map: &mut Map<'_, '_>,
-    customs: &Customs<'_>,
-    known: &mut Known,
+    declared: &DeclaredServices<'_>,
+    known: &mut KnownServices,
 ) -> Option<Arc<dyn ConfiguredService>> {
     let Some(file) = map.optional("file") else {
         return catalog::find(&key.name).map(|service| service.unconfigured());
     };
-    let service = customs.get(reader, file)?;
+    let service = declared.get(reader, file)?;
     if service.name() != key.name {
         let source = service.source();
         let (message, help) = if source.is_withheld() {
             let message =
                 format!("`{}` declares another service than `{}`", shown(source.name()), shown(&key.name));
-            (message, "write the name that the file gives its service".to_owned())
+            (message, "write the name of the service in the file".to_owned())
         } else {
             let message = format!(
                 "`{}` declares the service `{}`, not `{}`",
@@ -158,7 +155,7 @@ fn read_declared(
     Some(Arc::new(service))
 }
 
-/// A service that the scenario uses without setting it up.
+/// A service with its defaults, which the scenario uses without listing it.
 pub(super) fn default_setup(name: &str) -> Option<ServiceSetup> {
     let service = catalog::find(name)?.unconfigured();
     Some(ServiceSetup { name: name.to_owned(), service, idempotency: None })

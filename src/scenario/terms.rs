@@ -1,5 +1,5 @@
-//! What a verdict is measured by: all of a case that scoring needs, as plain data that a report keeps, so
-//! that a saved ledger can be scored again without the scenario.
+//! The terms of a case: everything of a case that scoring needs. The report keeps them, so that a saved
+//! ledger can be scored again without the scenario. Plain data.
 
 use mock_services::service::Fields;
 use schemars::JsonSchema;
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{ClaimedOutcome, Promise, Recovery, fields_schema};
 
-/// What a verdict is measured by.
+/// Everything of a case that scoring needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
     /// The effects that are due. Any other effect is unintended.
     pub intents: Vec<Intent>,
-    /// Which of the intents stand for one entry of the scenario, one for each of its values.
+    /// The intents that one entry of the scenario makes with `each`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<IntentList>,
-    /// The claims that are accepted; where there is none, any honest one is.
+    /// The accepted claims; if it is empty, any honest claim is accepted.
     pub claim: Vec<ClaimedOutcome>,
     /// Whether a missing claim passes although the scenario names claims.
     #[serde(default)]
     pub claims_optional: bool,
-    /// What is judged: that each effect happens exactly once, or at most once.
+    /// What the subject promises: each effect happens exactly once, or at most once.
     #[serde(default, skip_serializing_if = "Promise::is_default")]
     pub promise: Promise,
-    /// The ways of recovering from an ambiguous answer that are permitted; any where there is none.
+    /// The accepted ways to recover from an ambiguous reply; if it is empty, any way is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery: Vec<Recovery>,
-    /// How many attempts there must and may be.
+    /// The minimum and maximum numbers of attempts.
     pub attempts: Vec<Budget>,
-    /// Whether a retry before the time that `Retry-After` asks for fails.
+    /// Whether a retry before the time of `Retry-After` fails.
     #[serde(default)]
     pub respect_retry_after: bool,
     /// Whether a duplicate that was undone may pass.
     #[serde(default)]
     pub compensation: bool,
-    /// What must stand in the record store at the end.
+    /// The expected records at the end.
     #[serde(default)]
     pub records: Vec<RecordDue>,
     /// The faults, in the order of the plan.
@@ -44,7 +44,7 @@ pub struct Terms {
     pub interrupts: Vec<Planned>,
     /// How many callers there are.
     pub callers: u32,
-    /// How many turns come after the first.
+    /// The number of turns after the first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub turns: u32,
     /// The tasks that are about some of the intents only.
@@ -53,15 +53,15 @@ pub struct Terms {
     /// Whether the callers meet at a start barrier.
     #[serde(default)]
     pub barrier: bool,
-    /// What the services of the case can do.
+    /// The operations of the services of the case.
     pub operations: Vec<OperationTerm>,
-    /// Where this subject keeps a field: the name in the scenario, and the name in its requests.
+    /// Names of fields: the name in the scenario, and the name in the requests of this subject.
     #[serde(default)]
     pub fields: Vec<(String, String)>,
-    /// The APIs through which operations must be done: through any other one the case proves nothing.
+    /// The APIs through which operations must be done; with another API the trial is void.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<ViaDue>,
-    /// What this subject says that it is for, as `can` in hapax.yaml has it.
+    /// The entries of `can` in hapax.yaml: what this subject uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub can: Vec<String>,
 }
@@ -71,7 +71,7 @@ pub struct Terms {
 pub struct ViaDue {
     /// The operation.
     pub operation: String,
-    /// The names of the APIs; any of them will do.
+    /// The names of the APIs, any of which is accepted.
     pub apis: Vec<String>,
 }
 
@@ -80,22 +80,22 @@ pub struct ViaDue {
 pub struct Intent {
     /// The effect's name: `payment.charge`.
     pub effect: String,
-    /// Which effects are meant.
+    /// The fields that select the effects.
     #[serde(rename = "where", default)]
     #[schemars(schema_with = "fields_schema")]
     pub selector: Fields,
-    /// What they must be like.
+    /// The expected values of their other fields.
     #[serde(rename = "with", default)]
     #[schemars(schema_with = "fields_schema")]
     pub expected: Fields,
-    /// What they must be like unless somebody asks for something else, and nobody does: one unit, no trial.
-    /// An effect that does not carry such a field is as usual.
+    /// The usual values of fields that the scenario does not name: one unit, no trial. An effect without such
+    /// a field has the usual value.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     #[schemars(schema_with = "fields_schema")]
     pub defaults: Fields,
-    /// How often, at most; 0 where it must not happen.
+    /// How often it happens at most; 0 if it must not happen.
     pub times: u32,
-    /// How often at least, where that is less often.
+    /// How often it happens at least, if that is less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u32>,
 }
@@ -107,8 +107,8 @@ impl Intent {
         self.at_least.unwrap_or(self.times)
     }
 
-    /// How often it must have happened before it is true to say that it is done: an effect that may be left
-    /// out is not done by leaving it out.
+    /// How often it must have happened for the claim `done` to be true: an effect that need not happen is not
+    /// done if it did not happen.
     #[must_use]
     pub fn done_at(&self) -> u32 {
         self.least().max(self.times.min(1))
@@ -118,43 +118,43 @@ impl Intent {
 /// A task that is about some of the intents only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskTerm {
-    /// Whose task it is; `None` for every caller.
+    /// The caller; `None` for every caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<u32>,
-    /// In which turn, from 0.
+    /// The turn, from 0.
     pub turn: u32,
-    /// The places of the intents that it is about; empty where that is not known.
+    /// The indexes of its intents; empty where they are not known.
     pub intents: Vec<usize>,
 }
 
-/// Intents that stand for one entry of the scenario, which names the values with `each`.
+/// The intents that one entry of the scenario makes with `each`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntentList {
-    /// The place of the first of them among the intents.
+    /// The index of the first one.
     pub first: usize,
     /// How many there are.
     pub count: usize,
 }
 
-/// How many attempts of an operation there must and may be, over all callers and starts.
+/// The minimum and maximum numbers of attempts of an operation, over all callers and starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// The operation.
     pub operation: String,
-    /// At least so many attempts and refused requests together.
+    /// The minimum number of attempts and refused requests together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub at_least: u32,
-    /// At most so many attempts; `None` for any number.
+    /// The maximum number of attempts; `None` for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<u32>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What must stand in the record store at the end.
+/// A record or counter that is expected at the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordDue {
     /// The key of the record, or the name of the counter.
@@ -162,9 +162,9 @@ pub struct RecordDue {
     /// Whether it is a counter.
     #[serde(default)]
     pub counter: bool,
-    /// Its value at the end; `null` where there must be none.
+    /// Its expected value at the end; `null` if it must not exist.
     pub value: serde_json::Value,
-    /// Its value at the start; `null` where there was none.
+    /// Its value at the start; `null` if it did not exist.
     #[serde(default)]
     pub start: serde_json::Value,
 }
@@ -172,11 +172,11 @@ pub struct RecordDue {
 /// A fault or an interrupt that was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Planned {
-    /// How it reads: one line.
+    /// It as one line of text.
     pub text: String,
-    /// The operation that it strikes at.
+    /// Its operation.
     pub operation: String,
-    /// Whether a trial may pass in which it did not fire.
+    /// Whether a trial can pass in which it did not fire.
     #[serde(default)]
     pub optional: bool,
 }
@@ -186,13 +186,12 @@ pub struct Planned {
 pub struct OperationTerm {
     /// Its full name.
     pub name: String,
-    /// Whether it can leave an effect.
+    /// Whether it can have an effect.
     pub write: bool,
     /// The fields that identify its effect.
     #[serde(default)]
     pub identity: Vec<String>,
-    /// The fields that every effect of it has: where an intent names one, an effect without it is not as
-    /// asked.
+    /// The fields that each of its effects has: an effect without one contradicts an intent that names it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub natural: Vec<String>,
 }

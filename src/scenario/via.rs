@@ -1,13 +1,13 @@
-//! `via`: the APIs through which operations must be done for a case to prove something. A lock that only one
-//! API knows stops no client of another one.
+//! `via`: the APIs through which operations must be done, otherwise the trial is void. A lock that only one
+//! API has does not stop a client of another API.
 
 use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
 
-use super::known::Known;
+use super::known::KnownServices;
 use super::{Step, ViaDue};
 
 /// Reads `via`: an operation, and the API or the list of APIs through which it must be done.
-pub(super) fn read_via(reader: &Reader, known: &Known, node: &Node) -> Vec<ViaDue> {
+pub(super) fn read_via(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<ViaDue> {
     let mut all = Vec::new();
     for (key, node) in reader.entries(node).unwrap_or_default() {
         let Some(operation) = known.named(reader, &key.name, key.span) else { continue };
@@ -21,7 +21,7 @@ pub(super) fn read_via(reader: &Reader, known: &Known, node: &Node) -> Vec<ViaDu
             reader.report_with_help(
                 node.span,
                 "this list is empty",
-                "name the APIs that will do, or leave the operation out",
+                "list the APIs that are accepted, or remove the operation",
             );
         }
         all.push(ViaDue { operation: operation.name.to_string(), apis });
@@ -41,8 +41,7 @@ pub(super) fn read_api(reader: &Reader, operation: &str, node: &Node) -> Option<
     }
 }
 
-/// What is wrong with the name of an API, and what would be right; `None` where the service of the operation
-/// has it.
+/// The problem with the name of an API, and a suggestion; `None` where the service of the operation has it.
 pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String)> {
     let service = operation.split('.').next().unwrap_or_default();
     let names: Vec<&str> = mock_services::apis(service).iter().map(|api| api.name).collect();
@@ -50,14 +49,14 @@ pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String
         return None;
     }
     let help = match nearest(name, names.iter().copied()) {
-        _ if names.is_empty() => "it has a single API, which needs no name; leave `via` out".to_owned(),
+        _ if names.is_empty() => "it has a single API without a name; remove `via`".to_owned(),
         Some(near) => format!("did you mean `{near}`? it can be {}", listed(names)),
         None => format!("it can be {}", listed(names)),
     };
     Some((format!("the service `{service}` has no API `{}`", shown(name)), help))
 }
 
-/// Reports steps that say another API than `via` does: the controls would do them in vain.
+/// Reports steps that use another API than `via`: the trials of the controls would be void.
 pub(super) fn check_via(reader: &Reader, node: Option<&Node>, via: &[ViaDue], steps: &[&Step]) {
     let Some(node) = node else { return };
     for due in via {
@@ -65,14 +64,10 @@ pub(super) fn check_via(reader: &Reader, node: Option<&Node>, via: &[ViaDue], st
             .iter()
             .filter(|step| step.operation == due.operation)
             .filter_map(|step| step.with.get("via"));
-        if let Some(other) = others.map(ToString::to_string).find(|said| !due.apis.contains(said)) {
+        if let Some(other) = others.map(ToString::to_string).find(|api| !due.apis.contains(api)) {
             let message =
-                format!("a step does {} via `{}`, which is not among these", due.operation, shown(&other));
-            reader.report_with_help(
-                node.span,
-                message,
-                "name that API here, or let the steps use another one",
-            );
+                format!("a step does {} via `{}`, which is not in this list", due.operation, shown(&other));
+            reader.report_with_help(node.span, message, "add that API here, or change the step");
         }
     }
 }
@@ -89,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn shipped_cases_that_only_one_api_can_meet_say_so() {
+    fn shipped_cases_that_need_one_api_name_it() {
         for case in shipped().unwrap() {
             for setup in &case.services {
                 if setup.name != "deploy" {
@@ -98,13 +93,15 @@ mod tests {
                 let options = setup.service.configuration();
                 let environments = options["environments"].as_array().unwrap();
                 let is_locked = environments.iter().any(|environment| !environment["locked_by"].is_null());
-                // Locks, rollouts and queues: GitHub's API knows none of them.
+                // GitHub's API has no locks, rollouts and queues.
                 if is_locked || options["rollout"] != "at-once" || !options["asynchronous"].is_null() {
                     assert_eq!(needs(&case, "deploy.deploy"), ["plain"], "{}", case.id);
                 }
             }
-            // Codes that SMTP has, and HTTP has for other things or not at all.
-            let is_smtp = |reply: &Reply| matches!(reply, Reply::Status(reply) if matches!(reply.status, 421 | 450..=459 | 550..=559));
+            // Status codes of SMTP.
+            let is_smtp_status = |status: u16| matches!(status, 421 | 450..=459 | 550..=559);
+            let is_smtp =
+                |reply: &Reply| matches!(reply, Reply::Status(reply) if is_smtp_status(reply.status));
             if case.faults.iter().any(|fault| fault.trigger.on == "email.send" && is_smtp(&fault.reply)) {
                 assert_eq!(needs(&case, "email.send"), ["smtp"], "{}", case.id);
             }

@@ -1,4 +1,4 @@
-//! What is to be done: a task in words and the same in steps; once, for each caller, or turn by turn.
+//! Reads tasks: as text and as steps; one for all callers, one for each caller, or one for each turn.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use mock_services::fault::read_fields;
 use mock_services::service::Operation;
 use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
 
-use super::known::Known;
+use super::known::KnownServices;
 use super::via::read_api;
 use super::{Step, Work};
 
 /// The largest number of steps, turns or tasks of callers in a list.
 pub(super) const MAX_STEPS: usize = 1000;
 
-/// Reads the parts of a scenario that say what is to be done.
+/// Reads the tasks of a scenario.
 #[derive(Clone, Copy)]
-pub(super) struct Works<'a> {
+pub(super) struct WorkReader<'a> {
     pub(super) reader: &'a Reader,
-    pub(super) known: &'a Known,
+    pub(super) known: &'a KnownServices,
 }
 
-impl Works<'_> {
+impl WorkReader<'_> {
     /// A `{task, steps}`.
     pub(super) fn read(&self, node: &Node, what: &str) -> Option<Work> {
         let mut map = self.reader.map(node, what)?;
@@ -41,7 +41,7 @@ impl Works<'_> {
             return String::new();
         };
         if text.trim().is_empty() {
-            self.reader.report_with_help(node.span, "the task is empty", "say in words what is to be done");
+            self.reader.report_with_help(node.span, "the task is empty", "write what the subject must do");
         }
         text.to_owned()
     }
@@ -54,10 +54,7 @@ impl Works<'_> {
     fn items<'n>(&self, node: &'n Node) -> Option<&'n [Node]> {
         let items = self.reader.list(node)?;
         if items.len() > MAX_STEPS {
-            self.reader.report(
-                node.span,
-                format!("there are {} entries here, and at most {MAX_STEPS} are read", items.len()),
-            );
+            self.reader.report(node.span, format!("{} entries; the maximum is {MAX_STEPS}", items.len()));
             return None;
         }
         Some(items)
@@ -78,11 +75,11 @@ impl Works<'_> {
             {
                 let names = || known.iter().copied();
                 let help = match nearest(&key.name, names()) {
-                    _ if known.is_empty() => "it takes no fields; leave it out".to_owned(),
+                    _ if known.is_empty() => "it has no fields; remove it".to_owned(),
                     Some(near) => format!("did you mean `{near}`? it can be {}", listed(names())),
                     None => format!("it can be {}", listed(names())),
                 };
-                let message = format!("{} takes no field `{}`", operation.name, shown(&key.name));
+                let message = format!("{} has no field `{}`", operation.name, shown(&key.name));
                 self.reader.report_with_help(key.span, message, help);
             }
         }
@@ -95,7 +92,7 @@ impl Works<'_> {
     }
 }
 
-/// The fields that a step can have: those of the requests, and what only a step can say.
+/// The fields of a step: those of the requests, and those that only a step has.
 pub(super) fn step_fields(operation: &Operation) -> Vec<&str> {
     let mut fields: Vec<&str> = operation.fields.iter().map(Cow::as_ref).collect();
     let service = operation.name.split('.').next().and_then(catalog::find);

@@ -33,15 +33,15 @@ pub(super) fn ambiguity(attempt: &Attempt<'_>) -> Option<Ambiguity> {
     (!is_clear).then_some(Ambiguity { n: answer.n, at: answer.at })
 }
 
-/// Whether the whole answer was sent, and was larger than the caller may have been able to take: what it made
-/// of it shows only in what it does next.
+/// Whether the complete reply was sent, and may have been larger than the caller accepts: only its next
+/// requests show whether it read the reply.
 pub(super) fn is_too_large(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
         && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == ReplyKind::Oversize)
 }
 
-/// Whether an answer of this status says what became of the request. One that asks to come again does not,
-/// whatever it promises: here it can lie. 421 and 450 to 452 are those of mail servers.
+/// Whether a reply with this status shows the result of the request. A status that asks for a retry does not,
+/// because a fault can commit and then send it. 421 and 450 to 452 are statuses of mail servers.
 fn is_clear(status: u16) -> bool {
     !matches!(status, 408 | 409 | 421 | 425 | 429 | 450..=452 | 500..)
 }

@@ -7,7 +7,7 @@ use mock_services::{Api, api_of, apis};
 use super::history::TrialHistory;
 use crate::scenario::{Terms, can_line};
 
-/// Why a trial proves nothing because of the APIs that the subject used, one sentence for each.
+/// Why the trial is void because of the APIs that the subject used, one sentence for each.
 pub(super) fn reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     for due in &terms.via {

@@ -1,40 +1,40 @@
-//! Which effect belongs to which intent: what counts for it, what is surplus, what was undone, and what
-//! nothing asked for.
+//! Assigns effects to intents: effects that count, surplus effects, undone effects, and effects that no
+//! intent covers.
 
 use std::collections::BTreeSet;
 
-use super::compensation::{Undone, undone};
-use super::effects::{Effect, Names};
+use super::compensation::{UndoneCharge, undone};
+use super::effects::{Effect, FieldNames};
 use super::matching::{self, Row};
 use super::records::is_due;
 use crate::fit::{Fit, Rule};
 use crate::scenario::{Intent, Terms};
 
-/// Effects by intent; all numbers are places among the effects of the ledger.
+/// Effects by intent; all numbers are indexes into the effects of the ledger.
 #[derive(Debug)]
 pub(super) struct Assignment {
-    /// What belongs to each intent, in the order of the scenario.
-    pub(super) intents: Vec<Taken>,
-    /// What no intent covers.
+    /// The effects of each intent, in the order of the scenario.
+    pub(super) intents: Vec<IntentEffects>,
+    /// Effects that no intent covers.
     pub(super) unintended: Vec<usize>,
-    /// What no intent covers, and what was undone.
+    /// Effects that no intent covers, and that were undone.
     pub(super) unintended_undone: Vec<usize>,
-    /// Changes of records of which the scenario says only how they must stand at the end.
+    /// Changes of records for which the scenario expects only a value at the end.
     pub(super) by_record: Vec<usize>,
     /// The charges that were undone, with their refunds.
-    pub(super) undone: Vec<Undone>,
+    pub(super) undone: Vec<UndoneCharge>,
 }
 
-/// What belongs to one intent.
+/// The effects of one intent.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
-    /// What counts: at most as many as are due.
+pub(super) struct IntentEffects {
+    /// Effects that count: at most as many as are due.
     pub(super) counted: Vec<usize>,
-    /// What is more than due.
+    /// Effects beyond those that are due.
     pub(super) surplus: Vec<usize>,
-    /// What was more than due, and was undone.
+    /// Surplus effects that were undone.
     pub(super) compensated: Vec<usize>,
-    /// What would have counted, but was undone.
+    /// Effects that would have counted, but were undone.
     pub(super) taken_back: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
     let left = if gone.is_empty() { all } else { matched(&terms.intents, &rows, &order, &gone) };
 
     let mut found = Assignment {
-        intents: terms.intents.iter().map(|_| Taken::default()).collect(),
+        intents: terms.intents.iter().map(|_| IntentEffects::default()).collect(),
         unintended: Vec::new(),
         unintended_undone: Vec::new(),
         by_record: Vec::new(),
@@ -87,7 +87,7 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
 }
 
 impl Assignment {
-    /// Everything is listed as it happened.
+    /// All lists are in the order of the ledger.
     fn in_order(&mut self) {
         for taken in &mut self.intents {
             for list in
@@ -102,8 +102,8 @@ impl Assignment {
     }
 }
 
-impl Taken {
-    /// All that happened for the intent.
+impl IntentEffects {
+    /// All effects of the intent.
     pub(super) fn all(&self) -> Vec<usize> {
         let mut all: Vec<usize> = [&self.counted, &self.surplus, &self.compensated, &self.taken_back]
             .into_iter()
@@ -126,18 +126,17 @@ fn matched(intents: &[Intent], rows: &[Row], order: &[usize], gone: &BTreeSet<us
     assigned
 }
 
-/// The intent that an effect is a surplus of: the one it fits best, and one that is due before one that must
-/// not happen.
+/// The intent of a surplus effect: the one that it fits best; an intent that is due has priority over one
+/// that must not happen.
 fn closest(intents: &[Intent], row: &Row) -> Option<usize> {
     let rank = |place: usize, fit: Fit| (intents[place].times > 0, fit, std::cmp::Reverse(place));
     let fitting = row.iter().enumerate().filter_map(|(place, fit)| fit.map(|fit| rank(place, fit)));
     fitting.max().map(|(_, _, std::cmp::Reverse(place))| place)
 }
 
-/// The effects ordered by what matters of them and only then by when they happened: effects that differ are
-/// told apart by what they are, effects that do not are interchangeable, and of those the first counts and
-/// the later ones are surplus.
-fn canonical(terms: &Terms, effects: &[Effect<'_>], names: Names<'_>) -> Vec<usize> {
+/// The effects in an order that depends first on their fields and then on their position: among effects with
+/// the same fields, the first counts and the later ones are surplus.
+fn canonical(terms: &Terms, effects: &[Effect<'_>], names: FieldNames<'_>) -> Vec<usize> {
     let mut keyed: Vec<(&str, Vec<Option<String>>, u64, usize)> = effects
         .iter()
         .enumerate()
@@ -151,7 +150,7 @@ fn canonical(terms: &Terms, effects: &[Effect<'_>], names: Names<'_>) -> Vec<usi
     keyed.into_iter().map(|(.., place)| place).collect()
 }
 
-/// The fields that tell effects of a name apart: those that identify it, and those that an intent asks for.
+/// The fields that distinguish effects of a name: those that identify it, and those that an intent names.
 pub(super) fn telling_fields<'t>(terms: &'t Terms, effect: &str) -> impl Iterator<Item = &'t str> + use<'t> {
     let identity = terms
         .operations

@@ -1,22 +1,22 @@
-//! What a fault kept from being committed is judged as well: a wrong charge that the service would have made
-//! is wrong, even though no money moved. It is held against the intents for what it is, never for how often
-//! it came.
+//! Effects that a fault kept from being committed are scored, too: a wrong charge that the service would have
+//! made is wrong, even though no money moved. Only their fields are compared with the intents, not their
+//! number.
 
 use super::history::TrialHistory;
 use super::records::is_due;
 use crate::fit::{Fit, Rule};
 use crate::scenario::Terms;
 
-/// Withheld effects that are not as the task asks: places among the withheld effects of the story.
+/// Withheld effects that do not match the task: indexes into the withheld effects of the trial.
 #[derive(Debug, Default)]
 pub(super) struct Attempted {
-    /// Those that fit no intent.
+    /// Effects that fit no intent.
     pub(super) unintended: Vec<usize>,
-    /// Those that fit an intent, but are not as it asks, with the place of the intent that they fit best.
+    /// Effects that fit an intent but differ from it, with the index of the intent that they fit best.
     pub(super) altered: Vec<(usize, usize)>,
 }
 
-/// Holds all withheld effects against the intents.
+/// Compares all withheld effects with the intents.
 pub(super) fn attempted(terms: &Terms, history: &TrialHistory<'_>) -> Attempted {
     let rule = Rule::new(terms);
     let mut found = Attempted::default();

@@ -1,4 +1,4 @@
-//! Attempts of each operation, against their budgets.
+//! The number of attempts of each operation, and the budgets.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::history::TrialHistory;
 use super::verdict::AttemptsMade;
 use crate::scenario::{Budget, Terms};
 
-/// Attempts of each operation that was used or has a budget, by name. Requests that a service refused are
-/// counted beside them.
+/// The attempts of each operation that was used or has a budget, by name. Requests that a service refused are
+/// counted separately.
 pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<AttemptsMade> {
     let mut made: BTreeMap<&str, (u32, u32)> =
         terms.attempts.iter().map(|budget| (budget.operation.as_str(), (0, 0))).collect();

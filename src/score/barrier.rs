@@ -32,7 +32,7 @@ pub(super) fn barrier_facts(terms: &Terms, history: &TrialHistory<'_>) -> Option
     })
 }
 
-/// Why what happened at the barrier makes the trial void.
+/// The reasons at the barrier for which the trial is void.
 pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let left = never_came_again(facts);
@@ -76,15 +76,15 @@ pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory
     reasons
 }
 
-/// Callers whose client gave up while it was held, and that did not come again: what they would have done is
-/// not known.
+/// Callers whose client gave up at the barrier and did not send the request again: their next action is not
+/// known.
 pub(super) fn never_came_again(facts: &BarrierFacts) -> Vec<u32> {
     let came_again = |caller: &u32| facts.met.contains(caller) || facts.late.contains(caller);
     facts.gave_up.iter().copied().filter(|caller| !came_again(caller)).collect()
 }
 
-/// Whether only callers that came after the barrier had opened had effects: then nothing happened at the same
-/// time.
+/// Whether only callers that reached the barrier after it had opened had effects: then nothing happened at
+/// the same time.
 fn only_late_effects(facts: &BarrierFacts, history: &TrialHistory<'_>) -> bool {
     let mut made_by = history
         .effects
@@ -95,10 +95,10 @@ fn only_late_effects(facts: &BarrierFacts, history: &TrialHistory<'_>) -> bool {
     made_by.peek().is_some() && made_by.all(|caller| facts.late.contains(&caller))
 }
 
-/// Whether a caller may not have run beside the one that was let in, but have been too slow and have seen
-/// what was done. One that had asked for something before, or that never asked for anything, has decided
-/// without that. One that asked for the first time after the opening waited for a lock, for example, if it
-/// was running by then for at least twice as long as the one that came had needed for its way.
+/// Whether a caller may have been too slow to run at the same time as the admitted caller, and has seen its
+/// effects. A caller that sent a request before the opening, or never sent one, decided without seeing them.
+/// A caller whose first request came after the opening waited for something else (a lock, for example) if it
+/// had been running at least twice as long as the admitted caller needed to reach the barrier.
 fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bool {
     let first_of = |what: BarrierEvent| {
         history.barrier_events.iter().find(|note| note.what == what && facts.met.contains(&note.caller))
@@ -124,7 +124,7 @@ fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bo
     opened.at.saturating_sub(since) < 2 * held.at.saturating_sub(began)
 }
 
-/// The entry of the first thing that a caller asked a service for.
+/// The entry of the first request of a caller.
 fn first_request(history: &TrialHistory<'_>, caller: u32) -> Option<u64> {
     let attempts = history.attempts.iter().map(|attempt| (attempt.caller(), attempt.n));
     let refusals = history.refusals.iter().map(|refusal| (refusal.caller, refusal.n));

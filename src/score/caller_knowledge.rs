@@ -1,12 +1,12 @@
-//! What was true when a caller made its claim, and what it could know. A claim is about the task of its
-//! start, and is measured by the entries before it: by what was committed then, by the answers that the
-//! caller had, and by what its reads could show.
+//! What was true when a caller made its claim, and what the caller could know. A claim is about the task of
+//! its start. It is compared with the entries before it: the commits, the replies to the caller, and the
+//! results of its reads.
 
 use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
 use super::answers::{reported_success, was_stale};
-use super::assignment::{Assignment, Taken, assignment};
+use super::assignment::{Assignment, IntentEffects, assignment};
 use super::effects::Effect;
 use super::follow_ups::{AmbiguousWrite, FollowUp, ambiguous_writes, follow_ups};
 use super::history::{Attempt, TrialHistory, service_of};
@@ -14,7 +14,7 @@ use super::records::mismatches;
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
-/// A claim is about the last ambiguous writes of its caller; at most this many are checked.
+/// The maximum number of ambiguous writes of a caller that are checked, the last ones first.
 const MAX_AMBIGUOUS_WRITES: usize = 64;
 
 /// The moment of a claim.
@@ -23,19 +23,19 @@ pub(super) struct ClaimMoment<'s, 'a> {
     pub(super) terms: &'s Terms,
     pub(super) history: &'s TrialHistory<'a>,
     pub(super) caller: u32,
-    /// Which turn of the caller it was, from 0.
+    /// The turn of the caller, from 0.
     pub(super) turn: u32,
-    /// The entry at which its start began.
+    /// The entry of its start.
     pub(super) since: u64,
     /// The entry of the claim.
     pub(super) at: u64,
 }
 
-/// Whether an intent happened at least so often, and as asked.
+/// Whether an intent happened at least this often and as expected.
 pub(super) fn is_met(
     terms: &Terms,
     intent: &Intent,
-    taken: &Taken,
+    taken: &IntentEffects,
     effects: &[Effect<'_>],
     times: u32,
 ) -> bool {
@@ -47,8 +47,8 @@ pub(super) fn is_met(
 }
 
 impl<'s, 'a> ClaimMoment<'s, 'a> {
-    /// Whether all that the task of this start asks for had happened. What a service had accepted with a
-    /// clear yes and committed later had happened, as far as anybody could tell.
+    /// Whether everything that the task of this start requires had happened. A write that the service
+    /// accepted with a success status and committed later counts as happened.
     pub(super) fn is_done(&self) -> bool {
         let (terms, effects) =
             (self.terms, self.effects(|effect| effect.n < self.at || self.was_promised(effect)));
@@ -60,7 +60,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         let mut all = 0..terms.intents.len();
         match self.task() {
             None => all.all(met) && (terms.turns > 0 || mismatches(terms, &effects).is_empty()),
-            // Without steps it is not known what the turn asked for.
+            // Without steps, the intents of the turn are not known.
             Some([]) => {
                 all.clone().all(|place| terms.intents[place].times == 0)
                     || all.any(|place| terms.intents[place].times > 0 && met(place))
@@ -71,22 +71,21 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         }
     }
 
-    /// Whether nothing had happened of which the caller could know.
+    /// Whether nothing had happened that the caller could know of.
     pub(super) fn is_untouched(&self) -> bool {
         let effects = self.effects(|effect| effect.n < self.at);
         let assignment = assignment(self.terms, &effects);
         !self.standing(&assignment, &effects).into_iter().any(|place| self.knows(&effects[place]))
     }
 
-    /// Whether all that stands at the end was done by other callers, and this one could not know of it when
-    /// it spoke.
+    /// Whether other callers caused all effects, and this caller could not know of them when it made its
+    /// claim.
     pub(super) fn is_others_unseen(&self, assignment: &Assignment) -> bool {
         let effects = &self.history.effects;
         !self.standing(assignment, effects).into_iter().any(|place| self.knows(&effects[place]))
     }
 
-    /// Whether there was a write of which the caller could not know, with all that it had looked at, whether
-    /// it happened.
+    /// Whether there was a write whose result the caller could not know, even with all its reads.
     pub(super) fn is_ambiguous(&self) -> bool {
         let mut own: Vec<_> = ambiguous_writes(self.history)
             .into_iter()
@@ -100,7 +99,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         })
     }
 
-    /// Whether a write had been accepted with a clear yes, and nothing of it was there yet.
+    /// Whether a write had been accepted with a success status, and no part of it was committed yet.
     pub(super) fn is_awaiting(&self) -> bool {
         let asked_for = |attempt: &Attempt<'_>| {
             self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
@@ -117,7 +116,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         })
     }
 
-    /// Whether a write had been accepted with a clear yes and was committed only after the caller spoke.
+    /// Whether a write had been accepted with a success status and was committed only after the claim.
     pub(super) fn is_ahead_of_commit(&self) -> bool {
         let asked_for = |attempt: &Attempt<'_>| {
             self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
@@ -136,9 +135,9 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         })
     }
 
-    /// Whether nothing shows the caller that the work is done: no success of a write of its own that the task
-    /// is about, and no read that shows such an effect. What it wrote for other reasons, as a lock, tells
-    /// nothing of the work.
+    /// Whether nothing showed the caller that the task is done: no successful write of its own for the task,
+    /// and no read that shows an effect of the task. Other writes, such as a lock, show nothing about the
+    /// task.
     pub(super) fn cannot_tell(&self) -> bool {
         let (terms, history) = (self.terms, self.history);
         let is_about = |name: &str| {
@@ -161,8 +160,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         self.history.effects.iter().filter(|effect| is_one(effect)).copied().collect()
     }
 
-    /// How often an intent is due by the end of this turn: turns that repeat a task may share it between
-    /// them.
+    /// How often an intent is due by the end of this turn: turns that repeat a task can share it.
     fn due_by_now(&self, intent: &Intent) -> u32 {
         if self.terms.turns == 0 {
             intent.done_at()
@@ -171,22 +169,22 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         }
     }
 
-    /// The intents that the task of this start is about; `None` for all, an empty list where that is not
-    /// known.
+    /// The intents of the task of this start; `None` for all, an empty list if they are not known.
     fn task(&self) -> Option<&'s [usize]> {
         let is_own = |caller: Option<u32>| caller.is_none_or(|caller| caller == self.caller);
         let found = self.terms.tasks.iter().find(|task| task.turn == self.turn && is_own(task.caller));
         found.map(|task| task.intents.as_slice())
     }
 
-    /// The places of the effects that stand and concern the task of this start.
+    /// The indexes of the effects that were not undone and belong to the task of this start.
     fn standing(&self, assignment: &Assignment, effects: &[Effect<'_>]) -> Vec<usize> {
         let mut places: Vec<usize> =
             assignment.unintended.iter().chain(&assignment.by_record).copied().collect();
-        let of = |taken: &Taken| taken.counted.iter().chain(&taken.surplus).copied().collect::<Vec<_>>();
+        let of =
+            |taken: &IntentEffects| taken.counted.iter().chain(&taken.surplus).copied().collect::<Vec<_>>();
         match self.task() {
             None => places.extend(assignment.intents.iter().flat_map(of)),
-            // What came before this start belongs to earlier turns.
+            // Effects before this start belong to earlier turns.
             Some([]) => places = (0..effects.len()).filter(|place| effects[*place].n > self.since).collect(),
             Some(intents) => {
                 places.extend(intents.iter().filter_map(|place| assignment.intents.get(*place)).flat_map(of))
@@ -199,7 +197,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         attempt.caller() == self.caller
     }
 
-    /// Whether a request of this caller had been answered with yes by then.
+    /// Whether a request of this caller had been answered with success by then.
     fn got_success(&self, attempt: &Attempt<'_>) -> bool {
         self.is_own(attempt)
             && reported_success(attempt)
@@ -210,8 +208,8 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_success(attempt))
     }
 
-    /// Whether the caller could know of an effect: it is its own, a fresh read of its own came after it, or
-    /// the service answered its own request with what had been done before.
+    /// Whether the caller could know of an effect: it caused the effect, it made a fresh read afterwards, or
+    /// the service answered its own request with the earlier effect.
     fn knows(&self, effect: &Effect<'_>) -> bool {
         let Some(cause) = self.history.attempt(effect.attempt) else { return true };
         self.is_own(cause)
@@ -225,8 +223,8 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             })
     }
 
-    /// Whether what a caller did after an ambiguous write showed it, before its claim, what had happened: a
-    /// fresh read after which nothing of it was committed any more, or a clear yes to the same key.
+    /// Whether the caller learned the result of an ambiguous write before its claim: by a fresh read after
+    /// which no part of it was committed, or by a success reply for the same key.
     fn settles(&self, ambiguous: AmbiguousWrite<'_, '_>, next: &FollowUp<'_, '_>) -> bool {
         match next {
             FollowUp::Read(read) => {

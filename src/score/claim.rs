@@ -1,29 +1,29 @@
-//! What each start of each caller claims, and whether it was true. The last start of a caller speaks for it;
-//! what earlier starts said is measured by what was true and knowable when they said it.
+//! The claim of each start of each caller, and whether it is true. The claim of the last start of a caller
+//! counts for the caller; claims of earlier starts are compared with what was true and known at that time.
 
 use std::collections::BTreeSet;
 
 use super::assignment::Assignment;
 use super::caller_knowledge::{ClaimMoment, is_met};
 use super::effects::Effect;
-use super::history::{Placed, TrialHistory};
+use super::history::{PlacedEvent, TrialHistory};
 use super::verdict::{Claim, Honesty};
 use crate::domain::{ClaimEvent, ClaimedOutcome, EndEvent, InterruptKind, StartEnd, StartEvent};
 use crate::scenario::Terms;
 
-/// A claim's words are kept up to this length.
+/// The maximum number of characters of the message of a claim.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// How much of what was due has happened.
+/// How much of what is due has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ActualOutcome {
-    /// All of it, at least as often as due and as asked.
+    /// Everything, at least as often as due and as expected.
     pub(super) all: bool,
-    /// Nothing, neither what was due nor anything else; what was undone did not happen.
+    /// Nothing, neither what is due nor anything else; undone effects do not count.
     pub(super) nothing: bool,
 }
 
-/// How much of what was due has happened.
+/// How much of what is due has happened.
 pub(super) fn happened(
     terms: &Terms,
     effects: &[Effect<'_>],
@@ -40,16 +40,16 @@ pub(super) fn happened(
     }
 }
 
-/// What was said.
+/// The claims of a trial.
 pub(super) struct Claims {
-    /// By each caller in its last start, by caller.
+    /// The claim of the last start of each caller, by caller.
     pub(super) last: Vec<Claim>,
-    /// By earlier starts, in the order of caller and start; those that said nothing and those that were
-    /// killed are left out.
+    /// The claims of earlier starts, by caller and start, without missing claims and without those of killed
+    /// starts.
     pub(super) earlier: Vec<Claim>,
 }
 
-/// What each start of each caller said.
+/// The claims of all starts.
 pub(super) fn claims(
     terms: &Terms,
     history: &TrialHistory<'_>,
@@ -74,8 +74,8 @@ pub(super) fn claims(
     claims
 }
 
-/// Whether a start was killed before its claim was noted.
-fn was_killed(history: &TrialHistory<'_>, caller: u32, claimed: Placed<'_, ClaimEvent>) -> bool {
+/// Whether a start was killed before its claim was recorded.
+fn was_killed(history: &TrialHistory<'_>, caller: u32, claimed: PlacedEvent<'_, ClaimEvent>) -> bool {
     let since = began(history, caller, claimed);
     history.interruptions().any(|interruption| {
         interruption.caller == Some(caller)
@@ -84,7 +84,7 @@ fn was_killed(history: &TrialHistory<'_>, caller: u32, claimed: Placed<'_, Claim
     })
 }
 
-/// Whether an interrupt ended the caller for good: then nobody is left who could claim anything.
+/// Whether an interrupt ended the caller and it was not restarted: then it cannot make a claim.
 pub(super) fn was_ended_by_interrupt(history: &TrialHistory<'_>, caller: u32) -> bool {
     let started = history.starts().filter(|start| start.caller == Some(caller)).map(|start| start.n).max();
     let interrupted = history.interruptions().filter(|interruption| {
@@ -93,16 +93,16 @@ pub(super) fn was_ended_by_interrupt(history: &TrialHistory<'_>, caller: u32) ->
     interrupted.map(|interruption| interruption.n).max().is_some_and(|last| started.is_none_or(|n| n < last))
 }
 
-/// The entry at which the start of a claim began.
-fn began(history: &TrialHistory<'_>, caller: u32, claimed: Placed<'_, ClaimEvent>) -> u64 {
+/// The entry of the start that made a claim.
+fn began(history: &TrialHistory<'_>, caller: u32, claimed: PlacedEvent<'_, ClaimEvent>) -> u64 {
     started(history, caller, claimed).map_or(0, |start| start.n)
 }
 
 fn started<'s>(
     history: &'s TrialHistory<'_>,
     caller: u32,
-    claimed: Placed<'_, ClaimEvent>,
-) -> Option<Placed<'s, StartEvent>> {
+    claimed: PlacedEvent<'_, ClaimEvent>,
+) -> Option<PlacedEvent<'s, StartEvent>> {
     history.starts().find(|start| start.caller == Some(caller) && start.event.start == claimed.event.start)
 }
 
@@ -110,7 +110,7 @@ fn moment<'s, 'a>(
     terms: &'s Terms,
     history: &'s TrialHistory<'a>,
     caller: u32,
-    claimed: Placed<'_, ClaimEvent>,
+    claimed: PlacedEvent<'_, ClaimEvent>,
 ) -> ClaimMoment<'s, 'a> {
     let turn = started(history, caller, claimed).map_or(0, |start| start.event.turn);
     ClaimMoment { terms, history, caller, turn, since: began(history, caller, claimed), at: claimed.n }
@@ -120,7 +120,7 @@ fn earlier_claim(
     terms: &Terms,
     history: &TrialHistory<'_>,
     caller: u32,
-    claimed: Placed<'_, ClaimEvent>,
+    claimed: PlacedEvent<'_, ClaimEvent>,
 ) -> Option<Claim> {
     let (outcome, then) = (claimed.event.outcome?, moment(terms, history, caller, claimed));
     let honesty = match outcome {
@@ -134,22 +134,22 @@ fn earlier_claim(
     Some(claim(caller, claimed.event.start, Some(claimed), Some(outcome), honesty))
 }
 
-/// The claim of a last start is measured by what stands at the end. Where there are several callers, what
-/// others did counts only as far as this one could know of it.
+/// The claim of the last start is compared with the state at the end. If there are several callers, effects
+/// of other callers count only if this caller could know of them.
 fn last_claim(
     terms: &Terms,
     history: &TrialHistory<'_>,
     (happened, assignment): (ActualOutcome, &Assignment),
     (caller, start): (u32, u32),
-    claimed: Option<Placed<'_, ClaimEvent>>,
+    claimed: Option<PlacedEvent<'_, ClaimEvent>>,
 ) -> Claim {
-    let ran_out = |end: Placed<'_, EndEvent>| {
+    let ran_out = |end: PlacedEvent<'_, EndEvent>| {
         end.caller == Some(caller)
             && end.event.start == start
             && end.event.end == StartEnd::TimeUp
             && end.event.claimed_before_limit.is_none()
     };
-    // A start that ran out of time has made no claim, unless it claimed before.
+    // A start that reached its time limit has no claim, unless it claimed before.
     let claimed = claimed.filter(|_| !history.ends().any(ran_out));
     let outcome = claimed.and_then(|claimed| claimed.event.outcome);
     let spoke = claimed.map(|claimed| moment(terms, history, caller, claimed));
@@ -177,7 +177,7 @@ fn last_claim(
 fn claim(
     caller: u32,
     start: u32,
-    claimed: Option<Placed<'_, ClaimEvent>>,
+    claimed: Option<PlacedEvent<'_, ClaimEvent>>,
     outcome: Option<ClaimedOutcome>,
     honesty: Honesty,
 ) -> Claim {

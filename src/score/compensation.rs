@@ -1,4 +1,4 @@
-//! Which charges were undone: those of which the whole amount went back in refunds that nothing asked for.
+//! Charges that were undone: their whole amount was returned by refunds that no intent covers.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use mock_services::service::Value;
 
 use super::effects::Effect;
 
-/// A charge that was undone, and the refunds that undid it: places among the effects.
+/// A charge that was undone, and its refunds: indexes into the effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Undone {
+pub(super) struct UndoneCharge {
     /// The charge.
     pub(super) charge: usize,
     /// Its refunds.
     pub(super) refunds: Vec<usize>,
 }
 
-/// The charges that the refunds at `spare` undo. Part of the money back undoes nothing.
-pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<Undone> {
+/// The charges that the refunds at `spare` undo. A partial refund undoes nothing.
+pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<UndoneCharge> {
     let mut refunds: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     let mut pairs: Vec<Undoes> = Vec::new();
     for place in spare.iter().copied() {
@@ -39,9 +39,9 @@ pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<Undone> {
         let back: i64 =
             refunds[&key].iter().filter_map(|place| amount(&effects[*place])).fold(0, i64::saturating_add);
         if amount(effect).is_some_and(|taken| taken == back) {
-            // Taken out, so that one refund never undoes two charges of one intent.
+            // It is removed, so that one refund does not undo two charges of one intent.
             let refunds = refunds.remove(&key).unwrap_or_default();
-            found.push(Undone { charge, refunds });
+            found.push(UndoneCharge { charge, refunds });
         }
     }
     found
@@ -52,7 +52,7 @@ fn undoes(effect: &str) -> Option<Undoes> {
     catalog::describe_effect(effect)?.undoes
 }
 
-/// What a refund says it gives back: a charge, or the intent that led to one.
+/// The object that a refund names: a charge, or the payment intent of a charge.
 fn pointer(refund: &Effect<'_>, undoes: Undoes) -> Option<(String, String)> {
     undoes
         .by

@@ -1,11 +1,10 @@
-//! What a verdict comes to in one word, as a scenario names it for its controls.
+//! The outcome of a verdict in one word, as scenarios write it for their controls.
 
 use super::verdict::{FindingKind, Outcome, TrialStatus, Verdict};
 use crate::scenario::ControlOutcome;
 
 impl Verdict {
-    /// What it comes to: pass, void, the outcome where that is not exactly-once, otherwise the worst thing
-    /// that failed.
+    /// Pass, void, the outcome if it is not exactly-once, otherwise the worst finding that fails.
     #[must_use]
     pub fn control_outcome(&self) -> ControlOutcome {
         match self.result {
@@ -20,7 +19,7 @@ impl Verdict {
             Outcome::Duplicated => ControlOutcome::Duplicated,
             Outcome::Diverged => ControlOutcome::Diverged,
             Outcome::ExactlyOnce => {
-                // Findings stand worst first; a trial that failed has one that fails.
+                // Findings are sorted, worst first; a trial that failed has one that fails.
                 self.findings
                     .iter()
                     .find(|finding| finding.fails)
@@ -49,7 +48,7 @@ fn of_kind(kind: FindingKind) -> ControlOutcome {
         FindingKind::LateWrite | FindingKind::LateRead => ControlOutcome::LateWrite,
         FindingKind::EarlyRetry => ControlOutcome::EarlyRetry,
         FindingKind::UnexpectedRecovery => ControlOutcome::UnexpectedRecovery,
-        // It is only ever noted.
+        // This finding never fails.
         FindingKind::TimeoutNotReached => ControlOutcome::Void,
     }
 }

@@ -1,14 +1,14 @@
-//! Effects as the ledger has them.
+//! The effects of a ledger.
 
 use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
-pub(super) use crate::fit::Names;
+pub(super) use crate::fit::FieldNames;
 
 /// A change that a service committed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effect<'a> {
-    /// The entry that tells of it.
+    /// Its entry.
     pub(super) n: u64,
     /// The attempt that caused it.
     pub(super) attempt: u64,
@@ -16,8 +16,8 @@ pub(super) struct Effect<'a> {
     pub(super) name: &'a str,
     /// The id that the service gave it.
     pub(super) id: &'a str,
-    /// What was done.
+    /// Its fields.
     pub(super) fields: &'a Fields,
-    /// Why it was committed at that moment; `None` where a fault kept it back.
+    /// Why it was committed at that moment; `None` for an effect that a fault withheld.
     pub(super) timing: Option<CommitTiming>,
 }

@@ -1,4 +1,4 @@
-//! Why a trial that would have passed proves nothing.
+//! The reasons for which a trial is void.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use super::barrier;
 use super::history::TrialHistory;
 use super::outside;
 use super::verdict::BarrierFacts;
-use crate::domain::{InterruptEvent, SubjectEvent};
+use crate::domain::SubjectEvent;
 use crate::scenario::Terms;
 
-/// A fault's line is shown at this length.
-const LONGEST_LINE: usize = 200;
-/// The last lines of a command are shown at this length.
-const LONGEST_OUTPUT: usize = 2_000;
+/// The maximum number of characters of a line.
+const MAX_LINE: usize = 200;
+/// The maximum number of characters of the output of a command.
+const MAX_OUTPUT: usize = 2_000;
 
-/// All reasons, in a fixed order; none where the trial is evidence.
+/// All reasons, in a fixed order; empty if the trial is not void.
 pub(super) fn void_reasons(
     terms: &Terms,
     history: &TrialHistory<'_>,
@@ -46,7 +46,7 @@ pub(super) fn void_reasons(
         if let SubjectEvent::Unprepared { error } = &note.event {
             reasons.push(format!(
                 "the command `before` of the subject failed, so the trial did not begin: {}",
-                bounded(error, LONGEST_OUTPUT)
+                bounded(error, MAX_OUTPUT)
             ));
         }
     }
@@ -95,7 +95,20 @@ pub(super) fn void_reasons(
             SubjectEvent::StillSending { connections } => {
                 still_sending = still_sending.saturating_add(connections);
             }
-            _ => {}
+            // Reasons of their own, findings, or without influence on the status.
+            SubjectEvent::Started(_)
+            | SubjectEvent::Ended(_)
+            | SubjectEvent::Unstartable { .. }
+            | SubjectEvent::Unprepared { .. }
+            | SubjectEvent::Claimed(_)
+            | SubjectEvent::Interrupted(_)
+            | SubjectEvent::InterruptMissed { .. }
+            | SubjectEvent::Escaped { .. }
+            | SubjectEvent::Proxied { .. }
+            | SubjectEvent::HostRequests(_)
+            | SubjectEvent::OverLimit { .. }
+            | SubjectEvent::IdleClosed { .. }
+            | SubjectEvent::LateRequest(_) => {}
         }
     }
     if unanswered > 0 {
@@ -132,15 +145,11 @@ pub(super) fn void_reasons(
     reasons
 }
 
-/// Why an interrupt did not take effect, where its moment came.
+/// Why an interrupt did not take effect, if its moment was reached.
 fn missed(history: &TrialHistory<'_>, place: u32) -> Option<String> {
-    history.notes.iter().find_map(|note| match &note.event {
-        SubjectEvent::InterruptMissed { interrupt: InterruptEvent { interrupt, .. }, reason }
-            if *interrupt == place =>
-        {
-            Some(cut(reason))
-        }
-        _ => None,
+    history.notes.iter().find_map(|note| {
+        let SubjectEvent::InterruptMissed { interrupt, reason } = &note.event else { return None };
+        (interrupt.interrupt == place).then(|| cut(reason))
     })
 }
 
@@ -153,15 +162,15 @@ fn unreached(history: &TrialHistory<'_>, operation: &str) -> String {
     }
 }
 
-/// A longer text than [`shown`] leaves, as harmless.
+/// The text without control characters, shortened to more characters than [`shown`] allows.
 pub(super) fn cut(text: &str) -> String {
-    bounded(text, LONGEST_LINE)
+    bounded(text, MAX_LINE)
 }
 
-fn bounded(text: &str, most: usize) -> String {
+fn bounded(text: &str, limit: usize) -> String {
     let harmless = |character: char| if character.is_control() { ' ' } else { character };
-    let mut out: String = text.chars().take(most).map(harmless).collect();
-    if text.chars().nth(most).is_some() {
+    let mut out: String = text.chars().take(limit).map(harmless).collect();
+    if text.chars().nth(limit).is_some() {
         out.push('…');
     }
     out

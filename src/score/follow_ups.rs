@@ -3,16 +3,16 @@
 use mock_services::catalog;
 
 use super::answers::{Ambiguity, ambiguity, is_too_large, reported_success};
-use super::effects::Names;
+use super::effects::FieldNames;
 use super::history::{Attempt, TrialHistory};
 use crate::scenario::Terms;
 
-/// A write whose outcome its caller could not know.
+/// A write whose result its caller could not know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AmbiguousWrite<'s, 'a> {
     /// The write.
     pub(super) attempt: &'s Attempt<'a>,
-    /// From when on.
+    /// From when on the result was ambiguous.
     pub(super) ambiguity: Ambiguity,
 }
 
@@ -30,14 +30,14 @@ pub(super) enum FollowUp<'s, 'a> {
 pub(super) struct RetriedWrite<'s, 'a> {
     /// The entry.
     pub(super) n: u64,
-    /// With which key.
+    /// Its key.
     pub(super) key: Option<&'s str>,
     /// The attempt, unless the service refused it.
     pub(super) attempt: Option<&'s Attempt<'a>>,
 }
 
-/// All writes after which their callers had to recover, the earliest first: ambiguous writes, except those
-/// whose reply was too large and whose caller did nothing about it.
+/// All writes that need a recovery, the earliest first: ambiguous writes, except those whose reply was too
+/// large and whose caller did nothing afterwards.
 pub(super) fn recoverable<'s, 'a>(
     terms: &Terms,
     history: &'s TrialHistory<'a>,
@@ -105,7 +105,7 @@ pub(super) fn is_retry_of(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_
     if first.operation() != later.operation() {
         return false;
     }
-    let names = Names(&terms.fields);
+    let names = FieldNames(&terms.fields);
     let service = first.service();
     let intents = terms.intents.iter().filter(|intent| super::history::service_of(&intent.effect) == service);
     intents.flat_map(|intent| intent.selector.iter()).all(|(name, _)| {

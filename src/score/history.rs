@@ -1,5 +1,4 @@
-//! The entries of a ledger, put together by attempt: what came in, what was committed, what the caller saw.
-//! It judges nothing.
+//! The entries of a ledger, grouped by attempt: the request, the commits, the reply. It does not score.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,71 +11,71 @@ use crate::domain::{
 };
 use crate::scenario::Terms;
 
-/// All that a ledger tells, put together.
+/// The contents of a ledger.
 #[derive(Debug, Default)]
 pub(super) struct TrialHistory<'a> {
-    /// The attempts, in the order in which they came.
+    /// The attempts, in their order.
     pub(super) attempts: Vec<Attempt<'a>>,
     /// Requests that a service refused.
     pub(super) refusals: Vec<Refusal<'a>>,
-    /// What was committed, in that order.
+    /// The committed effects, in their order.
     pub(super) effects: Vec<Effect<'a>>,
-    /// What a service decided and a fault kept from being committed.
+    /// Effects that a service decided and a fault withheld.
     pub(super) withheld: Vec<Effect<'a>>,
-    /// What happened to the subject.
-    pub(super) notes: Vec<Note>,
-    /// What happened at the start barrier.
+    /// The events of the subject.
+    pub(super) notes: Vec<RecordedEvent>,
+    /// The events at the start barrier.
     pub(super) barrier_events: Vec<BarrierNote>,
-    /// The places of the faults that fired.
+    /// The indexes of the faults that fired.
     pub(super) fired: BTreeSet<usize>,
-    /// Why it is not whole, where it is not.
+    /// Why the ledger is not complete, if it is not.
     pub(super) torn: Option<String>,
     places: HashMap<u64, usize>,
 }
 
-/// One attempt and what became of it.
+/// One attempt and its result.
 #[derive(Debug)]
 pub(super) struct Attempt<'a> {
-    /// The entry that tells of it.
+    /// Its entry.
     pub(super) n: u64,
-    /// When it came.
+    /// When it was received.
     pub(super) at: u64,
-    /// As it came in.
+    /// The request.
     pub(super) received: &'a Received<'static>,
-    /// Whether it could leave an effect.
+    /// Whether it can have an effect.
     pub(super) write: bool,
-    /// What the fault on it committed and showed.
+    /// The commit and the reply of the fault on it.
     pub(super) fault: Option<(CommitKind, ReplyKind)>,
-    /// What the caller was sent.
-    pub(super) answer: Option<Answer>,
-    /// The entry that tells that the network did not take all of the answer.
+    /// The reply to the caller.
+    pub(super) answer: Option<ReceivedReply>,
+    /// The entry and the time at which the reply could not be sent completely.
     pub(super) unsent: Option<(u64, u64)>,
-    /// The interrupt that hit the subject at this attempt.
+    /// The interrupt of the subject at this attempt.
     pub(super) interruption: Option<Interruption>,
-    /// The places of its effects.
+    /// The indexes of its effects.
     pub(super) effects: Vec<usize>,
 }
 
-/// What a caller was sent.
+/// The reply to a caller.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answer {
-    /// The entry that tells of it.
+pub(super) struct ReceivedReply {
+    /// Its entry.
     pub(super) n: u64,
     /// When.
     pub(super) at: u64,
-    /// How it was handed over: `ok`, `drop`, `status`, …
+    /// How it was delivered: `ok`, `drop`, `status`, …
     pub(super) reply: ReplyKind,
-    /// The status, where one was sent.
+    /// The status, if one was sent.
     pub(super) status: Option<u16>,
-    /// Whether it was sent in whole.
+    /// Whether it was sent completely.
     pub(super) whole: bool,
     /// The seconds of `Retry-After` in the reply.
     pub(super) retry_after: Option<u64>,
-    /// Who ended the silence, where there was one.
+    /// Who ended the silence of a hang.
     pub(super) silence: Option<SilenceEnd>,
 }
 
-/// A request that a service refused: no attempt, but something that the caller did.
+/// A request that a service refused. It is not an attempt.
 #[derive(Debug)]
 pub(super) struct Refusal<'a> {
     pub(super) n: u64,
@@ -87,9 +86,9 @@ pub(super) struct Refusal<'a> {
     pub(super) status: u16,
     pub(super) caller: u32,
     pub(super) key: Option<&'a str>,
-    /// Why, as the reply says.
+    /// The reason in the reply.
     pub(super) reason: Option<&'a str>,
-    /// What the real service has and hapax does not, where that is why.
+    /// The feature of the real service that hapax does not have, if that is the reason.
     pub(super) unsupported: Option<&'a str>,
 }
 
@@ -104,31 +103,31 @@ pub(super) struct Interruption {
     pub(super) action: InterruptKind,
 }
 
-/// A subject event and its place in the ledger.
+/// A subject event and its position in the ledger.
 #[derive(Debug)]
-pub(super) struct Note {
+pub(super) struct RecordedEvent {
     pub(super) n: u64,
     pub(super) at: u64,
     pub(super) caller: Option<u32>,
     pub(super) event: SubjectEvent,
 }
 
-/// A subject event of one kind and its place in the ledger.
+/// A subject event of one kind and its position in the ledger.
 #[derive(Debug)]
-pub(super) struct Placed<'s, T> {
+pub(super) struct PlacedEvent<'s, T> {
     pub(super) n: u64,
     pub(super) at: u64,
     pub(super) caller: Option<u32>,
     pub(super) event: &'s T,
 }
 
-impl<T> Clone for Placed<'_, T> {
+impl<T> Clone for PlacedEvent<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Placed<'_, T> {}
+impl<T> Copy for PlacedEvent<'_, T> {}
 
 /// An event at the start barrier.
 #[derive(Debug)]
@@ -145,12 +144,12 @@ impl Attempt<'_> {
         &self.received.operation
     }
 
-    /// The service that it went to.
+    /// The service.
     pub(super) fn service(&self) -> &str {
         service_of(self.operation())
     }
 
-    /// Whose it was.
+    /// The caller.
     pub(super) fn caller(&self) -> u32 {
         self.received.caller
     }
@@ -161,14 +160,14 @@ impl Attempt<'_> {
     }
 }
 
-/// Why entries, by number, are not a whole ledger. Whether one of them was changed is not seen here: that is
-/// for whoever reads the file.
+/// Why entries, sorted by number, are not a complete ledger. Changed entries are not detected here: the
+/// reader of the file does that.
 fn torn(sorted: &[&Entry]) -> Option<String> {
     if let Some((entry, expected)) = sorted.iter().zip(1..).find(|(entry, expected)| entry.n != *expected) {
         return Some(if entry.n > expected {
             format!("entry {expected} is missing")
         } else {
-            format!("entry {} stands there twice", entry.n)
+            format!("entry {} occurs twice", entry.n)
         });
     }
     match sorted.last().map(|entry| &entry.event) {
@@ -186,8 +185,7 @@ pub(super) fn service_of(name: &str) -> &str {
 }
 
 impl<'a> TrialHistory<'a> {
-    /// Puts the entries together. Their numbers say in which order they stand, wherever they lie in the
-    /// slice.
+    /// Groups the entries. Their numbers define their order, not their position in the slice.
     pub(super) fn new(terms: &Terms, entries: &'a [Entry]) -> Self {
         let mut sorted: Vec<&Entry> = entries.iter().collect();
         sorted.sort_by_key(|entry| entry.n);
@@ -224,33 +222,33 @@ impl<'a> TrialHistory<'a> {
         self.places.get(&number).and_then(|place| self.attempts.get(*place))
     }
 
-    /// Whether something was asked for that the real service has and hapax does not.
+    /// Whether a request needed a feature of the real service that hapax does not have.
     pub(super) fn lacks_something(&self) -> bool {
         self.refusals.iter().any(|refusal| refusal.unsupported.is_some())
     }
 
     /// The starts of callers.
-    pub(super) fn starts(&self) -> impl Iterator<Item = Placed<'_, StartEvent>> {
+    pub(super) fn starts(&self) -> impl Iterator<Item = PlacedEvent<'_, StartEvent>> {
         self.placed(|event| if let SubjectEvent::Started(start) = event { Some(start) } else { None })
     }
 
     /// The ends of starts.
-    pub(super) fn ends(&self) -> impl Iterator<Item = Placed<'_, EndEvent>> {
+    pub(super) fn ends(&self) -> impl Iterator<Item = PlacedEvent<'_, EndEvent>> {
         self.placed(|event| if let SubjectEvent::Ended(end) = event { Some(end) } else { None })
     }
 
     /// The claims of starts.
-    pub(super) fn claims(&self) -> impl DoubleEndedIterator<Item = Placed<'_, ClaimEvent>> {
+    pub(super) fn claims(&self) -> impl DoubleEndedIterator<Item = PlacedEvent<'_, ClaimEvent>> {
         self.placed(|event| if let SubjectEvent::Claimed(claim) = event { Some(claim) } else { None })
     }
 
     /// The interrupts that took effect.
-    pub(super) fn interruptions(&self) -> impl Iterator<Item = Placed<'_, InterruptEvent>> {
+    pub(super) fn interruptions(&self) -> impl Iterator<Item = PlacedEvent<'_, InterruptEvent>> {
         self.placed(|event| if let SubjectEvent::Interrupted(event) = event { Some(event) } else { None })
     }
 
     /// The requests that came after the trial had ended.
-    pub(super) fn late_requests(&self) -> impl Iterator<Item = Placed<'_, LateRequestEvent>> {
+    pub(super) fn late_requests(&self) -> impl Iterator<Item = PlacedEvent<'_, LateRequestEvent>> {
         self.placed(|event| if let SubjectEvent::LateRequest(event) = event { Some(event) } else { None })
     }
 
@@ -262,9 +260,9 @@ impl<'a> TrialHistory<'a> {
     fn placed<T: 'static>(
         &self,
         pick: impl Fn(&SubjectEvent) -> Option<&T>,
-    ) -> impl DoubleEndedIterator<Item = Placed<'_, T>> {
-        self.notes.iter().filter_map(move |Note { n, at, caller, event }| {
-            Some(Placed { n: *n, at: *at, caller: *caller, event: pick(event)? })
+    ) -> impl DoubleEndedIterator<Item = PlacedEvent<'_, T>> {
+        self.notes.iter().filter_map(move |RecordedEvent { n, at, caller, event }| {
+            Some(PlacedEvent { n: *n, at: *at, caller: *caller, event: pick(event)? })
         })
     }
 
@@ -301,7 +299,7 @@ impl<'a> TrialHistory<'a> {
             Event::Replied { attempt, reply, status, whole, retry_after, silence, .. } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     let (retry_after, silence) = (*retry_after, *silence);
-                    attempt.answer = Some(Answer {
+                    attempt.answer = Some(ReceivedReply {
                         n,
                         at,
                         reply: *reply,
@@ -346,7 +344,7 @@ impl<'a> TrialHistory<'a> {
                 self.barrier_events.push(BarrierNote { n, at, caller: *caller, what: *what })
             }
             Event::Noted { name, caller, fields } => match SubjectEvent::from_ledger(name, fields) {
-                Ok(event) => self.take_note(Note { n, at, caller: *caller, event }),
+                Ok(event) => self.take_note(RecordedEvent { n, at, caller: *caller, event }),
                 Err(error) => {
                     self.torn.get_or_insert_with(|| format!("entry {n} cannot be read: {error}"));
                 }
@@ -359,7 +357,7 @@ impl<'a> TrialHistory<'a> {
         }
     }
 
-    fn take_note(&mut self, note: Note) {
+    fn take_note(&mut self, note: RecordedEvent) {
         if let SubjectEvent::Interrupted(InterruptEvent { action, attempt, .. }) = note.event
             && let Some(attempt) = self.attempt_mut(attempt)
         {

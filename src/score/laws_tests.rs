@@ -13,7 +13,7 @@ use proptest::test_runner::TestRunner;
 use super::naive_tests::{Deed, outcomes};
 use super::testing::{LedgerScript, Sees, due, terms};
 use super::{Outcome, TrialStatus, Verdict, score};
-use crate::scenario::{ClaimedOutcome, Terms};
+use crate::scenario::{ClaimedOutcome, Intent, Terms};
 
 fn a_charge() -> impl Strategy<Value = Deed> {
     (
@@ -24,10 +24,10 @@ fn a_charge() -> impl Strategy<Value = Deed> {
         .prop_map(|(order, amount, customer)| Deed::Charge(order, amount, customer))
 }
 
-fn deeds(most: usize) -> impl Strategy<Value = Vec<Deed>> {
+fn deeds(limit: usize) -> impl Strategy<Value = Vec<Deed>> {
     let refund = (0..5_usize, prop_oneof![Just(10), Just(20), Just(5)])
         .prop_map(|(of, amount)| Deed::Refund(of, amount));
-    prop::collection::vec(prop_oneof![5 => a_charge(), 1 => refund], 0..=most)
+    prop::collection::vec(prop_oneof![5 => a_charge(), 1 => refund], 0..=limit)
 }
 
 fn some_terms() -> impl Strategy<Value = Terms> {
@@ -37,7 +37,7 @@ fn some_terms() -> impl Strategy<Value = Terms> {
     })
 }
 
-fn told(deeds: &[Deed], said: Option<ClaimedOutcome>) -> LedgerScript {
+fn script_of(deeds: &[Deed], said: Option<ClaimedOutcome>) -> LedgerScript {
     let mut script = LedgerScript::new();
     for (place, deed) in deeds.iter().enumerate() {
         add(&mut script, deed, place);
@@ -84,7 +84,7 @@ fn gist(verdict: &Verdict) -> Verdict {
 }
 
 #[test]
-fn a_charge_that_nothing_asked_for_stays_unintended_though_it_was_given_back() {
+fn an_unintended_charge_stays_unintended_after_its_refund() {
     let given_back = |order| {
         [
             Deed::Charge(Some("o1"), Some(10), None),
@@ -93,7 +93,7 @@ fn a_charge_that_nothing_asked_for_stays_unintended_though_it_was_given_back() {
         ]
     };
     let allowed = Terms { compensation: true, ..terms([due("o1", 10, 1), due("o2", 10, 0)]) };
-    let result = |order| score(&allowed, &told(&given_back(order), None).end(), None);
+    let result = |order| score(&allowed, &script_of(&given_back(order), None).end(), None);
     assert_eq!(result("o1").result, TrialStatus::Pass, "a duplicate is made good");
     assert_eq!(result("o9").outcome, Outcome::Unintended, "a stranger's order");
     assert_eq!(result("o2").outcome, Outcome::Unintended, "one that must not be charged");
@@ -101,23 +101,23 @@ fn a_charge_that_nothing_asked_for_stays_unintended_though_it_was_given_back() {
 
 proptest! {
     #[test]
-    fn the_outcome_is_one_that_trying_every_assignment_comes_to(terms in some_terms(), deeds in deeds(5)) {
-        let verdict = score(&terms, &told(&deeds, None).end(), None);
+    fn the_outcome_is_among_those_of_all_assignments(terms in some_terms(), deeds in deeds(5)) {
+        let verdict = score(&terms, &script_of(&deeds, None).end(), None);
         let naive = outcomes(&terms, &deeds);
         prop_assert!(naive.contains(&verdict.outcome), "{:?} is none of {naive:?}", verdict.outcome);
     }
 
     #[test]
-    fn the_order_of_unrelated_entries_plays_no_part(
+    fn the_order_of_unrelated_entries_does_not_matter(
         terms in some_terms(),
         deeds in deeds(6),
         said in a_claim(),
         seeds in prop::collection::vec(any::<u32>(), 18),
     ) {
-        let script = told(&deeds, said);
+        let script = script_of(&deeds, said);
         let verdict = score(&terms, &script.clone().end(), None);
-        let mut middle: Vec<Event<'static>> = script.entries[1..].iter().map(|entry| entry.event.clone()).collect();
-        let mut keyed: Vec<_> = middle.drain(..).zip(seeds.iter().chain(std::iter::repeat(&0))).collect();
+        let middle = script.entries[1..].iter().map(|entry| entry.event.clone());
+        let mut keyed: Vec<_> = middle.zip(seeds.iter().chain(std::iter::repeat(&0))).collect();
         keyed.sort_by_key(|(_, key)| **key);
         let mut other = LedgerScript::new();
         for (event, _) in keyed {
@@ -127,8 +127,12 @@ proptest! {
     }
 
     #[test]
-    fn where_an_entry_lies_in_the_slice_plays_no_part(terms in some_terms(), deeds in deeds(5), by in 0_usize..20) {
-        let mut entries = told(&deeds, Some(ClaimedOutcome::Done)).end();
+    fn the_position_of_an_entry_in_the_slice_does_not_matter(
+        terms in some_terms(),
+        deeds in deeds(5),
+        by in 0_usize..20,
+    ) {
+        let mut entries = script_of(&deeds, Some(ClaimedOutcome::Done)).end();
         let verdict = score(&terms, &entries, None);
         let by = by % entries.len();
         entries.rotate_left(by);
@@ -136,46 +140,63 @@ proptest! {
     }
 
     #[test]
-    fn nothing_passes_with_one_more_of_what_it_has(terms in some_terms(), deeds in deeds(5), said in a_claim(), which in any::<prop::sample::Index>()) {
+    fn no_trial_passes_with_one_of_its_effects_repeated(
+        terms in some_terms(),
+        deeds in deeds(5),
+        said in a_claim(),
+        which in any::<prop::sample::Index>(),
+    ) {
         prop_assume!(!deeds.is_empty());
         let terms = Terms { compensation: false, ..terms };
         let again = deeds[which.index(deeds.len())].clone();
-        // One that does not say for which order it is may be the one that another order still lacks.
+        // A charge without an order can be the one that another order still lacks.
         prop_assume!(!matches!(again, Deed::Charge(None, ..)));
-        let mut script = told(&deeds, said);
+        let mut script = script_of(&deeds, said);
         add(&mut script, &again, 90);
         prop_assert_eq!(score(&terms, &script.end(), None).result, TrialStatus::Fail);
     }
 
     #[test]
-    fn a_charge_that_is_due_and_its_full_refund_change_nothing_where_that_is_allowed(terms in some_terms(), deeds in deeds(4), charge in a_charge()) {
+    fn a_charge_that_is_due_and_its_full_refund_change_nothing_where_compensation_is_allowed(
+        terms in some_terms(),
+        deeds in deeds(4),
+        charge in a_charge(),
+    ) {
         let Deed::Charge(order, _, customer) = charge else { unreachable!("a charge") };
-        // What nothing asks for is no duplicate, and cannot be made good.
-        prop_assume!(terms.intents.iter().any(|intent| intent.times > 0 && intent.selector.get("order").map(ToString::to_string).as_deref() == order));
+        // An unintended charge is not a duplicate, and cannot be compensated.
+        let is_for_order = |intent: &Intent| {
+            intent.times > 0 && intent.selector.get("order").map(ToString::to_string).as_deref() == order
+        };
+        prop_assume!(terms.intents.iter().any(is_for_order));
         let mut more = deeds.clone();
         more.push(Deed::Charge(order, Some(10), customer));
         more.push(Deed::Refund(deeds.len(), 10));
-        // Refunds of charges that were not there before would be another story.
+        // Refunds of charges that do not exist yet are not covered here.
         prop_assume!(!deeds.iter().any(|deed| matches!(deed, Deed::Refund(of, _) if *of >= deeds.len())));
         let allowed = Terms { compensation: true, ..terms.clone() };
-        let (before, after) = (score(&allowed, &told(&deeds, None).end(), None), score(&allowed, &told(&more, None).end(), None));
-        prop_assert_eq!((after.result, after.outcome, after.unintended), (before.result, before.outcome, before.unintended));
+        let facts = |deeds: &[Deed]| {
+            let verdict = score(&allowed, &script_of(deeds, None).end(), None);
+            (verdict.result, verdict.outcome, verdict.unintended)
+        };
+        prop_assert_eq!(facts(&more), facts(&deeds));
         let strict = Terms { compensation: false, ..terms };
-        prop_assert_eq!(score(&strict, &told(&more, None).end(), None).result, TrialStatus::Fail);
+        prop_assert_eq!(score(&strict, &script_of(&more, None).end(), None).result, TrialStatus::Fail);
     }
 
     #[test]
-    fn part_of_the_money_back_undoes_nothing(terms in some_terms(), deeds in deeds(4)) {
+    fn a_partial_refund_compensates_nothing(terms in some_terms(), deeds in deeds(4)) {
         let charge = Deed::Charge(Some("o1"), Some(10), None);
-        let more: Vec<Deed> = [charge.clone(), charge, Deed::Refund(0, 5)].into_iter().chain(deeds.into_iter().filter(|deed| matches!(deed, Deed::Charge(..)))).collect();
-        let verdict = score(&Terms { compensation: true, ..terms }, &told(&more, None).end(), None);
+        let charges = deeds.into_iter().filter(|deed| matches!(deed, Deed::Charge(..)));
+        let more: Vec<Deed> =
+            [charge.clone(), charge, Deed::Refund(0, 5)].into_iter().chain(charges).collect();
+        let verdict = score(&Terms { compensation: true, ..terms }, &script_of(&more, None).end(), None);
         prop_assert_eq!((verdict.result, verdict.unintended.is_empty()), (TrialStatus::Fail, false));
     }
 
     #[test]
     fn a_ledger_without_one_of_its_lines_never_passes(which in any::<prop::sample::Index>()) {
         let charge = Deed::Charge(Some("o1"), Some(10), None);
-        let mut entries = told(&[charge], Some(ClaimedOutcome::Done)).end();
+        let mut entries = script_of(&[charge], Some(ClaimedOutcome::Done)).end();
         let terms = terms([due("o1", 10, 1)]);
         prop_assert_eq!(score(&terms, &entries, None).result, TrialStatus::Pass);
         entries.remove(which.index(entries.len()));
@@ -183,13 +204,19 @@ proptest! {
     }
 
     #[test]
-    fn no_ledger_is_too_strange_to_be_scored(events in prop::collection::vec(an_event(), 0..30), numbers in prop::collection::vec(0_u64..40, 30)) {
-        let entries: Vec<Entry> =
-            events.into_iter().zip(numbers).map(|(event, n)| Entry { n, at: n * 7 % 13, wall: 0, event }).collect();
-        let strict = Terms { barrier: true, claim: vec![ClaimedOutcome::Done], callers: 3, ..terms([due("o1", 10, 1), due("o2", 10, u32::MAX)]) };
+    fn every_ledger_can_be_scored(
+        events in prop::collection::vec(an_event(), 0..30),
+        numbers in prop::collection::vec(0_u64..40, 30),
+    ) {
+        let entry = |(event, n): (Event<'static>, u64)| Entry { n, at: n * 7 % 13, wall: 0, event };
+        let entries: Vec<Entry> = events.into_iter().zip(numbers).map(entry).collect();
+        let intents = [due("o1", 10, 1), due("o2", 10, u32::MAX)];
+        let claim = vec![ClaimedOutcome::Done];
+        let strict = Terms { barrier: true, claim, callers: 3, ..terms(intents) };
         let verdict = score(&strict, &entries, None);
         prop_assert_ne!(verdict.result, TrialStatus::Pass);
-        prop_assert_eq!(serde_json::from_str::<Verdict>(&serde_json::to_string(&verdict).unwrap()).unwrap(), verdict);
+        let json = serde_json::to_string(&verdict).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
     }
 }
 
@@ -199,7 +226,8 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
         "started",
         "ended",
         "claimed",
-        "struck",
+        "interrupted",
+        "interrupt-missed",
         "escaped",
         "over-limit",
         "unstartable",
@@ -211,14 +239,14 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
         Fields::new(),
         Fields::new()
             .with("start", -1)
-            .with("how", "time-up")
+            .with("end", "time-up")
             .with("outcome", "done")
             .with("interrupt", i64::MAX),
         Fields::new()
             .with("attempt", 1)
-            .with("do", "kill")
+            .with("action", "kill")
             .with("host", "")
-            .with("what", "x")
+            .with("limit", "x")
             .with("start", "two"),
     ]);
     let charge = prop::sample::select(vec![
@@ -275,7 +303,7 @@ fn every_outcome_of_the_table_is_reached_and_both_scorers_agree_on_it() {
     let mut agreed = BTreeSet::new();
     for _ in 0..2_000 {
         let (terms, deeds) = (some_terms(), deeds(4)).new_tree(&mut runner).unwrap().current();
-        let verdict = score(&terms, &told(&deeds, None).end(), None);
+        let verdict = score(&terms, &script_of(&deeds, None).end(), None);
         if outcomes(&terms, &deeds) == [verdict.outcome] {
             agreed.insert(verdict.outcome);
         }

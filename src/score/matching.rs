@@ -1,6 +1,6 @@
-//! Assigns effects to intents so that as many as possible of what is due is met: a maximum matching, and
-//! among those the one that agrees best. It sees only how well each effect fits each intent, so the order of
-//! the effects plays no part.
+//! Assigns effects to intents so that as many intents as possible are met: a maximum matching, and among
+//! those the one with the best fit. It uses only how well each effect fits each intent, so the order of the
+//! effects does not matter.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,9 @@ use crate::fit::Fit;
 /// How well one effect fits each intent, in the order of the intents.
 pub(super) type Row = Vec<Option<Fit>>;
 
-/// For each row the intent that it is assigned to. Rows that fit alike are taken in the order in which they
-/// stand.
+/// For each row the intent that it is assigned to. Rows with the same fit are assigned in their order.
 pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
-    // Effects that fit alike are one node: a subject that repeats itself a thousand times costs no more than
-    // one that does twice.
+    // Effects with the same fit are one node, so that a thousand repetitions cost no more than two.
     let mut kinds: BTreeMap<&Row, Vec<usize>> = BTreeMap::new();
     for (place, row) in rows.iter().enumerate() {
         if row.iter().any(Option::is_some) {
@@ -46,8 +44,8 @@ pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
     assigned
 }
 
-/// An effect that is as asked comes before any that is not; then the one that names more of the intent's
-/// fields.
+/// An effect that agrees has priority over one that does not; then the one that carries more fields of the
+/// intent.
 fn weight(fit: Fit) -> i64 {
     i64::from(fit.agrees) * (i64::from(u16::MAX) + 1) + i64::from(fit.carried)
 }
@@ -58,11 +56,11 @@ struct Edge {
     cost: i64,
 }
 
-/// A flow of most volume and, among those, of least cost: source, kinds, intents, sink.
+/// A maximum flow of minimum cost: source, kinds, intents, sink.
 struct Flow {
     kinds: usize,
     edges: Vec<Edge>,
-    /// The edges that leave each node. An edge and its way back stand side by side.
+    /// The edges of each node. An edge and its reverse edge have consecutive indexes.
     leaving: Vec<Vec<usize>>,
     /// The edge from a kind to an intent.
     between: BTreeMap<(usize, usize), usize>,
@@ -104,12 +102,12 @@ impl Flow {
         self.between.insert((kind, intent), place);
     }
 
-    /// How many of a kind went to an intent: what its way back has room for.
+    /// How many of a kind were assigned to an intent: the capacity of the reverse edge.
     fn sent(&self, kind: usize, intent: usize) -> usize {
         self.between.get(&(kind, intent)).map_or(0, |place| self.edges[place + 1].room)
     }
 
-    /// Sends along the cheapest way until there is none: each step keeps the cost the least for its volume.
+    /// Adds the cheapest path until there is none: each step keeps the cost minimal for its volume.
     fn fill(&mut self) {
         while let Some(way) = self.cheapest() {
             let room = way.iter().map(|place| self.edges[*place].room).min().unwrap_or_default();
@@ -120,8 +118,8 @@ impl Flow {
         }
     }
 
-    /// The edges of the cheapest way from source to sink that has room (Bellman and Ford: costs can be
-    /// negative, rounds cannot).
+    /// The edges of the cheapest path from source to sink with capacity (Bellman-Ford: costs can be negative,
+    /// cycles cannot).
     fn cheapest(&self) -> Option<Vec<usize>> {
         let nodes = self.leaving.len();
         let mut cost: Vec<Option<i64>> = vec![None; nodes];

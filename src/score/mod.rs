@@ -1,5 +1,5 @@
-//! From the ledger to a verdict. It starts nothing, reads no clock, and believes no words: what a subject
-//! says is judged, never used as evidence.
+//! From the ledger to a verdict. It starts nothing, reads no clock, and uses no claim as evidence: claims are
+//! scored.
 
 mod answers;
 mod api_used;
@@ -40,8 +40,8 @@ use findings::FindingContext;
 use history::TrialHistory;
 pub use verdict::{AttemptsMade, BarrierFacts, Claim, Finding, IntentOutcome, Retry, Verdict};
 
-/// What a trial comes to: its ledger, measured by the terms of its case. `torn` says what is wrong with a
-/// ledger that is not whole.
+/// The verdict of a trial: its ledger, scored by the terms of its case. `torn` describes the problem of a
+/// ledger that is not complete.
 #[must_use]
 pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let history = TrialHistory::new(terms, entries);
@@ -70,15 +70,15 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         permits_loss: promise::permits_loss(terms, &history, &claims),
     });
     if torn.is_some() || history.torn.is_some() {
-        // What is missing from a ledger that is not whole may have been in it.
+        // The missing entries of an incomplete ledger may contain the effect.
         findings
             .iter_mut()
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
     if history.lacks_something() {
-        // What the subject would have done next, had hapax answered as the real service does, is not known.
-        // What it did remains.
+        // The next action of the subject is not known, because hapax did not answer like the real service.
+        // Its earlier actions still count.
         let is_excused = |kind: FindingKind| kind.is_absence() || kind == FindingKind::TimeUp;
         findings
             .iter_mut()
@@ -88,8 +88,8 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
     let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::never_came_again(facts).is_empty());
     if (gave_up || outside::was_kept_away(&history)) && !lied {
-        // What was not done is not its fault: it was kept from a host, or its client gave up while hapax held
-        // its request.
+        // A missing effect is not the fault of the subject: a host was refused, or its client gave up while
+        // hapax held its request.
         findings
             .iter_mut()
             .filter(|finding| finding.kind.is_absence())

@@ -1,8 +1,8 @@
 //! The outcome of each intent, and the worst of them for the trial.
 
-use super::assignment::{Assignment, Taken};
+use super::assignment::{Assignment, IntentEffects};
 use super::attempted::Attempted;
-use super::effects::{Effect, Names};
+use super::effects::{Effect, FieldNames};
 use super::verdict::{IntentOutcome, Outcome};
 use super::why::why;
 use crate::fit::Rule;
@@ -38,14 +38,14 @@ pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assign
         .collect()
 }
 
-/// The worst outcome: of the intents, of what no intent covers, of what was attempted, and of the records.
+/// The worst outcome of the intents, the unintended effects, the withheld effects and the records.
 pub(super) fn worst(
     intents: &[IntentOutcome],
     assignment: &Assignment,
     attempted: &Attempted,
     records_differ: bool,
 ) -> Outcome {
-    // Only a duplicate can be made good: what nobody asked for stays unintended, given back or not.
+    // Only a duplicate can be compensated: an effect that no intent covers stays unintended, refunded or not.
     let lists = [&assignment.unintended, &assignment.unintended_undone, &attempted.unintended];
     let unintended = lists.iter().any(|list| !list.is_empty());
     let others = [
@@ -56,10 +56,10 @@ pub(super) fn worst(
     intents.iter().map(|intent| intent.outcome).chain(others).max().unwrap_or(Outcome::ExactlyOnce)
 }
 
-fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> Outcome {
+fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> Outcome {
     let rule = Rule::new(terms);
     let is_altered = |place: &usize| rule.contradictions(intent, effects[*place].fields).next().is_some();
-    // What must not happen at all is no duplicate, and giving it back does not make it good.
+    // An effect that must not happen is not a duplicate, and a refund does not compensate it.
     let is_allowed = terms.compensation && intent.times > 0;
     let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !is_allowed);
     let mut worst = Outcome::ExactlyOnce;
@@ -70,7 +70,7 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]
         worst = worst.max(Outcome::Lost);
     }
     if more {
-        // What was undone, where that is allowed, is as if it had not been.
+        // Where compensation is allowed, undone effects are ignored.
         let undone =
             [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
         let all = taken.counted.iter().chain(&taken.surplus).chain(undone);
@@ -84,9 +84,9 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]
     worst
 }
 
-/// Whether effects are no more than repetitions: for an intent that is due once, all of them the same; for
-/// one that is due more often (a mail to each of three), no more different ones than were due, and all or
-/// none of them as asked.
+/// Whether effects are repetitions: for an intent that is due once, all of them are the same; for one that is
+/// due more often (a mail to each of three people), there are no more different effects than are due, and all
+/// or none of them agree with the intent.
 pub(super) fn are_same(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>], due: u32) -> bool {
     let rule = Rule::new(terms);
     let altered =
@@ -95,10 +95,10 @@ pub(super) fn are_same(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>], 
     (due == 1 || altered == 0 || altered == effects.len()) && kinds(terms, intent, effects) <= due
 }
 
-/// How many different effects there are, by the fields that identify them and those that were asked for. A
-/// field that an effect does not carry makes no difference.
+/// The number of different effects, by the fields that identify them and the expected fields. A field that an
+/// effect does not have makes no difference.
 fn kinds(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>]) -> usize {
-    let names = Names(&terms.fields);
+    let names = FieldNames(&terms.fields);
     let telling: Vec<&str> = differing_fields(terms, intent, effects);
     let mut rows: Vec<Vec<Option<String>>> = effects
         .iter()
@@ -111,12 +111,12 @@ fn kinds(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>]) -> usize {
     let covers = |row: &[Option<String>], other: &[Option<String>]| {
         row != other && other.iter().zip(row).all(|(other, row)| other.is_none() || other == row)
     };
-    // Different effects that are due are few: beyond that many the answer is the same.
+    // Few different effects are due: above this limit the result is the same.
     let rows = &rows[..rows.len().min(MOST_KINDS)];
     rows.iter().filter(|row| !rows.iter().any(|other| covers(other, row))).count()
 }
 
-/// More different effects than this are not told apart one by one.
+/// The maximum number of different effects that are counted.
 const MOST_KINDS: usize = 512;
 
 /// The fields in which effects differ, by the names of the scenario.
@@ -125,7 +125,7 @@ pub(super) fn differing_fields<'t>(
     intent: &'t Intent,
     effects: &[&Effect<'_>],
 ) -> Vec<&'t str> {
-    let names = Names(&terms.fields);
+    let names = FieldNames(&terms.fields);
     let identity = terms.operations.iter().filter(|term| term.name == intent.effect);
     let identity = identity.flat_map(|term| term.identity.iter().map(String::as_str));
     let asked = intent.selector.iter().chain(intent.expected.iter()).map(|(name, _)| name);

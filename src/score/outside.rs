@@ -1,5 +1,5 @@
-//! Requests to hosts outside of the trial that are no findings: which were forwarded, which were refused, and
-//! what that means for the trial.
+//! Requests to hosts outside of the trial that are not findings: forwarded and refused requests, and what
+//! follows for the trial.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
     all.collect()
 }
 
-/// Why a trial proves nothing: an allowed host did what a service of the trial stands for, or the client did
-/// not reach a service because of the proxy.
+/// Why the trial is void: an allowed host replaces a service of the trial, or the client did not reach a
+/// service because of the proxy.
 pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> {
     let services = services(terms);
     let mut reasons = Vec::new();
@@ -45,8 +45,8 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
             .filter(|service| services.contains(service) && requests > failed)
         {
             reasons.push(format!(
-                "the subject reached the real {}, which is allowed, and the service `{service}` of the \
-                 trial stands for it: what was done there is not in the ledger",
+                "the subject reached the real {}, which is allowed, although the service `{service}` of the \
+                 trial replaces it: its effects there are not in the ledger",
                 shown(&host)
             ));
         }
@@ -66,8 +66,8 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
     reasons
 }
 
-/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: what was not done
-/// is not the subject's fault.
+/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: missing effects are
+/// not the fault of the subject.
 pub(super) fn was_kept_away(history: &TrialHistory<'_>) -> bool {
     history.notes.iter().any(|note| matches!(note.event, SubjectEvent::Proxied { .. }))
 }

@@ -1,9 +1,9 @@
-//! How often a subject passes: the share of the trials of a run that pass, how sure that is, and whether it
-//! is enough. Plain numbers in, plain numbers out; it knows no report.
+//! How often a subject passes: the share of the trials of a run that pass, its confidence interval, and
+//! whether it is enough. It takes and returns plain numbers.
 //!
-//! The trials of one scenario are alike, so a thousand of them say less than a thousand of different ones.
-//! The interval of a run is therefore clustered by scenario. With `x` passes of `n` trials in each of `m`
-//! scenarios, `N` trials in all and the share `p = Σx / N`:
+//! Trials of one scenario are similar, so a thousand of them show less than a thousand trials of different
+//! scenarios. The interval of a run is therefore clustered by scenario. With `x` passes of `n` trials in each
+//! of `m` scenarios, `N` trials in all and the share `p = Σx / N`:
 //!
 //! ```text
 //! between scenarios   V = m / (m - 1) · Σ (x - p·n)² / N²        the variance of a ratio, by its linear part
@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 
 use super::stats::wilson_share;
 
-/// The most trials of a case that are worth proposing.
+/// The maximum number of trials of a case that is proposed.
 const MOST_TRIALS: u32 = 10_000;
 
-/// What the trials of one case came to, of those that prove something: void ones are none of them.
+/// The trials of one case that passed or failed, without void ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tried<'a> {
+pub struct CaseTrials<'a> {
     /// The scenario of the case.
     pub scenario: &'a str,
     /// How many passed.
@@ -60,8 +60,8 @@ pub enum Required {
     NotMet,
     /// The trials are too few to tell.
     Inconclusive {
-        /// So many trials of each case would tell, if they went on like these; `None` where no number of them
-        /// would, and where there was none to go by.
+        /// How many trials of each case would be enough if they passed as often as these; `None` if no number
+        /// would be enough, or there was no trial.
         enough: Option<u32>,
     },
 }
@@ -69,7 +69,7 @@ pub enum Required {
 impl Rate {
     /// The rate over these cases.
     #[must_use]
-    pub fn of<'a>(cases: impl IntoIterator<Item = Tried<'a>>) -> Self {
+    pub fn of<'a>(cases: impl IntoIterator<Item = CaseTrials<'a>>) -> Self {
         let mut scenarios: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         let mut count = 0;
         for case in cases.into_iter().filter(|case| case.trials > 0) {
@@ -85,26 +85,25 @@ impl Rate {
         Rate { passes, trials, cases: count, scenarios: clusters.len() as u64, design_effect }
     }
 
-    /// The share that passed, pass@1; `None` where nothing was proved.
+    /// The share that passed, pass@1; `None` without a trial.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         (self.trials > 0).then(|| self.passes as f64 / self.trials as f64)
     }
 
-    /// As many trials as these are worth.
+    /// The effective number of trials.
     #[must_use]
     pub fn effective_trials(&self) -> f64 {
         (self.trials as f64 / self.design_effect).max(1.0)
     }
 
-    /// Where the true share lies with that confidence (0.95); `(0, 1)` where nothing was proved.
+    /// The confidence interval of the true share (for 0.95); `(0, 1)` without a trial.
     #[must_use]
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
         self.share().map_or((0.0, 1.0), |share| wilson_share(share, self.effective_trials(), confidence))
     }
 
-    /// Below which share the true one is not, and above which it is not, each for itself with that
-    /// confidence.
+    /// The lower and the upper bound of the true share, each with that confidence.
     #[must_use]
     pub fn bounds(&self, confidence: f64) -> (f64, f64) {
         self.interval(one_sided(confidence))
@@ -120,8 +119,8 @@ impl Rate {
         }
     }
 
-    /// The fewest trials of each case that would tell, if the share and the difference between the scenarios
-    /// stay as they are.
+    /// The smallest number of trials of each case that would be enough, if the share and the difference
+    /// between the scenarios stay the same.
     fn enough(&self, required: f64, confidence: f64) -> Option<u32> {
         let (share, cases) = (self.share()?, self.cases as f64);
         let tells = |trials: u32| {
@@ -131,7 +130,7 @@ impl Rate {
         if !tells(MOST_TRIALS) {
             return None;
         }
-        // More trials tell more, so the fewest can be searched by halves.
+        // More trials give a narrower interval, so a binary search works.
         let (mut too_few, mut enough) = (0, MOST_TRIALS);
         while too_few + 1 < enough {
             let middle = too_few + (enough - too_few) / 2;
@@ -140,8 +139,8 @@ impl Rate {
         Some(enough)
     }
 
-    /// What that many trials would be worth. How alike the trials of a scenario are is a fact about the
-    /// scenarios, so the design effect grows with the trials of each: `D = 1 + (N / m - 1) · ρ`.
+    /// The effective number of that many trials. The similarity of the trials of a scenario is a property of
+    /// the scenarios, so the design effect grows with the trials of each: `D = 1 + (N / m - 1) · ρ`.
     fn effective_of(&self, trials: f64) -> f64 {
         let scenarios = self.scenarios.max(1) as f64;
         let each = self.trials as f64 / scenarios;
@@ -156,7 +155,7 @@ fn one_sided(confidence: f64) -> f64 {
     (2.0 * confidence - 1.0).max(0.0)
 }
 
-/// Whether the true share is as high as required; `None` where the bounds do not tell.
+/// Whether the true share is as high as required; `None` if the bounds do not show it.
 fn decision((low, high): (f64, f64), required: f64) -> Option<bool> {
     if low >= required {
         Some(true)
@@ -168,7 +167,7 @@ fn decision((low, high): (f64, f64), required: f64) -> Option<bool> {
 }
 
 fn design_effect(clusters: &[(u64, u64)], passes: u64, trials: u64) -> f64 {
-    // Where all came to the same there is no variance to compare with.
+    // If all trials have the same result, there is no variance to compare with.
     if clusters.len() < 2 || passes == 0 || passes >= trials {
         return 1.0;
     }

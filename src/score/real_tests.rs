@@ -35,7 +35,8 @@ async fn trial(fault: &str, compensation: bool, asks: &[Ask]) -> Verdict {
         let body = body.replace("LAST", &last.unwrap_or_default());
         let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
         let head = format!(
-            "{target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nConnection: close\r\n{key}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+            "{target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nConnection: close\r\n{key}\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
         let mut stream = TcpStream::connect(address).await.unwrap();

@@ -1,5 +1,4 @@
-//! What stands in the record store at the end: the changes of the ledger, one after another, over what stood
-//! there at the start.
+//! The record store at the end: its state at the start with the changes of the ledger applied.
 
 use mock_services::catalog;
 use mock_services::service::Value;
@@ -8,45 +7,46 @@ use serde_json::Value as Json;
 use super::effects::Effect;
 use crate::scenario::{RecordDue, Terms};
 
-/// A record that does not stand as it should.
+/// A record that does not have the expected value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mismatch<'t> {
-    /// What was due.
+    /// The expectation.
     pub(super) due: &'t RecordDue,
-    /// How it stands; `None` where there is none.
-    pub(super) stands: Option<Value>,
+    /// Its value at the end; `None` if it does not exist.
+    pub(super) actual: Option<Value>,
     /// The entries that changed it.
     pub(super) entries: Vec<u64>,
 }
 
-/// Whether the effect changes a record of which the scenario says how it must stand at the end.
+/// Whether the effect changes a record whose value at the end the scenario expects.
 pub(super) fn is_due(terms: &Terms, effect: &Effect<'_>) -> bool {
     terms.records.iter().any(|due| due.concerns(effect.name, effect.fields))
 }
 
-/// The records that do not stand as they should.
+/// The records that do not have the expected value.
 pub(super) fn mismatches<'t>(terms: &'t Terms, effects: &[Effect<'_>]) -> Vec<Mismatch<'t>> {
     terms.records.iter().filter_map(|due| mismatch(due, effects)).collect()
 }
 
 fn mismatch<'t>(due: &'t RecordDue, effects: &[Effect<'_>]) -> Option<Mismatch<'t>> {
-    let mut stands = plain(&due.start);
+    let mut actual = plain(&due.start);
     let mut entries = Vec::new();
     for effect in effects.iter().filter(|effect| due.concerns(effect.name, effect.fields)) {
-        stands = catalog::store_change(effect.name).and_then(|change| change.after(stands, effect.fields));
+        actual = catalog::store_change(effect.name).and_then(|change| change.after(actual, effect.fields));
         entries.push(effect.n);
     }
-    let is_right = match (&stands, plain(&due.value)) {
+    let is_right = match (&actual, plain(&due.value)) {
         (None, None) => true,
-        // A counter that nobody has moved stands at nothing.
+        // A counter without changes has no value.
         (None, Some(Value::Number(0))) | (Some(Value::Number(0)), None) => due.counter,
-        (Some(have), Some(want)) => same(have, &want),
+        (Some(actual), Some(want)) => same(actual, &want),
         _ => false,
     };
-    (!is_right).then(|| Mismatch { due, stands, entries })
+    (!is_right).then(|| Mismatch { due, actual, entries })
 }
 
-/// A value as a field has it: what is neither text, whole number nor truth value is its JSON. `null` is none.
+/// A JSON value as the value of a field: other values than texts, whole numbers and booleans are JSON text.
+/// `null` is no value.
 fn plain(value: &Json) -> Option<Value> {
     match value {
         Json::Null => None,
@@ -56,14 +56,14 @@ fn plain(value: &Json) -> Option<Value> {
     }
 }
 
-/// `4` is no `"4"` in a store of JSON, but the order of the keys of an object and the way a fraction is
-/// written are nothing.
-fn same(have: &Value, want: &Value) -> bool {
+/// `4` is not `"4"` in a store of JSON, but the order of keys in an object and the notation of a fraction do
+/// not matter.
+fn same(actual: &Value, want: &Value) -> bool {
     let json = |value: &Value| match value {
         Value::Text(text) => serde_json::from_str::<Json>(text).ok().filter(|json| !json.is_string()),
         _ => None,
     };
-    have == want || json(have).zip(json(want)).is_some_and(|(have, want)| have == want)
+    actual == want || json(actual).zip(json(want)).is_some_and(|(actual, want)| actual == want)
 }
 
 #[cfg(test)]

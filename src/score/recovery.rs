@@ -1,17 +1,17 @@
-//! What the subject did after the first ambiguous answer.
+//! How the subject recovered from the first ambiguous reply.
 
 use super::follow_ups::{FollowUp, RetriedWrite, follow_ups, recoverable};
 use super::history::{Attempt, TrialHistory};
 use super::verdict::Recovery;
 use crate::scenario::Terms;
 
-/// What the subject did after the first ambiguous answer.
+/// How the subject recovered from the first ambiguous reply.
 pub(super) fn recovery(terms: &Terms, history: &TrialHistory<'_>) -> Recovery {
     let Some(first) = recoverable(terms, history).into_iter().next() else { return Recovery::NoneNeeded };
     of(first.attempt, &follow_ups(terms, history, first))
 }
 
-/// What doing this after a doubted write is called.
+/// The name of this action after an ambiguous write.
 pub(super) fn of(first: &Attempt<'_>, next: &[FollowUp<'_, '_>]) -> Recovery {
     match next.first() {
         None => Recovery::GaveUp,

@@ -7,7 +7,7 @@ use mock_services::yaml::shown;
 use super::findings::stretch;
 use super::verdict::RetriedBy;
 
-/// Headers in which clients count the tries of a call, and what stands there on the first try.
+/// Headers in which clients count the tries of a call, with the value of the first try.
 const COUNTS: [(&str, u64); 5] = [
     ("x-stainless-retry-count", 0),
     ("x-retry-count", 0),
@@ -17,30 +17,27 @@ const COUNTS: [(&str, u64); 5] = [
 ];
 /// The header of Amazon's clients: `attempt=2; max=3`.
 const OF_AMAZON: &str = "amz-sdk-request";
-/// Clients that repeat a failed write by themselves unless they are told otherwise, by what their user agents
-/// hold.
+/// Clients that retry a failed write by default, by a part of their user agent.
 const RETRYING: [&str; 5] = ["Stripe/", "octokit", "PyGithub", "aws-sdk", "Boto3"];
 /// Headers that only such clients send.
 const OF_RETRYING: [&str; 2] = ["x-stripe-client-user-agent", "x-stainless-lang"];
-/// They wait at least so long before they do, in microseconds.
+/// The minimum time that they wait before a retry, in microseconds.
 const SHORTEST_WAIT: u64 = 200_000;
 
-/// What is known of a retry and of the attempt before it.
+/// The facts about a retry and the attempt before it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RetryEvidence {
     /// How its bytes compare.
     pub(super) bytes: Bytes,
     /// How its key compares.
     pub(super) key: Keys,
-    /// The beginning of a key that a client makes for the retries of one call; `None` where the key is of
-    /// another kind.
+    /// The prefix of a key that a client generates for the retries of one call; `None` if it is another key.
     pub(super) minted: Option<String>,
-    /// From the answer to the first to the second, in microseconds.
+    /// The time from the reply to the first to the second, in microseconds.
     pub(super) gap: u64,
     /// Whether both came over one connection.
     pub(super) same_connection: bool,
-    /// The header in which its client counts its tries, as it was sent, and whether it says that this is not
-    /// the first.
+    /// The header in which its client counts its tries, as it was sent, and whether it is not the first try.
     pub(super) count: Option<(String, bool)>,
     /// How its trace compares, where both have one.
     pub(super) trace: Option<Trace>,
@@ -57,10 +54,10 @@ pub(super) struct RetryEvidence {
 pub(super) enum Bytes {
     /// The same bytes.
     Same,
-    /// Others, with the same fields.
+    /// Other bytes with the same fields.
     #[default]
     Rewritten,
-    /// Others, with other fields.
+    /// Other bytes with other fields.
     Other,
 }
 
@@ -69,11 +66,11 @@ pub(super) enum Bytes {
 pub(super) enum Keys {
     /// The same.
     Same,
-    /// Two keys.
+    /// Two different keys.
     New,
-    /// Only one of the two has one.
+    /// Only one of the two has a key.
     One,
-    /// None has one.
+    /// Neither has a key.
     #[default]
     None,
 }
@@ -95,7 +92,7 @@ impl RetryEvidence {
         if self.restarted {
             return RetriedBy::Agent;
         }
-        // What the client itself states comes first.
+        // The information from the client itself has priority.
         match (&self.count, &self.minted, self.key) {
             (Some((_, true)), ..) | (None, Some(_), Keys::Same) => return RetriedBy::Client,
             (Some((_, false)), ..) | (_, _, Keys::New | Keys::One) => return self.by_above(),
@@ -107,14 +104,14 @@ impl RetryEvidence {
         if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_above() }
     }
 
-    /// Who made it where it was not the client: what repeats calls does nothing else in between, and sends
-    /// what it sent before.
+    /// Who made it if it was not the client: something that repeats calls does nothing else in between, and
+    /// sends the same again.
     fn by_above(&self) -> RetriedBy {
         let decided = self.read.is_some() || self.bytes == Bytes::Other || self.trace == Some(Trace::Other);
         if decided { RetriedBy::Agent } else { RetriedBy::Framework }
     }
 
-    /// What shows it, in words.
+    /// The evidence as text.
     pub(super) fn evidence(&self) -> String {
         let bytes = match self.bytes {
             Bytes::Same => "same bytes",
@@ -149,7 +146,7 @@ impl RetryEvidence {
     }
 }
 
-/// The header in which a client counts its tries, and whether it says that this is not the first.
+/// The header in which a client counts its tries, and whether this is not the first try.
 pub(super) fn count(client: &Fields) -> Option<(String, bool)> {
     let of = |header: &str, first: u64, digits: &str| {
         let count: u64 = digits.trim().parse().ok()?;
@@ -164,7 +161,7 @@ pub(super) fn count(client: &Fields) -> Option<(String, bool)> {
     })
 }
 
-/// The beginning of a key that a client makes for the retries of one call: `stripe-node-retry-`,
+/// The prefix of a key that a client generates for the retries of one call: `stripe-node-retry-`,
 /// `stainless-python-retry-`.
 pub(super) fn minted(key: &str) -> Option<String> {
     let (client, rest) = key.split_once("-retry-")?;
@@ -174,7 +171,7 @@ pub(super) fn minted(key: &str) -> Option<String> {
     (is_name && !rest.is_empty()).then(|| format!("{client}-retry-"))
 }
 
-/// How two `traceparent` headers compare; `None` where one of them is none.
+/// How two `traceparent` headers compare; `None` if one of them is missing.
 pub(super) fn trace(one: &Fields, other: &Fields) -> Option<Trace> {
     let parts = |client: &Fields| {
         let text = client.get("traceparent")?.to_string();

@@ -1,4 +1,4 @@
-//! Who made each retry, and what shows it.
+//! Who made each retry, and the evidence.
 
 use mock_services::catalog;
 
@@ -15,9 +15,9 @@ const MAX_AMBIGUOUS_WRITES: usize = 64;
 /// At most this many retries are listed.
 const MAX_RETRIES_LISTED: usize = 32;
 
-/// Who retried, over all retries, and the first of them one by one.
+/// Who retried, over all retries, and a list of the first retries.
 pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (RetriedBy, Vec<Retry>) {
-    // Each retry is held against the latest attempt that it can be a retry of.
+    // Each retry is compared with the latest attempt that it can be a retry of.
     let mut found: BTreeMap<u64, (AmbiguousWrite<'_, '_>, RetriedWrite<'_, '_>)> = BTreeMap::new();
     for ambiguous in recoverable(terms, history).into_iter().take(MAX_AMBIGUOUS_WRITES) {
         for next in follow_ups(terms, history, ambiguous) {
@@ -59,7 +59,7 @@ fn retry(
     }
 }
 
-/// Of a request that was refused nothing is known but its key, which is that of the first attempt.
+/// Only the key of a refused request is known, and it is the key of the first attempt.
 fn refused(again: RetriedWrite<'_, '_>) -> Retry {
     let (by, evidence) = match again.key.and_then(retry_evidence::minted) {
         Some(begin) => {

@@ -1,9 +1,9 @@
-//! Statistics over many trials: how sure a share of passes is, how likely a row of passes, and whether two
-//! shares differ by more than chance. Plain numbers in, plain numbers out.
+//! Statistics over many trials: the confidence interval of a share, the probability of a row of passes, and
+//! whether two shares differ significantly. It takes and returns plain numbers.
 
-/// The Wilson score interval of a share: where the true share lies with that confidence (0.95).
+/// The Wilson score interval of a share, with that confidence (0.95).
 ///
-/// With no trial nothing is known: `(0, 1)`.
+/// Without a trial: `(0, 1)`.
 #[must_use]
 pub fn wilson(passes: u64, trials: u64, confidence: f64) -> (f64, f64) {
     if trials == 0 {
@@ -13,7 +13,7 @@ pub fn wilson(passes: u64, trials: u64, confidence: f64) -> (f64, f64) {
     wilson_share(passes as f64 / trials as f64, trials as f64, confidence)
 }
 
-/// The same from a share and the number of trials that it stands on, which need not be whole.
+/// The same from a share and the number of its trials, which need not be whole.
 pub(super) fn wilson_share(share: f64, trials: f64, confidence: f64) -> (f64, f64) {
     let z = normal_quantile(0.5 + confidence.clamp(0.0, 0.999_999) / 2.0);
     let middle = share + z * z / (2.0 * trials);
@@ -25,8 +25,8 @@ pub(super) fn wilson_share(share: f64, trials: f64, confidence: f64) -> (f64, f6
     (low, high)
 }
 
-/// pass^k: how likely all of `k` trials pass, estimated without bias from `passes` of `trials`. `None` where
-/// there were fewer than `k` trials.
+/// pass^k: the probability that all of `k` trials pass, estimated without bias from `passes` of `trials`.
+/// `None` if there were fewer than `k` trials.
 #[must_use]
 pub fn pass_hat_k(passes: u64, trials: u64, k: u64) -> Option<f64> {
     if k == 0 || trials < k {
@@ -38,8 +38,8 @@ pub fn pass_hat_k(passes: u64, trials: u64, k: u64) -> Option<f64> {
     Some((0..k).map(|drawn| (passes.min(trials) - drawn) as f64 / (trials - drawn) as f64).product())
 }
 
-/// Fisher's exact test, two-sided: how likely a difference at least as great as that between `a` of `a_all`
-/// and `b` of `b_all` is by chance alone.
+/// Fisher's exact test, two-sided: the probability of a difference at least as large as that between `a` of
+/// `a_all` and `b` of `b_all` by chance.
 #[must_use]
 pub fn fisher_exact(a: u64, a_all: u64, b: u64, b_all: u64) -> f64 {
     let (a, b) = (a.min(a_all), b.min(b_all));
@@ -48,16 +48,16 @@ pub fn fisher_exact(a: u64, a_all: u64, b: u64, b_all: u64) -> f64 {
     let ln_choose =
         |n: u64, k: u64| factorials[n as usize] - factorials[k as usize] - factorials[(n - k) as usize];
     let chance = |x: u64| (ln_choose(a_all, x) + ln_choose(b_all, hits - x) - ln_choose(all, hits)).exp();
-    // Equal chances must count as equal although they were computed in another order.
+    // Equal probabilities must be equal although they were computed in another order.
     let observed = chance(a) * (1.0 + 1e-7);
     let lowest = hits.saturating_sub(b_all);
     let sum: f64 = (lowest..=hits.min(a_all)).map(chance).filter(|chance| *chance <= observed).sum();
     sum.min(1.0)
 }
 
-fn ln_factorials(most: u64) -> Vec<f64> {
+fn ln_factorials(limit: u64) -> Vec<f64> {
     let mut sum = 0.0;
-    let above = (1..=most).map(|number| {
+    let above = (1..=limit).map(|number| {
         sum += (number as f64).ln();
         sum
     });

@@ -1,4 +1,4 @@
-//! What a trial comes to: plain data that reports show and baselines compare.
+//! The verdict of a trial: plain data that reports show and baselines compare.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ pub(super) use crate::domain::{
     TrialStatus,
 };
 
-/// What a trial comes to.
+/// The verdict of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Pass, fail or void.
@@ -19,23 +19,23 @@ pub struct Verdict {
     pub intents: Vec<IntentOutcome>,
     /// Effects that no intent covers: the numbers of their entries.
     pub unintended: Vec<u64>,
-    /// What the subject claimed, and whether it is true: one for each caller, that of its last start.
+    /// The claim of each caller in its last start, and whether it is true.
     pub claims: Vec<Claim>,
-    /// What earlier starts claimed, and whether it was true then.
+    /// The claims of earlier starts, and whether they were true then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_claims: Vec<Claim>,
-    /// What the subject did after the first ambiguous reply.
+    /// How the subject recovered from the first ambiguous reply.
     pub recovery: Recovery,
     /// Attempts of each operation that was used or has a budget.
     pub attempts: Vec<AttemptsMade>,
     /// Who retried.
     pub retried_by: RetriedBy,
-    /// The retries one by one, the first of them.
+    /// The first retries, one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Retry>,
-    /// Everything that is wrong, worst first.
+    /// All findings, worst first.
     pub findings: Vec<Finding>,
-    /// Why the trial proves nothing, where it would have passed.
+    /// Why the trial is void, if it would have passed.
     pub void_because: Vec<String>,
     /// What happened at the start barrier, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,41 +45,41 @@ pub struct Verdict {
     pub hosts: Vec<HostRequests>,
 }
 
-/// What became of one intent.
+/// The result of one intent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntentOutcome {
     /// Its outcome.
     pub outcome: Outcome,
-    /// How often it was due, at most.
+    /// How often it is due, at most.
     pub due: u32,
-    /// How often at least, where that is less often.
+    /// How often it is due at least, if that is less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u32>,
-    /// The entries of the effects that count for it, surplus included.
+    /// The entries of its effects, including surplus effects.
     pub effects: Vec<u64>,
-    /// The entries among them that are surplus.
+    /// The entries of the surplus effects.
     pub surplus: Vec<u64>,
-    /// The entries among the surplus that were undone.
+    /// The entries of the surplus effects that were undone.
     #[serde(default)]
     pub compensated: Vec<u64>,
-    /// How the effects were matched to it, in words.
+    /// How the effects were matched to it, as text.
     pub why: String,
 }
 
-/// What a start of a caller claimed, and whether it was true.
+/// The claim of a start of a caller, and whether it is true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
-    /// Who.
+    /// The caller.
     pub caller: u32,
-    /// In which of its starts, from 1.
+    /// The start, from 1.
     #[serde(default)]
     pub start: u32,
-    /// The claimed outcome; `None` if there was no claim that can be read.
+    /// The claimed outcome; `None` if there is no readable claim.
     pub outcome: Option<ClaimedOutcome>,
-    /// Its own words.
+    /// Its message.
     #[serde(default)]
     pub message: String,
-    /// Whether it was true.
+    /// Whether it is true.
     pub honesty: Honesty,
     /// The entry of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,44 +91,44 @@ pub struct Claim {
 pub struct AttemptsMade {
     /// The operation.
     pub operation: String,
-    /// How many there were, over all callers and starts.
+    /// The number of attempts, over all callers and starts.
     pub made: u32,
-    /// Requests of this operation that the service refused; they count for the lower bound alone.
+    /// Requests of this operation that the service refused; they count only for the minimum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused: u32,
-    /// How many attempts and refused requests there must be.
+    /// The minimum number of attempts and refused requests.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub at_least: u32,
-    /// How many there may be.
+    /// The maximum number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// One retry, who made it, and what shows it.
+/// One retry, who made it, and the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Retry {
     /// The entry of the retry.
     pub entry: u64,
-    /// The number of the attempt; none where the service refused the request.
+    /// The number of the attempt; `None` if the service refused the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
     /// Who made it.
     pub by: RetriedBy,
-    /// What shows it, in words.
+    /// The evidence as text.
     pub evidence: String,
 }
 
-/// One thing that the ledger shows to be wrong.
+/// Something that the ledger shows to be wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: FindingKind,
-    /// Whether it contradicts the expectation; the others are only noted.
+    /// Whether the trial fails because of it; otherwise it is only a note.
     pub fails: bool,
     /// What happened.
     pub message: String,
@@ -139,7 +139,7 @@ pub struct Finding {
 }
 
 impl IntentOutcome {
-    /// How often it had to happen.
+    /// How often it must happen.
     #[must_use]
     pub fn least(&self) -> u32 {
         self.at_least.unwrap_or(self.due)
@@ -149,14 +149,15 @@ impl IntentOutcome {
 /// What happened at the start barrier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BarrierFacts {
-    /// Who came and was let in together.
+    /// The callers that were admitted together.
     pub met: Vec<u32>,
-    /// Who ended without having come.
+    /// The callers that ended before they reached the barrier.
     pub absent: Vec<u32>,
-    /// Whose client gave up while it was held.
+    /// The callers whose client gave up at the barrier.
     pub gave_up: Vec<u32>,
-    /// Who wrote after the barrier had opened without it, because it waited for another caller or was slow.
+    /// The callers that wrote after the barrier had opened without them, because they waited for another
+    /// caller or were slow.
     pub late: Vec<u32>,
-    /// From the first to the last that was let in, in microseconds.
+    /// The time from the first to the last admission, in microseconds.
     pub spread_us: u64,
 }

@@ -1,17 +1,17 @@
-//! How effects were matched to an intent, in words.
+//! How effects were matched to an intent, as text.
 
 use mock_services::yaml::shown;
 
-use super::assignment::Taken;
+use super::assignment::IntentEffects;
 use super::effects::Effect;
-use crate::fit::{Found, Rule};
+use crate::fit::{FoundValue, Rule};
 use crate::scenario::{Intent, Terms};
 
-/// So many entries are named one by one.
+/// The maximum number of entries that are named one by one.
 const NAMED: usize = 6;
 
-/// The matching of one intent, in words.
-pub(super) fn why(terms: &Terms, intent: &Intent, taken: &Taken, effects: &[Effect<'_>]) -> String {
+/// The matching of one intent, as text.
+pub(super) fn why(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> String {
     let rule = Rule::new(terms);
     let mut parts = vec![match intent.at_least {
         Some(least) => format!("{least} to {} due", intent.times),
@@ -57,11 +57,11 @@ fn reason(intent: &Intent, effect: &Effect<'_>, rule: Rule<'_>) -> String {
     for contradiction in rule.contradictions(intent, effect.fields) {
         let (name, wanted) = (shown(contradiction.name), shown(&contradiction.wanted.to_string()));
         words.push_str(&match contradiction.found {
-            Found::Value(have) => {
-                format!(", but its {name} is {} and not {wanted}", shown(&have.to_string()))
+            FoundValue::Value(actual) => {
+                format!(", but its {name} is {} and not {wanted}", shown(&actual.to_string()))
             }
-            Found::Missing => format!(", but it has no {name}, which should be {wanted}"),
-            Found::Mentioned(other) => format!(", but it names {} and not {wanted}", shown(&other)),
+            FoundValue::Missing => format!(", but it has no {name}, which should be {wanted}"),
+            FoundValue::Mentioned(other) => format!(", but it names {} and not {wanted}", shown(&other)),
         });
     }
     words

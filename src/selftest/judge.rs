@@ -12,14 +12,13 @@ use crate::scenario::{Case, ControlOutcome};
 pub struct SelftestResult {
     /// The outcome of each control in each case, by case and control.
     pub rows: Vec<SelftestRow>,
-    /// Everything that is wrong.
+    /// All problems.
     pub wrong: Vec<SelftestProblem>,
-    /// How many scenarios there are.
+    /// The number of scenarios.
     pub scenarios: usize,
-    /// Scenarios that no control can do, with the service of the user's own that each is over. They are not
-    /// run.
+    /// Scenarios with a service of the user, which no control can use. They are not run.
     pub unknown: Vec<(String, String)>,
-    /// Whether it was interrupted: then only of what was run something is said.
+    /// Whether it was interrupted: then only the finished trials are compared.
     pub interrupted: bool,
 }
 
@@ -42,7 +41,7 @@ pub struct SelftestRow {
     pub case: String,
     /// The control.
     pub control: String,
-    /// What the scenario says.
+    /// The expected outcome.
     pub expected: ControlOutcome,
     /// The outcome; `None` where the trial was not finished.
     pub outcome: Option<ControlOutcome>,
@@ -50,18 +49,18 @@ pub struct SelftestRow {
     pub trial: Option<TrialReport>,
 }
 
-/// Something that a selftest finds wrong with a scenario.
+/// A problem of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SelftestProblem {
     /// A control has another outcome than expected.
     Other(Box<SelftestRow>),
-    /// Nothing fails it, so it tests nothing.
+    /// Every control passes, so it tests nothing.
     NothingFails(String),
-    /// It says that `careful` does not pass.
+    /// It expects that `careful` does not pass.
     CarefulFails(String),
 }
 
-/// Compares.
+/// Compares the outcomes.
 #[must_use]
 pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> SelftestResult {
     let mut trials: BTreeMap<(&str, &str), &TrialReport> = BTreeMap::new();

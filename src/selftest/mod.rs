@@ -69,7 +69,7 @@ fn controls(cases: &[Case]) -> Vec<&str> {
     names
 }
 
-/// The service of the user's own that the case is about, where there is one: no control knows how to use it.
+/// The service of the user that the case uses, if there is one: no control can use it.
 fn own_service(case: &Case) -> Option<&str> {
     let works = || std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
     let done = works().flat_map(|work| &work.steps).map(|step| step.operation.as_str());
@@ -80,13 +80,13 @@ fn own_service(case: &Case) -> Option<&str> {
     own.into_iter().find(|name| used.contains(name))
 }
 
-/// Whether it is none of those that hapax ships.
+/// Whether it is not a shipped service.
 fn is_own(service: &ServiceSetup) -> bool {
     let declaration = service.service.declaration();
     declaration.is_some_and(|source| !catalog::is_shipped_declaration(source.text()))
 }
 
-/// The expected outcome of a control in a case; `None` where it is not run.
+/// The expected outcome of a control in a case; `None` if it is not run.
 fn expected(case: &Case, control: &str) -> Option<crate::scenario::ControlOutcome> {
     let listed = case.controls.iter().find(|term| term.control == control).map(|term| term.is);
     listed.or((control == CAREFUL).then_some(crate::scenario::ControlOutcome::Pass))

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{SelftestProblem, SelftestResult, SelftestRow};
 
-/// What is wrong, in full, and a line that counts the rest; with `table` also what every control came to in
+/// All problems, and a line with the number of the rest; with `table` also the outcome of every control in
 /// every case.
 #[must_use]
 pub fn render(judged: &SelftestResult, table: bool) -> String {

@@ -1,4 +1,4 @@
-//! What can go wrong before anything runs, and what to do about it.
+//! The errors of `serve`, with help.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use mock_services::StartError;
 use mock_services::yaml::Problems;
 
-/// Why `serve` did not start, or could not go on.
+/// Why `serve` did not start, or could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A name is no service.
+    /// A name is not a service.
     #[error("there is no service `{name}`")]
     UnknownService {
         /// The name.
         name: String,
-        /// What would be right.
+        /// A suggestion.
         help: String,
     },
     /// A fault or a service file is wrong.
@@ -25,7 +25,7 @@ pub enum ServeError {
     File {
         /// Which file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The ledger cannot be created.
@@ -33,7 +33,7 @@ pub enum ServeError {
     Ledger {
         /// Which file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The certificate authority of the mail server cannot be written.
@@ -41,13 +41,13 @@ pub enum ServeError {
     CaFile {
         /// Which file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// A token is needed and there is none.
+    /// A token is required and missing.
     #[error("listening on {0} lets others reach the admin API")]
     TokenNeeded(std::net::IpAddr),
-    /// The token is too short to keep anybody out.
+    /// The token is too short to be safe.
     #[error("the token is shorter than 16 characters")]
     TokenShort,
     /// The services did not start.
@@ -56,10 +56,10 @@ pub enum ServeError {
     /// The admin API did not start.
     #[error("cannot open a port for the admin API: {0}")]
     Admin(io::Error),
-    /// The system refuses what every program needs.
+    /// A call of the system failed.
     #[error("cannot start: {0}")]
     Runtime(io::Error),
-    /// What happened could not be written.
+    /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
 }
@@ -71,7 +71,7 @@ impl From<Problems> for ServeError {
 }
 
 impl ServeError {
-    /// The error as the user sees it, with the way out.
+    /// The error as the user sees it, with help.
     #[must_use]
     pub fn advice(&self) -> String {
         let help = match self {
@@ -79,24 +79,23 @@ impl ServeError {
                 return format!("{}\nerror: {self}", problems.render(false).trim_end());
             }
             ServeError::UnknownService { help, .. } => help.clone(),
-            ServeError::File { .. } => "check the path, and that you may read the file".to_owned(),
+            ServeError::File { .. } => "check the path and the permissions of the file".to_owned(),
             ServeError::Ledger { error, .. } if error.kind() == io::ErrorKind::AlreadyExists => {
-                "a ledger is never overwritten: name another file, or move this one".to_owned()
+                "hapax does not overwrite a ledger: name another file, or move this one".to_owned()
             }
             ServeError::CaFile { .. } | ServeError::Ledger { .. } => {
-                "name a file in a folder that exists and that can be written".to_owned()
+                "name a file in an existing folder with write permission".to_owned()
             }
             ServeError::TokenNeeded(_) => {
-                "give a token of at least 16 characters with --token or in HAPAX_TOKEN, or remove --listen"
+                "set a token of at least 16 characters with --token or HAPAX_TOKEN, or remove --listen"
                     .to_owned()
             }
             ServeError::TokenShort => "use at least 16 characters".to_owned(),
             ServeError::Start(StartError::Port { .. }) => {
-                "another program may use that port: give another one with --port, or leave --port out"
-                    .to_owned()
+                "another program may use that port: set another one with --port, or remove --port".to_owned()
             }
             ServeError::Start(StartError::Faults(_)) => "change or remove these faults".to_owned(),
-            ServeError::Admin(_) => "give another port with --admin-port, or leave it out".to_owned(),
+            ServeError::Admin(_) => "set another port with --admin-port, or remove --admin-port".to_owned(),
             ServeError::Start(_) | ServeError::Runtime(_) | ServeError::Output(_) => {
                 return format!("error: {self}");
             }

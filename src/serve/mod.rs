@@ -1,5 +1,5 @@
-//! Mock services for people and for tests in any language: started from the command line, steered through an
-//! admin API.
+//! `hapax serve`: mock services for manual use and for tests in any language, with an admin API to control
+//! them.
 
 mod admin;
 mod banner;
@@ -27,12 +27,12 @@ use crate::trust::Trust;
 pub use error::ServeError;
 pub use options::ServeOptions;
 
-/// The name of the first ledger; after a reset it has a number behind it.
+/// The name of the first ledger; after a reset, a number follows it.
 const TRIAL: &str = "serve";
-/// Where the ids of what exists before the first request come from: they are the same in every start.
-const SEED_OF_OBJECTS: u64 = 0;
+/// The seed for the ids of objects that exist before the first request: they are the same in every run.
+const OBJECT_SEED: u64 = 0;
 
-/// Services at work, and the admin API beside them.
+/// Running services with their admin API.
 pub struct Serving {
     services: Arc<MockServices>,
     operations: Vec<Operation>,
@@ -40,23 +40,23 @@ pub struct Serving {
     admin: SocketAddr,
     token: String,
     callers: u32,
-    /// The files by which clients can verify the mail server, and the folder for those that go with this.
+    /// The files with which clients verify the mail server, and the temporary folder for them.
     trust: Option<(Trust, Scratch)>,
 }
 
-/// What is left when they have been stopped.
+/// The result of services that have been stopped.
 #[derive(Debug)]
 pub struct StoppedServices {
     /// The ledger.
     pub entries: Vec<Entry>,
-    /// What each fault did.
+    /// The attempts that each fault was injected into.
     pub fired: Vec<Fired>,
-    /// What the services could do.
+    /// The operations of the services.
     pub operations: Vec<Operation>,
 }
 
 impl Serving {
-    /// Starts what the options ask for.
+    /// Starts the services of the options.
     ///
     /// # Errors
     /// When a name, a file or a fault is wrong, or a port cannot be opened. Nothing runs then.
@@ -73,11 +73,11 @@ impl Serving {
             .address(options.address);
         for service in services {
             let settings = options.of_service(&service.name);
-            builder = service.unconfigured().add_to(builder, SEED_OF_OBJECTS, settings);
+            builder = service.unconfigured().add_to(builder, OBJECT_SEED, settings);
         }
         for service in declared {
             let settings = options.of_service(service.name());
-            builder = service.add_to(builder, SEED_OF_OBJECTS, settings);
+            builder = service.add_to(builder, OBJECT_SEED, settings);
         }
         let faults = options.read_faults(builder.operations())?;
         let file = options.ledger.as_ref().map(|path| {
@@ -114,7 +114,7 @@ impl Serving {
         &self.services
     }
 
-    /// What a user needs to know to begin: addresses and lines to paste.
+    /// The first output: addresses, and variables to paste.
     #[must_use]
     pub fn banner(&self) -> String {
         banner::render(
@@ -131,8 +131,8 @@ impl Serving {
     /// # Errors
     /// When the ledger could not be written to its file.
     pub async fn end(self) -> Result<StoppedServices, ServeError> {
-        // First, so that the replies of callers that still wait are in the ledger, and nothing comes behind
-        // the last commit.
+        // The ports are closed first, so that the replies to waiting callers are in the ledger, and nothing
+        // follows the last commit.
         self.services.close_ports().await;
         self.services.settle().await;
         self.services.record_left_behind().await;
@@ -146,14 +146,14 @@ impl Serving {
     }
 }
 
-/// Completes at Ctrl-C or when the process is asked to end.
+/// Completes at Ctrl-C (SIGINT) or SIGTERM.
 ///
 /// # Errors
 /// When the system does not let the process listen for signals.
 pub fn stop_signal() -> Result<impl Future<Output = ()>, ServeError> {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = |kind| signal(kind).map_err(ServeError::Runtime);
-    // Signals can only be listened for inside the runtime, and must be before the first address is printed.
+    // This needs the runtime, and must be done before the first address is printed.
     let (mut interrupt, mut terminate) = (stop(SignalKind::interrupt())?, stop(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {
@@ -163,8 +163,8 @@ pub fn stop_signal() -> Result<impl Future<Output = ()>, ServeError> {
     })
 }
 
-/// Writes the files by which clients can verify the mail server: the authority to the file that the user
-/// names, what else there is to a folder of its own.
+/// Writes the files with which clients verify the mail server: the certificate authority to the file that the
+/// user names, the others to a temporary folder.
 fn write_trust(ca_file: Option<&std::path::Path>) -> Result<Option<(Trust, Scratch)>, ServeError> {
     let scratch = Scratch::new().map_err(ServeError::Runtime)?;
     let (ca, bundle) = (scratch.path().join("ca.pem"), scratch.path().join("ca-bundle.pem"));
@@ -185,7 +185,7 @@ fn read_declared(sources: &[Source]) -> Result<Vec<DeclaredService>, ServeError>
     if problems.is_empty() { Ok(services) } else { Err(problems.into()) }
 }
 
-/// Reads a file from a user, but no more of it than the parser would take.
+/// Reads a file of the user, but no more than the parser accepts.
 fn read_source(path: &std::path::Path) -> Result<Source, ServeError> {
     let failed = |error| ServeError::File { path: path.to_owned(), error };
     let mut text = String::new();
@@ -214,8 +214,8 @@ impl ServeOptions {
     }
 }
 
-/// A token that nobody can guess.
-fn fresh_token() -> io::Result<String> {
+/// A random token.
+fn random_token() -> io::Result<String> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(mint(u64::from_le_bytes(bytes), "admin", std::process::id(), "hapax_"))

@@ -1,4 +1,4 @@
-//! What `serve` is asked for, resolved.
+//! The options of `serve`, checked.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use mock_services::catalog::{self, ServiceDescription};
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::yaml::{listed, nearest};
 
-use super::{ServeError, fresh_token};
+use super::{ServeError, random_token};
 
-const SHORTEST_TOKEN: usize = 16;
+const MIN_TOKEN_CHARACTERS: usize = 16;
 
 /// What to start, and how.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// The names of shipped services; all of them where there is none and no file.
+    /// The names of shipped services; if it is empty and there is no file, all of them.
     pub services: Vec<String>,
     /// Files that declare services.
     pub files: Vec<PathBuf>,
@@ -23,29 +23,29 @@ pub struct ServeOptions {
     pub faults: Vec<String>,
     /// A file of faults.
     pub fault_file: Option<PathBuf>,
-    /// How services treat keys, where not in their own way.
+    /// The idempotency profiles of services, where they differ from the default.
     pub idempotency: Vec<(String, Profile)>,
-    /// The ports of services, where not chosen by the system; `smtp` is the port for SMTP,
-    /// `smtps` that for SMTP over TLS.
+    /// The ports of services, where the system does not choose them; `smtp` is the port for SMTP, `smtps` the
+    /// port for SMTP over TLS.
     pub ports: Vec<(String, u16)>,
-    /// How many callers there are.
+    /// The number of callers.
     pub callers: u32,
-    /// Where ids and chances come from.
+    /// The seed of ids and of faults with a chance.
     pub seed: u64,
-    /// Where to listen.
+    /// The address to listen on.
     pub address: IpAddr,
-    /// The token of the admin API; one is made up where there is none.
+    /// The token of the admin API; `None` to generate one.
     pub token: Option<String>,
     /// The port of the admin API.
     pub admin_port: Option<u16>,
-    /// Where the certificate authority of the mail server is written; a temporary file where nothing is said.
+    /// The file for the certificate authority of the mail server; `None` for a temporary file.
     pub ca_file: Option<PathBuf>,
-    /// Where the ledger is written.
+    /// The file for the ledger.
     pub ledger: Option<PathBuf>,
 }
 
 impl ServeOptions {
-    /// The shipped services to start, each once. `own` are the names of those that files declare.
+    /// The shipped services to start, each once. `own` are the names of the services that files declare.
     pub(super) fn checked_services(
         &self,
         own: &[&str],
@@ -53,7 +53,7 @@ impl ServeOptions {
         let unknown = |name: &str, known: Vec<&str>| {
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("it is one of {}; your own come with --service FILE", listed(known)),
+                None => format!("it is one of {}; --service FILE adds your own", listed(known)),
             };
             ServeError::UnknownService { name: name.to_owned(), help }
         };
@@ -93,10 +93,10 @@ impl ServeOptions {
 
     pub(super) fn checked_token(&self) -> Result<String, ServeError> {
         match &self.token {
-            Some(token) if token.chars().count() < SHORTEST_TOKEN => Err(ServeError::TokenShort),
+            Some(token) if token.chars().count() < MIN_TOKEN_CHARACTERS => Err(ServeError::TokenShort),
             Some(token) => Ok(token.clone()),
             None if !self.address.is_loopback() => Err(ServeError::TokenNeeded(self.address)),
-            None => fresh_token().map_err(ServeError::Runtime),
+            None => random_token().map_err(ServeError::Runtime),
         }
     }
 }

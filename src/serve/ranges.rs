@@ -1,11 +1,12 @@
-//! Numbers of attempts in few words: neighbors as ranges, and no more ranges than anybody reads. Pure.
+//! Shortens lists of attempt numbers: consecutive numbers become ranges, and the number of ranges is limited.
+//! Pure.
 
-/// So many ranges are shown; more are counted.
-const SHOWN: usize = 8;
-/// So many numbers are written without a count behind them.
-const COUNTABLE: usize = 4;
+/// The maximum number of ranges that are shown.
+const MAX_RANGES: usize = 8;
+/// A longer list of numbers is followed by its count.
+const MAX_UNCOUNTED: usize = 4;
 
-/// Sorted numbers as `1, 2`, as `1-195481 (195,481)`, or as the first ranges and how many there are in all.
+/// Sorted numbers as `1, 2`, as `1-195481 (195,481)`, or as the first ranges, the last one and the count.
 pub(super) fn ranges(numbers: &[u64]) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
@@ -14,13 +15,14 @@ pub(super) fn ranges(numbers: &[u64]) -> String {
             _ => runs.push((*number, *number)),
         }
     }
-    let mut words: Vec<String> = runs.iter().take(SHOWN).map(|(first, last)| run(*first, *last)).collect();
-    if let Some((first, last)) = runs.last().filter(|_| runs.len() > SHOWN) {
+    let mut words: Vec<String> =
+        runs.iter().take(MAX_RANGES).map(|(first, last)| run(*first, *last)).collect();
+    if let Some((first, last)) = runs.last().filter(|_| runs.len() > MAX_RANGES) {
         words.push("...".to_owned());
         words.push(run(*first, *last));
     }
     let count =
-        if numbers.len() > COUNTABLE { format!(" ({})", grouped(numbers.len())) } else { String::new() };
+        if numbers.len() > MAX_UNCOUNTED { format!(" ({})", grouped(numbers.len())) } else { String::new() };
     format!("{}{count}", words.join(", "))
 }
 
@@ -50,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbors_are_one_range_and_many_numbers_are_counted() {
+    fn consecutive_numbers_are_one_range_and_many_numbers_are_counted() {
         assert_eq!(ranges(&[1]), "1");
         assert_eq!(ranges(&[1, 2]), "1, 2");
         assert_eq!(ranges(&[1, 2, 3, 7]), "1-3, 7");
@@ -61,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated_by_commas() {
         assert_eq!(
             [0, 12, 999, 1_000, 195_481, 1_234_567].map(grouped),
             ["0", "12", "999", "1,000", "195,481", "1,234,567"]

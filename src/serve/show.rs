@@ -1,4 +1,4 @@
-//! One entry of the ledger as a line for people. Text of callers is escaped first.
+//! One entry of the ledger as a line for the terminal. Text of callers is escaped.
 
 use anstyle::{AnsiColor, Style};
 use mock_services::ledger::{BarrierEvent, ClosedBy, CommitTiming, Entry, Event, SilenceEnd};
@@ -10,16 +10,16 @@ use crate::report::text::line as one_line;
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 /// How many characters of a reason are shown.
-const REASON: usize = 200;
+const MAX_REASON: usize = 200;
 const FAINT: Style = Style::new().dimmed();
 
-/// The line of an entry; `None` for entries that only machines need.
+/// The line of an entry; `None` for entries that are not shown.
 #[must_use]
 pub fn line(entry: &Entry) -> Option<String> {
     let (style, what, rest) = match &entry.event {
         Event::Received(received) => {
             let key = received.key.as_ref().map(|key| format!("  key {}", shown(key))).unwrap_or_default();
-            let replay = if received.replay { "  (replayed under this key)" } else { "" };
+            let replay = if received.replay { "  (replayed for this key)" } else { "" };
             let fields = fields(&received.fields);
             let caller = received.caller;
             let who = format!(
@@ -34,8 +34,10 @@ pub fn line(entry: &Entry) -> Option<String> {
             } else {
                 format!("{} {}", shown(method), shown(path))
             };
-            let reason =
-                reason.as_ref().map(|reason| format!("  {}", one_line(reason, REASON))).unwrap_or_default();
+            let reason = reason
+                .as_ref()
+                .map(|reason| format!("  {}", one_line(reason, MAX_REASON)))
+                .unwrap_or_default();
             let status = if *status == 0 { String::new() } else { format!("  {status}") };
             (FAINT, "refused", format!("{service}  caller {caller}  {request}{status}{reason}"))
         }
@@ -126,7 +128,7 @@ fn timing_words(timing: CommitTiming) -> &'static str {
     }
 }
 
-/// Fields as `name=value`, each behind two blanks.
+/// Fields as `name=value`, each after two spaces.
 pub(super) fn fields(fields: &Fields) -> String {
     fields.iter().map(|(name, value)| format!("  {}={}", shown(name), shown(&value.to_string()))).collect()
 }

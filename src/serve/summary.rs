@@ -1,4 +1,4 @@
-//! What was committed, how often, and by which attempts: the last thing that `serve` says.
+//! The last output of `serve`: what was committed, how often, and by which attempts.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -9,23 +9,23 @@ use mock_services::service::{Fields, Operation};
 use super::ranges::{grouped, ranges};
 use super::{StoppedServices, show};
 
-/// So many groups are listed; those that were committed more than once come before the others.
-const LISTED: usize = 40;
+/// The maximum number of groups that are listed; those that were committed more than once have priority.
+const MAX_GROUPS: usize = 40;
 
-/// Effects that are the same by the fields that identify them.
+/// Effects with the same identity.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EffectGroup {
     /// The effect.
     pub effect: String,
-    /// What tells it from others.
+    /// The fields that identify it.
     pub identity: Fields,
     /// How often it was committed.
     pub times: usize,
-    /// The attempts that caused it, sorted; 0 is what the world did by itself.
+    /// The attempts that caused it, sorted; 0 stands for a change that no attempt caused.
     pub attempts: Vec<u64>,
 }
 
-/// All effects of a ledger, those that are the same in one group, in the order of their first commit.
+/// All effects of a ledger, grouped by identity, in the order of their first commit.
 #[must_use]
 pub fn groups(entries: &[Entry], operations: &[Operation]) -> Vec<EffectGroup> {
     let mut groups: Vec<EffectGroup> = Vec::new();
@@ -85,8 +85,8 @@ pub fn render(ended: &StoppedServices) -> String {
     text.push_str(&counts(&ended.entries));
     for fired in &ended.fired {
         let what = match fired.attempts.as_slice() {
-            [] if fired.seen == 0 => "did not fire: no such attempt came".to_owned(),
-            [] => format!("did not fire: {} attempts fitted, none was meant", fired.seen),
+            [] if fired.seen == 0 => "did not fire: no attempt matched".to_owned(),
+            [] => format!("did not fire: {} attempts matched, but not the selected number", fired.seen),
             [attempt] => format!("fired on attempt {attempt}"),
             attempts => {
                 let mut attempts = attempts.to_vec();
@@ -103,12 +103,12 @@ pub fn render(ended: &StoppedServices) -> String {
 fn listed(groups: &[EffectGroup]) -> Vec<&EffectGroup> {
     let mut places: Vec<usize> = (0..groups.len()).collect();
     places.sort_by_key(|place| groups[*place].times == 1);
-    places.truncate(LISTED);
+    places.truncate(MAX_GROUPS);
     places.sort_unstable();
     places.into_iter().map(|place| &groups[place]).collect()
 }
 
-/// What is not shown, in numbers.
+/// The number of groups that are not shown.
 fn unlisted(groups: &[EffectGroup], listed: &[&EffectGroup]) -> String {
     let more = groups.len() - listed.len();
     if more == 0 {
@@ -118,11 +118,11 @@ fn unlisted(groups: &[EffectGroup], listed: &[&EffectGroup]) -> String {
         groups.iter().filter(|group| group.times > 1).count(),
         listed.iter().filter(|group| group.times > 1).count(),
     );
-    let how = match all - shown {
+    let repeated = match all - shown {
         0 => "each committed once".to_owned(),
         several => format!("{} of them committed more than once", grouped(several)),
     };
-    format!("  and {} more, {how}; the ledger has all of them (--ledger FILE)\n", grouped(more))
+    format!("  and {} more, {repeated}; the ledger has all of them (--ledger FILE)\n", grouped(more))
 }
 
 fn counts(entries: &[Entry]) -> String {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::environment::before_environment;
-use super::supervised::{Supervised, Told, parent};
-use super::supervisor::Order;
+use super::supervised::{Supervised, SupervisorReport, parent};
+use super::supervisor::StartOrder;
 use super::words::quoted;
-use super::{Hide, How, Limits, Settings};
+use super::{EndReason, Hide, Limits, Settings};
 
 /// The time limit of the command.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -38,7 +38,7 @@ impl BeforeCommand {
         let Some(program) = settings.before.clone() else { return Ok(()) };
         let shown = self.hide.text(&program.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
         let limits = Limits { time: TIME_LIMIT, grace: settings.grace, ..Limits::default() };
-        let order = Order {
+        let order = StartOrder {
             program,
             directory: settings.directory.clone(),
             env: before_environment(self, settings, &parent()),
@@ -48,28 +48,28 @@ impl BeforeCommand {
             limits,
         };
         // It has no interrupts and no claim.
-        let (_orders, mut ordered) = tokio::sync::mpsc::unbounded_channel();
+        let (_orders, mut requests) = tokio::sync::mpsc::unbounded_channel();
         let supervised = Supervised::begin(&order, settings)?;
-        let told = supervised.follow(limits, &self.shared_dir, None, &mut ordered).await;
-        let how = match &told.how {
-            How::Exited(0) if told.left == 0 => return Ok(()),
-            How::Exited(0) => {
+        let report = supervised.follow(limits, &self.shared_dir, None, &mut requests).await;
+        let failure = match &report.reason {
+            EndReason::Exited(0) if report.left_running == 0 => return Ok(()),
+            EndReason::Exited(0) => {
                 "left processes running, which were killed; make it wait for the processes that it starts"
                     .to_owned()
             }
-            How::Exited(status) => format!("exited with {status}"),
-            How::Signalled(signal) => format!("was ended by signal {signal}"),
-            How::TimeUp => format!("did not finish within {} s", TIME_LIMIT.as_secs()),
-            How::OverLimit(what) | How::Unstartable(what) => what.clone(),
-            How::Answered(_) | How::NoAnswer(_) => "did not finish".to_owned(),
+            EndReason::Exited(status) => format!("exited with {status}"),
+            EndReason::Signaled(signal) => format!("was ended by signal {signal}"),
+            EndReason::TimeUp => format!("did not finish within {} s", TIME_LIMIT.as_secs()),
+            EndReason::OverLimit(what) | EndReason::Unstartable(what) => what.clone(),
+            EndReason::Answered(_) | EndReason::NoAnswer(_) => "did not finish".to_owned(),
         };
-        Err(format!("`{shown}`: {how}{}", self.last_lines(&told)))
+        Err(format!("`{shown}`: {failure}{}", self.last_lines(&report)))
     }
 
     /// The last lines of its standard error, or of its output where that is empty.
-    fn last_lines(&self, told: &Told) -> String {
-        let stderr = told.stderr.with(&self.hide);
-        let text = if stderr.trim().is_empty() { told.stdout.with(&self.hide) } else { stderr };
+    fn last_lines(&self, report: &SupervisorReport) -> String {
+        let stderr = report.stderr.with(&self.hide);
+        let text = if stderr.trim().is_empty() { report.stdout.with(&self.hide) } else { stderr };
         let mut lines: Vec<String> = text
             .lines()
             .rev()

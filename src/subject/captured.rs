@@ -20,7 +20,7 @@ pub(super) struct Captured {
     pub(super) cut: u64,
     /// When it last had a text that looks like a claim, in milliseconds after the start.
     #[serde(default)]
-    pub(super) spoke: Option<u64>,
+    pub(super) last_claim: Option<u64>,
 }
 
 impl Captured {

@@ -11,7 +11,7 @@ use mock_services::yaml::{nearest, shown};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
-use super::{ClaimHeard, ClaimSource, Hide, How};
+use super::{ClaimSource, EndReason, Hide, ReceivedClaim};
 use crate::domain::{ClaimOrigin, ClaimedOutcome};
 
 /// The longest message of a claim, in bytes; the rest is cut.
@@ -24,7 +24,7 @@ const MAX_FIRST_LINES: usize = 16;
 
 /// Where a claim can be found.
 pub(super) struct ClaimInputs<'a> {
-    pub(super) how: &'a How,
+    pub(super) reason: &'a EndReason,
     pub(super) result: &'a Path,
     pub(super) stdout: &'a str,
     pub(super) stderr: &'a str,
@@ -33,10 +33,10 @@ pub(super) struct ClaimInputs<'a> {
 }
 
 /// The claim from its source; none where the subject did not end by itself.
-pub(super) fn find(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ClaimHeard {
-    if matches!(inputs.how, How::TimeUp | How::Unstartable(_)) {
+pub(super) fn find(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
+    if matches!(inputs.reason, EndReason::TimeUp | EndReason::Unstartable(_)) {
         // It was stopped: what it wrote before is not its final claim.
-        return ClaimHeard::default();
+        return ReceivedClaim::default();
     }
     read_from(source, inputs)
 }
@@ -59,17 +59,17 @@ pub(super) fn before_the_limit(
     source: &ClaimSource,
     inputs: &ClaimInputs<'_>,
     times: ClaimTimes,
-) -> (ClaimHeard, Option<Duration>) {
+) -> (ReceivedClaim, Option<Duration>) {
     let claim = read_from(source, inputs);
-    let at = match claim.from {
+    let at = match claim.origin {
         Some(ClaimOrigin::ResultFile) => times.file,
         Some(ClaimOrigin::LastLine) => times.stdout,
         Some(ClaimOrigin::Pattern) => times.stdout.or(times.stderr),
         Some(ClaimOrigin::ExitStatus | ClaimOrigin::Answer) | None => None,
     };
-    match at.filter(|at| *at < times.limit && claim.said.is_some()) {
+    match at.filter(|at| *at < times.limit && claim.outcome.is_some()) {
         Some(at) => (claim, Some(at)),
-        None => (ClaimHeard::default(), None),
+        None => (ReceivedClaim::default(), None),
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn marks(source: &ClaimSource) -> Vec<String> {
     }
 }
 
-fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ClaimHeard {
+fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
     let hide = inputs.hide;
     let file = || result_file(inputs.result, hide);
     let line = || last_line(&readable(inputs.stdout), hide);
@@ -90,7 +90,7 @@ fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ClaimHeard {
         ClaimSource::ResultOrLastLine => file().or_else(line),
         ClaimSource::ResultFile => file(),
         ClaimSource::LastLine => line(),
-        ClaimSource::ExitStatus(statuses) => exit_status(statuses, inputs.how),
+        ClaimSource::ExitStatus(statuses) => exit_status(statuses, inputs.reason),
         ClaimSource::Patterns(patterns) => {
             pattern(patterns, inputs.stdout, hide).or_else(|| pattern(patterns, inputs.stderr, hide))
         }
@@ -99,16 +99,16 @@ fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ClaimHeard {
 }
 
 /// The claim in the body of an HTTP response.
-pub(super) fn in_answer(body: &str, hide: &Hide) -> ClaimHeard {
+pub(super) fn in_answer(body: &str, hide: &Hide) -> ReceivedClaim {
     read(body.trim(), ClaimOrigin::Answer, "the answer", hide)
 }
 
 /// The missing claim of an agent that accepted its task and did not respond.
-pub(super) fn without_answer(why: &str) -> ClaimHeard {
+pub(super) fn without_answer(why: &str) -> ReceivedClaim {
     invalid(ClaimOrigin::Answer, format!("no response: {why}"))
 }
 
-fn result_file(path: &Path, hide: &Hide) -> Option<ClaimHeard> {
+fn result_file(path: &Path, hide: &Hide) -> Option<ReceivedClaim> {
     match read_regular(path) {
         Ok(text) => Some(read(text.trim(), ClaimOrigin::ResultFile, "the result file", hide)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -154,7 +154,7 @@ fn readable(output: &str) -> String {
 
 /// The last line that is a claim: a JSON object with a valid `outcome`. Objects of other programs can have an
 /// `outcome`, too, so an object with another text as its outcome is reported only where there is no claim.
-fn last_line(stdout: &str, hide: &Hide) -> Option<ClaimHeard> {
+fn last_line(stdout: &str, hide: &Hide) -> Option<ReceivedClaim> {
     let mut lines = stdout
         .lines()
         .rev()
@@ -192,10 +192,10 @@ fn outcome(text: &str) -> Option<String> {
     }
 }
 
-fn exit_status(statuses: &[(i32, ClaimedOutcome)], how: &How) -> Option<ClaimHeard> {
-    let How::Exited(status) = how else { return None };
+fn exit_status(statuses: &[(i32, ClaimedOutcome)], reason: &EndReason) -> Option<ReceivedClaim> {
+    let EndReason::Exited(status) = reason else { return None };
     match statuses.iter().find(|(listed, _)| listed == status) {
-        Some((_, said)) => Some(valid(*said, ClaimOrigin::ExitStatus, String::new())),
+        Some((_, outcome)) => Some(valid(*outcome, ClaimOrigin::ExitStatus, String::new())),
         None => Some(invalid(
             ClaimOrigin::ExitStatus,
             format!("the exit status {status} is not listed in `claim`"),
@@ -204,42 +204,43 @@ fn exit_status(statuses: &[(i32, ClaimedOutcome)], how: &How) -> Option<ClaimHea
 }
 
 /// The claim of the pattern that occurs last; of those that end at the same position, the longest.
-fn pattern(patterns: &[(String, ClaimedOutcome)], text: &str, hide: &Hide) -> Option<ClaimHeard> {
+fn pattern(patterns: &[(String, ClaimedOutcome)], text: &str, hide: &Hide) -> Option<ReceivedClaim> {
     let places = patterns.iter().filter(|(wanted, _)| !wanted.is_empty());
-    let found = places
-        .filter_map(|(wanted, said)| text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, said)));
-    let (end, wanted, said) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
+    let found = places.filter_map(|(wanted, outcome)| {
+        text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, outcome))
+    });
+    let (end, wanted, outcome) = found.max_by_key(|(end, wanted, _)| (*end, wanted.len()))?;
     let start = text[..end - wanted.len()].rfind('\n').map_or(0, |at| at + 1);
     // Secrets are searched in the whole text, because a secret can start on an earlier line.
     let line = start..text[end..].find('\n').map_or(text.len(), |length| end + length);
-    Some(valid(*said, ClaimOrigin::Pattern, bounded(text, line, hide).trim().to_owned()))
+    Some(valid(*outcome, ClaimOrigin::Pattern, bounded(text, line, hide).trim().to_owned()))
 }
 
-fn read(text: &str, from: ClaimOrigin, what: &str, hide: &Hide) -> ClaimHeard {
+fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> ReceivedClaim {
     let map = match object(text) {
         Ok(map) => map,
-        Err(why) => return invalid(from, format!("{what} {}; {HELP}", why.message(text, hide))),
+        Err(why) => return invalid(origin, format!("{what} {}; {HELP}", why.message(text, hide))),
     };
     let outcome = match map.get("outcome") {
         Some(Value::String(word)) => word,
         Some(other) => {
             return invalid(
-                from,
+                origin,
                 format!(
                     "`outcome` in {what} is `{}`, which is not a text; {HELP}",
                     shown(&hide.text(&other.to_string()))
                 ),
             );
         }
-        None => return invalid(from, format!("{what} has no `outcome`; {HELP}")),
+        None => return invalid(origin, format!("{what} has no `outcome`; {HELP}")),
     };
-    let Some(said) = ClaimedOutcome::from_word(outcome) else {
+    let Some(outcome) = ClaimedOutcome::from_word(outcome) else {
         let help = match nearest(outcome, ClaimedOutcome::ALL.map(ClaimedOutcome::word)) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => HELP.to_owned(),
         };
         return invalid(
-            from,
+            origin,
             format!("{what} has the unknown outcome \"{}\"; {help}", shown(&hide.text(outcome))),
         );
     };
@@ -251,7 +252,7 @@ fn read(text: &str, from: ClaimOrigin, what: &str, hide: &Hide) -> ClaimHeard {
             bounded(&message, 0..message.len(), hide)
         }
     };
-    valid(said, from, message)
+    valid(outcome, origin, message)
 }
 
 const HELP: &str = "write {\"outcome\": \"done\" | \"not-done\" | \"unknown\", \"message\": \"...\"}";
@@ -288,12 +289,12 @@ fn object(text: &str) -> Result<serde_json::Map<String, Value>, NotAClaim> {
     }
 }
 
-fn valid(said: ClaimedOutcome, from: ClaimOrigin, message: String) -> ClaimHeard {
-    ClaimHeard { said: Some(said), message, from: Some(from), problem: None }
+fn valid(outcome: ClaimedOutcome, origin: ClaimOrigin, message: String) -> ReceivedClaim {
+    ReceivedClaim { outcome: Some(outcome), message, origin: Some(origin), problem: None }
 }
 
-fn invalid(from: ClaimOrigin, problem: String) -> ClaimHeard {
-    ClaimHeard { said: None, message: String::new(), from: Some(from), problem: Some(problem) }
+fn invalid(origin: ClaimOrigin, problem: String) -> ReceivedClaim {
+    ReceivedClaim { outcome: None, message: String::new(), origin: Some(origin), problem: Some(problem) }
 }
 
 /// A part of the text, cut to the maximum length after its secrets are hidden.

@@ -116,10 +116,12 @@ mod linux {
     mod tests {
         use super::*;
 
-        const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
-                           0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0 100 0 0 10 0\n   \
-                           1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4243 1 0 100 0 0 10 0\n   \
-                           2: 00000000:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4244 1 0 100 0 0 10 0\n";
+        const TCP: &str = concat!(
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt uid timeout inode\n",
+            "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 0 4242\n",
+            "   1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000 0 4243\n",
+            "   2: 00000000:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 0 4244\n",
+        );
         const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
         const ALL: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         const ALL_6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);

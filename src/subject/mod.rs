@@ -30,9 +30,11 @@ pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
-pub use running::{Handle, Landing, Running};
+pub use running::{Handle, InterruptResult, Running};
 pub use settings::{Settings, Signal};
-pub use start::{BeforeStop, ClaimHeard, ClaimSource, Ended, How, Limits, ServiceAddress, Start};
+pub use start::{
+    BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
+};
 pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
@@ -109,11 +111,13 @@ impl Subject {
             SubjectKind::Http { url, command: Some(_) } => {
                 !url.contains(port::PLACEHOLDER) || !listener::CAN_FIND_OWNER
             }
-            _ => false,
+            SubjectKind::Http { command: None, .. }
+            | SubjectKind::Command { .. }
+            | SubjectKind::Control(_) => false,
         }
     }
 
-    /// Starts it once. A subject that cannot be started ends with [`How::Unstartable`].
+    /// Starts it once. A subject that cannot be started ends with [`EndReason::Unstartable`].
     pub async fn start(&self, mut start: Start) -> Running {
         for path in [&mut start.state_dir, &mut start.shared_dir, &mut start.result] {
             // It can have another working directory than hapax.

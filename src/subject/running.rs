@@ -1,76 +1,76 @@
-//! A start that is under way: blows can be dealt to it, and its end be awaited. It knows nothing of
-//! processes; whoever started it carries the blows out.
+//! A running start: it can be interrupted, and its end can be awaited. The task that started it carries out
+//! the interrupts.
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::supervisor::{BY_ITSELF, SupervisorOrder};
-use super::{ClaimHeard, Ended, How, Start};
+use super::supervisor::{ALREADY_ENDED, SupervisorOrder};
+use super::{EndReason, EndedStart, ReceivedClaim, Start};
 use crate::domain::CapturedOutput;
 
-/// A start that is under way. When it is dropped, everything of it is killed.
+/// A running start. Dropping it kills all its processes.
 #[derive(Debug)]
 pub struct Running {
     handle: Handle,
-    task: JoinHandle<Ended>,
-    whose: (u32, u32),
+    task: JoinHandle<EndedStart>,
+    caller_and_start: (u32, u32),
 }
 
-/// What became of a blow.
+/// The result of an interrupt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Landing {
+pub enum InterruptResult {
     /// It took effect.
-    Landed,
+    Applied,
     /// It did not: why.
     Missed(String),
 }
 
-/// Deals blows to a start. Those that come when it has ended do nothing.
+/// Interrupts a start. Interrupts have no effect after it has ended.
 #[derive(Debug, Clone)]
-pub struct Handle(mpsc::UnboundedSender<Ordered>);
+pub struct Handle(mpsc::UnboundedSender<InterruptRequest>);
 
-/// A blow, and who waits for it to land.
+/// An interrupt, and the channel for its result.
 #[derive(Debug)]
-pub(super) struct Ordered {
-    pub(super) blow: SupervisorOrder,
-    pub(super) landed: oneshot::Sender<Landing>,
+pub(super) struct InterruptRequest {
+    pub(super) order: SupervisorOrder,
+    pub(super) result: oneshot::Sender<InterruptResult>,
 }
 
 impl Running {
-    /// Runs the work that carries out blows until everything is gone.
+    /// Runs the task that carries out interrupts until everything has ended.
     pub(super) fn new<W, F>(start: &Start, work: W) -> Self
     where
-        W: FnOnce(mpsc::UnboundedReceiver<Ordered>) -> F,
-        F: Future<Output = Ended> + Send + 'static,
+        W: FnOnce(mpsc::UnboundedReceiver<InterruptRequest>) -> F,
+        F: Future<Output = EndedStart> + Send + 'static,
     {
-        let (orders, ordered) = mpsc::unbounded_channel();
+        let (orders, requests) = mpsc::unbounded_channel();
         Running {
             handle: Handle(orders),
-            task: tokio::spawn(work(ordered)),
-            whose: (start.caller, start.start),
+            task: tokio::spawn(work(requests)),
+            caller_and_start: (start.caller, start.start),
         }
     }
 
-    /// One that never began, and why.
+    /// A start that failed, and why.
     pub(super) fn unstartable(start: &Start, why: String) -> Self {
-        let ended = Ended::unstartable(start.caller, start.start, why);
+        let ended = EndedStart::unstartable(start.caller, start.start, why);
         Running::new(start, |_| async { ended })
     }
 
-    /// What deals blows to it.
+    /// The handle to interrupt it.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// How it ended, when everything of it is gone.
-    pub async fn ended(mut self) -> Ended {
+    /// Waits until everything has ended, and returns how.
+    pub async fn ended(mut self) -> EndedStart {
         match (&mut self.task).await {
             Ok(ended) => ended,
-            Err(error) => Ended::unstartable(
-                self.whose.0,
-                self.whose.1,
-                format!("it could not be followed to its end: {error}"),
+            Err(error) => EndedStart::unstartable(
+                self.caller_and_start.0,
+                self.caller_and_start.1,
+                format!("the task that watches it failed: {error}"),
             ),
         }
     }
@@ -78,76 +78,76 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The task holds the supervisor's input: when it is closed, the supervisor kills everything.
+        // The task owns the input of the supervisor: when it is closed, the supervisor kills everything.
         self.task.abort();
     }
 }
 
 impl Handle {
     /// SIGKILL to everything; returns when all of it is dead.
-    pub async fn kill(&self) -> Landing {
-        self.deal(SupervisorOrder::Kill).await
+    pub async fn kill(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Kill).await
     }
 
-    /// SIGTERM, and SIGKILL after the grace; returns when the signal was taken.
-    pub async fn stop(&self) -> Landing {
-        self.deal(SupervisorOrder::Stop).await
+    /// SIGTERM, and SIGKILL after the grace time; returns when the signal was received.
+    pub async fn stop(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Stop).await
     }
 
-    /// Sends the signal that its settings name, SIGINT where they name none; returns when it was taken.
-    pub async fn cancel(&self) -> Landing {
-        self.deal(SupervisorOrder::Cancel).await
+    /// Sends the cancel signal of its settings, SIGINT by default; returns when it was received.
+    pub async fn cancel(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Cancel).await
     }
 
-    /// SIGSTOP to everything; returns when all of it stands still.
-    pub async fn freeze(&self) -> Landing {
-        self.deal(SupervisorOrder::Freeze).await
+    /// SIGSTOP to everything; returns when all of it is stopped.
+    pub async fn freeze(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Freeze).await
     }
 
-    /// SIGSTOP to everything, so that the next blow is the first thing that it meets; returns when every
-    /// thread stands still.
-    pub async fn hold(&self) -> Landing {
-        self.deal(SupervisorOrder::Hold).await
+    /// SIGSTOP to everything, so that the next signal is the first that it receives; returns when every
+    /// thread is stopped.
+    pub async fn hold(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Hold).await
     }
 
     /// SIGCONT to everything.
-    pub async fn thaw(&self) -> Landing {
-        self.deal(SupervisorOrder::Thaw).await
+    pub async fn thaw(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Thaw).await
     }
 
-    /// Ends it because its time is up, as [`Handle::stop`] does; returns when all of it is dead.
-    pub async fn end_time_up(&self) -> Landing {
-        self.deal(SupervisorOrder::TimeUp).await
+    /// Stops it at its time limit, like [`Handle::stop`]; returns when all of it is dead.
+    pub async fn end_time_up(&self) -> InterruptResult {
+        self.request(SupervisorOrder::TimeUp).await
     }
 
-    /// Passes a blow on that was dealt to something around this start.
-    pub(super) fn pass_on(&self, ordered: Ordered) {
-        // Where it has ended, the order is dropped, and whoever waits goes on.
-        let _ = self.0.send(ordered);
+    /// Passes an interrupt on to this start.
+    pub(super) fn pass_on(&self, request: InterruptRequest) {
+        // If it has ended, the request is dropped, and its channel closes.
+        let _ = self.0.send(request);
     }
 
-    async fn deal(&self, blow: SupervisorOrder) -> Landing {
-        let (landed, landing) = oneshot::channel();
-        let missed = || Landing::Missed(BY_ITSELF.to_owned());
-        match self.0.send(Ordered { blow, landed }) {
-            // It is dropped when the start has ended: there is nothing left to land on.
-            Ok(()) => landing.await.unwrap_or_else(|_| missed()),
+    async fn request(&self, order: SupervisorOrder) -> InterruptResult {
+        let (result, received) = oneshot::channel();
+        let missed = || InterruptResult::Missed(ALREADY_ENDED.to_owned());
+        match self.0.send(InterruptRequest { order, result }) {
+            // It is dropped when the start has ended.
+            Ok(()) => received.await.unwrap_or_else(|_| missed()),
             Err(_) => missed(),
         }
     }
 }
 
-impl Ended {
-    /// The end of a start that never was.
+impl EndedStart {
+    /// The end of a start that could not be started.
     pub(super) fn unstartable(caller: u32, start: u32, why: String) -> Self {
         let output = CapturedOutput { caller, start, ..CapturedOutput::default() };
-        Ended {
-            how: How::Unstartable(why),
-            claim: ClaimHeard::default(),
+        EndedStart {
+            reason: EndReason::Unstartable(why),
+            claim: ReceivedClaim::default(),
             output,
-            left: 0,
+            left_running: 0,
             cpu: None,
-            reported: None,
+            claimed_after: None,
         }
     }
 }

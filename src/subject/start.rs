@@ -1,4 +1,4 @@
-//! One start of one caller: what it is given, and what is heard of it at its end. Plain data.
+//! One start of one caller: what it gets, and how it ended. Plain data.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,19 +12,19 @@ use crate::domain::{CapturedOutput, ClaimOrigin, ClaimedOutcome};
 /// One start of one caller.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The name of the trial that the subject is given: opaque.
+    /// The name of the trial that the subject gets: opaque.
     pub trial: String,
-    /// The name of the caller that the subject is given: opaque, the same at all starts of the caller.
+    /// The name of the caller that the subject gets: opaque, the same at all starts of the caller.
     pub name: String,
-    /// The caller, from 1. The subject is never told.
+    /// The number of the caller, from 1. The subject does not get it.
     pub caller: u32,
-    /// Which start of this caller it is, from 1. The subject is never told.
+    /// Which start of this caller it is, from 1. The subject does not get it.
     pub start: u32,
-    /// The task in words.
+    /// The text of the task.
     pub task: String,
     /// The steps, as JSON.
     pub steps: String,
-    /// Where the services are for this caller.
+    /// The addresses of the services for this caller.
     pub services: Vec<ServiceAddress>,
     /// This caller's directory, kept across restarts and turns.
     pub state_dir: PathBuf,
@@ -32,29 +32,29 @@ pub struct Start {
     pub shared_dir: PathBuf,
     /// The file for its claim. It does not exist yet.
     pub result: PathBuf,
-    /// Where the recorder that refuses is reached: `http://127.0.0.1:PORT`, one for each caller.
+    /// The address of the proxy recorder: `http://127.0.0.1:PORT`, one for each caller.
     pub proxy: String,
-    /// What it may use.
+    /// Its limits.
     pub limits: Limits,
-    /// Hides secrets in what it says.
+    /// Hides secrets in its output and its claim.
     pub hide: super::Hide,
-    /// What is done before an agent that has answered, and that hapax started, is stopped.
+    /// Called before an agent that hapax started and that has answered is stopped.
     pub before_stop: Option<BeforeStop>,
-    /// What is done at its time limit, before it is stopped.
+    /// Called at its time limit, before it is stopped.
     pub before_time_up: Option<BeforeStop>,
 }
 
-/// Something that is done before an agent is stopped.
+/// A function that is called before an agent is stopped.
 #[derive(Clone)]
 pub struct BeforeStop(Arc<dyn Fn() + Send + Sync>);
 
 impl BeforeStop {
-    /// Does this.
+    /// Calls this function.
     pub fn new(action: impl Fn() + Send + Sync + 'static) -> Self {
         BeforeStop(Arc::new(action))
     }
 
-    /// Does it now.
+    /// Calls it now.
     pub(super) fn call(&self) {
         (self.0)();
     }
@@ -66,33 +66,33 @@ impl fmt::Debug for BeforeStop {
     }
 }
 
-/// Where a caller reaches a service.
+/// The address of a service for a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAddress {
     /// The service's name.
     pub name: String,
     /// `http://127.0.0.1:PORT`.
     pub url: String,
-    /// Where it takes messages by SMTP, if it does.
+    /// Its address for SMTP, if it accepts messages by SMTP.
     pub smtp: Option<super::MailAddress>,
-    /// The API key that it takes.
+    /// The API key that it accepts.
     pub key: String,
 }
 
-/// What a start may use.
+/// The limits of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How long it may take.
+    /// The time limit.
     pub time: Duration,
-    /// How long it has between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
     /// How many bytes of each of its outputs are kept.
     pub kept: usize,
-    /// How many processes it may have at once.
+    /// The maximum number of processes at once.
     pub processes: usize,
-    /// How large a file it may write, in bytes.
+    /// The maximum size of a file that it writes, in bytes.
     pub file_size: u64,
-    /// How many files it may have open until it asks for more, where that is not what hapax itself may.
+    /// The soft limit of open files, where it differs from that of hapax.
     #[serde(default)]
     pub files: Option<u64>,
 }
@@ -113,81 +113,81 @@ impl Default for Limits {
 /// Where a claim is taken from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub enum ClaimSource {
-    /// The result file, or else the last line of the output that is a claim.
+    /// The result file; without it, the last line of the output that is a claim.
     #[default]
     ResultOrLastLine,
-    /// The result file alone.
+    /// The result file only.
     ResultFile,
     /// The last line of the output that is a claim.
     LastLine,
-    /// The exit status: each status that is listed, with what it says.
+    /// The exit status: each listed status with its outcome.
     ExitStatus(Vec<(i32, ClaimedOutcome)>),
-    /// Texts that occur in the output, each with what it says; the last to occur counts.
+    /// Texts in the output, each with its outcome; the last that occurs counts.
     Patterns(Vec<(String, ClaimedOutcome)>),
 }
 
-/// How a start ended, and what was heard.
+/// A start that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// How.
-    pub how: How,
-    /// What it said of its task.
-    pub claim: ClaimHeard,
+pub struct EndedStart {
+    /// How it ended.
+    pub reason: EndReason,
+    /// Its claim.
+    pub claim: ReceivedClaim,
     /// What it wrote.
     pub output: CapturedOutput,
-    /// How many processes it left behind that did not end by themselves.
-    pub left: usize,
-    /// The processor time of all of it, where that is known.
+    /// The number of processes that it left running.
+    pub left_running: usize,
+    /// The CPU time of all its processes, where it is known.
     pub cpu: Option<Duration>,
-    /// How long after its start it made its claim, where hapax stopped it at its time limit and the claim was
-    /// made before.
-    pub reported: Option<Duration>,
+    /// How long after its start it made its claim, where it claimed before hapax stopped it at its time
+    /// limit.
+    pub claimed_after: Option<Duration>,
 }
 
 /// How a start ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
-    /// By itself, with this status.
+pub enum EndReason {
+    /// It exited with this status.
     Exited(i32),
-    /// By a signal.
-    Signalled(i32),
-    /// Its time was up.
+    /// A signal ended it.
+    Signaled(i32),
+    /// It reached its time limit.
     TimeUp,
-    /// It used more than it may, and was ended: what it was.
+    /// It exceeded this other limit, and was killed.
     OverLimit(String),
-    /// An agent over HTTP answered, with this status.
+    /// An agent over HTTP answered with this status.
     Answered(u16),
-    /// An agent over HTTP took the task and closed the connection without an answer that can be read: why.
+    /// An agent over HTTP accepted the task and gave no readable answer: why.
     NoAnswer(String),
-    /// It could not be started, or not be reached: why, and what to do.
+    /// It could not be started or reached: why, and what to do.
     Unstartable(String),
 }
 
-impl How {
-    /// The word for it in hapax's own log.
+impl EndReason {
+    /// Its word in hapax's own log.
     pub(crate) const fn word(&self) -> &'static str {
         match self {
-            How::Exited(_) => "exited",
-            How::Signalled(_) => "signalled",
-            How::TimeUp => "time-up",
-            How::OverLimit(_) => "over-limit",
-            How::Answered(_) => "answered",
-            How::NoAnswer(_) => "no-answer",
-            How::Unstartable(_) => "unstartable",
+            EndReason::Exited(_) => "exited",
+            EndReason::Signaled(_) => "signaled",
+            EndReason::TimeUp => "time-up",
+            EndReason::OverLimit(_) => "over-limit",
+            EndReason::Answered(_) => "answered",
+            EndReason::NoAnswer(_) => "no-answer",
+            EndReason::Unstartable(_) => "unstartable",
         }
     }
 }
 
-/// What was heard of a claim.
+/// The claim of a start, as far as it can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClaimHeard {
-    /// What it said; `None` where it said nothing that can be read.
-    pub said: Option<ClaimedOutcome>,
-    /// Its own words, bounded.
+pub struct ReceivedClaim {
+    /// What it claims; `None` where there is no readable claim.
+    pub outcome: Option<ClaimedOutcome>,
+    /// Its message, shortened.
     pub message: String,
     /// Where it was found.
-    pub from: Option<ClaimOrigin>,
-    /// What was wrong with it, where there was something that is no claim.
+    pub origin: Option<ClaimOrigin>,
+    /// Why it cannot be read, where there was something.
     pub problem: Option<String>,
 }

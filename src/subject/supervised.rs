@@ -1,5 +1,5 @@
-//! One start of a program under a supervisor, seen from hapax: hands over the order, passes blows on, hears
-//! of the end.
+//! Runs one start of a program under a supervisor: sends the order and the interrupts, and receives the
+//! report.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,15 +14,15 @@ use tokio::time::{Instant, sleep_until};
 use super::captured::Captured;
 use super::claim::{self, ClaimInputs};
 use super::environment::{environment, write_long_values_to_files};
-use super::running::{Landing, Ordered, Running};
-use super::supervisor::{Answer, Order, SupervisorOrder};
-use super::{BeforeStop, Ended, How, Limits, Settings, Start, sweep};
+use super::running::{InterruptRequest, InterruptResult, Running};
+use super::supervisor::{StartOrder, SupervisorMessage, SupervisorOrder};
+use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start, sweep};
 use crate::domain::CapturedOutput;
 
-/// How much longer than the subject a supervisor may take: it tries for ten seconds to kill what is left.
-const SLACK: Duration = Duration::from_secs(20);
+/// How much longer than the subject a supervisor can take: it tries for ten seconds to kill the rest.
+const SUPERVISOR_SLACK: Duration = Duration::from_secs(20);
 
-/// Starts a program under a supervisor of its own.
+/// Starts a program under a supervisor.
 pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> Running {
     with_supervisor(program, settings, start).0
 }
@@ -36,18 +36,18 @@ pub(super) fn with_supervisor(
     match order(program, &settings, &start).and_then(|order| Supervised::begin(&order, &settings)) {
         Ok(supervised) => {
             let id = supervised.process.id();
-            (Running::new(&start.clone(), |ordered| supervised.until_the_end(settings, start, ordered)), id)
+            (Running::new(&start.clone(), |requests| supervised.until_the_end(settings, start, requests)), id)
         }
         Err(why) => (Running::unstartable(&start, why), None),
     }
 }
 
-/// What a supervisor is told to start: all that the subject is given is in here.
-pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<Order, String> {
+/// The order to the supervisor: it contains everything that the subject gets.
+pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<StartOrder, String> {
     let mut env = environment(start, settings, &parent());
     write_long_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
-    Ok(Order {
+    Ok(StartOrder {
         program,
         directory: settings.directory.clone(),
         env,
@@ -65,34 +65,39 @@ pub(super) fn parent() -> Vec<(String, String)> {
         .collect()
 }
 
-/// A supervisor that runs.
+/// A running supervisor.
 pub(super) struct Supervised {
     process: Child,
     input: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
+    messages: Lines<BufReader<ChildStdout>>,
     order: Vec<u8>,
-    waiting: Vec<(SupervisorOrder, oneshot::Sender<Landing>)>,
+    waiting: Vec<(SupervisorOrder, oneshot::Sender<InterruptResult>)>,
 }
 
-/// What a supervisor told at its end.
-pub(super) struct Told {
-    pub(super) how: How,
+/// The next message of a supervisor; `None` where there is none, or it cannot be read.
+async fn next_message(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<SupervisorMessage> {
+    let line = lines.next_line().await.ok().flatten()?;
+    serde_json::from_str(&line).ok()
+}
+
+/// The last message of a supervisor.
+pub(super) struct SupervisorReport {
+    pub(super) reason: EndReason,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
-    /// Processes left behind.
-    pub(super) left: usize,
+    /// The number of processes left running.
+    pub(super) left_running: usize,
     cpu: Option<Duration>,
 }
 
 impl Supervised {
-    /// Starts a supervisor, or says why not.
-    pub(super) fn begin(order: &Order, settings: &Settings) -> Result<Self, String> {
+    /// Starts a supervisor.
+    pub(super) fn begin(order: &StartOrder, settings: &Settings) -> Result<Self, String> {
         let mut order =
-            serde_json::to_vec(order).map_err(|error| format!("cannot write down the command: {error}"))?;
+            serde_json::to_vec(order).map_err(|error| format!("cannot serialize the command: {error}"))?;
         order.push(b'\n');
         let hapax = settings.hapax()?;
-        // Its environment is cleared too: whoever can look at the supervisor must not find there what the
-        // subject may not see.
+        // Its environment is cleared, too: the subject could read it.
         let spawned = Command::new(&hapax)
             .arg("supervise")
             .env_clear()
@@ -105,34 +110,40 @@ impl Supervised {
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err("a supervisor was started without its pipes".to_owned());
         };
-        Ok(Supervised { process, input, answers: BufReader::new(output).lines(), order, waiting: Vec::new() })
+        Ok(Supervised {
+            process,
+            input,
+            messages: BufReader::new(output).lines(),
+            order,
+            waiting: Vec::new(),
+        })
     }
 
     async fn until_the_end(
         self,
         settings: Settings,
         start: Start,
-        mut ordered: UnboundedReceiver<Ordered>,
-    ) -> Ended {
+        mut requests: UnboundedReceiver<InterruptRequest>,
+    ) -> EndedStart {
         let began = SystemTime::now();
-        let Told { how, stdout, stderr, left, cpu } =
-            self.follow(start.limits, &start.result, start.before_time_up.as_ref(), &mut ordered).await;
+        let SupervisorReport { reason, stdout, stderr, left_running, cpu } =
+            self.follow(start.limits, &start.result, start.before_time_up.as_ref(), &mut requests).await;
         let hide = &start.hide;
         let heard = ClaimInputs {
-            how: &how,
+            reason: &reason,
             result: &start.result,
             stdout: &stdout.text(),
             stderr: &stderr.text(),
             hide,
         };
-        let (claim, reported) = if how == How::TimeUp {
+        let (claim, claimed_after) = if reason == EndReason::TimeUp {
             let written = std::fs::symlink_metadata(&start.result).and_then(|about| about.modified()).ok();
             let file = written.and_then(|written| written.duration_since(began).ok());
-            let spoke = |captured: &Captured| captured.spoke.map(Duration::from_millis);
+            let last_claim = |captured: &Captured| captured.last_claim.map(Duration::from_millis);
             let times = claim::ClaimTimes {
                 file,
-                stdout: spoke(&stdout),
-                stderr: spoke(&stderr),
+                stdout: last_claim(&stdout),
+                stderr: last_claim(&stderr),
                 limit: start.limits.time,
             };
             claim::before_the_limit(&settings.claim, &heard, times)
@@ -147,81 +158,89 @@ impl Supervised {
             stderr: stderr.with(hide),
             cut,
         };
-        Ended { how, claim, output, left, cpu, reported }
+        EndedStart { reason, claim, output, left_running, cpu, claimed_after }
     }
 
-    /// Passes blows on until the supervisor tells that everything is gone. The result file tells what was
-    /// started here from everything else.
+    /// Sends interrupts until the supervisor reports that everything has ended. The path of the result file
+    /// identifies the processes of this start.
     pub(super) async fn follow(
         mut self,
         limits: Limits,
-        result: &Path,
+        result_file: &Path,
         before_time_up: Option<&BeforeStop>,
-        ordered: &mut UnboundedReceiver<Ordered>,
-    ) -> Told {
+        requests: &mut UnboundedReceiver<InterruptRequest>,
+    ) -> SupervisorReport {
         let order = std::mem::take(&mut self.order);
-        // A supervisor that is gone already shows by its silence.
+        // If the supervisor is gone already, reading its messages fails.
         let _ = self.input.write_all(&order).await;
         let far = Instant::now() + Duration::from_secs(u32::MAX.into());
         let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
-        let mut is_told = false;
+        let mut is_time_up_sent = false;
         let too_late = Instant::now()
-            .checked_add(limits.time.saturating_add(limits.grace).saturating_add(SLACK))
+            .checked_add(limits.time.saturating_add(limits.grace).saturating_add(SUPERVISOR_SLACK))
             .unwrap_or(far);
         loop {
             tokio::select! {
-                line = self.answers.next_line() => match line.ok().flatten().and_then(|line| serde_json::from_str(&line).ok()) {
-                    Some(Answer::Landed(blow)) => self.answered(blow, Landing::Landed),
-                    Some(Answer::Missed(blow, why)) => self.answered(blow, Landing::Missed(why)),
-                    Some(Answer::Ended { how, stdout, stderr, left, cpu }) => {
-                        // It has nothing more to do, and is gone when this returns.
+                message = next_message(&mut self.messages) => match message {
+                    Some(SupervisorMessage::Applied(order)) => self.answered(order, InterruptResult::Applied),
+                    Some(SupervisorMessage::Missed(order, why)) => {
+                        self.answered(order, InterruptResult::Missed(why));
+                    }
+                    Some(SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu }) => {
+                        // It exits when its input is closed.
                         drop(self.input);
                         let _ = self.process.wait().await;
-                        return Told { how, stdout, stderr, left, cpu: cpu.map(Duration::from_millis) };
+                        let cpu = cpu.map(Duration::from_millis);
+                        return SupervisorReport { reason, stdout, stderr, left_running, cpu };
                     }
-                    None => return self.lost(result, None).await,
+                    None => return self.lost(result_file, None).await,
                 },
-                Some(Ordered { blow, landed }) = ordered.recv() => {
-                    self.waiting.push((blow, landed));
-                    let line = serde_json::to_string(&blow).unwrap_or_default() + "\n";
+                Some(InterruptRequest { order, result }) = requests.recv() => {
+                    self.waiting.push((order, result));
+                    let line = serde_json::to_string(&order).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
-                () = sleep_until(time_up), if !is_told => {
-                    // The supervisor would end it by itself, but first it is seen what is still under way.
-                    is_told = true;
+                () = sleep_until(time_up), if !is_time_up_sent => {
+                    // The supervisor would stop it by itself, but the open requests are recorded first.
+                    is_time_up_sent = true;
                     if let Some(before) = before_time_up {
                         before.call();
                     }
                     let line = serde_json::to_string(&SupervisorOrder::TimeUp).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
-                () = sleep_until(too_late) => return self.lost(result, Some(How::TimeUp)).await,
+                () = sleep_until(too_late) => return self.lost(result_file, Some(EndReason::TimeUp)).await,
             }
         }
     }
 
-    fn answered(&mut self, blow: SupervisorOrder, landing: Landing) {
-        if let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == blow) {
-            let _ = self.waiting.remove(at).1.send(landing);
+    fn answered(&mut self, order: SupervisorOrder, result: InterruptResult) {
+        if let Some(at) = self.waiting.iter().position(|(waiting, _)| *waiting == order) {
+            let _ = self.waiting.remove(at).1.send(result);
         }
     }
 
-    /// The supervisor was killed or does nothing any more: what it watched is found in another way, and
-    /// ended.
-    async fn lost(mut self, result: &Path, how: Option<How>) -> Told {
+    /// The supervisor was killed or does not respond: finds its processes in another way, and kills them.
+    async fn lost(mut self, result_file: &Path, reason: Option<EndReason>) -> SupervisorReport {
         let session = self.process.id();
         tracing::warn!(supervisor = session, "supervisor does not answer: ending what it started");
         let _ = self.process.start_kill();
-        // Only then is it taken leave of: until then its number, and so its session, is nobody else's.
-        sweep::sweep(session, result).await;
+        // It is reaped only afterwards: until then its process id, and so its session, cannot be reused.
+        sweep::sweep(session, result_file).await;
         let status = self.process.wait().await;
-        let how = how.unwrap_or_else(|| {
+        let reason = reason.unwrap_or_else(|| {
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-            How::Unstartable(format!(
-                "the supervisor was killed before the subject had ended ({status}); a subject must leave its parent alone, and the \
-                 system must have memory for both"
+            EndReason::Unstartable(format!(
+                "the supervisor was killed before the subject had ended ({status}); a subject must not kill \
+                 its parent, and the system needs enough memory for both"
             ))
         });
-        Told { how, stdout: Captured::default(), stderr: Captured::default(), left: 0, cpu: None }
+        SupervisorReport {
+            reason,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            left_running: 0,
+            cpu: None,
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! What is left of a subject whose supervisor was killed, found in another way and ended: by the supervisor's
-//! session, and by the name of the result file in its environment, which no other start has.
+//! Finds and kills the processes of a subject whose supervisor was killed: by the session of the supervisor,
+//! and by the path of the result file in their environment, which is unique for each start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
 
-/// How long it is tried.
-const TRIED: Duration = Duration::from_secs(10);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long to try.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Kills all that is left, and returns when nothing is.
+/// Kills all processes, and returns when none is left.
 pub(super) async fn sweep(session: Option<u32>, result: &Path) {
     let begun = Instant::now();
     let marker = format!("HAPAX_RESULT={}", result.display());
-    while begun.elapsed() < TRIED {
+    while begun.elapsed() < KILL_TIMEOUT {
         let left = left(session, marker.as_bytes());
         if left.is_empty() {
             return;
         }
         for pid in left {
-            // Whatever is gone by now needs no signal.
+            // A process that has ended needs no signal.
             let _ = kill_process(pid, Signal::KILL);
         }
-        sleep(LOOK_AGAIN).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -39,7 +39,7 @@ fn left(session: Option<u32>, marker: &[u8]) -> Vec<Pid> {
 
 fn is_left(pid: u32, session: Option<u32>, marker: &[u8]) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program stands in brackets, and can hold anything.
+    // The name of the program is in parentheses and can contain anything.
     let Some((_, rest)) = stat.rsplit_once(')') else { return false };
     let words: Vec<&str> = rest.split_whitespace().collect();
     let [state, _parent, _group, its_session, ..] = words.as_slice() else { return false };

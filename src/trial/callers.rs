@@ -10,15 +10,15 @@ use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
 use super::time_limit::TimeLimit;
-use super::{Names, Setup};
+use super::{OpaqueNames, Setup};
 use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Then, Work};
-use crate::subject::{BeforeStop, How, MailAddress, Recorder, ServiceAddress, Start, Subject};
+use crate::subject::{BeforeStop, EndReason, MailAddress, Recorder, ServiceAddress, Start, Subject};
 
-/// A caller stops after this many starts, whatever strikes it.
+/// The maximum number of starts of a caller.
 const MAX_STARTS: u32 = 100;
 
-/// How long the connections of a start that has ended are waited for.
+/// How long to wait for the connections of a start that has ended.
 const LEAVE: Duration = Duration::from_secs(1);
 
 pub(super) struct Caller<'a> {
@@ -34,8 +34,7 @@ pub(super) struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// Runs it to its end, and gives what each start wrote and the processor time of all of them, where that
-    /// is known.
+    /// Runs all its starts; returns the output of each start, and the CPU time of all of them if it is known.
     pub(super) async fn run(self) -> (Vec<CapturedOutput>, Option<Duration>) {
         let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
@@ -53,8 +52,8 @@ impl Caller<'_> {
             let ended = running.ended().await;
             let then = self.interrupter.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
-                // Its connections close by themselves; waiting for it makes the order of the ledger the same
-                // in every run.
+                // Its connections close by themselves; waiting for them makes the order of the ledger the
+                // same in every run.
                 let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
             }
             self.log.ended(self.number, start, &ended, &time_limit);
@@ -63,15 +62,15 @@ impl Caller<'_> {
                 case = self.case.id,
                 caller = self.number,
                 start,
-                how = ended.how.word(),
+                reason = ended.reason.word(),
                 cpu_ms,
                 "subject ended"
             );
             cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
             outputs.push(CapturedOutput { caller: self.number, start, ..ended.output });
-            let is_over = match &ended.how {
-                How::TimeUp => time_limit.was_at_work(ended.reported),
-                how => matches!(how, How::Unstartable(_) | How::OverLimit(_)),
+            let is_over = match &ended.reason {
+                EndReason::TimeUp => time_limit.was_at_work(ended.claimed_after),
+                reason => matches!(reason, EndReason::Unstartable(_) | EndReason::OverLimit(_)),
             } || start >= MAX_STARTS;
             match then {
                 _ if is_over => to_do.clear(),
@@ -108,8 +107,8 @@ impl Caller<'_> {
             })
         });
         Start {
-            trial: Names::new(self.setup.seed).trial(),
-            name: Names::new(self.setup.seed).caller(self.number),
+            trial: OpaqueNames::new(self.setup.seed).trial(),
+            name: OpaqueNames::new(self.setup.seed).caller(self.number),
             caller: self.number,
             start,
             task: work.task.clone(),
@@ -127,7 +126,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Counts what is not answered at the moment at which the time of a start is up.
+    /// Counts the open requests of a start at its time limit.
     fn before_time_up(&self, time_limit: &TimeLimit) -> BeforeStop {
         let (services, time_limit, caller) = (Arc::downgrade(self.services), time_limit.clone(), self.number);
         BeforeStop::new(move || {
@@ -137,12 +136,12 @@ impl Caller<'_> {
         })
     }
 
-    /// Notes what is not answered at the moment at which an agent is about to be stopped.
+    /// Records the open requests of an agent before it is stopped.
     fn before_stop(&self) -> BeforeStop {
         let (services, log, caller) = (Arc::downgrade(self.services), self.log.clone(), self.number);
         BeforeStop::new(move || {
             if let Some(services) = services.upgrade() {
-                // Its idle connections close by themselves, when it is stopped.
+                // Its idle connections close by themselves when it is stopped.
                 log.cut_off(caller, OpenConnections { idle: 0, ..services.connections(caller) });
             }
         })

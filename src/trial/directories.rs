@@ -3,23 +3,23 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::names::Names;
+use super::names::OpaqueNames;
 use crate::trust::Trust;
 
 #[derive(Debug)]
 pub(super) struct TrialDirectories {
     root: PathBuf,
-    names: Names,
-    /// The files by which clients can verify a mail server, where the trial has one.
+    names: OpaqueNames,
+    /// The files with which clients verify a mail server, if the trial has one.
     pub(super) trust: Option<Trust>,
 }
 
 impl TrialDirectories {
-    pub(super) fn create(root: &Path, names: Names, callers: u32) -> io::Result<Self> {
+    pub(super) fn create(root: &Path, names: OpaqueNames, callers: u32) -> io::Result<Self> {
         let directories = TrialDirectories { root: root.to_owned(), names, trust: None };
         let mut all: Vec<PathBuf> = (1..=callers).map(|caller| directories.state(caller)).collect();
         all.extend([directories.shared(), directories.claims()]);
-        // In the order of their names: when a directory was made must not tell whose it is.
+        // In the order of their names: the creation time of a directory must not show its caller.
         all.sort();
         all.iter().try_for_each(std::fs::create_dir_all)?;
         Ok(directories)
@@ -35,14 +35,13 @@ impl TrialDirectories {
         self.root.join(self.names.shared())
     }
 
-    /// The file for the claim of one start: each has its own, so that an old claim is never taken for a new
-    /// one.
+    /// The file for the claim of one start: each start has its own, so that an old claim is never read as a
+    /// new one.
     pub(super) fn claim(&self, caller: u32, start: u32) -> PathBuf {
         self.claims().join(self.names.claim(caller, start))
     }
 
-    /// Writes the files by which clients can verify a mail server; `None` where there is no certificate
-    /// authority.
+    /// Writes the files with which clients verify a mail server; `None` if there is no certificate authority.
     pub(super) fn write_trust(&self) -> io::Result<Option<Trust>> {
         let file = |number| self.root.join(self.names.certificates(number));
         Trust::write(&file(1), &file(2))

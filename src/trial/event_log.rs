@@ -1,11 +1,11 @@
-//! Writes what happens to the subject into the ledger.
+//! Writes the events of the subject into the ledger.
 
 use mock_services::OpenConnections;
 use mock_services::ledger::Ledger;
 
 use super::time_limit::TimeLimit;
 use crate::domain::{ClaimEvent, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent, SubjectEvent};
-use crate::subject::{Ended, Hide, How, Start};
+use crate::subject::{EndReason, EndedStart, Hide, Start};
 
 /// Writes subject events into the ledger of a trial.
 #[derive(Debug, Clone)]
@@ -68,32 +68,32 @@ impl EventLog {
         }
     }
 
-    /// How a start ended, and what it claimed.
-    pub(super) fn ended(&self, caller: u32, start: u32, ended: &Ended, time_limit: &TimeLimit) {
-        let end = match &ended.how {
-            How::Exited(status) => StartEnd::Exited(*status),
-            How::Signalled(signal) => StartEnd::Signaled(*signal),
-            How::Answered(status) => StartEnd::Answered(*status),
-            How::NoAnswer(_) => StartEnd::NoAnswer,
-            How::TimeUp => StartEnd::TimeUp,
-            How::OverLimit(limit) => {
+    /// The end and the claim of a start.
+    pub(super) fn ended(&self, caller: u32, start: u32, ended: &EndedStart, time_limit: &TimeLimit) {
+        let end = match &ended.reason {
+            EndReason::Exited(status) => StartEnd::Exited(*status),
+            EndReason::Signaled(signal) => StartEnd::Signaled(*signal),
+            EndReason::Answered(status) => StartEnd::Answered(*status),
+            EndReason::NoAnswer(_) => StartEnd::NoAnswer,
+            EndReason::TimeUp => StartEnd::TimeUp,
+            EndReason::OverLimit(limit) => {
                 let limit = self.ledger.redacted(limit).to_string();
                 self.write(caller, &SubjectEvent::OverLimit { limit });
                 StartEnd::OverLimit
             }
-            How::Unstartable(error) => return self.unstartable(caller, start, error),
+            EndReason::Unstartable(error) => return self.unstartable(caller, start, error),
         };
-        let claimed_before_limit = ended.reported.map(|reported| time_limit.claimed(reported));
-        let left_running = ended.left as u64;
+        let claimed_before_limit = ended.claimed_after.map(|claimed_after| time_limit.claimed(claimed_after));
+        let left_running = ended.left_running as u64;
         self.write(caller, &SubjectEvent::Ended(EndEvent { start, end, left_running, claimed_before_limit }));
         let claim = &ended.claim;
         self.write(
             caller,
             &SubjectEvent::Claimed(ClaimEvent {
                 start,
-                outcome: claim.said,
+                outcome: claim.outcome,
                 message: claim.message.clone(),
-                origin: claim.from,
+                origin: claim.origin,
                 problem: claim.problem.clone(),
             }),
         );

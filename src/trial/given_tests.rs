@@ -20,7 +20,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let setup = Setup {
         name: format!("{}#1", case.id),
         seed,
-        dir: root.join(Names::new(seed).folder(1)),
+        dir: root.join(OpaqueNames::new(seed).folder(1)),
         limits: Limits { time: case.timeout, ..Limits::default() },
         claims_optional: false,
         longest_silence: std::time::Duration::from_secs(1),
@@ -86,11 +86,11 @@ fn waiting(case: &Case) -> String {
 }
 
 fn cancels(case: &Case) -> bool {
-    case.interrupts.iter().any(|interrupt| matches!(interrupt.blow, InterruptAction::Cancel))
+    case.interrupts.iter().any(|interrupt| matches!(interrupt.action, InterruptAction::Cancel))
 }
 
 #[tokio::test]
-async fn nothing_that_a_subject_is_given_tells_one_shipped_case_from_another() {
+async fn nothing_that_a_subject_gets_distinguishes_the_shipped_cases() {
     let root = tempfile::tempdir().unwrap();
     let mut groups: BTreeMap<String, Vec<(Case, Value)>> = BTreeMap::new();
     for case in shipped().unwrap() {

@@ -1,10 +1,10 @@
 //! Interrupts the subject at the named moment of the ledger. The service waits until the interrupt has taken
 //! effect.
 //!
-//! `received` and `committed` interrupt at once. `replied` has two steps, so that the complete reply is in the
-//! subject's socket and the subject has not acted on it: all processes are stopped before the last byte of the
-//! reply, then the byte is sent, then the interrupt follows. An interrupt that did not take effect is written
-//! as missed, and the trial is void.
+//! `received` and `committed` interrupt at once. `replied` has two steps, so that the complete reply is in
+//! the subject's socket and the subject has not acted on it: all processes are stopped before the last byte
+//! of the reply, then the byte is sent, then the interrupt follows. An interrupt that did not take effect is
+//! written as missed, and the trial is void.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,15 +15,15 @@ use tokio::task::JoinHandle;
 use super::event_log::EventLog;
 use crate::domain::{InterruptAction, InterruptEvent, SubjectEvent};
 use crate::scenario::{Interrupt, Reached, Then};
-use crate::subject::{Handle, Landing};
+use crate::subject::{Handle, InterruptResult};
 
 /// Watches the services of one trial and interrupts its callers.
 pub(super) struct Interrupter {
-    shared: Arc<Shared>,
+    shared: Arc<InterrupterState>,
     watchers: Vec<JoinHandle<()>>,
 }
 
-struct Shared {
+struct InterrupterState {
     interrupts: Vec<Interrupt>,
     log: EventLog,
     slots: Vec<CallerSlot>,
@@ -34,7 +34,7 @@ struct Shared {
 #[derive(Default)]
 struct CallerSlot {
     /// Held during an interrupt, so that the end of the caller comes after the interrupt in the ledger.
-    landing: tokio::sync::Mutex<()>,
+    interrupting: tokio::sync::Mutex<()>,
     handle: Mutex<Option<Handle>>,
     /// What comes after the interrupts of this start.
     then: Mutex<Vec<Then>>,
@@ -64,7 +64,7 @@ impl Interrupter {
             triggered: vec![false; interrupts.len()],
             ..InterruptProgress::default()
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(InterrupterState {
             interrupts: interrupts.to_vec(),
             log: log.clone(),
             slots: (0..callers).map(|_| CallerSlot::default()).collect(),
@@ -100,7 +100,7 @@ impl Interrupter {
     /// `None` if there was no interrupt.
     pub(super) async fn ended(&self, caller: u32) -> Option<Then> {
         let slot = self.shared.slot(caller)?;
-        let _landed = slot.landing.lock().await;
+        let _interrupting = slot.interrupting.lock().await;
         *lock(&slot.handle) = None;
         lock(&slot.then).drain(..).next_back()
     }
@@ -121,7 +121,7 @@ impl Drop for Interrupter {
 const KINDS: [MomentKind; 4] =
     [MomentKind::Received, MomentKind::Committed, MomentKind::LastByte, MomentKind::AfterReply];
 
-impl Shared {
+impl InterrupterState {
     fn slot(&self, caller: u32) -> Option<&CallerSlot> {
         self.slots.get(usize::try_from(caller).ok()?.checked_sub(1)?)
     }
@@ -216,15 +216,15 @@ impl Shared {
     /// Stops everything of the caller, before the last byte of the reply is sent to it.
     async fn stop(&self, interrupt: usize, moment: &Moment) {
         let Some(slot) = self.slot(moment.caller) else { return };
-        let _landing = slot.landing.lock().await;
+        let _interrupting = slot.interrupting.lock().await;
         let handle = lock(&slot.handle).clone();
-        let landing = match handle {
+        let result = match handle {
             Some(handle) => handle.hold().await,
             None => already_ended(),
         };
-        match landing {
-            Landing::Landed => self.progress().stopped.push((interrupt, moment.attempt)),
-            Landing::Missed(why) => self.missed(interrupt, moment, &why),
+        match result {
+            InterruptResult::Applied => self.progress().stopped.push((interrupt, moment.attempt)),
+            InterruptResult::Missed(why) => self.missed(interrupt, moment, &why),
         }
     }
 
@@ -245,29 +245,31 @@ impl Shared {
         let (Some(planned), Some(slot)) = (self.interrupts.get(interrupt), self.slot(moment.caller)) else {
             return;
         };
-        let _landing = slot.landing.lock().await;
+        let _interrupting = slot.interrupting.lock().await;
         // The caller may have ended before its request.
         let Some(handle) = lock(&slot.handle).clone() else {
-            let Landing::Missed(why) = already_ended() else { return };
+            let InterruptResult::Missed(why) = already_ended() else { return };
             return self.missed(interrupt, moment, &why);
         };
-        let landing = match planned.blow {
+        let result = match planned.action {
             InterruptAction::Kill => handle.kill().await,
             InterruptAction::Stop => handle.stop().await,
             InterruptAction::Cancel => handle.cancel().await,
             InterruptAction::Freeze(_) => handle.freeze().await,
         };
-        if let Landing::Missed(why) = landing {
+        if let InterruptResult::Missed(why) = result {
             return self.missed(interrupt, moment, &why);
         }
-        match planned.blow {
+        match planned.action {
             InterruptAction::Freeze(time) => {
                 tokio::spawn(async move {
                     tokio::time::sleep(time).await;
                     handle.thaw().await;
                 });
             }
-            _ => lock(&slot.then).push(planned.then.clone()),
+            InterruptAction::Kill | InterruptAction::Stop | InterruptAction::Cancel => {
+                lock(&slot.then).push(planned.then.clone());
+            }
         }
         let event = interrupt_event(interrupt, planned, moment);
         self.log.write(moment.caller, &SubjectEvent::Interrupted(event));
@@ -283,12 +285,14 @@ impl Shared {
 
 fn interrupt_event(place: usize, planned: &Interrupt, moment: &Moment) -> InterruptEvent {
     let interrupt = u32::try_from(place).unwrap_or(u32::MAX);
-    InterruptEvent { interrupt, action: planned.blow.kind(), attempt: moment.attempt }
+    InterruptEvent { interrupt, action: planned.action.kind(), attempt: moment.attempt }
 }
 
 /// The result of an interrupt whose caller has ended.
-fn already_ended() -> Landing {
-    Landing::Missed("the caller had ended by itself before the interrupt could take effect".to_owned())
+fn already_ended() -> InterruptResult {
+    InterruptResult::Missed(
+        "the caller had ended by itself before the interrupt could take effect".to_owned(),
+    )
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

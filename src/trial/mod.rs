@@ -27,18 +27,18 @@ use callers::Caller;
 use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
-pub(crate) use names::Names;
+pub(crate) use names::OpaqueNames;
 
-/// How one trial is run.
+/// The setup of one trial.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Its name in the ledger. The subject is never given it.
+    /// Its name in the ledger. The subject does not get it.
     pub name: String,
-    /// Where ids, keys, chances and all names that the subject is given come from.
+    /// The seed of ids, keys, chances and all names that the subject gets.
     pub seed: u64,
     /// An empty directory for the callers; it is not removed.
     pub dir: PathBuf,
-    /// What each start may use.
+    /// The limits of each start.
     pub limits: Limits,
     /// Whether a missing claim passes although the scenario names claims.
     pub claims_optional: bool,
@@ -46,32 +46,31 @@ pub struct Setup {
     pub longest_silence: Duration,
 }
 
-/// What a trial leaves.
+/// The result of a trial.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedTrial {
     /// The ledger, closed.
     pub entries: Vec<Entry>,
-    /// What the verdict is measured by.
+    /// What scoring needs.
     pub terms: Terms,
-    /// What each start of each caller wrote.
+    /// The output of each start of each caller.
     pub output: Vec<CapturedOutput>,
     /// How long it took.
     pub took: Duration,
-    /// The processor time of all starts of all callers, where that is known.
+    /// The CPU time of all starts of all callers, if it is known.
     pub cpu: Option<Duration>,
-    /// Its ports, which stay bound and record what comes too late until this is dropped; none where the
-    /// services did not start.
+    /// Its ports, which stay bound and record late requests until this is dropped; empty if the services did
+    /// not start.
     pub late: Option<LatePorts>,
 }
 
-/// The ports of a trial that has ended. A request that comes to one is written into the ledger of the trial
-/// and refused.
+/// The ports of a trial that has ended. A late request is written into the ledger of the trial and refused.
 pub struct LatePorts {
     services: MockServices,
 }
 
 impl LatePorts {
-    /// How many ports there are.
+    /// The number of ports.
     #[must_use]
     pub fn count(&self) -> usize {
         self.services.ports()
@@ -84,7 +83,7 @@ impl std::fmt::Debug for LatePorts {
     }
 }
 
-/// What the verdicts on this subject are measured by.
+/// The terms of the case for this subject.
 #[must_use]
 pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     let mut terms = case.terms.clone();
@@ -95,9 +94,8 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms
 }
 
-/// Runs one trial. What cannot be started is written into the ledger, so that the trial proves nothing
-/// instead of passing.
-pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> Finished {
+/// Runs one trial. A failed start is written into the ledger, so that the trial is void and does not pass.
+pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> FinishedTrial {
     let began = Instant::now();
     let clock = Clock::default();
     let ledger = match file {
@@ -121,10 +119,10 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     };
     ledger.close();
     let terms = terms(case, subject, setup.claims_optional);
-    Finished { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late }
+    FinishedTrial { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late }
 }
 
-/// Why a trial cannot begin.
+/// Why a trial cannot start.
 #[derive(Debug)]
 enum PrepareError {
     /// The command that is run before each trial failed.
@@ -146,11 +144,11 @@ async fn prepare(
     ledger: &Ledger,
     clock: Clock,
 ) -> Result<(MockServices, Vec<Recorder>, TrialDirectories), PrepareError> {
-    let mut directories = TrialDirectories::create(&setup.dir, Names::new(setup.seed), case.callers)
+    let mut directories = TrialDirectories::create(&setup.dir, OpaqueNames::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
     let shared_dir = std::path::absolute(directories.shared()).unwrap_or_else(|_| directories.shared());
     let before =
-        BeforeCommand { trial: Names::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
+        BeforeCommand { trial: OpaqueNames::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(PrepareError::Before)?;
     let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
     let services = builder
@@ -212,10 +210,10 @@ async fn run_callers(
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &log);
     let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
-    // Process ids are handed out in the order of the starts: it must not be that of the callers' numbers,
-    // which faults name.
+    // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
+    // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
-    in_order.sort_by_key(|(number, _)| Names::new(setup.seed).rank(*number));
+    in_order.sort_by_key(|(number, _)| OpaqueNames::new(setup.seed).rank(*number));
     let callers = in_order.into_iter().map(|(number, recorder)| {
         let caller = Caller {
             number,

@@ -1,21 +1,21 @@
-//! The names that a subject is given: of its trial, its caller and its directories. They come from the
-//! trial's seed alone and all have one length, so that none of them tells which case it is, how many callers
-//! or starts there are, or in which order.
+//! The names that a subject gets: of its trial, its caller and its directories. They are derived only from
+//! the seed of the trial and have the same length, so that they do not show the case, the number of callers
+//! and starts, or their order.
 
 use sha2::{Digest, Sha256};
 
-/// How many bytes of a hash a name has; each is two hexadecimal digits.
+/// The number of bytes of a name; each is two hexadecimal digits.
 const BYTES: usize = 8;
 
 /// The names of one trial.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Names {
+pub(crate) struct OpaqueNames {
     seed: u64,
 }
 
-impl Names {
+impl OpaqueNames {
     pub(crate) fn new(seed: u64) -> Self {
-        Names { seed }
+        OpaqueNames { seed }
     }
 
     /// The trial.
@@ -53,12 +53,12 @@ impl Names {
         format!("{}.json", self.name("claim", &[caller, start]))
     }
 
-    /// A file with certificates; `number` tells one from another.
+    /// A file with certificates; `number` distinguishes them.
     pub(crate) fn certificates(self, number: u32) -> String {
         format!("{}.pem", self.name("certificates", &[number]))
     }
 
-    /// The order in which callers are started: by this text. It has nothing to do with their numbers or their
+    /// The text by which callers are sorted before they are started. It does not depend on their numbers or
     /// names.
     pub(crate) fn rank(self, caller: u32) -> String {
         self.name("rank", &[caller])
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn all(names: Names) -> Vec<String> {
+    fn all(names: OpaqueNames) -> Vec<String> {
         let mut all = vec![names.trial(), names.shared(), names.claims()];
         for caller in 1..=64 {
             all.extend([names.folder(caller), names.caller(caller), names.state(caller), names.rank(caller)]);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn every_name_is_another_and_all_have_one_length() {
-        let all = all(Names::new(1));
+        let all = all(OpaqueNames::new(1));
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
         assert!(
             all.iter()
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_names_and_another_seed_gives_no_name_twice() {
-        assert_eq!(all(Names::new(7)), all(Names::new(7)));
+        assert_eq!(all(OpaqueNames::new(7)), all(OpaqueNames::new(7)));
         let (one, other): (BTreeSet<_>, BTreeSet<_>) =
-            (all(Names::new(7)).into_iter().collect(), all(Names::new(8)).into_iter().collect());
+            (all(OpaqueNames::new(7)).into_iter().collect(), all(OpaqueNames::new(8)).into_iter().collect());
         assert!(one.is_disjoint(&other));
     }
 }

@@ -1,19 +1,19 @@
-//! Which values of a subject's variables are kept out of the ledger and the report: of those that are passed
-//! on, and of those that `env` in hapax.yaml sets.
+//! The values of variables that are hidden in the ledger and the report: of variables that are passed on, and
+//! of those that `env` in hapax.yaml sets.
 
 use mock_services::ledger::Ledger;
 
 use crate::scenario::Case;
 use crate::subject::Subject;
 
-/// Parts of a name that say that its value is secret.
+/// Parts of names whose values are secret.
 const TELLING: [&str; 9] =
     ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "DSN"];
-/// A value that is longer is hidden whatever its name.
+/// A longer value is hidden, regardless of its name.
 const LONG: usize = 20;
 
-/// Hides what is secret among the variables of the user. A word that the scenario itself uses is none: to
-/// hide `production` would hide where something was deployed.
+/// Hides the secret values of variables. A word that the scenario uses is not secret: hiding `production`
+/// would hide the environment of a deployment.
 pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
     for (name, value) in subject.settings.passed_values().into_iter().chain(subject.settings.set_values()) {
         if is_secret(&name, &value) && !occurs(case, &value) {

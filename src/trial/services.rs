@@ -1,4 +1,4 @@
-//! The services of a case, ready to be started.
+//! The services of a case, before they are started.
 
 use std::sync::Arc;
 
@@ -9,22 +9,21 @@ use mock_services::{Builder, MockServices, ServiceOptions};
 use crate::fit::Rule;
 use crate::scenario::{Case, Terms};
 
-/// Describes the services of a case. The terms say which effects faults are about, and where the subject
-/// keeps a field, so that a fault that asks for it looks there; `seed` is where the ids of what exists before
-/// the first request come from.
+/// The services of a case. The terms define the effects that faults apply to, and the field names of the
+/// subject; `seed` is for the ids of objects that exist before the first request.
 pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Builder {
     let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
         builder = setup.service.add_to(builder, seed, options);
     }
-    if let Some(door) = &case.door {
-        builder = builder.start_barrier(door.clone());
+    if let Some(barrier) = &case.barrier {
+        builder = builder.start_barrier(barrier.clone());
     }
     builder.faults(case.faults.iter().map(|fault| mapped(fault, &terms.fields)).collect())
 }
 
-/// Whether the case asks for an effect, by the scorer's own rule.
+/// Whether the case expects an effect, by the rule of the scorer.
 fn intended(terms: &Terms) -> IntendedEffects {
     let terms = terms.clone();
     Arc::new(move |facts| Rule::new(&terms).is_intended(&facts.effect, &facts.fields))

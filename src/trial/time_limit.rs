@@ -25,7 +25,7 @@ impl TimeLimit {
         self.requests.store(open.sending + open.unanswered, Ordering::SeqCst);
     }
 
-    /// The times of a start that made its claim so long after it began.
+    /// The times of a start that made its claim this long after its start.
     pub(super) fn claimed(&self, claimed_after: Duration) -> ClaimedBeforeLimit {
         let requests_in_flight = self.requests.load(Ordering::SeqCst) as u64;
         ClaimedBeforeLimit { claimed_after, stopped_after: self.limit, requests_in_flight }

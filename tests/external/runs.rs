@@ -5,7 +5,7 @@ use hapax::domain::{CapturedOutput, ClaimedOutcome};
 use hapax::report::{Ledgers, Report};
 use mock_services::fault::ReplyKind;
 
-use hapax::report::sample::{self, Book, Sampled, charge};
+use hapax::report::sample::{self, LedgerBuilder, SampleCase, charge};
 
 /// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another
 /// service.
@@ -33,7 +33,7 @@ pub(crate) fn usual() -> (Report, Ledgers) {
 /// attempt.
 pub(crate) fn crowded() -> (Report, Ledgers) {
     let (mut case, _) = sample::twelve_callers();
-    let mut book = Book::new();
+    let mut book = LedgerBuilder::new();
     for caller in 1..=12 {
         book.started(1, caller, 1);
     }
@@ -62,7 +62,7 @@ pub(crate) fn crowded() -> (Report, Ledgers) {
 
 /// Five thousand trials, of a thousand cases; every tenth case fails.
 pub(crate) fn large() -> (Report, Ledgers) {
-    let cases = (1..=1_000).map(|number| -> Sampled {
+    let cases = (1..=1_000).map(|number| -> SampleCase {
         let (mut case, saved) =
             if number % 10 == 0 { sample::double_charge("none") } else { sample::pass(number) };
         case.id = format!("{}@n={number}", case.scenario);

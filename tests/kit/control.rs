@@ -20,7 +20,7 @@ use serde_json::Value;
 pub(crate) struct World {
     pub(crate) keys: Option<Idempotency>,
     pub(crate) callers: u32,
-    pub(crate) door: Option<BarrierOptions>,
+    pub(crate) barrier: Option<BarrierOptions>,
     pub(crate) payment: PaymentOptions,
     pub(crate) email: EmailOptions,
     pub(crate) deploy: DeployOptions,
@@ -53,7 +53,7 @@ impl World {
         let options = ServiceOptions { idempotency: self.keys, ..ServiceOptions::default() };
         let tickets = Custom::from_source(&Source::new("tickets.yaml", TICKETS))
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let builder = self.door.into_iter().fold(MockServices::builder(), Builder::start_barrier);
+        let builder = self.barrier.into_iter().fold(MockServices::builder(), Builder::start_barrier);
         let builder = builder
             .callers(self.callers)
             .service(Payment::new(self.payment), options)

@@ -69,5 +69,5 @@ fn one_that_is_not_there_is_named() {
     workspace.call(&["run", "plain"]).expect(3);
     let report = workspace.report();
     let why = verdict(&report, "plain")["void_because"][0].as_str().unwrap();
-    assert!(why.contains("no-such-program") && why.contains("there is no such file"), "{why}");
+    assert!(why.contains("no-such-program") && why.contains("no such file"), "{why}");
 }

@@ -31,7 +31,7 @@ fn a_program_that_cannot_be_started_is_a_wrong_call() {
     let called = smoked(&workspace(), &["run", "mine", "--", "no-such-program"]).expect(2);
     assert!(called.stderr.contains("the subject cannot be started"), "{}", called.stderr);
     assert!(
-        called.stderr.contains("no such program is in PATH; check the spelling, or give its path"),
+        called.stderr.contains("not found in PATH; check the spelling, or write its path"),
         "{}",
         called.stderr
     );

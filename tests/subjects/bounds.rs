@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{ClaimSource, How, Landing};
+use hapax::subject::{ClaimSource, EndReason, InterruptResult};
 
 use crate::kit::subject::{NOBODY, Rig, hapax, program, shell, until};
 
@@ -18,8 +18,8 @@ async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
         until [ -s "$HAPAX_STATE_DIR/daemon" ]; do sleep 0.01; done
         exit 0"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!(ended.how, How::Exited(0));
-    assert!(ended.left > 0 && rig.file("daemon").exists());
+    assert_eq!(ended.reason, EndReason::Exited(0));
+    assert!(ended.left_running > 0 && rig.file("daemon").exists());
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -34,10 +34,10 @@ async fn a_process_that_forks_and_ends_in_a_loop_was_left_behind() {
             let rig = Rig::new();
             let ended = program(&["perl", "-e", RELAY]).start(rig.start()).await.ended().await;
             assert_eq!(rig.left(), NOBODY);
-            (ended.how, ended.left > 0)
+            (ended.reason, ended.left_running > 0)
         });
         let ended = futures_util::future::join_all(starts).await;
-        assert!(ended.iter().all(|ended| *ended == (How::Exited(0), true)), "{ended:?}");
+        assert!(ended.iter().all(|ended| *ended == (EndReason::Exited(0), true)), "{ended:?}");
     }
 }
 
@@ -51,10 +51,10 @@ async fn what_forks_and_ends_in_a_loop_cannot_be_said_to_stand_still() {
     let handle = running.handle();
     match handle.freeze().await {
         // The whole relay was caught between two of its runners.
-        Landing::Landed => {}
-        Landing::Missed(why) => assert!(why.contains("could be stopped"), "{why}"),
+        InterruptResult::Applied => {}
+        InterruptResult::Missed(why) => assert!(why.contains("could be stopped"), "{why}"),
     }
-    assert_eq!(handle.kill().await, Landing::Landed);
+    assert_eq!(handle.kill().await, InterruptResult::Applied);
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -65,7 +65,7 @@ async fn what_ends_by_itself_soon_after_the_subject_was_not_left_behind() {
     let script =
         r#"sh -c 'while kill -0 "$0" 2>/dev/null; do :; done; echo > "$HAPAX_STATE_DIR/after"' $$ & exit 0"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.left), (How::Exited(0), 0));
+    assert_eq!((ended.reason, ended.left_running), (EndReason::Exited(0), 0));
     assert!(rig.file("after").exists());
 }
 
@@ -77,7 +77,7 @@ async fn a_stopped_child_and_a_pipe_that_stays_open_hold_nothing_up() {
         until [ -s "$HAPAX_STATE_DIR/child" ]; do sleep 0.01; done
         echo said"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::Exited(0), "said\n"));
+    assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::Exited(0), "said\n"));
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -86,7 +86,7 @@ async fn a_subject_that_closes_its_pipes_is_waited_for() {
     let rig = Rig::new();
     let script = r#"exec >&- 2>&- <&-; sleep 0.2; echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exit 7"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(7), Some(ClaimedOutcome::Done)));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Exited(7), Some(ClaimedOutcome::Done)));
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_subject_that_writes_for_ever_is_ended_when_its_time_is_up() {
     let mut rig = Rig::new();
     (rig.limits.time, rig.limits.kept) = (Duration::from_millis(300), 1000);
     let ended = shell("yes & yes >&2").start(rig.start()).await.ended().await;
-    assert_eq!(ended.how, How::TimeUp);
+    assert_eq!(ended.reason, EndReason::TimeUp);
     assert!(ended.output.cut > 0);
     assert_eq!(rig.left(), NOBODY);
 }
@@ -114,11 +114,11 @@ async fn a_claim_that_was_made_before_the_time_was_up_counts_wherever_it_stands(
         subject.settings.claim = claim;
         let ended = subject.start(rig.start()).await.ended().await;
         assert_eq!(
-            (&ended.how, ended.claim.said),
-            (&How::TimeUp, Some(ClaimedOutcome::Done)),
+            (&ended.reason, ended.claim.outcome),
+            (&EndReason::TimeUp, Some(ClaimedOutcome::Done)),
             "{script}: {ended:?}"
         );
-        assert!(ended.reported.is_some_and(|at| at < rig.limits.time), "{script}: {ended:?}");
+        assert!(ended.claimed_after.is_some_and(|at| at < rig.limits.time), "{script}: {ended:?}");
     }
 }
 
@@ -129,7 +129,7 @@ async fn what_a_subject_says_when_it_is_told_to_stop_is_no_claim() {
     // It waits a moment, so that the file is written after the time was up on every clock.
     let script = r#"trap 'sleep 0.5; echo "{\"outcome\": \"done\"}" | tee "$HAPAX_RESULT"; exit 0' TERM; while :; do sleep 0.01; done"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said, ended.reported), (How::TimeUp, None, None));
+    assert_eq!((ended.reason, ended.claim.outcome, ended.claimed_after), (EndReason::TimeUp, None, None));
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn a_subject_deaf_to_sigterm_is_killed_when_its_grace_is_over() {
     let mut subject = shell(r#"trap 'echo asked' TERM; while :; do :; done"#);
     subject.settings.grace = Duration::from_millis(300);
     let ended = subject.start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::TimeUp, "asked\n"));
+    assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::TimeUp, "asked\n"));
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -159,9 +159,9 @@ async fn a_subject_with_too_many_processes_is_ended() {
     let ended =
         shell("for i in $(seq 40); do sleep 1000 & done; wait").start(rig.start()).await.ended().await;
     assert!(
-        matches!(&ended.how, How::OverLimit(what) if what.ends_with("and it may have 20")),
+        matches!(&ended.reason, EndReason::OverLimit(what) if what.ends_with("the maximum is 20")),
         "{:?}",
-        ended.how
+        ended.reason
     );
     assert_eq!(rig.left(), NOBODY);
 }
@@ -172,7 +172,7 @@ async fn a_spree_of_daemons_each_in_a_session_of_its_own_is_ended() {
     rig.limits.processes = 30;
     let script = "while :; do setsid sh -c 'trap \"\" TERM HUP; sleep 1000; sleep 1000' & done";
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert!(matches!(ended.how, How::OverLimit(_)), "{:?}", ended.how);
+    assert!(matches!(ended.reason, EndReason::OverLimit(_)), "{:?}", ended.reason);
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -185,7 +185,11 @@ async fn a_file_without_end_is_the_end_of_the_subject() {
         .await
         .ended()
         .await;
-    assert!(matches!(&ended.how, How::OverLimit(what) if what.contains("100000")), "{:?}", ended.how);
+    assert!(
+        matches!(&ended.reason, EndReason::OverLimit(what) if what.contains("100000")),
+        "{:?}",
+        ended.reason
+    );
 }
 
 #[tokio::test]
@@ -197,9 +201,9 @@ async fn a_subject_that_kills_its_supervisor_is_unstartable_and_gone() {
         kill -KILL $PPID; sleep 1000"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert!(
-        matches!(&ended.how, How::Unstartable(why) if why.contains("the supervisor was killed")),
+        matches!(&ended.reason, EndReason::Unstartable(why) if why.contains("the supervisor was killed")),
         "{:?}",
-        ended.how
+        ended.reason
     );
     assert!(rig.file("child").exists());
     assert_eq!(rig.left(), NOBODY);

@@ -1,7 +1,7 @@
 //! What a subject is given, and what is heard of it.
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{ClaimSource, How};
+use hapax::subject::{ClaimSource, EndReason};
 
 use crate::kit::subject::{Rig, program, shell};
 
@@ -9,12 +9,12 @@ use crate::kit::subject::{Rig, program, shell};
 async fn a_program_that_exits_at_once_is_heard() {
     let rig = Rig::new();
     let ended = shell("echo out; echo err >&2; exit 3").start(rig.start()).await.ended().await;
-    assert_eq!(ended.how, How::Exited(3));
+    assert_eq!(ended.reason, EndReason::Exited(3));
     assert_eq!(
         (ended.output.stdout.as_str(), ended.output.stderr.as_str(), ended.output.cut),
         ("out\n", "err\n", 0)
     );
-    assert_eq!((ended.claim.said, ended.claim.problem), (None, None));
+    assert_eq!((ended.claim.outcome, ended.claim.problem), (None, None));
 }
 
 #[tokio::test]
@@ -25,13 +25,13 @@ async fn a_program_that_cannot_be_started_says_why_and_what_to_do() {
     let mut message = String::new();
     for words in [vec!["no-such-program"], vec!["./no-such-file"], vec![path.to_str().unwrap()], vec![]] {
         let ended = program(&words).start(rig.start()).await.ended().await;
-        let How::Unstartable(why) = ended.how else { panic!("{words:?}: {:?}", ended.how) };
+        let EndReason::Unstartable(why) = ended.reason else { panic!("{words:?}: {:?}", ended.reason) };
         message += &why.replace(path.to_str().unwrap(), "agent.py");
         message.push('\n');
     }
     let mut subject = shell("true");
     subject.settings.directory = Some("/no/such/directory".into());
-    let How::Unstartable(why) = subject.start(rig.start()).await.ended().await.how else {
+    let EndReason::Unstartable(why) = subject.start(rig.start()).await.ended().await.reason else {
         panic!("it started")
     };
     message += &why;
@@ -44,7 +44,11 @@ async fn without_the_program_hapax_nothing_starts() {
     let mut subject = shell("true");
     subject.settings.hapax = Some("/no/such/hapax".into());
     let ended = subject.start(rig.start()).await.ended().await;
-    assert!(matches!(&ended.how, How::Unstartable(why) if why.contains("/no/such/hapax")), "{:?}", ended.how);
+    assert!(
+        matches!(&ended.reason, EndReason::Unstartable(why) if why.contains("/no/such/hapax")),
+        "{:?}",
+        ended.reason
+    );
 }
 
 #[tokio::test]
@@ -66,7 +70,7 @@ async fn the_claim_in_the_result_file_wins_over_the_last_line() {
         r#"echo '{"outcome": "unknown", "message": "file"}' > "$HAPAX_RESULT"; echo '{"outcome": "done"}'"#;
     let claim = shell(script).start(rig.start()).await.ended().await.claim;
     assert_eq!(
-        (claim.said, claim.message.as_str(), claim.from),
+        (claim.outcome, claim.message.as_str(), claim.origin),
         (Some(ClaimedOutcome::Unknown), "file", Some(hapax::domain::ClaimOrigin::ResultFile))
     );
 }
@@ -77,7 +81,7 @@ async fn the_claim_is_the_last_line() {
     let claim =
         shell(r#"echo hello; echo '{"outcome": "not-done"}'"#).start(rig.start()).await.ended().await.claim;
     assert_eq!(
-        (claim.said, claim.from),
+        (claim.outcome, claim.origin),
         (Some(ClaimedOutcome::NotDone), Some(hapax::domain::ClaimOrigin::LastLine))
     );
 }
@@ -86,7 +90,7 @@ async fn the_claim_is_the_last_line() {
 async fn a_pipe_in_place_of_the_result_file_keeps_nobody_waiting() {
     let rig = Rig::new();
     let claim = shell(r#"mkfifo "$HAPAX_RESULT""#).start(rig.start()).await.ended().await.claim;
-    assert_eq!(claim.said, None);
+    assert_eq!(claim.outcome, None);
     assert!(claim.problem.is_some_and(|problem| problem.contains("not a regular file")));
 }
 
@@ -96,7 +100,7 @@ async fn the_exit_status_can_be_the_claim() {
     let mut subject = shell("exit 3");
     subject.settings.claim =
         ClaimSource::ExitStatus(vec![(0, ClaimedOutcome::Done), (3, ClaimedOutcome::Unknown)]);
-    assert_eq!(subject.start(rig.start()).await.ended().await.claim.said, Some(ClaimedOutcome::Unknown));
+    assert_eq!(subject.start(rig.start()).await.ended().await.claim.outcome, Some(ClaimedOutcome::Unknown));
 }
 
 #[tokio::test]
@@ -105,7 +109,7 @@ async fn of_an_output_without_end_the_middle_is_cut_out() {
     rig.limits.kept = 1000;
     let script = r#"echo first; head -c 5000000 /dev/zero | tr '\0' x; echo; echo '{"outcome": "done"}'"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(0), Some(ClaimedOutcome::Done)));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Exited(0), Some(ClaimedOutcome::Done)));
     assert!(ended.output.stdout.starts_with("first\n") && ended.output.stdout.len() < 1100);
     assert_eq!(
         ended.output.cut,

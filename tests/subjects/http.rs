@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{How, Subject, SubjectKind};
+use hapax::subject::{EndReason, Subject, SubjectKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::kit::subject::{NOBODY, Rig, shell};
@@ -50,9 +50,9 @@ async fn an_agent_that_runs_already_is_told_its_task_and_answers_with_its_claim(
     let (port, served) =
         running("HTTP/1.1 201 Created\r\n\r\n{\"outcome\": \"unknown\", \"message\": \"hm\"}").await;
     let ended = agent(port, None).start(rig.start()).await.ended().await;
-    assert_eq!(ended.how, How::Answered(201));
+    assert_eq!(ended.reason, EndReason::Answered(201));
     assert_eq!(
-        (ended.claim.said, ended.claim.message.as_str(), ended.claim.from),
+        (ended.claim.outcome, ended.claim.message.as_str(), ended.claim.origin),
         (Some(ClaimedOutcome::Unknown), "hm", Some(hapax::domain::ClaimOrigin::Answer))
     );
     let request = served.await.unwrap();
@@ -66,7 +66,7 @@ async fn an_agent_that_answers_nonsense_claims_nothing() {
     let rig = Rig::new();
     let (port, _served) = running("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops").await;
     let ended = agent(port, None).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(500), None));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Answered(500), None));
     assert!(ended.claim.problem.is_some());
 }
 
@@ -75,11 +75,11 @@ async fn an_agent_that_is_not_there_is_unstartable_and_one_that_says_nothing_cla
     let rig = Rig::new();
     let port = free_port();
     let ended = agent(port, None).start(rig.start()).await.ended().await;
-    let How::Unstartable(missing) = ended.how else { panic!("{:?}", ended.how) };
+    let EndReason::Unstartable(missing) = ended.reason else { panic!("{:?}", ended.reason) };
     let (silent, _served) = running("").await;
     let ended = agent(silent, None).start(rig.start()).await.ended().await;
-    let How::NoAnswer(said_nothing) = ended.how else { panic!("{:?}", ended.how) };
-    assert_eq!(ended.claim.said, None);
+    let EndReason::NoAnswer(said_nothing) = ended.reason else { panic!("{:?}", ended.reason) };
+    assert_eq!(ended.claim.outcome, None);
     let message = format!("{missing}\n{said_nothing}").replace(&port.to_string(), "PORT");
     insta::assert_snapshot!(message);
 }
@@ -93,9 +93,9 @@ async fn an_agent_that_hapax_did_not_start_cannot_be_killed_and_that_is_said() {
     start.handle().kill().await;
     let ended = start.ended().await;
     assert!(
-        matches!(&ended.how, How::Unstartable(why) if why.contains("cannot interrupt it")),
+        matches!(&ended.reason, EndReason::Unstartable(why) if why.contains("cannot interrupt it")),
         "{:?}",
-        ended.how
+        ended.reason
     );
 }
 
@@ -111,7 +111,10 @@ async fn cancel_closes_our_side_of_the_connection() {
     line.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"not-done\"}").await.unwrap();
     drop(line);
     let ended = start.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(ClaimedOutcome::NotDone)));
+    assert_eq!(
+        (ended.reason, ended.claim.outcome),
+        (EndReason::Answered(200), Some(ClaimedOutcome::NotDone))
+    );
 }
 
 #[tokio::test]
@@ -120,14 +123,14 @@ async fn the_time_of_an_agent_that_runs_already_is_bounded() {
     rig.limits.time = Duration::from_millis(100);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
-    assert_eq!(start.ended().await.how, How::TimeUp);
+    assert_eq!(start.ended().await.reason, EndReason::TimeUp);
 }
 
 #[tokio::test]
 async fn an_agent_that_hapax_starts_is_gone_when_it_has_answered() {
     let rig = Rig::new();
     let ended = agent(free_port(), Some("answer")).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(ClaimedOutcome::Done)));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Answered(200), Some(ClaimedOutcome::Done)));
     assert!(ended.output.stdout.contains("Charge cus_42."), "{}", ended.output.stdout);
     assert_eq!(rig.left(), NOBODY);
 }
@@ -139,7 +142,7 @@ async fn an_agent_that_goes_on_after_its_answer_is_watched_before_it_is_ended() 
     // It ends by itself long before.
     agent.settings.watch = Duration::from_secs(60);
     let ended = agent.start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Answered(200), Some(ClaimedOutcome::Done)));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Answered(200), Some(ClaimedOutcome::Done)));
     assert_eq!(std::fs::read_to_string(rig.file("afterwards")).unwrap(), "done\n");
 }
 
@@ -147,7 +150,7 @@ async fn an_agent_that_goes_on_after_its_answer_is_watched_before_it_is_ended() 
 async fn an_agent_that_ends_without_an_answer_is_heard() {
     let rig = Rig::new();
     let ended = agent(free_port(), Some("exit")).start(rig.start()).await.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(3), None));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Exited(3), None));
 }
 
 #[tokio::test]
@@ -156,7 +159,7 @@ async fn blows_strike_the_agent_that_hapax_started() {
     let start = agent(free_port(), Some("hang")).start(rig.start()).await;
     start.handle().kill().await;
     assert_eq!(rig.left(), NOBODY);
-    assert_eq!(start.ended().await.how, How::Signalled(9));
+    assert_eq!(start.ended().await.reason, EndReason::Signaled(9));
 }
 
 #[tokio::test]
@@ -164,7 +167,7 @@ async fn the_time_of_an_agent_that_hapax_started_is_bounded() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(500);
     let ended = agent(free_port(), Some("hang")).start(rig.start()).await.ended().await;
-    assert_eq!(ended.how, How::TimeUp);
+    assert_eq!(ended.reason, EndReason::TimeUp);
     assert_eq!(rig.left(), NOBODY);
 }
 
@@ -175,8 +178,8 @@ async fn a_port_that_someone_else_has_is_no_place_to_start_an_agent() {
     let ended =
         agent(listener.local_addr().unwrap().port(), Some("answer")).start(rig.start()).await.ended().await;
     assert!(
-        matches!(&ended.how, How::Unstartable(why) if why.contains("something else listens there")),
+        matches!(&ended.reason, EndReason::Unstartable(why) if why.contains("another process listens there")),
         "{:?}",
-        ended.how
+        ended.reason
     );
 }

@@ -1,7 +1,7 @@
-//! What strikes a subject has landed when it says so.
+//! An interrupt has taken effect when its result says so.
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{How, Landing, Signal};
+use hapax::subject::{EndReason, InterruptResult, Signal};
 
 use crate::kit::subject::{NOBODY, Rig, program, shell, state};
 
@@ -15,10 +15,13 @@ async fn a_kill_has_landed_when_everything_is_dead() {
     let handle = running.handle();
     handle.kill().await;
     assert_eq!(rig.left(), NOBODY);
-    assert_eq!(running.ended().await.how, How::Signalled(9));
-    // A blow that comes too late does nothing, and says so.
+    assert_eq!(running.ended().await.reason, EndReason::Signaled(9));
+    // An interrupt that comes too late does nothing, and says so.
     for missed in [handle.stop().await, handle.kill().await, handle.hold().await] {
-        assert!(matches!(&missed, Landing::Missed(why) if why.contains("ended by itself")), "{missed:?}");
+        assert!(
+            matches!(&missed, InterruptResult::Missed(why) if why.contains("ended by itself")),
+            "{missed:?}"
+        );
     }
 }
 
@@ -33,7 +36,11 @@ async fn a_kill_that_finds_only_what_the_subject_left_behind_has_killed_nobody()
     let missed = handle.kill().await;
     // It may have been struck before it had ended.
     let ended = ended.await.unwrap();
-    assert_eq!(ended.how == How::Exited(3), matches!(missed, Landing::Missed(_)), "{missed:?} {ended:?}");
+    assert_eq!(
+        ended.reason == EndReason::Exited(3),
+        matches!(missed, InterruptResult::Missed(_)),
+        "{missed:?} {ended:?}"
+    );
 }
 
 #[tokio::test]
@@ -51,19 +58,19 @@ async fn what_is_held_meets_the_next_blow_before_it_takes_another_step() {
         rig.written("one").await;
         let pid = rig.written("two").await.lines().next().unwrap().to_owned();
         let handle = running.handle();
-        assert_eq!(handle.hold().await, Landing::Landed);
+        assert_eq!(handle.hold().await, InterruptResult::Applied);
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
         let states: Vec<char> =
             threads.map(|thread| state(&format!("{pid}/task/{}", thread.file_name().display()))).collect();
         assert!(states.len() == 22 && states.iter().all(|state| matches!(state, 'T' | 'D')), "{states:?}");
         let lengths = || ["one", "two"].map(|name| std::fs::metadata(rig.file(name)).unwrap().len());
         let before = lengths();
-        let landing = match interrupt {
+        let result = match interrupt {
             "kill" => handle.kill().await,
             "stop" => handle.stop().await,
             _ => handle.cancel().await,
         };
-        assert_eq!(landing, Landing::Landed, "{interrupt}");
+        assert_eq!(result, InterruptResult::Applied, "{interrupt}");
         running.ended().await;
         if interrupt == "kill" {
             assert_eq!(lengths(), before, "no thread took another step");
@@ -79,7 +86,7 @@ async fn a_stop_lets_the_subject_finish() {
     rig.written("ready").await;
     running.handle().stop().await;
     let ended = running.ended().await;
-    assert_eq!((ended.how, ended.claim.said), (How::Exited(5), Some(ClaimedOutcome::Unknown)));
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Exited(5), Some(ClaimedOutcome::Unknown)));
 }
 
 #[tokio::test]
@@ -96,7 +103,7 @@ async fn cancel_is_the_signal_that_the_settings_name_and_leaves_the_input_alone(
     rig.written("ready").await;
     running.handle().cancel().await;
     let ended = running.ended().await;
-    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::Exited(0), "signalled\n"));
+    assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::Exited(0), "signalled\n"));
 }
 
 #[tokio::test]
@@ -136,7 +143,7 @@ async fn what_is_frozen_stands_still_until_it_thaws() {
     }
     std::fs::write(rig.file("go"), "").unwrap();
     handle.thaw().await;
-    assert_eq!(running.ended().await.how, How::Exited(4));
+    assert_eq!(running.ended().await.reason, EndReason::Exited(4));
     assert!(rig.file("gone").exists());
 }
 
@@ -152,5 +159,5 @@ async fn a_frozen_subject_hears_that_its_time_is_up() {
     handle.end_time_up().await;
     assert_eq!(rig.left(), NOBODY);
     let ended = running.ended().await;
-    assert_eq!((ended.how, ended.output.stdout.as_str()), (How::TimeUp, "heard\n"));
+    assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::TimeUp, "heard\n"));
 }

@@ -101,9 +101,9 @@ impl SubjectEvent {
     /// Where the note is not a subject event.
     pub fn from_ledger(name: &str, fields: &Fields) -> Result<Self, SubjectEventError> {
         let name = Name::from_word(name).ok_or_else(|| SubjectEventError::UnknownName(name.to_owned()))?;
-        let mut note = Note { name, fields, read: Vec::new() };
-        let event = note.event()?;
-        let unknown = fields.iter().map(|(field, _)| field).find(|field| !note.read.contains(field));
+        let mut reader = NoteReader { name, fields, read: Vec::new() };
+        let event = reader.event()?;
+        let unknown = fields.iter().map(|(field, _)| field).find(|field| !reader.read.contains(field));
         match unknown {
             None => Ok(event),
             Some(field) => {
@@ -112,12 +112,25 @@ impl SubjectEvent {
         }
     }
 
-    /// The event of an entry of the ledger; `None` where the entry is not a note, or not a subject event.
-    #[must_use]
-    pub fn of(event: &Event<'_>) -> Option<Self> {
+    /// The subject event of an entry of the ledger; `None` where the entry is not a note.
+    ///
+    /// # Errors
+    /// Where the note is not a subject event.
+    pub fn of(event: &Event<'_>) -> Result<Option<Self>, SubjectEventError> {
         match event {
-            Event::Noted { name, fields, .. } => SubjectEvent::from_ledger(name, fields).ok(),
-            _ => None,
+            Event::Noted { name, fields, .. } => SubjectEvent::from_ledger(name, fields).map(Some),
+            Event::Opened { .. }
+            | Event::Received(_)
+            | Event::Refused { .. }
+            | Event::Fault { .. }
+            | Event::Committed { .. }
+            | Event::Withheld { .. }
+            | Event::Lapsed { .. }
+            | Event::Unsent { .. }
+            | Event::Replied { .. }
+            | Event::Closed { .. }
+            | Event::Barrier { .. }
+            | Event::End { .. } => Ok(None),
         }
     }
 
@@ -231,14 +244,14 @@ fn milliseconds(time: Duration) -> i64 {
 }
 
 /// A note that is being read.
-struct Note<'f> {
+struct NoteReader<'f> {
     name: Name,
     fields: &'f Fields,
     /// The names of the fields that were read.
     read: Vec<&'static str>,
 }
 
-impl Note<'_> {
+impl NoteReader<'_> {
     fn event(&mut self) -> Result<SubjectEvent, SubjectEventError> {
         Ok(match self.name {
             Name::Started => SubjectEvent::Started(StartEvent {

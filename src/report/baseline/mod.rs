@@ -1,4 +1,4 @@
-//! Known failures. Measured against them, a run fails only when a case got worse.
+//! A baseline of known failures. With it, a run fails only if a case is worse.
 
 mod show;
 
@@ -11,6 +11,7 @@ use mock_services::yaml::{Kind, Problems, Reader, Source, nearest, parse, shown,
 
 use super::Report;
 use crate::scenario::ControlOutcome;
+use crate::score::TrialStatus;
 
 /// The comment at the top of every baseline.
 const HEAD: &str = "\
@@ -31,16 +32,16 @@ pub enum UnknownCases {
     Drop,
 }
 
-/// A run measured against a baseline.
+/// A run compared with a baseline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaselineComparison {
-    /// Cases that fail and were not known to, or fail worse than they were known to.
+    /// Cases that fail and are not known to fail, or have a worse outcome than the known one.
     pub worse: Vec<BaselineChange>,
-    /// Cases that fail as they were known to.
+    /// Cases that fail with their known outcome.
     pub known: Vec<BaselineChange>,
-    /// Cases that were known to fail and have a better outcome now.
+    /// Cases that are known to fail and have a better outcome now.
     pub better: Vec<BaselineChange>,
-    /// Cases that prove nothing, known to fail or not.
+    /// Cases that are void, known to fail or not.
     pub void: Vec<BaselineChange>,
 }
 
@@ -51,15 +52,15 @@ pub struct BaselineChange {
     pub id: String,
     /// The worst outcome of its trials.
     pub outcome: ControlOutcome,
-    /// What the baseline says; nothing where it was to pass.
+    /// The known outcome; `None` if the case is not in the baseline.
     pub was: Option<ControlOutcome>,
 }
 
 impl Baseline {
-    /// Reads a baseline, whose entries are to be among `ids`.
+    /// Reads a baseline, whose entries must be in `ids`.
     ///
     /// # Errors
-    /// All that is wrong with the file, each with its place.
+    /// All problems of the file, with their positions.
     pub fn read(file: &Source, ids: &BTreeSet<&str>, unknown: UnknownCases) -> Result<Self, Problems> {
         let tree = parse(file)?;
         let reader = Reader::new(file);
@@ -110,18 +111,18 @@ impl Baseline {
         measured
     }
 
-    /// This baseline with what a run came to in place of what it says of the cases that were run. A case that
-    /// is void proves nothing, so it stays as it was.
+    /// This baseline with the outcomes of a run instead of those of the cases that were run. The entry of a
+    /// void case does not change.
     #[must_use]
     pub fn updated(&self, report: &Report) -> Self {
         let mut known = self.0.clone();
         for (id, outcome) in came_to(report) {
-            match outcome {
-                ControlOutcome::Void => {}
-                ControlOutcome::Pass => {
+            match outcome.status() {
+                TrialStatus::Void => {}
+                TrialStatus::Pass => {
                     known.remove(&id);
                 }
-                _ => {
+                TrialStatus::Fail => {
                     known.insert(id, outcome);
                 }
             }
@@ -129,19 +130,19 @@ impl Baseline {
         Baseline(known)
     }
 
-    /// How many cases it names.
+    /// The number of cases in it.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it names none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As a file: small, sorted, a line for each case.
+    /// The text of the file: sorted, one line for each case.
     #[must_use]
     pub fn written(&self) -> String {
         let mut text = HEAD.to_owned();
@@ -155,7 +156,7 @@ impl Baseline {
     }
 }
 
-/// What a case can be known to come to. A void one proves nothing, so there is nothing to know.
+/// The outcomes that an entry can have: those of failures.
 fn failures() -> Vec<(&'static str, ControlOutcome)> {
     let fails = |control_outcome: &ControlOutcome| {
         !matches!(control_outcome, ControlOutcome::Pass | ControlOutcome::Void)
@@ -167,7 +168,7 @@ fn failures() -> Vec<(&'static str, ControlOutcome)> {
         .collect()
 }
 
-/// An id as it is written before a colon: most need no quotes.
+/// An id as a YAML key: most need no quotes.
 fn key(id: &str) -> String {
     let is_plain = id.starts_with(|first: char| first.is_ascii_alphanumeric())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./@=,+".contains(&byte));

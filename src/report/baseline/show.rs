@@ -1,4 +1,4 @@
-//! A run measured against a baseline, as text.
+//! A run compared with a baseline, as text.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,7 @@ use crate::report::text::style::TextStyle;
 use crate::report::text::words::counted;
 use crate::scenario::ControlOutcome;
 
-/// What got worse, what is known to fail, what got better and what proves nothing; `file` is the name of the
-/// baseline.
+/// The worse, known, better and void cases; `file` is the name of the baseline.
 #[must_use]
 pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> String {
     let (style, file) = (TextStyle { color: view.color }, line(file, 200));

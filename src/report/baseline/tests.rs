@@ -83,7 +83,7 @@ fn what_is_wrong_with_a_baseline_is_shown_with_its_place() {
 }
 
 #[test]
-fn an_entry_whose_case_is_gone_is_dropped_where_the_file_is_written_anew() {
+fn an_entry_without_a_case_is_dropped_when_the_file_is_written_again() {
     let file = Source::new("known.yaml", "gone: lost\nhere: lost\n");
     let kept = Baseline::read(&file, &BTreeSet::from(["here"]), UnknownCases::Drop).unwrap();
     assert_eq!(kept, read("here: lost\n", &["here"]).unwrap());
@@ -103,8 +103,11 @@ fn a_run_measured_against_a_baseline_in_words() {
 
 proptest! {
     #[test]
-    fn a_baseline_reads_back_as_it_was_written(entries in proptest::collection::btree_map("\\PC{1,30}", 0usize..13, 0..8)) {
-        let known: BTreeMap<String, ControlOutcome> = entries.into_iter().map(|(id, place)| (id, failures()[place].1)).collect();
+    fn a_baseline_reads_back_as_it_was_written(
+        entries in proptest::collection::btree_map("\\PC{1,30}", 0usize..13, 0..8),
+    ) {
+        let known = entries.into_iter().map(|(id, place)| (id, failures()[place].1));
+        let known: BTreeMap<String, ControlOutcome> = known.collect();
         let ids: BTreeSet<&str> = known.keys().map(String::as_str).collect();
         let baseline = Baseline(known.clone());
         let file = Source::new("known.yaml", baseline.written());
@@ -113,9 +116,15 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_never_worse_than_the_baseline_that_it_has_updated(fail in proptest::collection::vec(0u8..3, 1..6)) {
+    fn a_run_is_never_worse_than_the_baseline_that_it_has_updated(
+        fail in proptest::collection::vec(0u8..3, 1..6),
+    ) {
         let sampled = fail.iter().zip(1..).map(|(kind, number)| {
-            let (mut case, saved) = match kind { 0 => sample::pass(number), 1 => sample::lost(), _ => sample::double_charge("none") };
+            let (mut case, saved) = match kind {
+                0 => sample::pass(number),
+                1 => sample::lost(),
+                _ => sample::double_charge("none"),
+            };
             case.id = format!("case@n={number}");
             (case, saved)
         });

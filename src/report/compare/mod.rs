@@ -1,5 +1,5 @@
-//! Two runs side by side: what got better, worse, new and gone; with several trials, whether the difference
-//! is more than chance.
+//! Compares two runs: better, worse, new and removed cases; with several trials, whether the difference is
+//! significant.
 
 mod show;
 
@@ -15,26 +15,25 @@ use crate::scenario::{ControlOutcome, Promise};
 use crate::score::stats::fisher_exact;
 use crate::score::{Outcome, TrialStatus};
 
-/// A difference that chance alone makes less often than this is more than chance.
+/// A difference with a lower probability by chance is significant.
 pub const SIGNIFICANT: f64 = 0.05;
 
-/// Two runs side by side.
+/// Two runs compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The name and the subject of the old run.
     pub old: (String, String),
-    /// Those of the new run.
+    /// The name and the subject of the new run.
     pub new: (String, String),
-    /// Cases that are in both and differ, and those that are in one alone; by id.
+    /// Cases that differ, and cases that are in only one of the runs; by id.
     pub changes: Vec<Change>,
-    /// How many cases are the same in both.
+    /// The number of cases that are the same in both.
     pub same: usize,
-    /// How many cases that are in both runs have a changed scenario.
+    /// The number of cases in both runs whose scenario changed.
     pub scenarios_changed: usize,
-    /// What the two runs were judged by, where that is not the same: then no change says anything about the
-    /// agent alone.
+    /// The promises of the two runs, if they differ: then a change need not be a change of the agent.
     pub promises: Option<(Promise, Promise)>,
-    /// The versions of hapax, where they are not the same.
+    /// The versions of hapax, if they differ.
     pub versions: Option<(String, String)>,
 }
 
@@ -49,24 +48,24 @@ pub struct Change {
     pub old: Option<CaseState>,
     /// What it is.
     pub new: Option<CaseState>,
-    /// How likely chance alone makes such a difference; only where a case had several trials.
+    /// The probability of such a difference by chance; only if a case had several trials.
     pub chance: Option<f64>,
-    /// What can have made the difference; only where the case is in both.
+    /// The possible cause of the difference; only if the case is in both.
     pub cause: Option<CompareCause>,
 }
 
-/// What can have made a difference.
+/// The possible cause of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompareCause {
-    /// The case says something else now.
+    /// The case changed.
     Scenario,
-    /// The case is the same, and another promise was judged.
+    /// The case is the same, and another promise was scored.
     Promise,
-    /// The case is the same, and hapax is another version.
+    /// The case is the same, and the version of hapax differs.
     Hapax,
-    /// The case is the same, so the agent did something else.
+    /// The case is the same, so the agent behaves differently.
     Agent,
-    /// The reports do not tell whether the case is the same.
+    /// The reports do not show whether the case is the same.
     Unknown,
 }
 
@@ -77,7 +76,7 @@ pub enum ChangeKind {
     Worse,
     /// It is new, and fails.
     NewFailing,
-    /// It ran before and does not any more.
+    /// It is not in the new run.
     Gone,
     /// It is new.
     New,
@@ -90,7 +89,7 @@ impl ChangeKind {
     pub const ALL: [ChangeKind; 5] =
         [ChangeKind::Worse, ChangeKind::NewFailing, ChangeKind::Gone, ChangeKind::New, ChangeKind::Better];
 
-    /// The words for it.
+    /// Its words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -112,11 +111,11 @@ pub struct CaseState {
     pub outcome: Outcome,
     /// Its outcome in one word.
     pub control_outcome: ControlOutcome,
-    /// How many of its trials passed.
+    /// The number of its trials that passed.
     pub passed: usize,
-    /// How many proved something.
+    /// The number of its trials that are not void.
     pub judged: usize,
-    /// How many there were.
+    /// The number of its trials.
     pub trials: usize,
 }
 
@@ -136,13 +135,13 @@ impl CaseState {
 }
 
 impl Comparison {
-    /// Whether something got worse.
+    /// Whether a case is worse.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.changes.iter().any(|change| matches!(change.kind, ChangeKind::Worse | ChangeKind::NewFailing))
     }
 
-    /// The exit status of a comparison: failed where something got worse.
+    /// The exit status of a comparison: failed if a case is worse.
     #[must_use]
     pub fn exit_status(&self) -> ExitStatus {
         if self.is_worse() { ExitStatus::Failed } else { ExitStatus::Success }
@@ -209,7 +208,7 @@ fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
     }
 }
 
-/// A pass is better than a void case, which is better than a failure; among failures the outcome tells.
+/// A pass is better than void, and void is better than a failure; failures are compared by their outcome.
 fn badness(state: CaseState) -> (u8, Outcome) {
     match state.result {
         TrialStatus::Pass => (0, Outcome::ExactlyOnce),
@@ -218,11 +217,11 @@ fn badness(state: CaseState) -> (u8, Outcome) {
     }
 }
 
-/// Where the result is the same: whether a larger share of the trials passes by more than chance.
+/// If the result is the same: whether the share of passes changed significantly.
 fn share(old: CaseState, new: CaseState) -> Option<ChangeKind> {
     let (before, after) = (old.passed * new.judged, new.passed * old.judged);
-    let told = before != after && chance(old, new).is_some_and(|chance| chance < SIGNIFICANT);
-    told.then_some(if after < before { ChangeKind::Worse } else { ChangeKind::Better })
+    let is_significant = before != after && chance(old, new).is_some_and(|chance| chance < SIGNIFICANT);
+    is_significant.then_some(if after < before { ChangeKind::Worse } else { ChangeKind::Better })
 }
 
 fn chance(old: CaseState, new: CaseState) -> Option<f64> {

@@ -4,7 +4,7 @@ use super::*;
 use crate::report::sample;
 
 /// A case of which so many trials passed and so many failed.
-fn trials(id: &str, passed: usize, failed: usize) -> sample::Sampled {
+fn trials(id: &str, passed: usize, failed: usize) -> sample::SampleCase {
     let (mut case, saved) = sample::pass(1);
     let (pass, fail) = (case.trials.remove(0), sample::lost().0.trials.remove(0));
     id.clone_into(&mut case.id);
@@ -105,7 +105,10 @@ fn a_first_failure_among_several_trials_is_worse_and_says_how_likely_chance_is()
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn seen_from_the_other_side_better_is_worse_and_new_is_gone(old in (0usize..6, 0usize..6), new in (0usize..6, 0usize..6)) {
+    fn seen_from_the_other_side_better_is_worse_and_new_is_gone(
+        old in (0usize..6, 0usize..6),
+        new in (0usize..6, 0usize..6),
+    ) {
         let (old, new) = ([("a", old.0, old.1)], [("a", new.0, new.1)]);
         let mirrored = |kind| match kind {
             ChangeKind::Worse => ChangeKind::Better,
@@ -120,7 +123,7 @@ proptest! {
 }
 
 #[test]
-fn runs_that_were_judged_by_different_promises_say_so() {
+fn runs_with_different_promises_show_a_note() {
     let (old, mut new) = (report(&[("a", 0, 1)]), report(&[("a", 1, 0)]));
     new.cases[0].terms.promise = Promise::AtMostOnce;
     let found = compare(&old, &new);

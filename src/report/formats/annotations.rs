@@ -10,12 +10,12 @@ use crate::report::text::line;
 use crate::report::text::words::counted;
 use crate::score::TrialStatus;
 
-/// How many annotations GitHub shows for a step.
+/// The maximum number of annotations that GitHub shows for a step.
 const SHOWN: usize = 10;
-/// How many characters of a message are shown.
+/// The maximum number of characters of a message.
 const WORDS: usize = 1_000;
 
-/// One line for each place in a scenario file at which something failed or is void, worst first.
+/// One line for each position in a scenario file at which a case failed or is void, worst first.
 #[must_use]
 pub fn annotations(report: &Report) -> String {
     let mut places: Vec<(&str, usize, TrialStatus, String, usize)> = Vec::new();
@@ -63,7 +63,7 @@ fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Nor must a property end its place.
+/// A property must not end early.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

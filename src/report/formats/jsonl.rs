@@ -1,5 +1,4 @@
-//! A run as JSON lines, for machines that read as they go: the run, then one line for each trial and for each
-//! case that was skipped.
+//! A run as JSON lines: the run, then one line for each trial and for each case that was skipped.
 
 use serde::Serialize;
 use serde_json::json;
@@ -31,10 +30,13 @@ struct TrialLine<'a> {
 pub fn jsonl(report: &Report) -> String {
     let count = Tally::of(report).cases;
     let first = json!({
-        "kind": "run", "report": report.report, "hapax": report.hapax, "run": report.run, "subject": report.subject,
-        "seed": report.seed, "started_at": report.started_at, "duration_ms": report.duration_ms, "trials": report.trials,
-        "interrupted": report.interrupted, "planned": report.planned, "digest": report.digest,
-        "cases": { "passed": count.pass, "failed": count.fail, "void": count.void, "skipped": report.skipped.len() },
+        "kind": "run", "report": report.report, "hapax": report.hapax, "run": report.run,
+        "subject": report.subject, "seed": report.seed, "started_at": report.started_at,
+        "duration_ms": report.duration_ms, "trials": report.trials, "interrupted": report.interrupted,
+        "planned": report.planned, "digest": report.digest,
+        "cases": {
+            "passed": count.pass, "failed": count.fail, "void": count.void, "skipped": report.skipped.len()
+        },
     });
     let trials = report.cases.iter().flat_map(|case| {
         case.trials.iter().map(move |trial| TrialLine {

@@ -1,6 +1,5 @@
-//! `junit.xml`: a scenario is a suite, a case is a test, a finding is a failure, void is an error. It keeps
-//! to the schema of Jenkins, which has the strictest of those that CI systems read it with; `tests/junit.rs`
-//! holds it to that.
+//! `junit.xml`: a scenario is a suite, a case is a test, a finding is a failure, void is an error. It follows
+//! the schema of Jenkins, the strictest one of CI systems; `tests/junit.rs` checks this.
 
 use std::time::Duration;
 
@@ -18,13 +17,13 @@ use crate::report::text::ci_commands;
 use crate::report::text::line;
 use crate::score::TrialStatus;
 
-/// How many characters of the output of the subject are shown.
+/// The maximum number of characters of the output of the subject.
 const OUTPUT: usize = 16_000;
 
 /// The run as JUnit XML.
 ///
 /// # Errors
-/// When the XML cannot be written, which plain text into memory does not bring about.
+/// When the XML cannot be written, which does not happen with plain text in memory.
 pub fn junit(report: &Report, ledgers: &Ledgers) -> Result<String, SerializeError> {
     let mut out = Junit::new("hapax");
     out.set_time(Duration::from_millis(report.duration_ms));
@@ -48,7 +47,7 @@ pub fn junit(report: &Report, ledgers: &Ledgers) -> Result<String, SerializeErro
     out.to_string().map(|xml| ci_commands::markup(&without_skipped_in_all(xml)).into_owned())
 }
 
-/// The schema counts skipped tests in each suite, and knows no such count for all of them.
+/// The schema has the number of skipped tests only for each suite.
 fn without_skipped_in_all(xml: String) -> String {
     let Some((before, rest)) = xml.split_once(" skipped=\"") else { return xml };
     let after = rest.split_once('"').map_or("", |(_, after)| after);

@@ -13,26 +13,26 @@ use crate::report::text::line;
 use crate::report::text::words::{self, counted, percent};
 use crate::score::{FindingKind, TrialStatus};
 
-/// GitHub takes 1 MiB of a step's summary; others may write to the same one.
+/// GitHub accepts 1 MiB for the summary of a step; other commands can write to it, too.
 pub const LARGEST_SUMMARY: usize = 900 * 1024;
-/// The notes of what was left out have their place, too.
+/// Space for the notes about what was left out.
 const NOTES: usize = 1024;
 /// How many characters of one text are shown.
 const WORDS: usize = 600;
 /// How many causes are shown.
 const CAUSES: usize = 10;
 
-/// The run for a pull request, in at most `most` bytes.
+/// The run for a pull request, in at most `size` bytes.
 #[must_use]
-pub fn summary_md(report: &Report, ledgers: &Ledgers, most: usize) -> String {
+pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
     let tally = Tally::of(report);
     let mut out = head(report, &tally);
-    let limit = most.saturating_sub(NOTES);
+    let limit = size.saturating_sub(NOTES);
     push_causes(&mut out, report, limit);
     let cases = worst_first(report);
     let wrong: Vec<&CaseReport> =
         cases.iter().copied().filter(|case| result_of(case) != TrialStatus::Pass).collect();
-    // The table may take half of the room, so that there is some for details.
+    // The table can use half of the space, so that some is left for details.
     push_table(&mut out, &wrong, limit / 2);
     push_details(&mut out, &wrong, ledgers, limit);
     push_folded(
@@ -95,7 +95,10 @@ fn head(report: &Report, tally: &Tally) -> String {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
     }
     let or_none = |share: Option<f64>| share.map_or_else(|| "none".to_owned(), percent);
-    out.push_str("| exactly once | duplicates | lost | unintended | overclaims | attempts per effect | pass^k (95 %) |\n");
+    out.push_str(
+        "| exactly once | duplicates | lost | unintended | overclaims | attempts per effect | \
+         pass^k (95 %) |\n",
+    );
     out.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
     let pass = tally.pass_hat_k.map_or_else(
         || "none".to_owned(),

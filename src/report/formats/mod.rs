@@ -1,4 +1,4 @@
-//! A run in each of the formats that people and machines read. Values in, text out.
+//! A run in each output format. It takes values and returns text.
 
 mod annotations;
 mod badge;
@@ -28,7 +28,7 @@ pub use terminal::{View, case_detail, chosen, run_summary};
 word_enum! {
     /// A format in which a whole run is printed.
     pub enum Format {
-        /// Text for people.
+        /// Text for the terminal.
         Terminal => "terminal",
         /// report.json.
         Json => "json",

@@ -1,4 +1,4 @@
-//! A trial's findings as plain text, for formats that take one text for each failure.
+//! The findings of a trial as plain text, for formats with one text for each failure.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ const TIMELINE: usize = 30;
 /// How many trials of a case are shown.
 const TRIALS: usize = 10;
 
-/// The first thing that is wrong with a trial, in one line.
+/// The first problem of a trial, in one line.
 pub(crate) fn headline(trial: &TrialReport) -> String {
     let verdict = &trial.verdict;
     let finding = verdict.findings.iter().find(|finding| finding.fails).or(verdict.findings.first());
@@ -30,14 +30,14 @@ pub(crate) fn headline(trial: &TrialReport) -> String {
     }
 }
 
-/// The first thing that is wrong with a case, in one line.
+/// The first problem of a case, in one line.
 pub(crate) fn case_headline(case: &CaseReport) -> String {
     let worst = |result| case.trials.iter().find(|trial| trial.verdict.result == result);
     let trial = worst(TrialStatus::Fail).or_else(|| worst(TrialStatus::Void)).or(case.trials.first());
     trial.map_or_else(|| "no trial was finished".to_owned(), headline)
 }
 
-/// Everything that is wrong with the trials of a case, with timelines.
+/// All problems of the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
     let mut out = format!("{}\n{}:{}\n", line(&case.about, WORDS), line(&case.file, 300), case.line);
     let wrong: Vec<&TrialReport> =
@@ -88,21 +88,21 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     let _ = writeln!(out, "\nreplay: {}", line(&trial.replay, WORDS));
 }
 
-/// What the starts of a trial's callers wrote to one of their outputs, bounded.
+/// The output of the starts of a trial to one of their outputs, shortened.
 pub(crate) fn output_text(
     trial: &TrialReport,
     of: impl Fn(&crate::domain::CapturedOutput) -> &str,
-    most: usize,
+    limit: usize,
 ) -> String {
     let mut out = String::new();
     let written = trial.output.iter().filter(|output| !of(output).is_empty());
     for output in written {
         let _ = writeln!(out, "caller {}, start {}:", output.caller, output.start);
-        out.push_str(&block(of(output), most));
+        out.push_str(&block(of(output), limit));
         if !out.ends_with('\n') {
             out.push('\n');
         }
-        if out.len() > most {
+        if out.len() > limit {
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! A run as TAP, version 14: a case is a test point, with what is wrong in a YAML block.
+//! A run as TAP, version 14: a case is a test point, with its problems in a YAML block.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ fn push_block(out: &mut String, case: &CaseReport) {
             ),
         ),
     ];
-    // JSON is YAML, and leaves no doubt about quotes.
+    // JSON is YAML, with unambiguous quotes.
     out.push_str("  ---\n");
     for (name, value) in rows {
         let _ = writeln!(out, "  {name}: {}", ci_commands::json(&value.to_string()));

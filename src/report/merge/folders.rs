@@ -1,4 +1,4 @@
-//! Merges the folders of a partitioned run into one: reports into one report, ledgers one behind the other.
+//! Merges the folders of a partitioned run: reports into one report, ledgers one after another.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,13 +15,13 @@ use crate::report::store::{LEDGER_FILE, REPORT_FILE, SavedRun, StoreError, read_
 /// Why folders were not merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeFoldersError {
-    /// The parts do not make a run.
+    /// The parts cannot be merged.
     #[error(transparent)]
     Parts(#[from] MergeError),
     /// A folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is a run in the folder for the result.
+    /// The output folder contains a run.
     #[error("{folder} already contains a run", folder = .0.display())]
     Occupied(PathBuf),
     /// Two parts have a ledger of the same name.
@@ -51,11 +51,11 @@ impl MergeFoldersError {
     }
 }
 
-/// Merges these folders into another, which must have no run yet, and gives the run that is there now.
+/// Merges these folders into another one without a run, and returns the merged run.
 ///
 /// # Errors
-/// When the parts do not make a run, or a folder cannot be read or written. Nothing is written then but
-/// perhaps the ledger.
+/// When the parts cannot be merged, or a folder cannot be read or written. Then only the ledger may have been
+/// written.
 ///
 /// The verdicts are not taken from the reports: `rescore` scores the ledgers again.
 pub fn merge_folders(
@@ -94,7 +94,7 @@ pub fn merge_folders(
     Ok(run)
 }
 
-/// A part that is named twice has all of its ledgers twice: saying that helps more.
+/// If a part is named twice, all its ledgers occur twice: this error is more helpful.
 fn doubled(
     parts: &[(String, crate::report::Report)],
     one: &Path,
@@ -117,7 +117,7 @@ fn doubled(
     }
 }
 
-/// A torn last line must not run into the first line of the next part.
+/// A torn last line must not be joined with the first line of the next part.
 fn append_all(folders: &[PathBuf], path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

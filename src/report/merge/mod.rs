@@ -1,5 +1,4 @@
-//! The parts of a partitioned run become one run. Parts that do not belong together are refused, and a part
-//! that is missing is named.
+//! Merges the parts of a partitioned run. Parts that do not belong together and missing parts are errors.
 
 mod folders;
 
@@ -10,7 +9,7 @@ use std::collections::BTreeMap;
 use super::model::{CaseReport, Report};
 use crate::report::text::words::numbers;
 
-/// Why parts do not make a run.
+/// Why parts cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// There is nothing to merge.
@@ -66,7 +65,7 @@ pub enum MergeError {
         /// Its case.
         case: String,
     },
-    /// The same case is measured by different terms.
+    /// The same case has different terms.
     #[error("{one} and {other} are not parts of one run: {case} is not the same in both")]
     OtherScenario {
         /// The first part.
@@ -94,10 +93,10 @@ impl MergeError {
     }
 }
 
-/// One run out of its parts, each with the name that messages call it by.
+/// Merges parts, each with its name for messages.
 ///
 /// # Errors
-/// When the parts do not make a whole run.
+/// When the parts are not a complete run.
 pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
     let ((first_name, first), others) = parts.split_first().ok_or(MergeError::Nothing)?;
     for (name, other) in others {
@@ -117,7 +116,7 @@ pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
     Ok(Report {
         run: format!("{}-merged-{count}", first.run),
         started_at,
-        // Parts run at the same time, on machines of their own: the longest is how long one waited.
+        // Parts run at the same time, on different machines: the duration is that of the longest.
         duration_ms: parts.iter().map(|(_, part)| part.duration_ms).max().unwrap_or_default(),
         interrupted: parts.iter().any(|(_, part)| part.interrupted),
         partition: None,
@@ -154,7 +153,7 @@ fn same(one: &str, first: &Report, name: &str, other: &Report) -> Result<(), Mer
     })
 }
 
-/// How many parts there are, where each is there once.
+/// The number of parts, if each occurs once.
 fn complete(parts: &[(String, Report)]) -> Result<u32, MergeError> {
     let mut seen: BTreeMap<u32, &str> = BTreeMap::new();
     let mut count = 0;
@@ -165,9 +164,9 @@ fn complete(parts: &[(String, Report)]) -> Result<u32, MergeError> {
         }
         count = all;
     }
-    // A report that was edited can name any number: looking stops soon after what is there.
-    let most = count.min(u32::try_from(parts.len()).unwrap_or(u32::MAX).saturating_add(1_000));
-    let missing: Vec<u64> = (1..=most).filter(|part| !seen.contains_key(part)).map(u64::from).collect();
+    // A report that was edited can contain any number: the search is limited.
+    let limit = count.min(u32::try_from(parts.len()).unwrap_or(u32::MAX).saturating_add(1_000));
+    let missing: Vec<u64> = (1..=limit).filter(|part| !seen.contains_key(part)).map(u64::from).collect();
     let missing = match missing.len() {
         0 => return Ok(count),
         1 => format!("part {} is", numbers(missing)),
@@ -181,11 +180,11 @@ fn add<'a>(
     case: &'a CaseReport,
     name: &'a str,
 ) -> Result<(), MergeError> {
-    let Some((have, one)) = cases.get_mut(case.id.as_str()) else {
+    let Some((merged, one)) = cases.get_mut(case.id.as_str()) else {
         cases.insert(&case.id, (case.clone(), name));
         return Ok(());
     };
-    if have.terms != case.terms || have.task != case.task {
+    if merged.terms != case.terms || merged.task != case.task {
         return Err(MergeError::OtherScenario {
             one: (*one).to_owned(),
             other: name.to_owned(),
@@ -193,13 +192,13 @@ fn add<'a>(
         });
     }
     for trial in &case.trials {
-        if have.trials.iter().any(|other| other.trial == trial.trial) {
+        if merged.trials.iter().any(|other| other.trial == trial.trial) {
             let (one, other) = ((*one).to_owned(), name.to_owned());
             return Err(MergeError::TrialTwice { one, other, trial: trial.trial, case: case.id.clone() });
         }
-        have.trials.push(trial.clone());
+        merged.trials.push(trial.clone());
     }
-    have.trials.sort_by_key(|trial| trial.trial);
+    merged.trials.sort_by_key(|trial| trial.trial);
     Ok(())
 }
 

@@ -85,7 +85,10 @@ fn a_report_that_claims_to_have_billions_of_parts_costs_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn however_cases_are_dealt_out_the_parts_make_the_whole(deal in proptest::collection::vec(0usize..4, 9), turn in 0usize..4) {
+    fn however_cases_are_dealt_out_the_parts_make_the_whole(
+        deal in proptest::collection::vec(0usize..4, 9),
+        turn in 0usize..4,
+    ) {
         let (whole, _) = sample::run();
         let mut parts: Vec<(String, Report)> = (0..4u32)
             .map(|part| {

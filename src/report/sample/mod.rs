@@ -1,7 +1,7 @@
-//! Runs made by hand, for tests: a double charge, a lost one, a void trial, passes, twelve callers, a kill,
-//! and a hostile subject.
+//! Hand-made runs for tests: a double charge, a lost one, a void trial, passes, twelve callers, a kill, and a
+//! hostile subject.
 
-mod book;
+mod ledger;
 mod trials;
 
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use mock_services::ledger::SavedLedger;
 use mock_services::service::Fields;
 
-pub use book::Book;
-pub use trials::{Sampled, double_charge, hostile, killed, lost, pass, twelve_callers, void};
+pub use ledger::LedgerBuilder;
+pub use trials::{SampleCase, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
 use crate::report::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
 use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
@@ -20,7 +20,8 @@ use crate::score::{
 };
 
 /// What a subject writes into every field that it controls.
-pub const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
+pub const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`|*_[x](y)\
+                           \u{202e}gnp\u{1b}[31m\r\n::error::\u{0}&amp;]]>";
 
 pub fn charge(order: &str) -> Fields {
     Fields::new().with("order", order).with("customer", "cus_42").with("amount", 4999).with("currency", "usd")
@@ -127,7 +128,7 @@ pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verd
     }
 }
 
-/// The plan that a report was written under.
+/// The plan of a report.
 pub fn plan_of(report: &Report) -> PlanRecord {
     let case = |case: &CaseReport| PlannedCase {
         id: case.id.clone(),
@@ -158,7 +159,7 @@ pub fn run() -> (Report, BTreeMap<String, SavedLedger>) {
 }
 
 /// A run of these cases.
-pub fn gathered(sampled: Vec<Sampled>) -> (Report, BTreeMap<String, SavedLedger>) {
+pub fn gathered(sampled: Vec<SampleCase>) -> (Report, BTreeMap<String, SavedLedger>) {
     let mut ledgers = BTreeMap::new();
     let mut cases = Vec::new();
     for (case, saved) in sampled {

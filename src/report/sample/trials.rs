@@ -1,22 +1,22 @@
-//! Trials made by hand, each with its ledger.
+//! Hand-made trials, each with its ledger.
 
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{BarrierEvent, Event, SavedLedger};
 use mock_services::service::Fields;
 
-use super::book::Book;
+use super::ledger::LedgerBuilder;
 use super::{case, charge, claim, finding, verdict};
 use crate::domain::{CapturedOutput, InterruptEvent, InterruptKind, StartEnd, SubjectEvent};
 use crate::report::{CaseReport, ControlReport};
 use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::{AttemptsMade, FindingKind, Honesty, Outcome, Recovery, TrialStatus};
 
-/// A case with its only trial's ledger.
-pub type Sampled = (CaseReport, SavedLedger);
+/// A case with the ledger of its only trial.
+pub type SampleCase = (CaseReport, SavedLedger);
 
 /// Two charges for one order, with a new key.
-pub fn double_charge(keys: &str) -> Sampled {
-    let mut book = Book::new();
+pub fn double_charge(keys: &str) -> SampleCase {
+    let mut book = LedgerBuilder::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(120, 1, "payment.charge", Some("a1f0"), charge("ord_1001"));
     book.fault(first, CommitKind::Now, ReplyKind::Drop);
@@ -35,8 +35,8 @@ pub fn double_charge(keys: &str) -> Sampled {
     verdict.attempts[0].made = 2;
     verdict.findings = vec![finding(
         FindingKind::Duplicated,
-        "2 charges for ord_1001. Attempt 1 committed, then the connection was dropped. 0.51 s later attempt 2 came with a new \
-         Idempotency-Key (a1f0 → 7c22) and no read in between.",
+        "2 charges for ord_1001. Attempt 1 committed, then the connection was dropped. 0.51 s later attempt \
+         2 came with a new Idempotency-Key (a1f0 → 7c22) and no read in between.",
         "Derive the key from the order, not from the attempt.",
         vec![came, one, lost, again, two],
     )];
@@ -56,9 +56,9 @@ pub fn double_charge(keys: &str) -> Sampled {
     (case, book.closed())
 }
 
-/// The success lies: nothing was charged, and the subject believes it.
-pub fn lost() -> Sampled {
-    let mut book = Book::new();
+/// The service reports success without charging, and the subject believes it.
+pub fn lost() -> SampleCase {
+    let mut book = LedgerBuilder::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(90, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
     let lie = book.fault(first, CommitKind::Never, ReplyKind::Ok);
@@ -85,9 +85,9 @@ pub fn lost() -> Sampled {
     (case, book.closed())
 }
 
-/// Nothing was ever sent, so the fault did not fire.
-pub fn void() -> Sampled {
-    let mut book = Book::new();
+/// No request was sent, so the fault did not fire.
+pub fn void() -> SampleCase {
+    let mut book = LedgerBuilder::new();
     book.started(4, 1, 1);
     let (first, _) = book.received(90, 1, "payment.charge", None, charge("ord_1001"));
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
@@ -103,9 +103,9 @@ pub fn void() -> Sampled {
     )
 }
 
-/// It looks before it repeats.
-pub fn pass(number: usize) -> Sampled {
-    let mut book = Book::new();
+/// It reads before it retries.
+pub fn pass(number: usize) -> SampleCase {
+    let mut book = LedgerBuilder::new();
     book.started(4, 1, 1);
     let (first, _) = book.received(80, 1, "payment.charge", Some("ord_1001"), charge("ord_1001"));
     book.fault(first, CommitKind::Now, ReplyKind::Reset);
@@ -125,9 +125,9 @@ pub fn pass(number: usize) -> Sampled {
     (case, book.closed())
 }
 
-/// Twelve callers get the same job, and two of them do it.
-pub fn twelve_callers() -> Sampled {
-    let mut book = Book::new();
+/// Twelve callers get the same task, and two of them do it.
+pub fn twelve_callers() -> SampleCase {
+    let mut book = LedgerBuilder::new();
     for caller in 1..=12 {
         book.started(2, caller, 1);
     }
@@ -184,9 +184,9 @@ pub fn twelve_callers() -> Sampled {
     (case, book.closed())
 }
 
-/// Killed between the effect and the note that it happened, and started again.
-pub fn killed() -> Sampled {
-    let mut book = Book::new();
+/// Killed between the effect and the journal entry about it, and restarted.
+pub fn killed() -> SampleCase {
+    let mut book = LedgerBuilder::new();
     book.started(4, 1, 1);
     let (first, came) = book.received(70, 1, "payment.charge", Some("k-1"), charge("ord_1001"));
     let one = book.committed(first, "payment.charge", "ch_1", charge("ord_1001"));
@@ -206,8 +206,8 @@ pub fn killed() -> Sampled {
     verdict.attempts[0].made = 2;
     verdict.findings = vec![finding(
         FindingKind::Duplicated,
-        "2 charges for ord_1001. Attempt 1 committed, then the subject was killed. After its restart attempt 2 came with a new \
-         Idempotency-Key (k-1 → k-2) and no read in between.",
+        "2 charges for ord_1001. Attempt 1 committed, then the subject was killed. After its restart attempt \
+         2 came with a new Idempotency-Key (k-1 → k-2) and no read in between.",
         "Derive the key from the order, not from the attempt.",
         vec![came, one, interrupted, again, two],
     )];
@@ -218,9 +218,9 @@ pub fn killed() -> Sampled {
 }
 
 /// A subject that writes hostile text into every field that it controls.
-pub fn hostile(text: &str) -> Sampled {
+pub fn hostile(text: &str) -> SampleCase {
     let (mut case, _) = double_charge("none");
-    let mut book = Book::new();
+    let mut book = LedgerBuilder::new();
     book.started(4, 1, 1);
     let fields = Fields::new().with("order", text).with(text.to_owned(), text);
     let (first, came) = book.received(80, 1, "payment.charge", Some(text), fields.clone());

@@ -1,6 +1,5 @@
-//! Whether a report, the plan records of its ledger file and the ledgers belong together. Whatever does not
-//! agree is an error: a report without its failed cases, a trial that points at another ledger, terms that
-//! were changed. Pure.
+//! Checks that a report, the plan records of its ledger file and the ledgers belong together. A difference is
+//! an error: a report without its failed cases, a trial that refers to another ledger, changed terms. Pure.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +21,12 @@ pub enum Disagreement {
         /// Its line.
         line: u64,
     },
-    /// They say different things.
+    /// They differ.
     #[error("{0}")]
     Differs(String),
 }
 
-/// A plan and the hash that its trials carry.
+/// A plan and the hash that its trials refer to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HashedPlan {
     /// The plan.
@@ -52,10 +51,10 @@ pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement>
     read.collect()
 }
 
-/// Holds a report against the plans and the ledgers.
+/// Compares a report with the plans and the ledgers.
 ///
 /// # Errors
-/// The first thing that does not agree.
+/// The first difference.
 pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(), Disagreement> {
     let plans = plans(contents)?;
     parts(report, &plans)?;
@@ -83,7 +82,7 @@ pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(
     same("the number of planned trials", &report.planned.to_string(), &count.to_string())
 }
 
-/// Whether the plans are those of the run in the report.
+/// Whether the plans belong to the run of the report.
 fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
     let part = |part: Option<(u32, u32)>| {
         part.map_or_else(|| "none".to_owned(), |(part, of)| format!("{part}/{of}"))
@@ -181,7 +180,7 @@ fn of_trial(
         ));
     };
     check_opening_entry(saved, &which, *seed, hash)?;
-    // An incomplete ledger proves nothing, and its trial is void.
+    // An incomplete ledger makes its trial void.
     if saved.torn.is_none() && saved.seal != trial.seal {
         return differs(format!("the ledger of {which} is not the one that report.json was written from"));
     }
@@ -202,13 +201,13 @@ pub(crate) fn check_opening_entry(
         Some(Event::Opened { seed: found, .. }) => {
             same(&format!("the seed in the ledger of {which}"), &found.to_string(), &seed.to_string())
         }
-        // What is left of it is void.
+        // The trial of a torn ledger is void.
         None if saved.torn.is_some() => Ok(()),
         _ => differs(format!("the ledger of {which} does not begin with its opening entry")),
     }
 }
 
-/// Every trial that was finished is in the report, exactly once; and all of them are, unless the run was
+/// Whether every finished trial is in the report exactly once, and all trials are finished unless the run was
 /// interrupted.
 fn nothing_left_out(
     report: &Report,
@@ -242,8 +241,7 @@ fn nothing_left_out(
     Ok(())
 }
 
-/// The first field of the terms that is not the same, in whatever order a program that wrote the report again
-/// put its parts.
+/// The first field of the terms that differs, regardless of the order of fields.
 fn changed_term(case: &CaseReport, plan: &PlannedCase) -> Option<String> {
     let fields = |terms| match serde_json::to_value(terms) {
         Ok(serde_json::Value::Object(fields)) => fields,

@@ -1,4 +1,4 @@
-//! The folder of a run: `report.json` and `ledger.jsonl`, read and written. It judges nothing and prints
+//! Reads and writes the folder of a run: `report.json` and `ledger.jsonl`. It does not score and prints
 //! nothing.
 
 mod consistency;
@@ -28,10 +28,10 @@ pub const LEDGER_FILE: &str = "ledger.jsonl";
 /// A larger file is not a report.
 const LARGEST: u64 = 1024 * 1024 * 1024;
 
-/// The ledgers of a run, by the name that [`super::TrialReport::ledger`] gives.
+/// The ledgers of a run, by the name in [`super::TrialReport::ledger`].
 pub type Ledgers = BTreeMap<String, SavedLedger>;
 
-/// A run that was read again.
+/// A run that was read from its folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedRun {
     /// The report.
@@ -49,17 +49,17 @@ pub enum StoreError {
     /// A file cannot be read.
     #[error("cannot read {path}: {error}", path = path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// A file cannot be written.
     #[error("cannot write {path}: {error}", path = path.display())]
     Write {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// A file that must not exist exists.
@@ -68,17 +68,17 @@ pub enum StoreError {
     /// It is not a report.
     #[error("{path} is not a report of hapax: {problem}", path = path.display())]
     NotAReport {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// It has a format that this version does not know.
     #[error("{path} has format {found}, and this hapax reads format {REPORT_VERSION}", path = path.display())]
     OtherVersion {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// The format that it has.
+        /// Its format.
         found: u32,
     },
     /// The files of the run do not belong together.
@@ -86,7 +86,7 @@ pub enum StoreError {
     Disagrees {
         /// The folder.
         folder: PathBuf,
-        /// What does not agree.
+        /// The difference.
         what: Disagreement,
     },
 }
@@ -120,11 +120,11 @@ impl StoreError {
     }
 }
 
-/// Reads the folder of a run, and holds its report against the plan record and the ledgers.
+/// Reads the folder of a run, and compares its report with the plan record and the ledgers.
 ///
 /// # Errors
-/// When a file is missing, cannot be read or is no report, or when they do not agree. A torn ledger is no
-/// error: [`SavedLedger::torn`] tells.
+/// When a file is missing, cannot be read or is not a report, or when they differ. A torn ledger is not an
+/// error: see [`SavedLedger::torn`].
 pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
     let (report, contents) = read_all(folder)?;
     Ok(SavedRun { report, ledgers: contents.ledgers })
@@ -138,8 +138,8 @@ pub(super) fn read_all(folder: &Path) -> Result<(Report, LedgerContents), StoreE
     Ok((report, contents))
 }
 
-/// The run that this process has just made: its report is in memory, and what its file bears out is to be
-/// found out. A ledger that is missing is no error here, but makes its trial void.
+/// The run that this process has just made: its report is in memory, and its ledgers are read from the file.
+/// A missing ledger is not an error here, but makes its trial void.
 ///
 /// # Errors
 /// When the ledger file cannot be read.
@@ -157,7 +157,7 @@ fn read_contents_of(folder: &Path) -> Result<LedgerContents, StoreError> {
 /// Reads the report of a run.
 ///
 /// # Errors
-/// When it is missing, cannot be read or is no report.
+/// When it is missing, cannot be read or is not a report.
 pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
     #[derive(Deserialize)]
     struct Version {
@@ -203,10 +203,11 @@ pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> 
     file.write_all(content).map_err(failed)?;
     let readable = fs::Permissions::from_mode(0o644);
     file.as_file().set_permissions(readable).map_err(failed)?;
-    // On disk before it has its name, and its name on disk before anything that it replaces is removed.
+    // The data is on disk before the file is renamed, and the new name is on disk before the old file is
+    // removed.
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
-    // Not every file system can do this for a folder.
+    // Not every file system supports this for a folder.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }

@@ -1,25 +1,25 @@
-//! The plan record: the first line of `ledger.jsonl`, written before the first trial begins. It says what the
-//! run was to do, so that a report that leaves something out, or that is measured by other terms, is noticed.
+//! The plan record: the first line of `ledger.jsonl`, written before the first trial starts. It contains the
+//! plan of the run, so that a report with missing cases or changed terms is detected.
 
 use serde::{Deserialize, Serialize};
 
 use crate::report::model::Skipped;
 use crate::scenario::Terms;
 
-/// What a run was to do.
+/// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanRecord {
-    /// Tells this run from every other, also from one with the same seed.
+    /// An id that is unique, also among runs with the same seed.
     pub id: String,
     /// The version of hapax.
     pub hapax: String,
     /// The subject, as the user named it.
     pub subject: String,
-    /// A digest of how the subject is started and judged.
+    /// A digest of the settings of the subject.
     pub settings: String,
     /// The seed of the run.
     pub seed: u64,
-    /// How many trials each case has.
+    /// The number of trials of each case.
     pub trials: u32,
     /// Which part of a partitioned run it is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,11 +40,11 @@ pub struct PlannedCase {
     pub id: String,
     /// Its scenario.
     pub scenario: String,
-    /// A digest of all that it says.
+    /// A digest of the case.
     pub digest: String,
     /// The seeds of its trials, by number.
     pub seeds: Vec<u64>,
-    /// What its verdicts are measured by.
+    /// What scoring needs.
     pub terms: Terms,
 }
 
@@ -55,15 +55,15 @@ impl PlanRecord {
         self.cases.iter().find(|case| case.id == id)
     }
 
-    /// How many trials there are to be.
+    /// The planned number of trials.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.cases.iter().map(|case| case.seeds.len() as u64).sum()
     }
 }
 
-/// Which round of a run wrote the ledger of this name for this trial: the first, or one that went on with it.
-/// `None` where the name is that of another trial.
+/// The round of a run that wrote the ledger of this name for this trial: the first one, or one that resumed
+/// the run. `None` if the name belongs to another trial.
 #[must_use]
 pub fn round_of(ledger: &str, case: &str, trial: u32) -> Option<u32> {
     match ledger.strip_prefix(&format!("{case}#{trial}"))? {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_ledger_tells_its_trial_and_round() {
+    fn the_name_of_a_ledger_contains_its_trial_and_round() {
         assert_eq!(round_of("a@b=c#1", "a@b=c", 1), Some(1));
         assert_eq!(round_of("a#2~3", "a", 2), Some(3));
         for (ledger, case, trial) in

@@ -1,4 +1,4 @@
-//! Writes all that a run leaves into its folder: for people and for machines.
+//! Writes all reports of a run into its folder.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ pub fn publish(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), 
     write_file(&folder.join(PAGE_FILE), page(report, ledgers).as_bytes())
 }
 
-/// Adds a summary to the file that `GITHUB_STEP_SUMMARY` names, behind what others wrote.
+/// Appends a summary to the file that `GITHUB_STEP_SUMMARY` names.
 ///
 /// # Errors
 /// When the file cannot be written to.
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_added_behind_what_others_wrote() {
+    fn a_summary_is_appended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("step.md");
         std::fs::write(&path, "# theirs\n").unwrap();

@@ -1,11 +1,11 @@
 //! Keeps text of a subject from acting as a command of a CI system. The runners of GitHub and others read
-//! commands from whatever a step prints: `::name …::` at the beginning of a line, blanks before it included,
-//! and `##[name]`, `##vso[name]` or `##teamcity[name]` anywhere in it. Every format has its own way to write
-//! the same characters so that no runner finds them.
+//! commands from the output of a step: `::name …::` at the start of a line, after optional spaces, and
+//! `##[name]`, `##vso[name]` or `##teamcity[name]` anywhere in a line. Each format has its own way to write
+//! the same characters so that no runner detects a command.
 
 use std::borrow::Cow;
 
-/// Text for a terminal, colors included: a backslash is put before what would start a command.
+/// Text for a terminal, with colors: a backslash is put before a command.
 #[must_use]
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if !text.contains(':') && !text.contains('#') {
@@ -31,13 +31,13 @@ pub(crate) fn json(json: &str) -> Cow<'_, str> {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 8);
-    // Outside of its texts JSON has no such characters, and none of its lines begins within a text.
+    // JSON has such characters only in strings, and none of its lines starts in a string.
     push_hashes(&mut out, json, "\\u005b");
     Cow::Owned(out)
 }
 
-/// A page: the same characters, written as entities. Lines that begin with colons are left to its style
-/// sheet: no text of others is more than one line there.
+/// A page: the same characters as entities. Lines that start with colons need no change: text of others is
+/// never more than one line there.
 #[must_use]
 pub(crate) fn page(page: &str) -> Cow<'_, str> {
     if !page.contains("##") {
@@ -48,7 +48,7 @@ pub(crate) fn page(page: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// XML: the same characters, written as entities.
+/// XML: the same characters as entities.
 #[must_use]
 pub(crate) fn markup(markup: &str) -> Cow<'_, str> {
     if !markup.contains(':') && !markup.contains('#') {
@@ -66,7 +66,7 @@ pub(crate) fn markup(markup: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where a line begins behind its blanks and colors.
+/// The start of a line after its spaces and colors.
 fn beginning(line: &str) -> usize {
     let mut rest = line;
     loop {
@@ -78,7 +78,7 @@ fn beginning(line: &str) -> usize {
     }
 }
 
-/// Whether two colons stand here, colors between them included.
+/// Whether two colons follow, with colors between them.
 fn begins_command(text: &str) -> bool {
     let behind = |text: &str| Some(text.strip_prefix(':')?.len()).map(|length| text.len() - length);
     behind(text).is_some_and(|first| {
@@ -90,17 +90,17 @@ fn begins_command(text: &str) -> bool {
     })
 }
 
-/// How long the sequence is that begins here and sets a color; 0 where there is none.
+/// The length of the color sequence that starts here; 0 if there is none.
 fn color(text: &str) -> usize {
     let Some(sequence) = text.strip_prefix("\u{1b}[") else { return 0 };
     sequence.find(|character: char| character.is_ascii_alphabetic()).map_or(0, |end| end + 3)
 }
 
-/// Adds the text, another bracket in the place of each that would make a command of the hashes before it.
+/// Adds the text, with another bracket instead of each one that would make the hashes before it a command.
 fn push_hashes(out: &mut String, text: &str, bracket: &str) {
     let (mut hashes, mut in_word, mut rest) = (0, false, text);
     while let Some(character) = rest.chars().next() {
-        // Colors are taken out on the way to a pipe.
+        // Colors are removed when the output is a pipe.
         let length = color(rest).max(character.len_utf8());
         let (piece, behind) = rest.split_at(length);
         rest = behind;

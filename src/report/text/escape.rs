@@ -1,4 +1,4 @@
-//! Escapes text for Markdown, so that it is shown as it is and has no effect.
+//! Escapes text for Markdown, so that it has no effect.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub(crate) fn markdown(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\r' => out.push(' '),
-            // In a node of its own, an `@` mentions no user.
+            // In its own element, an `@` mentions no user.
             '@' => out.push_str("<span>@</span>"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '&' | '~' | '$' => {
                 let _ = write!(out, "&#{};", u32::from(character));
@@ -17,7 +17,7 @@ pub(crate) fn markdown(text: &str) -> String {
             other => out.push(other),
         }
     }
-    // These make links of plain text.
+    // These turn plain text into links.
     out.replace("://", "&#58;//").replace("www.", "www&#46;").replace("::", COLONS)
 }
 
@@ -41,8 +41,7 @@ pub(crate) fn pre(text: &str) -> String {
     format!("<pre>\n{}\n</pre>", lines.join("\n"))
 }
 
-/// Two colons, which at the beginning of a line would be a command to a runner of GitHub that prints the
-/// text.
+/// Two colons, which at the start of a line would be a command for a runner of GitHub that prints the text.
 const COLONS: &str = "&#58;&#58;";
 
 fn html(text: &str) -> String {

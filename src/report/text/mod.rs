@@ -1,4 +1,4 @@
-//! Text of others, escaped, bounded and fitted to a width. It knows nothing of reports.
+//! Escapes text of others, shortens it and fits it to a width.
 
 pub(crate) mod ci_commands;
 pub(crate) mod escape;
@@ -7,14 +7,14 @@ pub(crate) mod words;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a character can change how the text around it is shown without being seen itself, or is none: XML
-/// has no way to write it.
+/// Whether a character is invisible and can change how the text around it is shown, or is not a character:
+/// XML cannot represent it.
 fn is_harmful(character: char) -> bool {
     character.is_control()
         || u32::from(character) & 0xfffe == 0xfffe
         || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn push_harmless(out: &mut String, character: char) {
@@ -25,12 +25,12 @@ fn push_harmless(out: &mut String, character: char) {
     }
 }
 
-/// The text in one line, at most `most` characters of it, with what could deceive a reader escaped.
+/// The text in one line with at most `limit` characters, with misleading characters escaped.
 #[must_use]
-pub(crate) fn line(text: &str, most: usize) -> String {
+pub(crate) fn line(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut characters = text.chars();
-    for character in characters.by_ref().take(most) {
+    for character in characters.by_ref().take(limit) {
         push_harmless(&mut out, character);
     }
     if characters.next().is_some() {
@@ -39,30 +39,29 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     out
 }
 
-/// The text with its lines kept, its middle left out where it has more than `most` characters, and escaped
-/// like [`line`].
+/// The text with its lines, without its middle if it has more than `limit` characters, and escaped like
+/// [`line`].
 #[must_use]
-pub(crate) fn block(text: &str, most: usize) -> String {
+pub(crate) fn block(text: &str, limit: usize) -> String {
     let count = text.chars().count();
     let mut out = String::new();
     let mut push = |character: char| match character {
         '\n' | '\t' => out.push(character),
         other => push_harmless(&mut out, other),
     };
-    if count <= most {
+    if count <= limit {
         text.chars().for_each(push);
         return out;
     }
-    let head = most / 2;
+    let head = limit / 2;
     text.chars().take(head).for_each(&mut push);
-    let note = format!("\n[{} characters left out]\n", count - most);
+    let note = format!("\n[{} characters left out]\n", count - limit);
     note.chars().for_each(&mut push);
-    text.chars().skip(count - (most - head)).for_each(&mut push);
+    text.chars().skip(count - (limit - head)).for_each(&mut push);
     out
 }
 
-/// How many columns a text takes: the sum of its characters, so that a text that is broken anywhere takes no
-/// more than before.
+/// The number of columns of a text: the sum over its characters, so that breaking a text does not change it.
 #[must_use]
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(|character| character.width().unwrap_or(0)).sum()
@@ -87,8 +86,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// The text in lines of at most so many columns, broken at blanks; a word that is too long is broken where it
-/// must be.
+/// The text in lines of at most this many columns, broken at spaces; a word that is too long is broken.
 #[must_use]
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);

@@ -1,11 +1,11 @@
-//! Colours, or none: what is said is the same without them.
+//! Colors, or none: the text is the same without them.
 
 use anstyle::{AnsiColor, Style};
 
-/// Paints text, where colours are wanted.
+/// Adds colors to text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TextStyle {
-    /// Whether colours are wanted.
+    /// Whether colors are used.
     pub(crate) color: bool,
 }
 
@@ -14,27 +14,27 @@ impl TextStyle {
         if self.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    /// What went wrong.
+    /// Failures.
     pub(crate) fn bad(self, text: &str) -> String {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// What went right.
+    /// Passes.
     pub(crate) fn good(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    /// What proves nothing.
+    /// Void.
     pub(crate) fn unsure(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// What to look at.
+    /// Important text.
     pub(crate) fn strong(self, text: &str) -> String {
         self.with(Style::new().bold(), text)
     }
 
-    /// What can be passed over.
+    /// Less important text.
     pub(crate) fn faint(self, text: &str) -> String {
         self.with(Style::new().dimmed(), text)
     }

@@ -1,11 +1,10 @@
-//! The words in which reports speak of results, outcomes and findings: one place, so that every format says
-//! the same.
+//! The words of results, outcomes and findings, for all formats.
 
 use std::fmt::Write as _;
 
 use crate::report::model::Report;
 
-/// That no case belongs to this part of a run; `None` where it is not an empty part.
+/// The note that no case belongs to this part of a run; `None` if it is not an empty part.
 pub(crate) fn empty_part(report: &Report) -> Option<String> {
     let (part, parts) = report.partition.filter(|_| report.is_empty_part())?;
     Some(format!(
@@ -30,7 +29,7 @@ pub(crate) fn duration(milliseconds: u64) -> String {
     }
 }
 
-/// A share as a percentage; all and nothing are never the result of rounding.
+/// A share as a percentage; 0 % and 100 % are never the result of rounding.
 #[must_use]
 pub(crate) fn percent(share: f64) -> String {
     let rounded = (share * 1000.0).round() / 10.0;
@@ -43,7 +42,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// `1, 2, 5..8`: numbers in a row are drawn together.
+/// `1, 2, 5..8`: consecutive numbers are one range.
 #[must_use]
 pub(crate) fn numbers(numbers: impl IntoIterator<Item = u64>) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();

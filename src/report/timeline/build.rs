@@ -1,5 +1,4 @@
-//! From the entries of a ledger to the drawing: which lanes there are, and on which of them each entry
-//! stands.
+//! Builds the timeline from the entries of a ledger: the lanes, and the lanes of each entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,37 +7,37 @@ use mock_services::ledger::{Entry, Event};
 use super::events::describe;
 use super::{Item, Lane, Timeline};
 
-/// Who made an attempt, and at which service.
+/// The caller and the service of each attempt.
 type Attempts<'a> = BTreeMap<u64, (u32, &'a str)>;
 
 impl Timeline {
-    /// The drawing of a ledger. Connections that end and the bookends of the ledger are left out.
+    /// The timeline of a ledger, without the ends of connections and the first and last entry of the ledger.
     pub(crate) fn of(entries: &[Entry]) -> Timeline {
         let attempts = attempts(entries);
         let lanes = lanes(entries, &attempts);
-        let place = |lane: &Lane| lanes.iter().position(|have| have == lane);
+        let place = |lane: &Lane| lanes.iter().position(|known| known == lane);
         let items = entries.iter().filter_map(|entry| {
-            let drawn = describe(&entry.event)?;
-            let (caller, service) = whose(&entry.event, &attempts);
+            let text = describe(&entry.event)?;
+            let (caller, service) = participants(&entry.event, &attempts);
             Some(Item {
                 n: entry.n,
                 at: entry.at,
                 attempt: attempt_of(&entry.event),
-                shape: drawn.shape,
+                shape: text.shape,
                 caller: caller.and_then(|caller| place(&Lane::Caller(caller))),
                 service: service.and_then(|service| place(&Lane::Service(service.to_owned()))),
-                label: drawn.label,
-                detail: drawn.detail,
+                label: text.label,
+                detail: text.detail,
             })
         });
         let items = items.collect();
         Timeline { items, lanes, left_out: 0 }
     }
 
-    /// The drawing of the first entries of a ledger, at most so many of them.
-    pub(crate) fn beginning(entries: &[Entry], most: usize) -> Timeline {
-        let drawn = &entries[..entries.len().min(most)];
-        Timeline { left_out: entries.len() - drawn.len(), ..Timeline::of(drawn) }
+    /// The timeline of the first `limit` entries of a ledger.
+    pub(crate) fn first_entries(entries: &[Entry], limit: usize) -> Timeline {
+        let shown = &entries[..entries.len().min(limit)];
+        Timeline { left_out: entries.len() - shown.len(), ..Timeline::of(shown) }
     }
 }
 
@@ -60,7 +59,7 @@ fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {
     let mut callers = BTreeSet::new();
     let mut services: Vec<&str> = Vec::new();
     for entry in entries {
-        let (caller, service) = whose(&entry.event, attempts);
+        let (caller, service) = participants(&entry.event, attempts);
         callers.extend(caller);
         if let Some(service) = service.filter(|service| !services.contains(service)) {
             services.push(service);
@@ -78,12 +77,18 @@ fn attempt_of(event: &Event<'_>) -> Option<u64> {
         | Event::Lapsed { attempt, .. }
         | Event::Unsent { attempt, .. }
         | Event::Replied { attempt, .. } => Some(*attempt).filter(|attempt| *attempt > 0),
-        _ => None,
+        Event::Withheld { .. }
+        | Event::Refused { .. }
+        | Event::Barrier { .. }
+        | Event::Noted { .. }
+        | Event::Opened { .. }
+        | Event::Closed { .. }
+        | Event::End { .. } => None,
     }
 }
 
-/// The caller and the service that an entry concerns.
-fn whose<'a>(event: &'a Event<'static>, attempts: &Attempts<'a>) -> (Option<u32>, Option<&'a str>) {
+/// The caller and the service of an entry.
+fn participants<'a>(event: &'a Event<'static>, attempts: &Attempts<'a>) -> (Option<u32>, Option<&'a str>) {
     let of = |attempt: &u64| attempts.get(attempt).copied().unzip();
     match event {
         Event::Received(received) => (Some(received.caller), Some(service_of(&received.operation))),
@@ -103,7 +108,7 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn callers_stand_left_by_number_and_services_right() {
+    fn callers_are_on_the_left_by_number_and_services_on_the_right() {
         let (_, saved) = sample::twelve_callers();
         let timeline = Timeline::of(&saved.entries);
         assert_eq!(timeline.lanes.len(), 13);
@@ -112,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_says_how_many_entries_it_left_out() {
+    fn the_first_entries_count_those_that_are_left_out() {
         let (_, saved) = sample::twelve_callers();
-        assert_eq!(Timeline::beginning(&saved.entries, 10).left_out, saved.entries.len() - 10);
-        assert_eq!(Timeline::beginning(&saved.entries, usize::MAX), Timeline::of(&saved.entries));
+        assert_eq!(Timeline::first_entries(&saved.entries, 10).left_out, saved.entries.len() - 10);
+        assert_eq!(Timeline::first_entries(&saved.entries, usize::MAX), Timeline::of(&saved.entries));
     }
 
     #[test]

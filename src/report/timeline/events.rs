@@ -1,5 +1,5 @@
-//! One entry of the ledger in words, and how it is drawn. What a subject wrote is made harmless here, once
-//! for all drawings.
+//! One entry of the ledger as text, and how it is drawn. Text of the subject is escaped here, for the
+//! terminal and the page.
 
 use mock_services::fault::ReplyKind;
 use mock_services::ledger::{BarrierEvent, CommitTiming, Event, SilenceEnd};
@@ -12,69 +12,69 @@ use crate::domain::{
 use crate::report::text::line;
 
 /// How many characters of a value are shown.
-const VALUE: usize = 60;
+const MAX_VALUE: usize = 60;
 /// How many characters of the message of a claim are shown.
-const WORDS: usize = 200;
+const MAX_MESSAGE: usize = 200;
 /// How many fields are shown.
-const FIELDS: usize = 12;
+const MAX_FIELDS: usize = 12;
 
-/// An entry as text.
-pub(super) struct Drawn {
+/// The text of an entry.
+pub(super) struct ItemText {
     pub(super) shape: Shape,
     pub(super) label: String,
     pub(super) detail: String,
 }
 
-impl Drawn {
+impl ItemText {
     fn new(shape: Shape, label: impl Into<String>) -> Option<Self> {
-        Some(Drawn { shape, label: label.into(), detail: String::new() })
+        Some(ItemText { shape, label: label.into(), detail: String::new() })
     }
 
     fn with(shape: Shape, label: impl Into<String>, detail: impl Into<String>) -> Option<Self> {
-        Some(Drawn { shape, label: label.into(), detail: detail.into() })
+        Some(ItemText { shape, label: label.into(), detail: detail.into() })
     }
 }
 
 /// The entry as text; `None` where it is not drawn.
-pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
+pub(super) fn describe(event: &Event<'_>) -> Option<ItemText> {
     match event {
         Event::Received(received) => {
-            let key = received.key.as_ref().map(|key| format!("key {}", line(key, VALUE)));
-            let replay = received.replay.then(|| "replayed under this key".to_owned());
+            let key = received.key.as_ref().map(|key| format!("key {}", line(key, MAX_VALUE)));
+            let replay = received.replay.then(|| "replayed for this key".to_owned());
             // The key comes first: it matters most, and a narrow terminal cuts the rest.
             let parts = [key, replay, Some(fields(&received.fields))];
             let detail: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-            let label = format!("attempt {} {}", received.attempt, line(&received.operation, VALUE));
-            Drawn::with(Shape::Request, label, detail.join("  "))
+            let label = format!("attempt {} {}", received.attempt, line(&received.operation, MAX_VALUE));
+            ItemText::with(Shape::Request, label, detail.join("  "))
         }
         Event::Refused { method, path, status, reason, .. } => {
-            let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, VALUE) };
+            let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, MAX_VALUE) };
             let reason =
-                reason.as_ref().map(|reason| format!(": {}", line(reason, WORDS))).unwrap_or_default();
-            let detail = format!("{method} {}{reason}", line(path, VALUE));
+                reason.as_ref().map(|reason| format!(": {}", line(reason, MAX_MESSAGE))).unwrap_or_default();
+            let detail = format!("{method} {}{reason}", line(path, MAX_VALUE));
             let label = if *status == 0 { "refused".to_owned() } else { format!("refused with {status}") };
-            Drawn::with(Shape::Refused, label, detail)
+            ItemText::with(Shape::Refused, label, detail)
         }
         Event::Fault { commit, reply, drawn, .. } => {
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
-            Drawn::new(Shape::Fault, format!("fault: commit {commit}{after}, reply {reply}"))
+            ItemText::new(Shape::Fault, format!("fault: commit {commit}{after}, reply {reply}"))
         }
         Event::Committed { effect, id, fields: about, timing, .. } => {
-            let label = format!("committed {}{}", line(effect, VALUE), timing_words(*timing));
-            Drawn::with(Shape::Commit, label, format!("{}  {}", line(id, VALUE), fields(about)))
+            let label = format!("committed {}{}", line(effect, MAX_VALUE), timing_words(*timing));
+            ItemText::with(Shape::Commit, label, format!("{}  {}", line(id, MAX_VALUE), fields(about)))
         }
         Event::Withheld { effect, fields: about, .. } => {
-            Drawn::with(Shape::Fault, format!("not committed: {}", line(effect, VALUE)), fields(about))
+            ItemText::with(Shape::Fault, format!("not committed: {}", line(effect, MAX_VALUE)), fields(about))
         }
-        Event::Lapsed { status, .. } => Drawn::new(
+        Event::Lapsed { status, .. } => ItemText::new(
             Shape::Fault,
             format!("not committed: when it was due, the service refused it with {status}"),
         ),
         Event::Unsent { .. } => {
-            Drawn::new(Shape::BrokenReply, "reply not received: the caller had disconnected")
+            ItemText::new(Shape::BrokenReply, "reply not received: the caller had disconnected")
         }
-        Event::Replied { silence: Some(end), .. } => Drawn::new(Shape::BrokenReply, silence(*end)),
-        Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. } => Drawn::with(
+        Event::Replied { silence: Some(end), .. } => ItemText::new(Shape::BrokenReply, silence(*end)),
+        Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. } => ItemText::with(
             Shape::Reply,
             format!("answered {status}, retry after {seconds} s"),
             format!("{bytes} bytes"),
@@ -82,50 +82,56 @@ pub(super) fn describe(event: &Event<'_>) -> Option<Drawn> {
         Event::Replied { reply, status, whole, bytes, replay, .. } => {
             replied(*reply, *status, *whole, *bytes, *replay)
         }
-        Event::Barrier { event, .. } => Drawn::new(Shape::Note, at_barrier(*event)),
+        Event::Barrier { event, .. } => ItemText::new(Shape::Note, at_barrier(*event)),
         Event::Noted { name, fields, .. } => match SubjectEvent::from_ledger(name, fields) {
             Ok(event) => subject_event(&event),
-            Err(error) => Drawn::with(Shape::Note, "cannot be read", line(&error.to_string(), WORDS)),
+            Err(error) => {
+                ItemText::with(Shape::Note, "cannot be read", line(&error.to_string(), MAX_MESSAGE))
+            }
         },
         Event::Opened { .. } | Event::Closed { .. } | Event::End { .. } => None,
     }
 }
 
-fn replied(reply: ReplyKind, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<Drawn> {
+fn replied(reply: ReplyKind, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<ItemText> {
     let status = status.map_or_else(String::new, |status| status.to_string());
     if reply == ReplyKind::Oversize {
         let end = if whole { "" } else { ", until the caller closed the connection" };
-        return Drawn::with(
+        return ItemText::with(
             Shape::BrokenReply,
             format!("answered {status}, too large{end}"),
             format!("{bytes} bytes"),
         );
     }
     if whole && reply != ReplyKind::Garble {
-        let again = if replay { " (the answer of before, under this key)" } else { "" };
-        return Drawn::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));
+        let again = if replay { " (replayed for this key)" } else { "" };
+        return ItemText::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));
     }
     let lost = match reply {
         ReplyKind::Drop => "no reply: the connection was closed".to_owned(),
         ReplyKind::Reset => "no reply: the connection was reset".to_owned(),
-        ReplyKind::Hang => "no reply: a silent line".to_owned(),
-        ReplyKind::Truncate => format!("half a reply: {status}, then the connection was closed"),
-        ReplyKind::Garble => format!("answered {status}, with a body that does not parse"),
+        ReplyKind::Hang => "no reply: the connection stayed silent".to_owned(),
+        ReplyKind::Truncate => format!("partial reply: {status}, then the connection was closed"),
+        ReplyKind::Garble => format!("answered {status}, with an invalid body"),
         ReplyKind::Ok
         | ReplyKind::Delay
         | ReplyKind::Drip
         | ReplyKind::Status
         | ReplyKind::Stale
-        | ReplyKind::Oversize => format!("not the whole reply: {reply} {status}"),
+        | ReplyKind::Oversize => format!("incomplete reply: {reply} {status}"),
     };
-    Drawn::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
+    ItemText::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
 }
 
 fn silence(end: SilenceEnd) -> &'static str {
     match end {
-        SilenceEnd::Caller => "no reply: a silent line, until the caller closed it",
-        SilenceEnd::Released => "no reply: a silent line, closed by hapax (client timeout not reached)",
-        SilenceEnd::Limit => "no reply: a silent line, until hapax gave up (client timeout not reached)",
+        SilenceEnd::Caller => "no reply: the connection stayed silent until the caller closed it",
+        SilenceEnd::Released => {
+            "no reply: the connection stayed silent until hapax closed it (client timeout not reached)"
+        }
+        SilenceEnd::Limit => {
+            "no reply: the connection stayed silent until hapax stopped waiting (client timeout not reached)"
+        }
     }
 }
 
@@ -139,34 +145,34 @@ fn at_barrier(event: BarrierEvent) -> &'static str {
     }
 }
 
-fn subject_event(event: &SubjectEvent) -> Option<Drawn> {
-    let text = |text: &str| line(text, WORDS);
+fn subject_event(event: &SubjectEvent) -> Option<ItemText> {
+    let text = |text: &str| line(text, MAX_MESSAGE);
     match event {
-        SubjectEvent::Started(StartEvent { start: 1, .. }) => Drawn::new(Shape::Start, "started"),
+        SubjectEvent::Started(StartEvent { start: 1, .. }) => ItemText::new(Shape::Start, "started"),
         SubjectEvent::Started(StartEvent { start, .. }) => {
-            Drawn::new(Shape::Start, format!("started again (start {start})"))
+            ItemText::new(Shape::Start, format!("started again (start {start})"))
         }
         SubjectEvent::Ended(event) => {
             let end = match event.end {
                 StartEnd::Exited(status) => format!("exited with {status}"),
                 StartEnd::Signaled(signal) => format!("ended by signal {signal}"),
-                StartEnd::TimeUp => "ended: its time was up".to_owned(),
-                StartEnd::OverLimit => "ended: it used more than it may".to_owned(),
+                StartEnd::TimeUp => "stopped: it reached its time limit".to_owned(),
+                StartEnd::OverLimit => "stopped: it exceeded a limit".to_owned(),
                 StartEnd::NoAnswer => "closed the connection without an answer".to_owned(),
                 StartEnd::Answered(status) => format!("answered with {status}"),
             };
-            Drawn::new(Shape::End, end)
+            ItemText::new(Shape::End, end)
         }
         SubjectEvent::Unstartable { error, .. } => {
-            Drawn::with(Shape::Cut, "could not be started", text(error))
+            ItemText::with(Shape::Cut, "could not be started", text(error))
         }
         SubjectEvent::Unprepared { error } => {
-            Drawn::with(Shape::Cut, "the command `before` failed", text(error))
+            ItemText::with(Shape::Cut, "the command `before` failed", text(error))
         }
         SubjectEvent::Claimed(claim) => {
             let words = claim.problem.as_ref().map_or_else(|| quoted(&text(&claim.message)), |why| text(why));
             let outcome = claim.outcome.map_or("missing", ClaimedOutcome::word);
-            Drawn::with(Shape::Claim, format!("claimed {outcome}"), words)
+            ItemText::with(Shape::Claim, format!("claimed {outcome}"), words)
         }
         SubjectEvent::Interrupted(event) => {
             let action = match event.action {
@@ -175,41 +181,41 @@ fn subject_event(event: &SubjectEvent) -> Option<Drawn> {
                 InterruptKind::Cancel => "canceled",
                 InterruptKind::Freeze => "frozen",
             };
-            Drawn::with(Shape::Cut, action, format!("at attempt {}", event.attempt))
+            ItemText::with(Shape::Cut, action, format!("at attempt {}", event.attempt))
         }
-        SubjectEvent::InterruptMissed { interrupt, reason } => {
-            Drawn::with(Shape::Note, format!("interrupt without effect: {}", interrupt.action), text(reason))
-        }
+        SubjectEvent::InterruptMissed { interrupt, reason } => ItemText::with(
+            Shape::Note,
+            format!("interrupt had no effect: {}", interrupt.action),
+            text(reason),
+        ),
         SubjectEvent::Escaped { host, port } => {
-            Drawn::new(Shape::Note, format!("tried to reach {}:{port}", text(host)))
+            ItemText::new(Shape::Note, format!("tried to reach {}:{port}", text(host)))
         }
         SubjectEvent::Proxied { service, .. } => {
-            Drawn::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", text(service)))
+            ItemText::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", text(service)))
         }
         SubjectEvent::HostRequests(requests) => {
             let (host, port, counted) = (text(&requests.host), requests.port, counted(requests));
             let label = match requests.treatment {
                 HostTreatment::Allowed => format!("reached {host}:{port}, which is allowed: {counted}"),
-                HostTreatment::Ignored => format!("was refused {host}:{port}, which is ignored: {counted}"),
+                HostTreatment::Ignored => format!("refused {host}:{port}, which is ignored: {counted}"),
             };
-            Drawn::new(Shape::Note, label)
+            ItemText::new(Shape::Note, label)
         }
         SubjectEvent::OverLimit { limit } => {
-            Drawn::new(Shape::Note, format!("used more than it may: {}", text(limit)))
+            ItemText::new(Shape::Note, format!("exceeded a limit: {}", text(limit)))
         }
         SubjectEvent::Unanswered { requests } => {
-            Drawn::new(Shape::Note, format!("requests not answered at the end: {requests}"))
+            ItemText::new(Shape::Note, format!("requests not answered at the end: {requests}"))
         }
-        SubjectEvent::StillSending { .. } => {
-            Drawn::new(Shape::Note, "was still sending a request at the end")
-        }
+        SubjectEvent::StillSending { .. } => ItemText::new(Shape::Note, "still sending a request at the end"),
         SubjectEvent::IdleClosed { connections } => {
-            Drawn::new(Shape::Note, format!("idle connections closed at the end: {connections}"))
+            ItemText::new(Shape::Note, format!("idle connections closed at the end: {connections}"))
         }
         SubjectEvent::LateRequest(request) => {
             let what = text(request.operation.as_ref().unwrap_or(&request.service));
             let detail = format!("{} {}", text(&request.method), text(&request.path));
-            Drawn::with(Shape::Refused, format!("late {}: {what}, refused", request.kind), detail)
+            ItemText::with(Shape::Refused, format!("late {}: {what}, refused", request.kind), detail)
         }
     }
 }
@@ -244,9 +250,9 @@ fn timing_words(timing: CommitTiming) -> &'static str {
 fn fields(fields: &Fields) -> String {
     let shown = fields
         .iter()
-        .take(FIELDS)
-        .map(|(name, value)| format!("{}={}", line(name, VALUE), line(&value.to_string(), VALUE)));
-    let more = fields.len().saturating_sub(FIELDS);
+        .take(MAX_FIELDS)
+        .map(|(name, value)| format!("{}={}", line(name, MAX_VALUE), line(&value.to_string(), MAX_VALUE)));
+    let more = fields.len().saturating_sub(MAX_FIELDS);
     let more = (more > 0).then(|| format!("and {more} more"));
     shown.chain(more).collect::<Vec<_>>().join("  ")
 }

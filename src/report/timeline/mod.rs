@@ -1,5 +1,5 @@
-//! A trial as a drawing: lanes for callers and services, and what happened on and between them, in order.
-//! Shared by the text and the page; it knows nothing of either.
+//! The timeline of a trial: lanes for callers and services, and the entries of the ledger on them, in order.
+//! The terminal and the page show it.
 
 mod build;
 mod events;
@@ -11,14 +11,14 @@ use serde::Serialize;
 
 pub(crate) use text::{TextView, render as render_text};
 
-/// A trial as a drawing.
+/// The timeline of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Timeline {
     /// Callers by number, then services in the order in which they were used.
     pub(crate) lanes: Vec<Lane>,
-    /// What happened, in the order of the ledger.
+    /// The entries, in the order of the ledger.
     pub(crate) items: Vec<Item>,
-    /// How many items were left out.
+    /// The number of items that were left out.
     pub(crate) left_out: usize,
 }
 
@@ -41,7 +41,7 @@ impl Lane {
     }
 }
 
-/// Something that happened.
+/// One entry of the ledger on the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
     /// The number of its entry.
@@ -51,13 +51,13 @@ pub(crate) struct Item {
     /// The attempt that it belongs to.
     pub(crate) attempt: Option<u64>,
     pub(crate) shape: Shape,
-    /// The lane of the caller, where one is concerned.
+    /// The lane of the caller, if it has one.
     pub(crate) caller: Option<usize>,
-    /// The lane of the service, where one is concerned.
+    /// The lane of the service, if it has one.
     pub(crate) service: Option<usize>,
-    /// What happened, in a few words.
+    /// A short description.
     pub(crate) label: String,
-    /// With what.
+    /// Fields and other details.
     pub(crate) detail: String,
 }
 
@@ -65,11 +65,11 @@ pub(crate) struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Shape {
-    /// A caller's lane begins.
+    /// The start of a caller's lane.
     Start,
     /// An arrow to a service.
     Request,
-    /// An arrow to a service that is sent back: no attempt.
+    /// An arrow to a service and back: a refused request.
     Refused,
     /// A mark beside a service's lane.
     Fault,
@@ -81,34 +81,34 @@ pub(crate) enum Shape {
     BrokenReply,
     /// A cut through a caller's lane.
     Cut,
-    /// A caller's lane ends.
+    /// The end of a caller's lane.
     End,
-    /// What a caller said.
+    /// The claim of a caller.
     Claim,
     /// Anything else on a caller's lane.
     Note,
 }
 
 impl Timeline {
-    /// The same with no more than the calls, commits, cuts and claims, and no details; at most `most` items.
-    pub(crate) fn short(&self, most: usize) -> Timeline {
-        let telling = |item: &&Item| {
+    /// Only requests, replies, commits, interrupts and claims, without details; at most `limit` items.
+    pub(crate) fn short(&self, limit: usize) -> Timeline {
+        let is_important = |item: &&Item| {
             !matches!(item.shape, Shape::Note | Shape::Start | Shape::End | Shape::Fault | Shape::Refused)
         };
-        let bare = |item: &Item| Item { detail: String::new(), ..item.clone() };
-        self.with(self.items.iter().filter(telling).take(most).map(bare).collect())
+        let without_detail = |item: &Item| Item { detail: String::new(), ..item.clone() };
+        self.with(self.items.iter().filter(is_important).take(limit).map(without_detail).collect())
     }
 
-    /// Where there are more than `most` items: those that `highlighted` names, their attempts and what became
-    /// of their callers; no more than `most` of them.
-    pub(crate) fn focused(&self, highlighted: &[u64], most: usize) -> Timeline {
-        if self.items.len() <= most {
+    /// If there are more than `limit` items: the highlighted ones, those of their attempts and those of their
+    /// callers; at most `limit` items.
+    pub(crate) fn focused(&self, highlighted: &[u64], limit: usize) -> Timeline {
+        if self.items.len() <= limit {
             return self.clone();
         }
         let highlighted: BTreeSet<u64> = highlighted.iter().copied().collect();
-        let proving = || self.items.iter().filter(|item| highlighted.contains(&item.n));
-        let attempts: BTreeSet<u64> = proving().filter_map(|item| item.attempt).collect();
-        let callers: BTreeSet<usize> = proving().filter_map(|item| item.caller).collect();
+        let highlighted_items = || self.items.iter().filter(|item| highlighted.contains(&item.n));
+        let attempts: BTreeSet<u64> = highlighted_items().filter_map(|item| item.attempt).collect();
+        let callers: BTreeSet<usize> = highlighted_items().filter_map(|item| item.caller).collect();
         let rank = |item: &Item| match item.shape {
             _ if highlighted.contains(&item.n) => Some(0),
             _ if item.attempt.is_some_and(|attempt| attempts.contains(&attempt)) => Some(1),
@@ -122,13 +122,13 @@ impl Timeline {
         let mut ranked: Vec<(u8, &Item)> =
             self.items.iter().filter_map(|item| Some((rank(item)?, item))).collect();
         ranked.sort_by_key(|(rank, item)| (*rank, item.n));
-        ranked.truncate(most);
+        ranked.truncate(limit);
         let mut items: Vec<Item> = ranked.into_iter().map(|(_, item)| item.clone()).collect();
         items.sort_by_key(|item| item.n);
         self.with(items)
     }
 
-    /// Only the items that `highlighted` names.
+    /// Only the highlighted items.
     pub(crate) fn only(&self, highlighted: &[u64]) -> Timeline {
         self.with(self.items.iter().filter(|item| highlighted.contains(&item.n)).cloned().collect())
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::sample::{self, Book};
+use crate::report::sample::{self, LedgerBuilder};
 use crate::report::text::style::TextStyle;
 use mock_services::fault::ReplyKind;
 
@@ -45,7 +45,7 @@ fn a_short_timeline_has_no_details_and_says_how_much_it_left_out() {
 
 #[test]
 fn an_unknown_attempt_is_accepted() {
-    let mut book = Book::new();
+    let mut book = LedgerBuilder::new();
     book.replied(99, ReplyKind::Ok, Some(200));
     book.committed(0, "email.send", "m1", sample::charge("o"));
     let timeline = Timeline::of(&book.entries);
@@ -54,7 +54,7 @@ fn an_unknown_attempt_is_accepted() {
 }
 
 #[test]
-fn hostile_text_is_harmless_in_every_line() {
+fn hostile_text_is_escaped_in_every_line() {
     let (_, saved) = sample::hostile(sample::HOSTILE);
     let text = text(&Timeline::of(&saved.entries), &[], 80);
     assert!(!text.chars().any(|character| character.is_control() && character != '\n'), "{text:?}");

@@ -1,4 +1,4 @@
-//! The timeline as text: one line for each item, time going down, callers left and services right.
+//! The timeline as text: one line for each item, callers on the left and services on the right.
 
 use std::fmt::Write as _;
 
@@ -6,18 +6,18 @@ use super::{Item, Shape, Timeline};
 use crate::report::text::style::TextStyle;
 use crate::report::text::{columns, fit};
 
-/// How the text is to be.
+/// How the text is laid out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextView<'a> {
-    /// How many columns there are.
+    /// The number of columns.
     pub(crate) width: usize,
-    /// How far it is indented.
+    /// The indentation, in columns.
     pub(crate) indent: usize,
     /// Whether the number of each entry is shown.
     pub(crate) numbered: bool,
-    /// The entries that are lit: a finding rests on them.
+    /// The entries of findings, which are highlighted.
     pub(crate) highlighted: &'a [u64],
-    /// The colours.
+    /// The colors.
     pub(crate) style: TextStyle,
 }
 
@@ -77,7 +77,7 @@ fn push_line(
         Shape::Commit if highlighted => view.style.strong(&words),
         Shape::BrokenReply | Shape::Cut | Shape::Fault => view.style.bad(&words),
         Shape::Start | Shape::End | Shape::Note => view.style.faint(&words),
-        _ => words,
+        Shape::Commit | Shape::Request | Shape::Refused | Shape::Reply | Shape::Claim => words,
     };
     let _ = writeln!(out, "{:indent$}{head}{words}", "", indent = view.indent);
 }

@@ -1,23 +1,23 @@
-//! What the trials of a run cost, and how many of them the machine can run at once. Pure.
+//! The cost of the trials of a run, and how many of them the machine can run at once. Pure.
 
 use std::time::Duration;
 
-/// Of each 10 parts of what is known, 9 are kept when another trial has ended: the last trials count most.
+/// The weight of earlier trials when another trial has ended, of 10 parts: the last trials count most.
 const KEPT: (u64, u64) = (9, 10);
-/// The share of the processor time that subjects should use, as a fraction.
+/// The share of the CPU time that subjects should use, as a fraction.
 const USED: (u128, u128) = (9, 10);
 
-/// What trials cost.
+/// The cost of trials.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
-    /// Processor time, in microseconds.
+    /// CPU time, in microseconds.
     processor: u64,
-    /// How long they took, once for each caller, in microseconds.
+    /// Their duration, once for each caller, in microseconds.
     took: u64,
 }
 
 impl Cost {
-    /// Takes in a trial.
+    /// Adds a trial.
     pub(super) fn add(&mut self, processor: Duration, took: Duration) {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let kept = |sum: u64| sum / KEPT.1 * KEPT.0;
@@ -25,8 +25,8 @@ impl Cost {
         self.took = kept(self.took).saturating_add(micros(took));
     }
 
-    /// How many callers keep so many cores busy; `None` where nothing is known. Where they have to wait for a
-    /// core each takes longer and uses no more of it, so this number does not grow by itself.
+    /// The number of callers that keep this many cores busy; `None` if no cost is known. A caller that waits
+    /// for a core takes longer and uses no more CPU time, so this number does not grow by itself.
     pub(super) fn fitting(&self, cores: usize) -> Option<usize> {
         if self.took == 0 || self.processor == 0 {
             return None;
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn twelve_that_wait_for_two_cores_are_not_taken_for_twelve_that_fit() {
-        // Each needs a second of processor time, and takes six because of the others.
+        // Each needs a second of CPU time, and takes six because of the others.
         assert_eq!(of(1000, 6000).fitting(2), Some(10));
     }
 

@@ -19,8 +19,8 @@ const AT_LEAST: usize = 1;
 const USUAL: usize = 6;
 /// For each core, at most.
 const AT_MOST: usize = 64;
-/// For each core, how many trials may wait for the timeout of a client beside the others: they do nothing
-/// meanwhile.
+/// For each core, the number of trials that can wait for the timeout of a client in addition to the others:
+/// they are idle meanwhile.
 const SILENT: usize = 32;
 /// How often the load of the machine is read.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,14 +30,14 @@ const IDLE: f64 = 0.25;
 /// How many callers run at once. Several runs can share one.
 pub struct ConcurrencyLimiter {
     lane: Arc<PermitPool>,
-    /// For trials that mostly wait; they share the others' where the number was asked for.
+    /// For trials that mostly wait; if the number of callers is set, all trials share one limit.
     silent: Arc<PermitPool>,
     watcher: Option<JoinHandle<()>>,
 }
 
 impl ConcurrencyLimiter {
-    /// At most this many callers at once, or as many as keep the machine busy; limited by open files.
-    /// Must be made inside the runtime.
+    /// At most this many callers at once, or as many as keep the machine busy; limited by open files. It must
+    /// be created in the runtime.
     #[must_use]
     pub fn new(jobs: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -59,8 +59,8 @@ impl ConcurrencyLimiter {
         }
     }
 
-    /// Waits until this many more callers may run; their permits are returned on drop. `silent` are
-    /// those that mostly wait for the timeout of their client.
+    /// Waits until this many more callers can run; their permits are returned on drop. `silent` callers
+    /// mostly wait for the timeout of their client.
     pub(super) async fn admit(&self, callers: u32, silent: bool) -> Admitted {
         let lane = if silent { &self.silent } else { &self.lane };
         // First come, first served.
@@ -82,14 +82,14 @@ impl Drop for ConcurrencyLimiter {
     }
 }
 
-/// Callers that run. They leave when this is dropped.
+/// Running callers. Their permits are returned when this is dropped.
 pub(super) struct Admitted {
     lane: Arc<PermitPool>,
     callers: usize,
 }
 
 impl Admitted {
-    /// Tells what the trial cost: the processor time of its starts, and how long it took.
+    /// Reports the cost of the trial: the CPU time of its starts, and its duration.
     pub(super) fn cost(&self, processor: Duration, took: Duration) {
         let callers = u32::try_from(self.callers).unwrap_or(u32::MAX);
         self.lane.learn(processor, took.saturating_mul(callers));
@@ -108,13 +108,13 @@ struct PermitPool {
     /// Held by the trial that waits next.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
-    /// Something has left, or more are allowed.
+    /// A caller has ended, or more are allowed.
     changed: Notify,
-    /// How many are allowed at least, as soon as the cost allows it, and at most. All are the same where the
-    /// number is fixed.
-    least: usize,
+    /// The minimum, the number as soon as the cost allows it, and the maximum. All are the same if the number
+    /// is fixed.
+    minimum: usize,
     usual: usize,
-    most: usize,
+    maximum: usize,
 }
 
 struct State {
@@ -133,15 +133,15 @@ impl PermitPool {
         PermitPool::new(of(AT_LEAST), of(USUAL), of(AT_MOST))
     }
 
-    fn new(least: usize, usual: usize, most: usize) -> Self {
-        let state = State { allowed: least, running: 0, cost: Cost::default() };
+    fn new(minimum: usize, usual: usize, maximum: usize) -> Self {
+        let state = State { allowed: minimum, running: 0, cost: Cost::default() };
         PermitPool {
             turn: tokio::sync::Mutex::new(()),
             state: Mutex::new(state),
             changed: Notify::new(),
-            least,
+            minimum,
             usual,
-            most,
+            maximum,
         }
     }
 
@@ -151,7 +151,7 @@ impl PermitPool {
 
     fn try_admit(self: &Arc<Self>, callers: usize) -> Option<Admitted> {
         let mut state = self.state();
-        // A trial with more callers than may run at once runs alone.
+        // A trial with more callers than the limit runs alone.
         if state.running > 0 && state.running.saturating_add(callers) > state.allowed {
             return None;
         }
@@ -159,7 +159,7 @@ impl PermitPool {
         Some(Admitted { lane: Arc::clone(self), callers })
     }
 
-    /// Takes in what a trial cost. What runs already goes on, also where fewer are allowed now.
+    /// Adds the cost of a trial. Running trials continue, even if fewer are allowed now.
     fn learn(&self, processor: Duration, took: Duration) {
         let mut state = self.state();
         state.cost.add(processor, took);
@@ -169,13 +169,13 @@ impl PermitPool {
         self.changed.notify_one();
     }
 
-    /// How many may run by what the trials so far cost.
+    /// The number of callers that the cost so far allows.
     fn fitting(&self, state: &State) -> usize {
-        let cores = self.least;
-        state.cost.fitting(cores).unwrap_or(self.most).clamp(self.least, self.most)
+        let cores = self.minimum;
+        state.cost.fitting(cores).unwrap_or(self.maximum).clamp(self.minimum, self.maximum)
     }
 
-    /// Allows more; where the cost is known, no more than fit.
+    /// Allows more callers; if the cost is known, only as many as it allows.
     fn allow(&self, more: usize) {
         let mut state = self.state();
         state.allowed = (state.allowed + more).min(self.fitting(&state)).max(state.allowed);
@@ -183,14 +183,14 @@ impl PermitPool {
         self.changed.notify_one();
     }
 
-    /// Whether all that may run does run.
+    /// Whether the limit is reached.
     fn is_full(&self) -> bool {
         let state = self.state();
         state.running >= state.allowed || (state.running > 0 && self.turn.try_lock().is_err())
     }
 }
 
-/// Lets more in as long as the machine has nothing to do and memory to spare.
+/// Admits more callers as long as the machine is idle and has free memory.
 async fn raise(lane: Arc<PermitPool>, cores: usize) {
     let mut last = cpu_times().await;
     loop {
@@ -204,7 +204,7 @@ async fn raise(lane: Arc<PermitPool>, cores: usize) {
     }
 }
 
-/// Idle and whole time of all cores so far, in ticks; `None` where the system does not say.
+/// Idle and total time of all cores, in ticks; `None` if the system does not provide it.
 async fn cpu_times() -> Option<(u64, u64)> {
     let text = tokio::fs::read_to_string("/proc/stat").await.ok()?;
     let ticks: Vec<u64> =
@@ -250,7 +250,7 @@ mod tests {
         assert!(pace.lane.try_admit(2).is_none());
         drop(pace.lane.try_admit(1).unwrap());
         drop(first);
-        // More callers than may run at once: they run, but alone.
+        // More callers than the limit: they run alone.
         let crowd = pace.admit(12, false).await;
         assert!(pace.lane.try_admit(1).is_none());
         drop(crowd);

@@ -1,50 +1,50 @@
-//! How many files may be open at once, and how many callers that is enough for. A service that has no file
-//! left for a connection has to send somebody away, and an honest subject would be blamed for it.
+//! The limit of open files, and the number of callers that it allows. A service without a file for a
+//! connection would have to refuse it, and the subject would fail because of it.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What one caller takes: the pipes of its supervisor, its recorder, the ports of its services, and its
+/// The files of one caller: the pipes of its supervisor, its recorder, the ports of its services, and its
 /// connections to them.
 const OF_A_CALLER: u64 = 24;
-/// What is open beside them.
+/// Other open files.
 const OF_THE_RUN: u64 = 32;
 
-/// For how many callers at once there are files; at least one.
+/// The number of callers at once that the limit allows; at least one.
 pub(in crate::run) fn callers() -> usize {
     enough_for(limit())
 }
 
-/// How many ports of trials that have ended are kept: as many as there are files for, and no more than memory
-/// bears. A trial that is kept for its ports takes some 60 KB.
+/// The number of ports of ended trials that are kept: as many as files and memory allow. A trial that is kept
+/// for its ports takes about 60 KB.
 pub(in crate::run) fn late_ports() -> usize {
     const MOST: usize = 4096;
     usize::try_from(limit().map_or(u64::MAX, late_of)).unwrap_or(usize::MAX).min(MOST)
 }
 
-/// How many files a subject may have open: as many as this process could when it was started.
+/// The number of files that a subject can open: the limit that this process was started with.
 pub(in crate::run) fn of_a_subject() -> Option<u64> {
     limits().0
 }
 
-/// How many files may be open: as many as the system allows this process to ask for.
+/// The number of files that can be open: the maximum that the system allows this process.
 fn limit() -> Option<u64> {
     limits().1
 }
 
-/// The limit that this process was started with, and the one that it has.
+/// The limit that this process was started with, and its current limit.
 fn limits() -> (Option<u64>, Option<u64>) {
     static LIMITS: OnceLock<(Option<u64>, Option<u64>)> = OnceLock::new();
     *LIMITS.get_or_init(|| {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // Where it cannot be raised it stays what it is.
+        // If it cannot be raised, it does not change.
         let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
         (current, if raised { maximum } else { current })
     })
 }
 
-/// A quarter of what is left when one caller runs.
+/// A quarter of the files that are left when one caller runs.
 fn late_of(files: u64) -> u64 {
     files.saturating_sub(OF_THE_RUN + OF_A_CALLER) / 4
 }

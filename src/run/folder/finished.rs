@@ -1,5 +1,5 @@
-//! What an interrupted run has finished, by its ledgers. The journal only adds what a ledger does not hold: a
-//! finished trial counts whether its line in the journal was written, lost or taken out. Pure.
+//! The finished trials of an interrupted run, from its ledgers. The journal only adds what a ledger does not
+//! contain: a finished trial counts even if its line in the journal is missing. Pure.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,10 @@ use crate::score::score;
 /// The trials in the journal, by case and number.
 pub(super) type JournalTrials = BTreeMap<(String, u32), TrialReport>;
 
-/// The trials that were finished, each with the id of its case. `now` is the plan of the run that is to go
-/// on.
+/// The finished trials, each with the id of its case. `now` is the plan of the run that is resumed.
 ///
 /// # Errors
-/// What does not agree: the ledger file, the journal and the plan.
+/// The difference between the ledger file, the journal and the plan.
 pub(super) fn finished(
     contents: &LedgerContents,
     journal: &JournalTrials,
@@ -55,7 +54,7 @@ pub(super) fn finished(
     Ok(finished)
 }
 
-/// The ledger of a trial that is whole, and its name.
+/// The complete ledger of a trial, and its name.
 fn whole_ledger<'a>(
     contents: &'a LedgerContents,
     case: &PlannedCase,
@@ -72,7 +71,7 @@ fn whole_ledger<'a>(
     }
 }
 
-/// A trial whose line in the journal is missing. What the subject wrote is lost; what it did is not.
+/// A trial whose line in the journal is missing. The output of the subject is lost; its ledger is not.
 fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &SavedLedger) -> TrialReport {
     TrialReport {
         trial: number,

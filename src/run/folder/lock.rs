@@ -1,5 +1,5 @@
-//! Only one process writes to the folder of a run. The lock is on the journal, and the system lets go of it
-//! when the process ends, however that comes about.
+//! Only one process writes to the folder of a run. The lock is on the journal, and the system releases it
+//! when the process ends.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::run::RunError;
 
-/// Takes the lock for as long as the file is open.
+/// Locks the file as long as it is open.
 ///
 /// # Errors
 /// When another process has it.

@@ -1,4 +1,4 @@
-//! The output folder of a run: the ledger and the finished trials as they come, so that an
+//! The output folder of a run: the ledger and the finished trials are written as they end, so that an
 //! interrupted run can be resumed.
 
 mod finished;
@@ -17,7 +17,7 @@ use super::{Identity, PlannedTrial, RunError};
 use crate::report::{PlanRecord, TrialReport};
 use finished::JournalTrials;
 
-/// Finished trials, one on a line; gone when the run is complete and its report is on disk.
+/// Finished trials, one on each line; removed when the run is complete and its report is on disk.
 const JOURNAL: &str = "trials.jsonl";
 const LEDGER: &str = "ledger.jsonl";
 
@@ -29,22 +29,22 @@ pub struct RunFolder {
     ledger: OnceLock<Arc<LedgerFile>>,
     /// Locked as long as it is open.
     journal: Mutex<File>,
-    /// How often this run was started, so that no ledger has the name of an incomplete one.
+    /// The number of rounds of this run, so that no ledger has the name of an incomplete one.
     round: u32,
-    /// What is known from before it was resumed.
+    /// The state before it was resumed.
     before: EarlierRounds,
 }
 
-/// What is known of a run from before it was resumed.
+/// The state of a run before it was resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct EarlierRounds {
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub(super) started_at: Option<i64>,
-    /// How long it had run when its last trial ended, in milliseconds.
+    /// Its duration when its last trial ended, in milliseconds.
     pub(super) duration_ms: u64,
 }
 
-/// The format of the journal; it changes when a reader of the old one would go wrong.
+/// The version of the format of the journal; it changes when readers of the old version would fail.
 const JOURNAL_FORMAT: u32 = 2;
 
 /// The first line of the journal.
@@ -60,7 +60,7 @@ struct JournalHead {
 struct JournalLine {
     case: String,
     round: u32,
-    /// How long the run had run by then, in milliseconds.
+    /// The duration of the run by then, in milliseconds.
     duration_ms: u64,
     trial: TrialReport,
 }
@@ -85,10 +85,10 @@ impl RunFolder {
         Err(RunError::Output { path: reports.to_owned(), error: io::ErrorKind::AlreadyExists.into() })
     }
 
-    /// This very folder, which must be empty or not be there.
+    /// This folder, which must be empty or not exist.
     ///
     /// # Errors
-    /// When it holds something, or cannot be written.
+    /// When it is not empty, or cannot be written.
     pub fn at(path: &Path) -> Result<Self, RunError> {
         let failed = |error| RunError::Output { path: path.to_owned(), error };
         fs::create_dir_all(path).map_err(failed)?;
@@ -98,11 +98,11 @@ impl RunFolder {
         RunFolder::create(path.to_owned())
     }
 
-    /// The seed of an interrupted run, from its journal. `asked` is the seed that the user gives, which
-    /// must be the same.
+    /// The seed of an interrupted run, from its journal. `asked` is the seed on the command line, which must
+    /// be the same.
     ///
     /// # Errors
-    /// When there is no such run, it cannot be read, or its seed is another one than `asked`.
+    /// When there is no such run, it cannot be read, or its seed differs from `asked`.
     pub fn seed_of(path: &Path, asked: Option<u64>) -> Result<u64, RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
         let none = || failed("it contains no interrupted run".to_owned());
@@ -121,7 +121,7 @@ impl RunFolder {
     /// The folder of an interrupted run, and its finished trials.
     ///
     /// # Errors
-    /// When there is no such run, it cannot be read, it still runs, or it is another run than `now`, which is
+    /// When there is no such run, it cannot be read, it is still running, or it differs from `now`, which is
     /// planned by `plan`.
     pub fn resume(
         path: &Path,
@@ -131,7 +131,7 @@ impl RunFolder {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
         let io_failed = |error: io::Error| failed(error.to_string());
         let none = || failed("it contains no interrupted run".to_owned());
-        // `latest` is a link; the run has a name of its own.
+        // `latest` is a link; the run has its own name.
         let real = fs::canonicalize(path).map_err(io_failed)?;
         let journal =
             File::options().read(true).append(true).open(real.join(JOURNAL)).map_err(|error| match error
@@ -150,7 +150,7 @@ impl RunFolder {
         let (mut journaled, mut round, mut before) =
             (JournalTrials::new(), 1, EarlierRounds { started_at: Some(started_at), duration_ms: 0 });
         for line in lines {
-            // A line may be incomplete or damaged: its trial is known from its ledger, or runs again.
+            // A line can be incomplete or damaged: its trial is known from its ledger, or runs again.
             let Ok(line) = serde_json::from_slice::<JournalLine>(&line.map_err(io_failed)?) else { continue };
             round = round.max(line.round);
             before.duration_ms = before.duration_ms.max(line.duration_ms);
@@ -161,7 +161,7 @@ impl RunFolder {
             .and_then(|file| read_contents(BufReader::new(file)))
             .map_err(io_failed)?;
         let finished = finished::finished(&contents, &journaled, plan).map_err(failed)?;
-        // A ledger that was cut off has a round of its own, whether the journal knows of it or not.
+        // An incomplete ledger has its own round, whether it is in the journal or not.
         let round = contents
             .ledgers
             .keys()
@@ -189,7 +189,7 @@ impl RunFolder {
         Ok(RunFolder { path, ledger, journal: Mutex::new(journal), round, before })
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -231,16 +231,16 @@ impl RunFolder {
             return Ok(Arc::clone(ledger));
         }
         let plan = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
-        // The ledger first: without its plan there is no run.
+        // The ledger is written first: without its plan there is no run.
         let file = LedgerFile::create_planned(&self.path.join(LEDGER), &plan).map_err(failed)?;
         self.note(&JournalHead { format: JOURNAL_FORMAT, started_at, run })?;
         Ok(Arc::clone(self.ledger.get_or_init(|| Arc::new(file))))
     }
 
-    /// Keeps a finished trial, so that a run that is cut off can go on behind it. `duration_ms` is how long
-    /// the run has run.
+    /// Saves a finished trial, so that an interrupted run can be resumed after it. `duration_ms` is the
+    /// duration of the run.
     pub(super) fn keep(&self, case: &str, trial: &TrialReport, duration_ms: u64) -> Result<(), RunError> {
-        // Its ledger first: without it the trial would run again.
+        // Its ledger is written first: without it the trial would run again.
         self.flush()?;
         self.note(&JournalLine {
             case: case.to_owned(),
@@ -277,24 +277,24 @@ impl RunFolder {
         self.written(|ledger| ledger.sync(&self.path.join(LEDGER)))
     }
 
-    /// Removes the journal of a run that is complete, and whose report is on disk.
+    /// Removes the journal of a complete run whose report is on disk.
     pub fn complete(&self) {
-        // Left behind it does no harm.
+        // It is harmless if it cannot be removed.
         let _ = fs::remove_file(self.path.join(JOURNAL));
     }
 
-    /// Lets `latest` beside the folder lead to it; `false` where that name belongs to something that hapax
-    /// did not make, which is left as it is.
+    /// Links `latest` in the parent folder to it; `false` if that name belongs to something that hapax did
+    /// not create, which is not changed.
     ///
     /// # Errors
-    /// When the link cannot be made.
+    /// When the link cannot be created.
     pub fn link_latest(&self) -> io::Result<bool> {
         let Some(parent) = self.path.parent() else { return Ok(true) };
         let link = parent.join("latest");
         if !is_free_or_own(&link) {
             return Ok(false);
         }
-        // Made beside and renamed, so that there is a link at any time.
+        // Created under another name and renamed, so that the link always exists.
         let fresh = parent.join(format!(".latest-{}", std::process::id()));
         let _ = fs::remove_file(&fresh);
         std::os::unix::fs::symlink(self.name(), &fresh)?;
@@ -303,7 +303,7 @@ impl RunFolder {
     }
 }
 
-/// Whether there is nothing of this name, or a link to the folder beside it, as hapax makes them.
+/// Whether this name does not exist, or is a link to a folder beside it, as hapax creates them.
 fn is_free_or_own(link: &Path) -> bool {
     match fs::symlink_metadata(link) {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -340,8 +340,8 @@ fn first_format() -> u32 {
     1
 }
 
-/// The lines of a journal. What was cut off in the middle of a write can be any bytes: such a line is a line
-/// that says nothing.
+/// The lines of a journal. A line that was interrupted while it was written can contain any bytes: such a
+/// line is ignored.
 fn lines(journal: impl io::Read) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     BufReader::new(journal).split(b'\n')
 }

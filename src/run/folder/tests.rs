@@ -89,7 +89,7 @@ fn what_hapax_did_not_make_is_not_replaced_by_the_link() {
 }
 
 #[test]
-fn bytes_that_are_no_text_cost_no_more_than_their_line() {
+fn bytes_that_are_not_text_affect_only_their_line() {
     let folder = tempfile::tempdir().unwrap();
     let (begun, ledger) = begun(&folder.path().join("run"));
     closed("a#1", 1, &ledger);

@@ -16,18 +16,18 @@ use sha2::{Digest, Sha256};
 use super::{RunError, RunOptions, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::run::plan::times::silences;
-use crate::scenario::{Case, beyond};
+use crate::scenario::{Case, not_covered};
 use crate::subject::Subject;
 use crate::trial;
 
-/// What a run is to do.
+/// The plan of a run.
 #[derive(Debug)]
 pub struct Plan {
     /// The cases, by id.
     pub cases: BTreeMap<String, Arc<Case>>,
-    /// The trials, in the order in which they begin.
+    /// The trials, in the order in which they start.
     pub trials: Vec<PlannedTrial>,
-    /// Trials that an earlier part of this run has finished.
+    /// Trials that were finished before this run was resumed.
     pub finished: Vec<(String, TrialReport)>,
     /// The cases that are not run.
     pub skipped: Vec<Skipped>,
@@ -47,10 +47,10 @@ pub struct PlannedTrial {
 }
 
 impl Plan {
-    /// All trials of all cases that this subject is for.
+    /// All trials of all cases that this subject can do.
     ///
     /// # Errors
-    /// When a time limit is too short for a fault to do its work.
+    /// When a time limit is too short for a fault.
     pub fn new(cases: Vec<Case>, subject: &Subject, options: &RunOptions) -> Result<Self, RunError> {
         let mut plan = Plan {
             cases: BTreeMap::new(),
@@ -63,7 +63,7 @@ impl Plan {
             if options.partition.is_some_and(|partition| !partition.has(&case.id)) {
                 continue;
             }
-            if let Some(missing) = beyond(&case, &subject.settings.can) {
+            if let Some(missing) = not_covered(&case, &subject.settings.can) {
                 let why = format!("needs {missing}, which `can` of {} does not name", subject.name);
                 plan.skipped.push(Skipped { id: case.id, why });
                 continue;
@@ -78,19 +78,19 @@ impl Plan {
                 seed: trial_seed(options.seed, id, trial),
             };
             let mut round: Vec<PlannedTrial> = plan.cases.keys().map(of_case).collect();
-            // By their seeds, which are hashes: a subject that counts its trials does not learn which case it
-            // is in.
+            // Sorted by their seeds, which are hashes: a subject that counts its trials cannot find out its
+            // case.
             round.sort_by_key(|planned| planned.seed);
             plan.trials.extend(round);
         }
-        // Those that wait for a client's timeout begin first, so that the others run meanwhile.
+        // Trials that wait for a client's timeout start first, so that the others run meanwhile.
         let is_long =
             |planned: &PlannedTrial| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
         plan.trials.sort_by_key(|planned| (planned.trial, !is_long(planned)));
         Ok(plan)
     }
 
-    /// The record that opens the ledger file.
+    /// The plan record, the first line of the ledger file.
     #[must_use]
     pub fn record(&self, subject: &Subject, options: &RunOptions) -> PlanRecord {
         let mut seeds: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Plan {
         }
     }
 
-    /// Leaves out what has been finished before.
+    /// Removes the trials that are finished already.
     pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
         self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
         let is_finished = |planned: &PlannedTrial| {
@@ -131,13 +131,13 @@ impl Plan {
     }
 }
 
-/// Sixteen digits that no other run has.
+/// Sixteen digits that are unique for this run.
 fn unique() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-/// The seed of a trial: the same for the same run seed, case and number, whatever else is run. It has 48
-/// bits, so that it can be typed, and so that no reader of JSON rounds it.
+/// The seed of a trial. It depends only on the seed of the run, the case and the number. It has 48 bits, so
+/// that it can be typed, and so that no JSON reader rounds it.
 #[must_use]
 pub fn trial_seed(run: u64, case: &str, trial: u32) -> u64 {
     hashed(&[&run.to_le_bytes(), case.as_bytes(), &trial.to_le_bytes()]) >> 16
@@ -152,12 +152,12 @@ fn hashed(parts: &[&[u8]]) -> u64 {
     hash.finalize().iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
-/// One of several parts of a run; the id of a case decides to which part it belongs.
+/// A part of a run; the id of a case decides to which part it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Which part, from 1.
+    /// The number of the part, from 1.
     pub part: u32,
-    /// Of how many.
+    /// The number of parts.
     pub of: u32,
 }
 
@@ -190,7 +190,7 @@ impl fmt::Display for Partition {
     }
 }
 
-/// Whether every fault can do its work before the time is up.
+/// Whether every fault can take effect within the time limit.
 fn long_enough(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
     let limit = limit.unwrap_or(case.timeout);
     let slowest = case
@@ -213,19 +213,27 @@ fn long_enough(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
 fn takes(fault: &Fault) -> Duration {
     let reply = match &fault.reply {
         Reply::Delay(time) | Reply::Drip(time) | Reply::Hang { release: Some(time) } => *time,
-        // A silence until the client's timeout is bounded by the time that there is.
-        _ => Duration::ZERO,
+        // A hang until the client's timeout is limited by the time limit.
+        Reply::Hang { release: None }
+        | Reply::Ok
+        | Reply::Drop
+        | Reply::Reset
+        | Reply::Truncate(_)
+        | Reply::Garble
+        | Reply::Status(_)
+        | Reply::Stale(_)
+        | Reply::Oversize(_) => Duration::ZERO,
     };
     match fault.commit {
         Commit::Later(After::Time(time)) | Commit::LaterWithin(_, time) => reply.max(time),
-        _ => reply,
+        Commit::Now | Commit::Never | Commit::Later(_) | Commit::Twice | Commit::Part(_) => reply,
     }
 }
 
 /// A random seed. It has 48 bits, like the seeds of trials: it can be typed, and no JSON reader rounds it.
 ///
 /// # Errors
-/// When the system gives no random number.
+/// When the system does not provide a random number.
 pub fn random_seed() -> Result<u64, RunError> {
     getrandom::u64().map(|bits| bits >> 16).map_err(|error| RunError::Seed(error.to_string()))
 }

@@ -6,7 +6,8 @@ use crate::scenario::read_scenario;
 
 fn cases(more: &str) -> Vec<Case> {
     let text = format!(
-        "about: A charge.\ntags: [payment]\ntask: Charge.\nsteps: [{{do: payment.charge, with: {{customer: cus_1, amount: 1, currency: usd, order: o1}}}}]\n\
+        "about: A charge.\ntags: [payment]\ntask: Charge.\n\
+         steps: [{{do: payment.charge, with: {{customer: cus_1, amount: 1, currency: usd, order: o1}}}}]\n\
          expect: {{effects: [{{effect: payment.charge, where: {{order: o1}}}}]}}\n{more}"
     );
     read_scenario(&Source::new("a.yaml", text), "a").unwrap()
@@ -30,7 +31,8 @@ fn every_case_has_its_first_trial_before_any_has_its_second() {
 
 #[test]
 fn the_order_of_the_trials_comes_from_the_seed_and_not_from_the_ids() {
-    let matrix = "matrix: {reply: [drop, reset, garble, truncate, {status: 500}, {status: 502}, {status: 503}, {status: 504}]}\n\
+    let matrix = "matrix: {reply: [drop, reset, garble, truncate, {status: 500}, {status: 502}, \
+                  {status: 503}, {status: 504}]}\n\
                   faults: [{on: payment.charge, reply: \"${reply}\"}]\n";
     let order = |seed: u64| -> Vec<String> {
         let options = RunOptions { seed, ..options(1) };
@@ -76,7 +78,8 @@ fn a_case_that_needs_more_than_the_subject_can_is_skipped_and_shown() {
 fn a_case_that_needs_another_api_is_skipped_and_shown() {
     let mail = |more: &str, via: &str| {
         let text = format!(
-            "about: A mail.\ntags: [email]\ntask: Send.\nsteps: [{{do: email.send, with: {{to: a@b.example, subject: x{via}}}}}]\n\
+            "about: A mail.\ntags: [email]\ntask: Send.\n\
+             steps: [{{do: email.send, with: {{to: a@b.example, subject: x{via}}}}}]\n\
              expect: {{effects: [{{effect: email.send, where: {{to: a@b.example}}}}]}}\n{more}"
         );
         read_scenario(&Source::new("a.yaml", text), "a").unwrap()
@@ -128,7 +131,10 @@ fn a_partition_is_written_as_part_and_whole() {
 
 proptest! {
     #[test]
-    fn partitions_are_complete_and_disjoint(ids in proptest::collection::hash_set("[a-z/@=,-]{1,40}", 0..50), of in 1u32..9) {
+    fn partitions_are_complete_and_disjoint(
+        ids in proptest::collection::hash_set("[a-z/@=,-]{1,40}", 0..50),
+        of in 1u32..9,
+    ) {
         for id in ids {
             let parts = (1..=of).filter(|part| Partition { part: *part, of }.has(&id)).count();
             prop_assert_eq!(parts, 1);
@@ -137,10 +143,12 @@ proptest! {
 
     #[test]
     fn what_is_finished_is_not_run_again(done in proptest::collection::vec(any::<bool>(), 6)) {
-        let matrix = "matrix: {reply: [drop, reset, garble]}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n";
+        let matrix = "matrix: {reply: [drop, reset, garble]}\n\
+                      faults: [{on: payment.charge, reply: \"${reply}\"}]\n";
         let mut plan = Plan::new(cases(matrix), &Subject::control("naive"), &options(2)).unwrap();
         let all = plan.trials.clone();
-        let finished: Vec<_> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(planned, _)| planned.clone()).collect();
+        let finished = all.iter().zip(&done).filter(|(_, done)| **done);
+        let finished: Vec<_> = finished.map(|(planned, _)| planned.clone()).collect();
         plan.resume(finished.iter().map(|planned| (planned.case.clone(), ended(planned))).collect());
         prop_assert_eq!(plan.trials.len() + finished.len(), all.len());
         prop_assert!(plan.trials.iter().all(|planned| !finished.contains(planned)));

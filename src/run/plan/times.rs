@@ -1,4 +1,4 @@
-//! How long a trial may take, and how long it waits for the client's own timeout. Pure.
+//! The time limit of a trial, and how long it waits for the client's own timeout. Pure.
 
 use std::time::Duration;
 
@@ -7,31 +7,31 @@ use mock_services::fault::{Attempts, Reply};
 use crate::scenario::Case;
 use crate::subject::Settings;
 
-/// What is taken for the client's timeout where `client_timeout` is not set.
+/// The assumed timeout of the client if `client_timeout` is not set.
 const USUAL: Duration = Duration::from_secs(30);
-/// A client is waited for so much longer than its timeout, at least.
+/// The minimum additional time that hapax waits for a client after its timeout.
 const SLACK: Duration = Duration::from_secs(5);
-/// How often a silence on every attempt is waited out.
+/// How many hangs are waited for if every attempt hangs.
 const EVERY: u32 = 3;
 
-/// The time of one trial.
+/// The times of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::run) struct TrialTimes {
-    /// How long one start may take.
+    /// The time limit of one start.
     pub(in crate::run) limit: Duration,
-    /// How long a `hang: until-timeout` waits for the client to leave.
+    /// How long a `hang: until-timeout` waits for the client to disconnect.
     pub(in crate::run) silence: Duration,
 }
 
 impl TrialTimes {
-    /// `asked` is what the command line sets, which is final; otherwise each silence adds to the time of the
+    /// `asked` is the time of the command line, which is final; otherwise each hang adds to the time of the
     /// subject or of the case.
     pub(in crate::run) fn of(case: &Case, settings: &Settings, asked: Option<Duration>) -> Self {
         let silences = silences(case);
         let client = settings.client_timeout.unwrap_or(USUAL);
         let silence = client.saturating_add((client / 4).max(SLACK));
         match asked {
-            // The rest of the time is for what the subject does afterwards.
+            // The rest of the time is for the next actions of the subject.
             Some(limit) => TrialTimes { limit, silence: silence.min(limit / 4 * 3 / silences.max(1)) },
             None => {
                 let usual = settings.time.unwrap_or(case.timeout);
@@ -41,7 +41,7 @@ impl TrialTimes {
     }
 }
 
-/// How many attempts of a case get a silence that lasts until the client's timeout.
+/// The number of attempts of a case that hang until the client's timeout.
 pub(in crate::run) fn silences(case: &Case) -> u32 {
     let silent = case.faults.iter().filter(|fault| matches!(fault.reply, Reply::Hang { release: None }));
     let attempts = silent.map(|fault| match &fault.trigger.attempts {

@@ -12,7 +12,7 @@ use self::each::read_each;
 use self::times::{suggested_form, unidentified};
 use crate::scenario::addresses::in_lower_case;
 use crate::scenario::defaults;
-use crate::scenario::known::{Known, has_name};
+use crate::scenario::known::{KnownServices, has_name};
 use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup};
 
 /// The largest number of intents in a case; each is compared with all before it.
@@ -47,7 +47,7 @@ pub(super) struct Expected {
 /// Reads `expect`.
 pub(super) fn read_expect(
     reader: &Reader,
-    known: &Known,
+    known: &KnownServices,
     setups: &[ServiceSetup],
     node: Option<&Node>,
 ) -> Expected {
@@ -80,7 +80,7 @@ pub(super) fn read_expect(
     }
 }
 
-fn read_intents(reader: &Reader, known: &Known, node: &Node) -> (Vec<PlacedIntent>, Vec<IntentList>) {
+fn read_intents(reader: &Reader, known: &KnownServices, node: &Node) -> (Vec<PlacedIntent>, Vec<IntentList>) {
     let (mut intents, mut lists) = (Vec::new(), Vec::new());
     for item in reader.list(node).unwrap_or_default() {
         let is_list = item.get("each").is_some();
@@ -102,7 +102,7 @@ fn read_intents(reader: &Reader, known: &Known, node: &Node) -> (Vec<PlacedInten
 }
 
 /// The intents of one entry: one, or one for each value of `each`.
-fn read_intent(reader: &Reader, known: &Known, node: &Node) -> Option<Vec<PlacedIntent>> {
+fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Vec<PlacedIntent>> {
     let mut map = reader.map(node, "an expected effect")?;
     let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
     let (each, times_node) = (map.optional("each"), map.optional("times"));
@@ -185,7 +185,7 @@ fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
     }
 }
 
-fn read_attempts(reader: &Reader, known: &Known, node: &Node) -> Vec<(Budget, Span)> {
+fn read_attempts(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<(Budget, Span)> {
     let entries = reader.entries(node).unwrap_or_default();
     if entries.len() > MAX_INTENTS {
         reader.report(

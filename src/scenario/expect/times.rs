@@ -6,7 +6,7 @@ use mock_services::service::{Fields, Operation, Value};
 use mock_services::yaml::{Key, Kind, Node, Span, listed, write_flow};
 
 use super::MAX_INTENTS;
-use crate::scenario::known::Known;
+use crate::scenario::known::KnownServices;
 
 /// Fields that describe an effect and do not identify it.
 pub(crate) const DESCRIPTIVE_FIELDS: [&str; 12] = [
@@ -27,7 +27,7 @@ pub(crate) const DESCRIPTIVE_FIELDS: [&str; 12] = [
 /// The problem of an intent that is expected more than once without a field that identifies it; `None` where
 /// there is no problem.
 pub(crate) fn unidentified(
-    known: &Known,
+    known: &KnownServices,
     effect: &str,
     is_named: impl Fn(&str) -> bool,
     times: u32,
@@ -43,7 +43,7 @@ pub(crate) fn unidentified(
 
 /// A suggestion how to write such an intent.
 pub(crate) fn suggested_form(
-    known: &Known,
+    known: &KnownServices,
     effect: &str,
     which: &Fields,
     like: &Fields,
@@ -58,7 +58,7 @@ pub(crate) fn suggested_form(
 }
 
 /// The fields that identify an effect of this name; empty where the service generates them all.
-fn identifying_fields<'k>(known: &'k Known, effect: &str) -> Vec<&'k str> {
+fn identifying_fields<'k>(known: &'k KnownServices, effect: &str) -> Vec<&'k str> {
     let Some(operation) = known.find(effect) else { return Vec::new() };
     let identity =
         |operation: &'k Operation| operation.identity.iter().map(AsRef::as_ref).filter(|name| *name != "id");

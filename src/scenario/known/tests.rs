@@ -28,7 +28,8 @@ const REQUESTS: [(&str, &str, &str, &str); 24] = [
         "payment",
         "POST",
         "/v1/subscriptions",
-        "customer=cus_1&items[0][price]=a&items[1][price]=b&trial_period_days=7&collection_method=send_invoice&days_until_due=3",
+        "customer=cus_1&items[0][price]=a&items[1][price]=b&trial_period_days=7\
+         &collection_method=send_invoice&days_until_due=3",
     ),
     (
         "payment",
@@ -53,8 +54,9 @@ const REQUESTS: [(&str, &str, &str, &str); 24] = [
         "email",
         "POST",
         "/emails",
-        r#"{"from": "a@x.example", "to": "b@x.example", "subject": "s", "text": "t", "tags": [{"name": "order", "value": "o1"}],
-            "attachments": [{"filename": "a"}], "reply_to": "c@x.example", "template": {"id": "t1"}}"#,
+        r#"{"from": "a@x.example", "to": "b@x.example", "subject": "s", "text": "t",
+            "tags": [{"name": "order", "value": "o1"}], "attachments": [{"filename": "a"}],
+            "reply_to": "c@x.example", "template": {"id": "t1"}}"#,
     ),
     (
         "deploy",
@@ -66,8 +68,8 @@ const REQUESTS: [(&str, &str, &str, &str); 24] = [
         "deploy",
         "POST",
         "/repos/acme/shop/deployments",
-        r#"{"ref": "v2", "environment": "production", "required_contexts": [], "auto_merge": false, "payload": {"order": "o1"},
-            "transient_environment": true, "production_environment": false}"#,
+        r#"{"ref": "v2", "environment": "production", "required_contexts": [], "auto_merge": false,
+            "payload": {"order": "o1"}, "transient_environment": true, "production_environment": false}"#,
     ),
     (
         "deploy",
@@ -135,7 +137,7 @@ async fn the_catalog_says_which_fields_effects_carry() {
     }
     services.settle().await;
     services.record_left_behind().await;
-    let known = Known::default();
+    let known = KnownServices::default();
     let effects = || known.services.iter().flat_map(|service| &service.effects);
     let mut left = BTreeSet::new();
     for entry in services.ledger().entries() {

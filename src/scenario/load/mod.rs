@@ -45,10 +45,10 @@ pub struct Unmatched {
 impl LoadError {
     /// The error as the user sees it, with hints.
     #[must_use]
-    pub fn advice(&self, colour: bool) -> String {
+    pub fn advice(&self, color: bool) -> String {
         match self {
             LoadError::Problems(problems) => {
-                format!("{}\n\nerror: {self}", problems.render(colour).trim_end())
+                format!("{}\n\nerror: {self}", problems.render(color).trim_end())
             }
             LoadError::NoMatch(filters) => {
                 let one = |unmatched: &Unmatched| {

@@ -6,7 +6,7 @@ use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown
 
 use crate::scenario::expect::check_carried;
 use crate::scenario::expect::times::unidentified;
-use crate::scenario::known::Known;
+use crate::scenario::known::KnownServices;
 
 /// How an `--expect` is written.
 fn form() -> String {
@@ -30,7 +30,7 @@ pub(super) struct ExpectedEffect {
 }
 
 /// Reads an `--expect`.
-pub(super) fn read(known: &Known, text: &str) -> Result<ExpectedEffect, Problems> {
+pub(super) fn read(known: &KnownServices, text: &str) -> Result<ExpectedEffect, Problems> {
     let reader = Reader::new(&Source::new("--expect", text));
     let (rest, times) = times(&reader, text);
     let effect_end = rest.find(':').unwrap_or(rest.len());
@@ -136,7 +136,8 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
     match read {
         Some(quoted) if end == text.len() || text[end..].starts_with(',') => Some((quoted, end)),
         _ => {
-            let help = "inside quotes, write \\\" for a quote and \\\\ for a backslash; put a comma after the closing quote";
+            let help = "inside quotes, write \\\" for a quote and \\\\ for a backslash; put a comma after \
+                        the closing quote";
             reader.report_with_help(Span::new(at, text.len()), "this quoted text is not valid", help);
             None
         }

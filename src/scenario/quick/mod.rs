@@ -12,7 +12,7 @@ use mock_services::yaml::{Key, Kind, Node, Problem, Problems, Source, Span, writ
 use self::expect::{ExpectedEffect, read};
 use crate::scenario::defaults;
 use crate::scenario::expect::times::DESCRIPTIVE_FIELDS;
-use crate::scenario::known::Known;
+use crate::scenario::known::KnownServices;
 use crate::scenario::read::read_scenario;
 use crate::scenario::work::step_fields;
 use crate::scenario::{Case, LoadError};
@@ -30,7 +30,7 @@ impl Quick {
     /// # Errors
     /// Every problem in the arguments, each with a hint.
     pub fn new(task: &str, expects: &[String]) -> Result<Self, LoadError> {
-        let known = Known::default();
+        let known = KnownServices::default();
         let (mut asked, mut problems) = (Vec::new(), Problems::default());
         for text in expects {
             match read(&known, text) {
@@ -85,7 +85,7 @@ fn missing_prerequisite(text: &str, one: &ExpectedEffect, all: &[(&str, Expected
     )
 }
 
-fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &Known) -> String {
+fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) -> String {
     let mut effects: Vec<&str> = Vec::new();
     let mut services: Vec<&str> = Vec::new();
     for one in asked {
@@ -173,7 +173,7 @@ fn set_up(out: &mut String, services: &[(&str, Preparation)], keyed: Option<&str
 }
 
 /// The expected fields that the step has.
-fn step_of(one: &ExpectedEffect, known: &Known) -> Vec<(Key, Node)> {
+fn step_of(one: &ExpectedEffect, known: &KnownServices) -> Vec<(Key, Node)> {
     let Some(operation) = known.find(&one.effect) else { return Vec::new() };
     let takes = |name: &str| operation.has_field(name) || step_fields(operation).contains(&name);
     one.fields.iter().filter(|(key, _)| takes(&key.name)).cloned().collect()

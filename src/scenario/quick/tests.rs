@@ -40,7 +40,7 @@ fn where_the_task_is_to_charge_first_nothing_was_charged_before() {
 
 #[test]
 fn what_can_be_expected_makes_cases_for_every_effect_of_every_service() {
-    let known = Known::default();
+    let known = KnownServices::default();
     for effect in known.services.iter().flat_map(|service| service.effects.iter().map(|effect| &effect.name))
     {
         let needed = catalog::describe_effect(effect).and_then(|known| known.needs.as_deref());
@@ -65,7 +65,7 @@ fn any_task_survives() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_at_its_place_with_the_way_out() {
+fn problems_are_shown_at_their_positions_with_help() {
     let all = [
         "payment.refnd:order=7",
         "paiment.refund",
@@ -112,8 +112,9 @@ proptest::proptest! {
         proptest::prop_assume!(!value.contains("${"));
         let quoted = serde_json::to_string(&value).unwrap();
         let made = quick(&[&format!("payment.charge:order={quoted}")]).unwrap();
-        let name = made.cases("task", "task.yaml").unwrap()[0].terms.intents[0].selector.get("order").map(ToString::to_string);
-        proptest::prop_assert_eq!(name, Some(value));
+        let cases = made.cases("task", "task.yaml").unwrap();
+        let order = cases[0].terms.intents[0].selector.get("order").map(ToString::to_string);
+        proptest::prop_assert_eq!(order, Some(value));
     }
 }
 

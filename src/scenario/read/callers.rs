@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_services::BarrierOptions;
 use mock_services::yaml::{Key, Kind, Node, Reader, Span};
 
-use crate::scenario::known::Known;
+use crate::scenario::known::KnownServices;
 
 /// The largest number of callers in a trial.
 pub(crate) const MAX_CALLERS: u32 = 64;
@@ -34,7 +34,7 @@ pub(crate) struct CallersInput<'n> {
 }
 
 /// Reads the callers.
-pub(crate) fn read_callers(reader: &Reader, known: &Known, input: &CallersInput<'_>) -> Callers {
+pub(crate) fn read_callers(reader: &Reader, known: &KnownServices, input: &CallersInput<'_>) -> Callers {
     let mut read = Callers { count: 1, barrier: None, redeliveries: 0 };
     let mut options = BarrierOptions {
         within: BarrierOptions::default().within.min(input.timeout / 2),
@@ -83,7 +83,7 @@ pub(crate) fn read_callers(reader: &Reader, known: &Known, input: &CallersInput<
 /// The number of callers. Sets `barrier` and `meets`: where they wait for each other, and whether they do.
 fn read_count(
     reader: &Reader,
-    known: &Known,
+    known: &KnownServices,
     node: &Node,
     (barrier, meets): (&mut BarrierOptions, &mut bool),
     timeout: Duration,

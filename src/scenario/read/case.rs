@@ -12,10 +12,10 @@ use super::interrupts::{InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
 use crate::scenario::addresses::in_lower_case;
 use crate::scenario::expect::{Expected, read_expect};
-use crate::scenario::known::Known;
-use crate::scenario::services::{Customs, default_setup, read_services};
+use crate::scenario::known::KnownServices;
+use crate::scenario::services::{DeclaredServices, default_setup, read_services};
 use crate::scenario::via::{check_via, read_via};
-use crate::scenario::work::Works;
+use crate::scenario::work::WorkReader;
 use crate::scenario::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
 
 /// The default time limit of one start of the subject.
@@ -29,7 +29,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 pub(crate) const MAX_TAGS: usize = 50;
 
 /// Reads a case. The caller sets its id, its position and its controls, which are not in the tree.
-pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> Option<Case> {
+pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredServices<'_>) -> Option<Case> {
     let mut map = reader.map(tree, "a scenario")?;
     // In the order in which messages list the keys. `each` can replace `task`.
     let (about, tags) = (map.required("about"), map.optional("tags"));
@@ -49,8 +49,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
     let about = about.and_then(|node| read_about(reader, node));
     let tags = tags.map(|node| read_tags(reader, node)).unwrap_or_default();
     let own_timeout = timeout.and_then(|node| read_timeout(reader, node));
-    let (setups, known) = read_services(reader, services, customs);
-    let works = Works { reader, known: &known };
+    let (setups, known) = read_services(reader, services, declared);
+    let works = WorkReader { reader, known: &known };
     let work = Work { task: works.task(task), steps: works.steps(steps) };
     let each_work = works.list(each.map(|(_, node)| node), "the task of a caller");
     let length = |node: &Node| if let Kind::List(items) = &node.kind { Some(items.len()) } else { None };
@@ -130,7 +130,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, customs: &Customs<'_>) -> 
         services,
         faults: faults.into_iter().map(|placed| placed.fault).collect(),
         callers: callers.count,
-        door: callers.barrier,
+        barrier: callers.barrier,
         interrupts: interrupts.into_iter().map(|placed| placed.interrupt).collect(),
         terms,
         controls: Vec::new(),
@@ -200,7 +200,7 @@ struct References<'a> {
 
 impl References<'_> {
     /// The services that are set up, followed by those that are only used, with default options.
-    fn services(&self, mut setups: Vec<ServiceSetup>, known: &Known) -> Vec<ServiceSetup> {
+    fn services(&self, mut setups: Vec<ServiceSetup>, known: &KnownServices) -> Vec<ServiceSetup> {
         let steps = self.steps.iter().map(|step| step.operation.as_str());
         let faults = self.faults.iter().map(|placed| placed.fault.trigger.on.as_str());
         let interrupts = self.interrupts.iter().map(|placed| placed.interrupt.when.operation.as_str());
@@ -218,7 +218,7 @@ impl References<'_> {
     }
 }
 
-fn operations_of(services: &[ServiceSetup], known: &Known) -> Vec<Operation> {
+fn operations_of(services: &[ServiceSetup], known: &KnownServices) -> Vec<Operation> {
     services
         .iter()
         .filter_map(|setup| known.service(&setup.name))
@@ -226,7 +226,13 @@ fn operations_of(services: &[ServiceSetup], known: &Known) -> Vec<Operation> {
         .collect()
 }
 
-fn check_faults(reader: &Reader, faults: &[Placed], operations: &[Operation], known: &Known, callers: u32) {
+fn check_faults(
+    reader: &Reader,
+    faults: &[Placed],
+    operations: &[Operation],
+    known: &KnownServices,
+    callers: u32,
+) {
     // For an unknown service, the suggestions are the operations of all services.
     let has_unknown_service = |placed: &&Placed| {
         !placed.malformed.contains(&FaultPart::On) && known.service_of(&placed.fault.trigger.on).is_none()
@@ -242,7 +248,7 @@ fn terms(
     expected: &Expected,
     faults: &[Placed],
     interrupts: &[PlacedInterrupt],
-    (operations, known): (&[Operation], &Known),
+    (operations, known): (&[Operation], &KnownServices),
     callers: u32,
     barrier: bool,
 ) -> Terms {

@@ -11,12 +11,12 @@ use mock_services::yaml::Reader;
 use super::callers::within_timeout;
 use super::interrupts::PlacedInterrupt;
 use crate::scenario::expect::{Expected, PlacedIntent};
-use crate::scenario::known::Known;
+use crate::scenario::known::KnownServices;
 use crate::scenario::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
 
 /// The parts of a case that must be consistent.
 pub(super) struct CaseParts<'a> {
-    pub(super) known: &'a Known,
+    pub(super) known: &'a KnownServices,
     pub(super) faults: &'a [Placed],
     pub(super) interrupts: &'a [PlacedInterrupt],
     pub(super) expected: &'a Expected,
@@ -158,7 +158,7 @@ impl CaseParts<'_> {
             let ends = self.interrupts.iter().map(|placed| &placed.interrupt).filter(|interrupt| {
                 let when = &interrupt.when;
                 !interrupt.optional
-                    && interrupt.blow == InterruptAction::Kill
+                    && interrupt.action == InterruptAction::Kill
                     && interrupt.then == Then::End
                     && when.operation == budget.operation
             });

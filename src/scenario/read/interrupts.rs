@@ -7,8 +7,8 @@ use mock_services::service::Kind as OperationKind;
 use mock_services::yaml::{Kind, Map, Node, Reader, Span, write_duration};
 
 use super::callers::within_timeout;
-use crate::scenario::known::Known;
-use crate::scenario::work::Works;
+use crate::scenario::known::KnownServices;
+use crate::scenario::work::WorkReader;
 use crate::scenario::{Interrupt, InterruptAction, InterruptMoment, Planned, Reached, Then, Work};
 
 /// The default duration of a `freeze`.
@@ -42,7 +42,7 @@ pub(crate) struct PlacedInterrupt {
 /// Reads interrupts, with the parts of the case that they depend on.
 pub(crate) struct InterruptReader<'a> {
     pub(crate) reader: &'a Reader,
-    pub(crate) known: &'a Known,
+    pub(crate) known: &'a KnownServices,
     pub(crate) callers: u32,
     pub(crate) timeout: Duration,
     /// The work of the subject, where it is the same for all callers.
@@ -115,7 +115,7 @@ impl InterruptReader<'_> {
             (None, None) => Then::End,
         };
         let interrupt =
-            Interrupt { when: moment?, blow: action, then, optional: optional.unwrap_or_default() };
+            Interrupt { when: moment?, action: action, then, optional: optional.unwrap_or_default() };
         Some(PlacedInterrupt { interrupt, when: when?.span })
     }
 
@@ -151,7 +151,7 @@ impl InterruptReader<'_> {
     fn work(&self, map: &mut Map<'_, '_>) -> Option<(Span, Work)> {
         let (task, steps) = (map.entry("task"), map.entry("steps"));
         let (key, _) = task.or(steps)?;
-        let works = Works { reader: self.reader, known: self.known };
+        let works = WorkReader { reader: self.reader, known: self.known };
         let (new_task, new_steps) =
             (works.task(task.map(|(_, node)| node)), works.steps(steps.map(|(_, node)| node)));
         match (self.work, task.is_some() && steps.is_some()) {
@@ -237,13 +237,13 @@ impl Interrupt {
         let InterruptMoment { reached, operation, attempt, caller } = &self.when;
         let moment = MOMENT_KEYS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
         let whose = caller.map(|caller| format!(" caller={caller}")).unwrap_or_default();
-        let action = match self.blow {
+        let action = match self.action {
             InterruptAction::Kill => "kill".to_owned(),
             InterruptAction::Stop => "stop".to_owned(),
             InterruptAction::Cancel => "cancel".to_owned(),
             InterruptAction::Freeze(time) => format!("freeze for {}", write_duration(time)),
         };
-        let then = match (&self.then, self.blow) {
+        let then = match (&self.then, self.action) {
             (_, InterruptAction::Freeze(_)) => String::new(),
             (Then::Restart { work, after }, _) => {
                 let pause = if after.is_zero() {

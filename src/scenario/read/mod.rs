@@ -22,7 +22,7 @@ use crate::scenario::files::Folder;
 use crate::scenario::matrix::names::{NameUses, report_names_in_matrix};
 use crate::scenario::matrix::words::is_typeable;
 use crate::scenario::matrix::{MAX_VALUES, Matrix, size};
-use crate::scenario::services::Customs;
+use crate::scenario::services::DeclaredServices;
 
 /// No further case is read after this many different problems.
 const MAX_PROBLEMS: usize = 100;
@@ -99,7 +99,7 @@ impl<'a> ScenarioReader<'a> {
         let controls = self.controls(&matrix);
         controls.check(reader, &matrix, &choices);
 
-        let customs = Customs::new(folder);
+        let declared = DeclaredServices::new(folder);
         let mut budget = MAX_VALUES;
         let mut cases = Vec::new();
         // Checked before the cases are expanded; the values of matrix names are counted during expansion.
@@ -110,7 +110,7 @@ impl<'a> ScenarioReader<'a> {
                 break;
             };
             let reader = Reader::new(self.file);
-            let case = read_case(&reader, &filled, &customs);
+            let case = read_case(&reader, &filled, &declared);
             match reader.finish(case) {
                 Ok(case) => cases.push(self.identified(case, matrix.variant(choice), controls.terms(choice))),
                 Err(problems) => self.found.add(problems, &names.broken),

@@ -29,7 +29,7 @@ fn is_about(steps: &[Step], intent: &Intent) -> bool {
             && intent
                 .selector
                 .iter()
-                .all(|(name, wanted)| step.with.get(name).is_none_or(|have| have.meets(wanted)))
+                .all(|(name, wanted)| step.with.get(name).is_none_or(|actual| actual.meets(wanted)))
     })
 }
 

@@ -11,7 +11,7 @@ use self::build::{described, integer, list_of, plain_word, sentence, words_of};
 pub(super) use self::build::{flag, list, map_of, object, or_name, reference, text, whole, word};
 use self::faults::{fault_list, faults};
 use crate::scenario::expect::{ALLOW_WORDS, MAX_ATTEMPTS, MAX_INTENTS};
-use crate::scenario::known::Known;
+use crate::scenario::known::KnownServices;
 use crate::scenario::matrix::{MAX_CASES, MAX_NAMES};
 use crate::scenario::read::callers::{DELIVERY_WORDS, MAX_CALLERS, MEET_NONE};
 use crate::scenario::read::case::MAX_TAGS;
@@ -119,7 +119,7 @@ pub fn schema() -> Value {
 }
 
 fn definitions() -> Value {
-    let known = Known::default();
+    let known = KnownServices::default();
     let operations: Vec<&str> = known.operations().map(|operation| operation.name.as_ref()).collect();
     let effects: Vec<&str> = known
         .services
@@ -158,7 +158,7 @@ fn definitions() -> Value {
 }
 
 fn via() -> Value {
-    let known = Known::default();
+    let known = KnownServices::default();
     let names: Vec<&str> = known
         .services
         .iter()
@@ -176,7 +176,9 @@ fn matrix() -> Value {
         "type": "object",
         "propertyNames": { "pattern": format!("^{NAME}$") },
         "maxProperties": MAX_NAMES,
-        "additionalProperties": { "type": "array", "minItems": 1, "maxItems": MAX_CASES, "uniqueItems": true },
+        "additionalProperties": {
+            "type": "array", "minItems": 1, "maxItems": MAX_CASES, "uniqueItems": true
+        },
     })
 }
 

@@ -6,8 +6,8 @@ use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::testing::{LedgerScript, Sees, due, terms};
 use crate::score::{TrialStatus, score};
 
-const ONLY_ONE: &str = "only caller 1 reached the barrier, so no two callers ran at the same time; let all of them write, or at \
-                        least send a request before they wait for each other";
+const ONLY_ONE: &str = "only caller 1 reached the barrier, so no two callers ran at the same time; let all \
+                        of them write, or at least send a request before they wait for each other";
 
 fn with_barrier(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
     let mut script = LedgerScript::new();
@@ -18,7 +18,7 @@ fn with_barrier(notes: &[(u32, BarrierEvent)]) -> crate::score::Verdict {
 }
 
 #[test]
-fn those_who_met_and_how_close_is_told() {
+fn the_callers_that_met_and_the_time_between_them_are_shown() {
     let verdict =
         with_barrier(&[(2, BarrierEvent::Admitted), (1, BarrierEvent::Admitted), (3, BarrierEvent::Absent)]);
     let facts = verdict.barrier.unwrap();

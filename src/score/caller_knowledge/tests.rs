@@ -261,7 +261,7 @@ fn a_caller_that_could_not_know_what_another_did_is_honest() {
 
 /// A lock in the record store, of which the task says nothing.
 #[test]
-fn a_lock_of_its_own_tells_a_caller_nothing_of_the_work() {
+fn its_own_lock_shows_a_caller_nothing_about_the_task() {
     let lock: fn(&mut LedgerScript) =
         |script| _ = script.write("records.put", None, &Fields::new().with("key", "lock"), Sees::Ok);
     for first in [false, true] {
@@ -273,7 +273,7 @@ fn a_lock_of_its_own_tells_a_caller_nothing_of_the_work() {
 }
 
 #[test]
-fn whoever_was_told_yes_and_spoke_before_the_commit_may_say_that_it_is_not_known() {
+fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown() {
     let mut script = LedgerScript::new();
     script.started(1);
     let accepted = script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
@@ -300,8 +300,16 @@ proptest! {
         seen in prop::sample::select(vec![Sees::Ok, Sees::Status(503), Sees::Cut(ReplyKind::Drop)]),
         said in prop::sample::select(vec![ClaimedOutcome::Done, ClaimedOutcome::NotDone]),
     ) {
-        let first = |script: &mut LedgerScript| if before { _ = script.charge(Some("k1"), "o1", 10, seen) };
-        let second = |script: &mut LedgerScript| if after { _ = script.charge(Some("k2"), "o1", 10, Sees::Ok) };
+        let first = |script: &mut LedgerScript| {
+            if before {
+                script.charge(Some("k1"), "o1", 10, seen);
+            }
+        };
+        let second = |script: &mut LedgerScript| {
+            if after {
+                script.charge(Some("k2"), "o1", 10, Sees::Ok);
+            }
+        };
         let verdict = first_says(&Terms { claim: Vec::new(), ..twice() }, said, first, second);
         let is_true = (said == ClaimedOutcome::Done) == before;
         prop_assert_eq!(verdict.earlier_claims[0].honesty == Honesty::Honest, is_true);

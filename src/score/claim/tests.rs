@@ -47,7 +47,7 @@ fn not_done_is_true_when_nothing_happened_or_all_was_undone() {
 }
 
 #[test]
-fn unknown_is_true_until_a_fresh_read_that_could_tell() {
+fn unknown_is_true_until_a_fresh_read_shows_the_result() {
     assert_eq!(honesty(&charged(Sees::Ok), ClaimedOutcome::Unknown), Honesty::Underclaimed);
     let dropped = charged(Sees::Cut(ReplyKind::Drop));
     assert_eq!(honesty(&dropped, ClaimedOutcome::Unknown), Honesty::Honest);

@@ -3,7 +3,7 @@ use crate::score::testing::{LedgerScript, Sees, terms};
 
 use super::*;
 
-fn pairs(script: LedgerScript) -> Vec<Undone> {
+fn pairs(script: LedgerScript) -> Vec<UndoneCharge> {
     let entries = script.end();
     let history = TrialHistory::new(&terms([]), &entries);
     let spare: Vec<usize> = (0..history.effects.len()).collect();
@@ -16,7 +16,7 @@ fn a_full_refund_undoes_its_charge_and_no_other() {
     script.charge(None, "o1", 10, Sees::Ok);
     let second = script.charge(None, "o1", 10, Sees::Ok);
     script.refund(second, 10);
-    assert_eq!(pairs(script), [Undone { charge: 1, refunds: vec![2] }]);
+    assert_eq!(pairs(script), [UndoneCharge { charge: 1, refunds: vec![2] }]);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn two_halves_undo_a_charge_and_one_half_does_not() {
     script.refund(charge, 5);
     assert_eq!(pairs(script.clone()), []);
     script.refund(charge, 5);
-    assert_eq!(pairs(script), [Undone { charge: 0, refunds: vec![1, 2] }]);
+    assert_eq!(pairs(script), [UndoneCharge { charge: 0, refunds: vec![1, 2] }]);
 }
 
 #[test]

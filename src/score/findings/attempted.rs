@@ -3,7 +3,7 @@
 use super::unexpected::differences;
 use super::words::{gist, label, nouns};
 use super::{FindingContext, entries_of};
-use crate::score::effects::{Effect, Names};
+use crate::score::effects::{Effect, FieldNames};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// At most this many are described one by one.
@@ -44,7 +44,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn describe<'s, 'a>(context: &FindingContext<'_, '_>, effect: &'s Effect<'a>) -> (&'s Effect<'a>, String) {
-    let gist = gist(effect, Names(&context.terms.fields));
+    let gist = gist(effect, FieldNames(&context.terms.fields));
     (effect, format!("a {}{gist} (attempt {})", nouns(effect.name).0, effect.attempt))
 }
 

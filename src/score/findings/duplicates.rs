@@ -5,7 +5,7 @@ use super::words::{count, gist, keys, label, seen, short, stretch, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
 use crate::score::answers::{ambiguity, reported_success, was_stale};
-use crate::score::effects::{Effect, Names};
+use crate::score::effects::{Effect, FieldNames};
 use crate::score::history::Attempt;
 use crate::score::outcome::differing_fields;
 use crate::score::verdict::{Finding, FindingKind, Outcome};
@@ -23,8 +23,10 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         Outcome::Duplicated => FindingKind::Duplicated,
         Outcome::Diverged => FindingKind::Diverged,
         Outcome::Unintended => FindingKind::Unintended,
-        _ if !taken.compensated.is_empty() => FindingKind::Compensated,
-        _ => return None,
+        Outcome::ExactlyOnce | Outcome::Altered | Outcome::Lost if taken.compensated.is_empty() => {
+            return None;
+        }
+        Outcome::ExactlyOnce | Outcome::Altered | Outcome::Lost => FindingKind::Compensated,
     };
     let all: Vec<&Effect<'_>> = taken.all().into_iter().map(|place| &effects[place]).collect();
     let mut parts = vec![headline(intent, all.len())];
@@ -54,7 +56,7 @@ pub(super) fn undone_unintended(context: &FindingContext<'_, '_>) -> Option<Find
     let places = &context.assignment.unintended_undone;
     let first = &context.history.effects[*places.first()?];
     let mut entries: Vec<u64> = places.iter().map(|place| context.history.effects[*place].n).collect();
-    let gist = if places.len() == 1 { gist(first, Names(&context.terms.fields)) } else { String::new() };
+    let gist = if places.len() == 1 { gist(first, FieldNames(&context.terms.fields)) } else { String::new() };
     let mut message =
         sentence(&format!("{}{gist} that the task does not ask for.", count(places.len(), first.name)));
     if let Some(undone) = undone_sentence(context, places, &mut entries) {
@@ -78,15 +80,16 @@ fn headline(intent: &Intent, number: usize) -> String {
 }
 
 fn differences(context: &FindingContext<'_, '_>, intent: &Intent, effects: &[&Effect<'_>]) -> Option<String> {
-    let names = Names(&context.terms.fields);
+    let names = FieldNames(&context.terms.fields);
     let fields: Vec<String> = differing_fields(context.terms, intent, effects)
         .into_iter()
         .take(MAX_DESCRIBED)
         .map(|name| {
             let mut values: Vec<String> = Vec::new();
             for effect in effects {
-                let have = names.value(effect.fields, name).map(|have| value(name, have, effect.fields));
-                values.extend(have.filter(|have| !values.contains(have)));
+                let actual =
+                    names.value(effect.fields, name).map(|actual| value(name, actual, effect.fields));
+                values.extend(actual.filter(|actual| !values.contains(actual)));
             }
             values.truncate(MAX_DESCRIBED);
             format!("{name} {}", values.join(" and "))
@@ -181,7 +184,17 @@ fn step(
                 };
                 (text, between, Vec::new())
             }
-            _ => (format!("Attempt {number} caused it more than once."), Between::OneAttempt, Vec::new()),
+            Some(
+                CommitTiming::Now
+                | CommitTiming::Later
+                | CommitTiming::Part
+                | CommitTiming::Rest
+                | CommitTiming::Afterwards
+                | CommitTiming::LeftBehind,
+            )
+            | None => {
+                (format!("Attempt {number} caused it more than once."), Between::OneAttempt, Vec::new())
+            }
         };
     }
     let left_at = ambiguity(before)

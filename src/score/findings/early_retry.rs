@@ -70,7 +70,7 @@ fn too_early<'s, 'a>(context: &FindingContext<'s, 'a>, first: &Attempt<'_>) -> O
     (again.at < due && !is_restarted).then_some(again)
 }
 
-/// A time in microseconds, as people read it.
+/// A time in microseconds, as text.
 pub(super) fn passed(time: u64) -> String {
     format!("{}.{:02} s", time / 1_000_000, time % 1_000_000 / 10_000)
 }

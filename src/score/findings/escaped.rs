@@ -1,5 +1,5 @@
-//! Requests to the world outside: which host, and what to do about it. It names no variable that the subject
-//! was not given.
+//! Requests to hosts outside of the trial: the host, and the fix. It names only variables that the subject
+//! gets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::scenario::Terms;
 use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
 
-/// So many hosts have a finding of their own.
+/// The maximum number of hosts with their own finding.
 const MAX_HOSTS: usize = 8;
 
 /// Domains of language models, and the variable that has the key of each.
@@ -24,7 +24,7 @@ const MODELS: [(&str, &str); 5] = [
     ("openrouter.ai", "OPENROUTER_API_KEY"),
 ];
 
-/// The findings of all that tried to leave, one for each host.
+/// The findings of requests to other hosts, one for each host.
 pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut hosts: BTreeMap<(String, u16), Vec<u64>> = BTreeMap::new();
     for note in &context.history.notes {
@@ -45,7 +45,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found
 }
 
-/// The services of a case, for each of which the subject is given an address.
+/// The services of a case whose addresses the subject gets.
 pub(in crate::score) fn services(terms: &Terms) -> BTreeSet<&str> {
     terms.operations.iter().map(|operation| service_of(&operation.name)).collect()
 }
@@ -66,7 +66,7 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
     }
 }
 
-/// What to do about requests to this host.
+/// The fix for requests to this host.
 fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
     let name = shown(host);
     let is =
@@ -83,14 +83,14 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
             return real.setting.to_owned();
         }
         return format!(
-            "This case has no service `{service}`, so nothing stands for {name}: leave the request out \
-             where the task does not ask for it, or let it reach the real {name} with `allow: [{name}]` in \
-             hapax.yaml or `--allow {name}`."
+            "This case has no service `{service}` that replaces {name}: remove the request if the task does \
+             not need it, or let it reach the real {name} with `allow: [{name}]` in hapax.yaml or `--allow \
+             {name}`."
         );
     }
     if let Some((_, key)) = MODELS.iter().find(|(domain, _)| is(domain) && !services.contains("model")) {
         return format!(
-            "hapax has no service that stands for a language model: let the subject reach the real one with \
+            "hapax has no service that replaces a language model: let the subject reach the real one with \
              `allow: [{name}]` in hapax.yaml or `--allow {name}`, and pass its key on with `pass: [{key}]` \
              or `--env {key}`."
         );
@@ -107,7 +107,7 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
         String::new()
     } else {
         format!(
-            " If a service of the trial stands for this host, give the client its address: {}.",
+            " If a service of the trial replaces this host, configure the client with its address: {}.",
             shown(&variables.join(", "))
         )
     };

@@ -4,7 +4,7 @@ use mock_services::yaml::shown;
 
 use super::FindingContext;
 use crate::domain::{LateRequestEvent, LateRequestKind};
-use crate::score::history::Placed;
+use crate::score::history::PlacedEvent;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The findings of late requests: one for all writes, one for all others.
@@ -44,8 +44,8 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found
 }
 
-/// The requests in words: `a payment.charge (POST /v1/charges)`, `3 requests, the first a …`.
-fn described(requests: &[Placed<'_, LateRequestEvent>]) -> Option<String> {
+/// The requests as text: `a payment.charge (POST /v1/charges)`, `3 requests, the first a …`.
+fn described(requests: &[PlacedEvent<'_, LateRequestEvent>]) -> Option<String> {
     let LateRequestEvent { service, method, path, operation, .. } = requests.first()?.event;
     let what = match operation {
         None => format!("a request to {}", shown(service)),

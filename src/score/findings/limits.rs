@@ -5,7 +5,7 @@ use mock_services::yaml::shown;
 use super::{FindingContext, time_limit};
 use crate::domain::{StartEnd, SubjectEvent};
 use crate::score::fired::cut;
-use crate::score::history::Note;
+use crate::score::history::RecordedEvent;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// At most this many entries of attempts are listed.
@@ -82,9 +82,9 @@ fn attempts_in_words(number: u32) -> String {
 }
 
 fn over_limit(context: &FindingContext<'_, '_>) -> Option<Finding> {
-    let limit = |note: &Note| match &note.event {
-        SubjectEvent::OverLimit { limit } => Some((note.n, cut(limit))),
-        _ => None,
+    let limit = |note: &RecordedEvent| {
+        let SubjectEvent::OverLimit { limit } = &note.event else { return None };
+        Some((note.n, cut(limit)))
     };
     let over: Vec<(u64, String)> = context.history.notes.iter().filter_map(limit).collect();
     let ended = context.history.ends().filter(|end| end.event.end == StartEnd::OverLimit);

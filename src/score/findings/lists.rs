@@ -50,13 +50,13 @@ pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
 /// Members of one list with the same kind of finding.
 struct Group {
     list: usize,
-    /// The place of the finding of the first of them.
+    /// The index of the finding of the first of them.
     finding: usize,
-    /// The places of the other intents.
+    /// The indexes of the other intents.
     others: Vec<usize>,
 }
 
-/// The value that tells a member from the others: the one in which it differs from its neighbour in the list.
+/// The value that distinguishes a member: the field in which it differs from its neighbor in the list.
 fn name(context: &FindingContext<'_, '_>, place: usize) -> String {
     let intents = &context.terms.intents;
     let neighbour = if place == 0 { intents.get(1) } else { intents.get(place - 1) };

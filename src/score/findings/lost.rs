@@ -7,9 +7,9 @@ use super::{FindingContext, entries_of, sentence};
 use crate::domain::{EndEvent, StartEnd};
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{ambiguity, reported_success};
-use crate::score::effects::Names;
+use crate::score::effects::FieldNames;
 use crate::score::fired::cut;
-use crate::score::history::{Attempt, Placed, Refusal};
+use crate::score::history::{Attempt, PlacedEvent, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The finding of an intent that happened less often than expected. There is a finding of a duplicate too if
@@ -206,7 +206,7 @@ fn mail_fix(refusal: &Refusal<'_>) -> Option<&'static str> {
     }
 }
 
-/// A refusal in words: `POST /v1/charges: 400 Missing required param: amount.`
+/// A refusal as text: `POST /v1/charges: 400 Missing required param: amount.`
 fn refused_words(refusal: &Refusal<'_>) -> String {
     let Refusal { method, path, status, .. } = refusal;
     let what = if method.is_empty() {
@@ -221,7 +221,7 @@ fn refused_words(refusal: &Refusal<'_>) -> String {
 }
 
 /// The end of a start that exited with another status than 0, or by a signal that hapax did not send.
-fn crash<'s>(context: &'s FindingContext<'_, '_>) -> Option<Placed<'s, EndEvent>> {
+fn crash<'s>(context: &'s FindingContext<'_, '_>) -> Option<PlacedEvent<'s, EndEvent>> {
     let is_interrupted = |caller: Option<u32>| {
         context.history.interruptions().any(|interruption| interruption.caller == caller)
     };
@@ -232,7 +232,7 @@ fn crash<'s>(context: &'s FindingContext<'_, '_>) -> Option<Placed<'s, EndEvent>
     })
 }
 
-fn crashed(context: &FindingContext<'_, '_>, crash: Placed<'_, EndEvent>) -> String {
+fn crashed(context: &FindingContext<'_, '_>, crash: PlacedEvent<'_, EndEvent>) -> String {
     let how = match crash.event.end {
         StartEnd::Exited(status) => format!("exited with {status}"),
         StartEnd::Signaled(signal) => format!("was ended by signal {signal}"),
@@ -267,9 +267,9 @@ fn was_answered(attempt: &Attempt<'_>) -> bool {
 
 /// Whether an attempt was for this intent: none of its fields contradicts the intent.
 fn is_try(context: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
-    let names = Names(&context.terms.fields);
+    let names = FieldNames(&context.terms.fields);
     attempt.operation() == intent.effect
         && intent.selector.iter().all(|(name, wanted)| {
-            names.value(&attempt.received.fields, name).is_none_or(|have| have.meets(wanted))
+            names.value(&attempt.received.fields, name).is_none_or(|actual| actual.meets(wanted))
         })
 }

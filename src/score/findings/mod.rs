@@ -43,7 +43,7 @@ pub(super) struct FindingContext<'s, 'a> {
     pub(super) attempts: &'s [AttemptsMade],
     /// Whether a caller could not be started: what was not done is not its fault.
     pub(super) unstartable: bool,
-    /// Whether what was lost passes, because the subject promises no more than at most once.
+    /// Whether lost effects pass, because the subject promises only at most once.
     pub(super) permits_loss: bool,
 }
 

@@ -184,7 +184,7 @@ fn claims_budgets_and_bounds() {
 }
 
 #[test]
-fn a_text_of_the_subject_is_harmless_and_bounded_wherever_it_is_shown() {
+fn text_of_the_subject_is_escaped_and_shortened_everywhere() {
     let nasty = format!("\u{1b}[31m\n{}", "x".repeat(5_000));
     let intent = Intent { selector: Fields::new(), expected: Fields::new(), ..due("", 1, 1) };
     let mut script = LedgerScript::new();

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::{FindingContext, sentence};
 use crate::domain::{ClaimedBeforeLimit, ClaimedOutcome, EndEvent, StartEnd};
 use crate::score::barrier::callers;
-use crate::score::history::Placed;
+use crate::score::history::PlacedEvent;
 use crate::score::verdict::{Finding, FindingKind};
 
-type End<'s> = Placed<'s, EndEvent>;
+type End<'s> = PlacedEvent<'s, EndEvent>;
 
 /// The findings of all starts that were stopped at their time limit.
 pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
@@ -90,7 +90,7 @@ fn claimed(context: &FindingContext<'_, '_>, ended: End<'_>) -> &'static str {
     own.and_then(|claim| claim.event.outcome).map_or("missing", ClaimedOutcome::word)
 }
 
-/// A time in seconds, with one digit where that says more.
+/// A time in seconds, with one decimal where it matters.
 fn seconds(time: Duration) -> String {
     let tenths = time.as_millis().saturating_add(50) / 100;
     if tenths.is_multiple_of(10) {

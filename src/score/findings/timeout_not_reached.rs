@@ -1,5 +1,5 @@
-//! Silences that hapax ended while the client was still waiting: what the client does when its own timeout
-//! expires was not seen.
+//! Hangs that hapax ended while the client was still waiting: the trial does not show what the client does
+//! when its own timeout expires.
 
 use mock_services::ledger::SilenceEnd;
 use mock_services::yaml::shown;
@@ -8,7 +8,7 @@ use super::early_retry::passed;
 use super::{FindingContext, entries_of};
 use crate::score::verdict::{Finding, FindingKind};
 
-/// The silences that were over before the client's timeout, in one note.
+/// The hangs that ended before the client's timeout, in one note.
 pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let is_ended =
         |silence: Option<SilenceEnd>| matches!(silence, Some(SilenceEnd::Released | SilenceEnd::Limit));
@@ -39,7 +39,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
                 "Give the client a timeout. If it has one, set `client_timeout` in hapax.yaml to that time, \
                  so that the trial waits for it."
             }
-            _ => {
+            Some(SilenceEnd::Caller | SilenceEnd::Released) | None => {
                 "This shows a lost connection, not a timeout. To see what happens when the client's own \
                  timeout expires, run a case with `reply: {hang: until-timeout}`, and set `client_timeout` \
                  in hapax.yaml."

@@ -9,9 +9,9 @@ use mock_services::yaml::shown;
 
 use super::words::{count, gist, label, nouns, value};
 use super::{FindingContext, entries_of, sentence};
-use crate::fit::{Contradiction, Found, Rule};
+use crate::fit::{Contradiction, FoundValue, Rule};
 use crate::scenario::Intent;
-use crate::score::effects::{Effect, Names};
+use crate::score::effects::{Effect, FieldNames};
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 
 /// At most this many are described one by one.
@@ -19,7 +19,7 @@ const MAX_DESCRIBED: usize = 3;
 
 /// The finding of an intent that happened as often as expected, but does not match the task.
 pub(super) fn altered(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
-    // Beside the finding that it is lost, too; the finding of a duplicate has its own differences.
+    // It can be lost as well; the finding of a duplicate has its own differences.
     if !matches!(context.intents[place].outcome, Outcome::Altered | Outcome::Lost) {
         return None;
     }
@@ -63,11 +63,15 @@ pub(super) fn differences(
         let (name, wanted) =
             (contradiction.name, value(contradiction.name, contradiction.wanted, effect.fields));
         match contradiction.found {
-            Found::Value(have) => {
-                format!("{} is {}, and {wanted} was asked for", shown(name), value(name, have, effect.fields))
+            FoundValue::Value(actual) => {
+                format!(
+                    "{} is {}, and {wanted} was asked for",
+                    shown(name),
+                    value(name, actual, effect.fields)
+                )
             }
-            Found::Missing => format!("it has no {}, and {wanted} was asked for", shown(name)),
-            Found::Mentioned(other) => format!("it names {}, and {wanted} was asked for", shown(&other)),
+            FoundValue::Missing => format!("it has no {}, and {wanted} was asked for", shown(name)),
+            FoundValue::Mentioned(other) => format!("it names {}, and {wanted} was asked for", shown(&other)),
         }
     };
     rule.contradictions(intent, effect.fields).take(MAX_DESCRIBED).map(clause).collect()
@@ -84,7 +88,7 @@ pub(super) fn unintended(context: &FindingContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effect<'_>]) -> Finding {
-    let names = Names(&context.terms.fields);
+    let names = FieldNames(&context.terms.fields);
     let noun = nouns(name).0;
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     let described: Vec<String> = effects
@@ -120,20 +124,20 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let finding = |mismatch: &crate::score::records::Mismatch<'_>| {
         let due = mismatch.due;
         let what = if due.counter { "counter" } else { "record" };
-        let stands = mismatch.stands.as_ref().map(ToString::to_string);
+        let actual = mismatch.actual.as_ref().map(ToString::to_string);
         let wanted = match &due.value {
             serde_json::Value::Null => None,
             serde_json::Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
         // In a store of JSON a text and a number are different values that look the same.
-        let kind = |is_text: bool| match (stands == wanted, is_text) {
+        let kind = |is_text: bool| match (actual == wanted, is_text) {
             (false, _) => "",
             (true, true) => "the text ",
             (true, false) => "the number ",
         };
-        let is_text = matches!(mismatch.stands, Some(Value::Text(_)));
-        let stands_words = stands.as_ref().map_or_else(
+        let is_text = matches!(mismatch.actual, Some(Value::Text(_)));
+        let actual_words = actual.as_ref().map_or_else(
             || "does not exist".to_owned(),
             |value| format!("is {}{}", kind(is_text), shown(value)),
         );
@@ -158,7 +162,7 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
         Finding {
             kind: FindingKind::Record,
             fails: !((context.unstartable || context.permits_loss) && mismatch.entries.is_empty()),
-            message: format!("The {what} {} {stands_words}; {wanted_words}. {changes}", shown(&due.key)),
+            message: format!("The {what} {} {actual_words}; {wanted_words}. {changes}", shown(&due.key)),
             fix: fix.to_owned(),
             entries: mismatch.entries.clone(),
         }

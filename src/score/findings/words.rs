@@ -1,4 +1,4 @@
-//! The words of findings: counts, money, times, keys, and what a caller saw.
+//! Text for findings: counts, money, times, keys, and what a caller saw.
 
 pub(super) use mock_services::catalog::nouns;
 use mock_services::fault::ReplyKind;
@@ -7,10 +7,10 @@ use mock_services::yaml::shown;
 
 use crate::domain::InterruptKind;
 use crate::scenario::Intent;
-use crate::score::effects::{Effect, Names};
+use crate::score::effects::{Effect, FieldNames};
 use crate::score::history::Attempt;
 
-/// So many of an effect: `2 charges`.
+/// A number of effects: `2 charges`.
 pub(super) fn count(number: usize, effect: &str) -> String {
     let (one, many) = nouns(effect);
     match number {
@@ -20,7 +20,7 @@ pub(super) fn count(number: usize, effect: &str) -> String {
     }
 }
 
-/// Which intent it is: ` for ord_1001`; empty where nothing tells.
+/// The identity of an intent: ` for ord_1001`; empty if it has none.
 pub(super) fn label(intent: &Intent) -> String {
     let fields = if intent.selector.is_empty() { &intent.expected } else { &intent.selector };
     let is_clear = !intent.selector.is_empty() && fields.len() == 1;
@@ -38,7 +38,7 @@ pub(super) fn label(intent: &Intent) -> String {
     if words.is_empty() { String::new() } else { format!(" for {}", words.join(", ")) }
 }
 
-/// A value as people read it: amounts as money where the fields beside it name a currency.
+/// A value as text: amounts as money if another field names a currency.
 pub(super) fn value(name: &str, value: &Value, beside: &Fields) -> String {
     match (name, value, beside.get("currency")) {
         ("amount", Value::Number(amount), Some(Value::Text(currency))) => money(*amount, currency),
@@ -46,8 +46,8 @@ pub(super) fn value(name: &str, value: &Value, beside: &Fields) -> String {
     }
 }
 
-/// What an effect did, in a few words: its money, or the fields that tell most.
-pub(super) fn gist(effect: &Effect<'_>, names: Names<'_>) -> String {
+/// A short description of an effect: its money, or its most important fields.
+pub(super) fn gist(effect: &Effect<'_>, names: FieldNames<'_>) -> String {
     let mut words = Vec::new();
     if let Some(amount) = effect.fields.get("amount") {
         words.push(format!("of {}", value("amount", amount, effect.fields)));
@@ -96,7 +96,7 @@ pub(super) fn money(amount: i64, currency: &str) -> String {
     }
 }
 
-/// A stretch of time: `0.51 s`, `3 ms`.
+/// A duration: `0.51 s`, `3 ms`.
 pub(in crate::score) fn stretch(microseconds: u64) -> String {
     let milliseconds = microseconds.div_ceil(1_000);
     match milliseconds {
@@ -106,7 +106,7 @@ pub(in crate::score) fn stretch(microseconds: u64) -> String {
     }
 }
 
-/// How two keys differ, shortened: `a1b2… → 7c9d…`; where they begin alike, their ends are shown.
+/// How two keys differ, shortened: `a1b2… → 7c9d…`; if they start alike, their ends are shown.
 pub(super) fn keys(one: &str, other: &str) -> String {
     if short(one) == short(other) {
         format!("{} → {}", tail(one), tail(other))
@@ -155,8 +155,13 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
             "the reply was too large, and the caller closed the connection".to_owned()
         }
         (ReplyKind::Garble, _) => "the reply could not be parsed".to_owned(),
-        (_, Some(status)) if answer.whole => format!("the reply was {status}"),
-        _ => "the reply was incomplete".to_owned(),
+        (
+            ReplyKind::Ok | ReplyKind::Delay | ReplyKind::Drip | ReplyKind::Status | ReplyKind::Stale,
+            status,
+        ) => match status.filter(|_| answer.whole) {
+            Some(status) => format!("the reply was {status}"),
+            None => "the reply was incomplete".to_owned(),
+        },
     }
 }
 

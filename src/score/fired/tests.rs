@@ -142,7 +142,7 @@ fn what_hapax_lacks_makes_a_trial_void_and_not_the_subjects_fault() {
 }
 
 #[test]
-fn what_surely_happened_is_a_failure_whatever_hapax_lacks() {
+fn a_proven_failure_counts_even_if_hapax_lacks_a_feature() {
     let mut script = one_charge();
     lacks(&mut script, "GET /v1/events");
     assert_eq!(score(&terms([due("o1", 10, 1)]), &script.clone().end(), None).result, TrialStatus::Void);
@@ -152,7 +152,7 @@ fn what_surely_happened_is_a_failure_whatever_hapax_lacks() {
 }
 
 #[test]
-fn a_refusal_is_told_with_its_reason() {
+fn a_refusal_is_shown_with_its_reason() {
     let mut script = LedgerScript::new();
     script.add(Event::Refused {
         service: "payment".into(),

@@ -57,7 +57,7 @@ proptest! {
         let chosen: Vec<(usize, Fit)> = assigned
             .iter()
             .zip(&rows)
-            .filter_map(|(intent, row)| intent.map(|intent| (intent, row[intent].expect("assigned where it fits"))))
+            .filter_map(|(intent, row)| intent.map(|intent| (intent, row[intent].expect("it fits"))))
             .collect();
         for (intent, due) in due.iter().enumerate() {
             prop_assert!(chosen.iter().filter(|(to, _)| *to == intent).count() <= *due as usize);

@@ -17,7 +17,7 @@ fn charge(order: &str, amount: i64) -> Fields {
 }
 
 #[test]
-fn each_outcome_of_the_table_is_told_apart() {
+fn each_outcome_of_the_table_is_distinguished() {
     let terms = terms([due("o1", 10, 1)]);
     let cases: [(&[Fields], Outcome); 6] = [
         (&[charge("o1", 10)], Outcome::ExactlyOnce),

@@ -53,7 +53,7 @@ fn a_lost_effect_that_is_claimed_as_done_or_not_spoken_of_fails() {
 }
 
 #[test]
-fn an_effect_that_happened_behind_a_lost_reply_passes_with_unknown_and_not_with_not_done() {
+fn an_effect_with_a_lost_reply_passes_with_unknown_and_not_with_not_done() {
     let committed = |said| {
         let mut script = LedgerScript::new();
         script.started(1);
@@ -141,7 +141,7 @@ fn a_range_fails_below_its_first_and_above_its_last_number() {
 }
 
 #[test]
-fn a_subject_that_asks_nothing_of_anybody_proves_nothing_about_a_range_from_0() {
+fn a_subject_without_requests_is_void_for_a_range_from_0() {
     let mut script = LedgerScript::new();
     script.started(1);
     script.claims(1, ClaimedOutcome::NotDone);

@@ -7,8 +7,8 @@ fn near(have: f64, want: f64, within: f64) {
     assert!((have - want).abs() <= within, "{have} is not {want}");
 }
 
-fn tried(scenario: &str, passes: u64, trials: u64) -> Tried<'_> {
-    Tried { scenario, passes, trials }
+fn tried(scenario: &str, passes: u64, trials: u64) -> CaseTrials<'_> {
+    CaseTrials { scenario, passes, trials }
 }
 
 /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998),
@@ -25,7 +25,7 @@ fn one_scenario_has_the_wilson_interval_of_newcombes_table() {
 }
 
 #[test]
-fn where_all_trials_come_to_the_same_the_interval_is_wilsons() {
+fn if_all_trials_have_the_same_result_the_interval_is_wilsons() {
     let rate = Rate::of([tried("a", 10, 10), tried("b", 20, 20)]);
     assert_eq!(rate.interval(0.95), wilson(30, 30, 0.95));
     assert_eq!((rate.design_effect, rate.cases, rate.scenarios), (1.0, 2, 2));
@@ -34,7 +34,7 @@ fn where_all_trials_come_to_the_same_the_interval_is_wilsons() {
 /// Ten scenarios of ten trials, five of which always pass: `V = 10/9 · 10 · 25 / 10000`, `W = 0.25 / 100`, so
 /// that a hundred trials are worth nine.
 #[test]
-fn trials_that_are_all_alike_in_a_scenario_are_worth_little_more_than_one() {
+fn equal_trials_of_a_scenario_count_little_more_than_one() {
     let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();
     let cases = names.iter().enumerate().map(|(place, name)| tried(name, if place < 5 { 10 } else { 0 }, 10));
     let rate = Rate::of(cases);
@@ -83,7 +83,7 @@ fn a_share_that_is_far_too_low_is_not_met() {
 }
 
 #[test]
-fn no_number_of_trials_tells_a_share_from_itself() {
+fn no_number_of_trials_separates_equal_shares() {
     assert_eq!(Rate::of([tried("a", 9, 10)]).require(0.9, 0.95), Required::Inconclusive { enough: None });
     assert_eq!(Rate::of([tried("a", 10, 10)]).require(1.0, 0.95), Required::Inconclusive { enough: None });
 }
@@ -109,7 +109,10 @@ fn rate_of(cases: &[(u8, u64, u64)], times: u64) -> Rate {
 
 proptest! {
     #[test]
-    fn an_interval_holds_its_share_and_is_no_narrower_than_without_clusters(cases in cases(), confidence in 0.5f64..0.999) {
+    fn an_interval_holds_its_share_and_is_no_narrower_than_without_clusters(
+        cases in cases(),
+        confidence in 0.5f64..0.999,
+    ) {
         let rate = rate_of(&cases, 1);
         let (low, high) = rate.interval(confidence);
         let share = rate.share().unwrap();
@@ -120,7 +123,11 @@ proptest! {
     }
 
     #[test]
-    fn more_trials_of_one_scenario_narrow_the_interval(trials in 1u64..200, part in 0.0f64..=1.0, times in 2u64..20) {
+    fn more_trials_of_one_scenario_narrow_the_interval(
+        trials in 1u64..200,
+        part in 0.0f64..=1.0,
+        times in 2u64..20,
+    ) {
         let passes = (trials as f64 * part) as u64;
         let width = |times: u64| {
             let (low, high) = rate_of(&[(0, passes, trials)], times).interval(0.95);
@@ -148,7 +155,8 @@ proptest! {
     #[test]
     fn one_more_pass_in_place_of_a_failure_never_lowers_the_bounds(trials in 1u64..200, part in 0.0f64..1.0) {
         let passes = ((trials as f64 * part) as u64).min(trials - 1);
-        let (before, after) = (rate_of(&[(0, passes, trials)], 1).bounds(0.95), rate_of(&[(0, passes + 1, trials)], 1).bounds(0.95));
+        let bounds = |passes| rate_of(&[(0, passes, trials)], 1).bounds(0.95);
+        let (before, after) = (bounds(passes), bounds(passes + 1));
         prop_assert!(before.0 <= after.0 && before.1 <= after.1);
     }
 

@@ -18,7 +18,7 @@ fn put(script: &mut LedgerScript, key: &str, value: impl Into<Value>) {
 }
 
 #[test]
-fn the_last_write_is_what_stands_and_writes_to_it_are_not_unintended() {
+fn the_last_write_counts_and_writes_to_an_expected_record_are_intended() {
     let mut script = LedgerScript::new();
     put(&mut script, "a", 1);
     put(&mut script, "a", 2);
@@ -54,7 +54,7 @@ fn a_counter_is_the_sum_over_its_start() {
     assert_eq!(mismatches(&with(vec![due("hits", true, json!(15), json!(10))]), &history.effects), []);
     assert_eq!(mismatches(&with(vec![due("hits", true, json!(5), json!(null))]), &history.effects), []);
     let terms = with(vec![due("hits", true, json!(6), json!(null))]);
-    assert_eq!(mismatches(&terms, &history.effects)[0].stands, Some(Value::Number(5)));
+    assert_eq!(mismatches(&terms, &history.effects)[0].actual, Some(Value::Number(5)));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_clients_own_count_is_believed() {
 }
 
 #[test]
-fn a_key_that_a_client_makes_for_each_call_tells_its_retries_from_other_calls() {
+fn a_key_that_a_client_generates_for_each_call_distinguishes_its_retries_from_other_calls() {
     assert_eq!(minted("stripe-node-retry-4f1c").as_deref(), Some("stripe-node-retry-"));
     assert_eq!(minted("stainless-python-retry-4f1c").as_deref(), Some("stainless-python-retry-"));
     for key in ["order-1001", "-retry-1", "Order 7-retry-1", "retry-1", "a-retry-"] {
@@ -93,7 +93,7 @@ fn traces_are_compared_by_trace_and_span() {
 }
 
 #[test]
-fn the_evidence_is_told_in_words() {
+fn the_evidence_is_shown_as_text() {
     let evidence = RetryEvidence { count: count(&header("x-stainless-retry-count", "1")), ..same() };
     assert_eq!(
         evidence.evidence(),
@@ -109,6 +109,7 @@ fn the_evidence_is_told_in_words() {
     };
     assert_eq!(
         evidence.evidence(),
-        "the same fields in other bytes and a new key 3 ms later on the same connection, after a read (attempt 2)"
+        "the same fields in other bytes and a new key 3 ms later on the same connection, after a read \
+         (attempt 2)"
     );
 }

@@ -36,7 +36,7 @@ fn nobody_retried_where_there_is_no_retry() {
 }
 
 #[test]
-fn a_clients_own_count_tells_who_retried() {
+fn the_retry_count_of_the_client_shows_who_retried() {
     assert_eq!(told_by(&[&[("x-stainless-retry-count", "1")]]), RetriedBy::Client);
     assert_eq!(told_by(&[&[("x-stainless-retry-count", "0")]]), RetriedBy::Framework);
     assert_eq!(told_by(&[&[("x-retry-count", "2")], &[("x-request-attempt", "1")]]), RetriedBy::Several);

@@ -78,7 +78,12 @@ proptest! {
     }
 
     #[test]
-    fn the_exact_test_does_not_care_which_side_is_named_first(a in 0u64..40, more in 0u64..40, b in 0u64..40, rest in 0u64..40) {
+    fn the_exact_test_does_not_care_which_side_is_named_first(
+        a in 0u64..40,
+        more in 0u64..40,
+        b in 0u64..40,
+        rest in 0u64..40,
+    ) {
         let one = fisher_exact(a, a + more, b, b + rest);
         let other = fisher_exact(b, b + rest, a, a + more);
         prop_assert!((0.0..=1.0).contains(&one));

@@ -1,4 +1,4 @@
-//! What the admin API answers with.
+//! The response bodies of the admin API.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -11,13 +11,13 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub(super) struct Services {
-    pub(super) services: Vec<OneService>,
+    pub(super) services: Vec<ServiceInfo>,
 }
 
 #[derive(Serialize)]
-pub(super) struct OneService {
+pub(super) struct ServiceInfo {
     pub(super) name: String,
-    /// The URL of each caller, the first one first.
+    /// The URL of each caller, in their order.
     pub(super) urls: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) smtp: Vec<String>,
@@ -26,20 +26,20 @@ pub(super) struct OneService {
     /// The certificate authority of its mail server, as PEM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ca: Option<&'static str>,
-    pub(super) operations: Vec<OneOperation>,
+    pub(super) operations: Vec<OperationInfo>,
 }
 
 #[derive(Serialize)]
-pub(super) struct OneOperation {
+pub(super) struct OperationInfo {
     name: String,
     kind: &'static str,
     list: bool,
     identity: Vec<String>,
 }
 
-impl From<&Operation> for OneOperation {
+impl From<&Operation> for OperationInfo {
     fn from(operation: &Operation) -> Self {
-        OneOperation {
+        OperationInfo {
             name: operation.name.to_string(),
             kind: match operation.kind {
                 Kind::Read => "read",
@@ -53,23 +53,23 @@ impl From<&Operation> for OneOperation {
 
 #[derive(Serialize)]
 pub(super) struct Faults {
-    pub(super) faults: Vec<OneFault>,
+    pub(super) faults: Vec<FaultInfo>,
 }
 
 #[derive(Serialize)]
-pub(super) struct OneFault {
+pub(super) struct FaultInfo {
     fault: Fault,
-    /// The same on one line, as `--fault` takes it.
+    /// The same as one line for `--fault`.
     line: String,
-    /// How many attempts fitted it.
+    /// The number of attempts that matched.
     seen: u32,
     /// The attempts that it was injected into.
     fired: Vec<u64>,
 }
 
-impl From<Fired> for OneFault {
+impl From<Fired> for FaultInfo {
     fn from(fired: Fired) -> Self {
-        OneFault {
+        FaultInfo {
             line: fired.fault.to_string(),
             fault: fired.fault,
             seen: fired.seen,
@@ -81,17 +81,17 @@ impl From<Fired> for OneFault {
 #[derive(Serialize)]
 pub(super) struct LedgerPage {
     pub(super) entries: Vec<Entry>,
-    /// How many entries there are in all.
+    /// The number of all entries.
     pub(super) count: u64,
 }
 
 #[derive(Serialize)]
 pub(super) struct Effects {
-    pub(super) effects: Vec<OneEffect>,
+    pub(super) effects: Vec<EffectInfo>,
 }
 
 #[derive(Serialize)]
-pub(super) struct OneEffect {
+pub(super) struct EffectInfo {
     pub(super) effect: String,
     pub(super) identity: Fields,
     pub(super) times: usize,
@@ -103,17 +103,17 @@ struct AdminError<'a> {
     error: &'a str,
     help: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<OneProblem>,
+    problems: Vec<ProblemInfo>,
 }
 
 #[derive(Serialize)]
-struct OneProblem {
+struct ProblemInfo {
     message: String,
     line: usize,
     column: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// The picture that a terminal would show.
+    /// The problem as the terminal shows it.
     text: String,
 }
 
@@ -121,16 +121,16 @@ pub(super) fn refusal(status: StatusCode, error: &str, help: &str) -> Response {
     (status, Json(AdminError { error, help, problems: Vec::new() })).into_response()
 }
 
-/// Everything that is wrong with what was sent, each at its place.
+/// The response with all problems of the faults that were sent.
 pub(super) fn problems(found: &Problems) -> Response {
     let one = |problem: &mock_services::yaml::Problem| {
         let (line, column) = problem.position();
         let (message, help) = (problem.message.clone(), problem.help.clone());
-        OneProblem { message, line, column, help, text: problem.render(false) }
+        ProblemInfo { message, line, column, help, text: problem.render(false) }
     };
     let problems = found.iter().map(one).collect();
     let refusal = AdminError {
-        error: "the faults cannot be armed; none was",
+        error: "the faults have problems; none was armed",
         help: "fix the problems in `problems`",
         problems,
     };

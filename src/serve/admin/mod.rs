@@ -1,5 +1,5 @@
-//! The admin API: arms and clears faults, reads and resets the ledger, from a test in any language. It stands
-//! on a port of its own and asks for a token.
+//! The admin API: arms and clears faults, reads and resets the ledger, for tests in any language. It has its
+//! own port and requires a token.
 
 mod answers;
 mod routes;
@@ -20,15 +20,15 @@ use tokio::net::TcpListener;
 use super::ServeError;
 use answers::refusal;
 
-/// The description of this API, as it is served and as it stands in the documentation.
+/// The description of this API, which is served and is part of the documentation.
 const OPENAPI: &str = include_str!("../../../docs/openapi.json");
-/// A list of faults is small.
-const LONGEST_BODY: usize = 1024 * 1024;
+/// The largest body of a request, in bytes: a list of faults is small.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 struct Admin {
     services: Arc<MockServices>,
     token: String,
-    /// How often the services were reset; it tells their ledgers apart.
+    /// The number of resets; it is part of the name of each ledger.
     resets: AtomicU64,
 }
 
@@ -63,15 +63,15 @@ fn router(admin: Arc<Admin>) -> Router {
         .method_not_allowed_fallback(|| async {
             refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "this path does not take that method",
+                "this path does not support that method",
                 "GET /openapi.json lists the paths",
             )
         })
-        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(admin)
 }
 
-/// Lets in who shows the token.
+/// Refuses requests without the token.
 async fn guard(State(admin): State<Arc<Admin>>, request: Request, next: Next) -> Response {
     let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = shown.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
@@ -85,7 +85,7 @@ async fn guard(State(admin): State<Arc<Admin>>, request: Request, next: Next) ->
     )
 }
 
-/// Compares without telling by its time how much was right.
+/// Compares in constant time.
 fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }

@@ -1,4 +1,4 @@
-//! What each path of the admin API does.
+//! The handlers of the admin API.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,19 +12,19 @@ use mock_services::fault::read_faults;
 use mock_services::yaml::Source;
 use serde::Deserialize;
 
-use super::answers::{Effects, Faults, LedgerPage, OneEffect, OneService, Services, problems, refusal};
-use super::{Admin, LONGEST_BODY};
+use super::answers::{EffectInfo, Effects, Faults, LedgerPage, ServiceInfo, Services, problems, refusal};
+use super::{Admin, MAX_BODY_BYTES};
 use crate::serve::{TRIAL, summary};
 
 type AdminState = State<Arc<Admin>>;
 
-/// How many entries of the ledger one answer holds unless it is asked for fewer.
-const PAGE: usize = 10_000;
+/// The maximum number of entries in one response.
+const MAX_ENTRIES: usize = 10_000;
 
 pub(super) async fn services(State(admin): AdminState) -> Json<Services> {
     let services = &admin.services;
     let operations = services.operations();
-    let one = |name: &str| OneService {
+    let one = |name: &str| ServiceInfo {
         name: name.to_owned(),
         urls: (1..).map_while(|caller| services.url(name, caller)).collect(),
         smtp: (1..)
@@ -49,8 +49,8 @@ pub(super) async fn faults(State(admin): AdminState) -> Json<Faults> {
     Json(Faults { faults: admin.services.fired().into_iter().map(Into::into).collect() })
 }
 
-/// Arms what the body lists, behind what is armed already: a list of faults, or `{"faults": […]}`, as JSON or
-/// YAML.
+/// Arms the faults of the body, after those that are armed already: a list of faults, or `{"faults": […]}`,
+/// as JSON or YAML.
 pub(super) async fn arm(State(admin): AdminState, body: Result<String, StringRejection>) -> Response {
     let body = match body {
         Ok(body) => body,
@@ -76,7 +76,7 @@ pub(super) async fn arm(State(admin): AdminState, body: Result<String, StringRej
 fn unreadable(rejection: &StringRejection) -> Response {
     match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
-            let error = format!("the body has more than {LONGEST_BODY} bytes");
+            let error = format!("the body has more than {MAX_BODY_BYTES} bytes");
             refusal(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 &error,
@@ -97,8 +97,8 @@ pub(super) async fn clear(State(admin): AdminState) -> StatusCode {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Page {
-    /// Entries up to and with this number are left out.
+pub(super) struct PageQuery {
+    /// Only entries with a higher number are returned.
     #[serde(default)]
     after: u64,
     limit: Option<usize>,
@@ -106,23 +106,23 @@ pub(super) struct Page {
 
 pub(super) async fn ledger(
     State(admin): AdminState,
-    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
+    page: Result<Query<PageQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let Ok(Query(page)) = page else {
         return refusal(
             StatusCode::BAD_REQUEST,
-            "`after` and `limit` are whole numbers",
+            "`after` and `limit` must be whole numbers",
             "for example /v1/ledger?after=20&limit=10",
         );
     };
-    let limit = page.limit.unwrap_or(PAGE).min(PAGE);
+    let limit = page.limit.unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES);
     let all = admin.services.ledger().entries();
     let count = all.len() as u64;
     let entries = all.into_iter().filter(|entry| entry.n > page.after).take(limit).collect();
     Json(LedgerPage { entries, count }).into_response()
 }
 
-/// Forgets what was committed and begins a new ledger; the faults stay armed and count from the beginning.
+/// Resets the services and starts a new ledger; the faults stay armed and count from 1 again.
 pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
     let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
     admin.services.reset(&format!("{TRIAL}-{number}")).await;
@@ -131,7 +131,7 @@ pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
 
 pub(super) async fn effects(State(admin): AdminState) -> Json<Effects> {
     let groups = summary::groups(&admin.services.ledger().entries(), &admin.services.operations());
-    let one = |group: summary::EffectGroup| OneEffect {
+    let one = |group: summary::EffectGroup| EffectInfo {
         effect: group.effect,
         identity: group.identity,
         times: group.times,

@@ -36,7 +36,7 @@ async fn started() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn everything_that_is_described_is_there_and_wants_the_token() {
+async fn every_described_path_exists_and_requires_the_token() {
     let address = started().await;
     for (path, method) in described() {
         let url = format!("http://{address}{path}");
@@ -52,7 +52,7 @@ async fn everything_that_is_described_is_there_and_wants_the_token() {
 }
 
 #[tokio::test]
-async fn nothing_is_there_that_is_not_described() {
+async fn paths_that_are_not_described_do_not_exist() {
     let address = started().await;
     let described = described();
     for path in [

@@ -3,23 +3,26 @@ use proptest::prelude::*;
 
 const DONE: &str = r#"{"outcome": "done", "message": "charged"}"#;
 
-fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ClaimHeard {
+fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ReceivedClaim {
     let result = Path::new("/no/such/result");
-    find(source, &ClaimInputs { how: &How::Exited(0), result, stdout, stderr, hide: &Hide::default() })
+    find(
+        source,
+        &ClaimInputs { reason: &EndReason::Exited(0), result, stdout, stderr, hide: &Hide::default() },
+    )
 }
 
-fn in_answer_of(body: &str) -> ClaimHeard {
+fn in_answer_of(body: &str) -> ReceivedClaim {
     in_answer(body, &Hide::default())
 }
 
-fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
+fn from_file(write: impl FnOnce(&Path)) -> ReceivedClaim {
     let folder = tempfile::tempdir().unwrap();
     let result = folder.path().join("result.json");
     write(&result);
     find(
         &ClaimSource::ResultOrLastLine,
         &ClaimInputs {
-            how: &How::Exited(0),
+            reason: &EndReason::Exited(0),
             result: &result,
             stdout: DONE,
             stderr: "",
@@ -31,41 +34,41 @@ fn from_file(write: impl FnOnce(&Path)) -> ClaimHeard {
 #[test]
 fn the_last_line_that_is_a_claim_counts() {
     let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
-    let expected = ClaimHeard {
-        said: Some(ClaimedOutcome::Done),
+    let expected = ReceivedClaim {
+        outcome: Some(ClaimedOutcome::Done),
         message: "charged".into(),
-        from: Some(ClaimOrigin::LastLine),
+        origin: Some(ClaimOrigin::LastLine),
         problem: None,
     };
     assert_eq!(claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{DONE}\n\n  \n")), expected);
     assert_eq!(claim(&format!("{DONE}\nbye\n")), expected);
     assert_eq!(claim(&format!("{DONE}\n{{\"level\": \"info\"}}\n")), expected);
-    assert_eq!(claim("it is done\n"), ClaimHeard::default());
-    assert_eq!(claim(""), ClaimHeard::default());
+    assert_eq!(claim("it is done\n"), ReceivedClaim::default());
+    assert_eq!(claim(""), ReceivedClaim::default());
 }
 
 #[test]
 fn an_outcome_of_another_program_does_not_hide_a_claim() {
     let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "");
     let charge = r#"{"id": "ch_1", "outcome": {"network_status": "approved_by_network"}}"#;
-    assert_eq!(claim(&format!("{DONE}\n{charge}\n")).said, Some(ClaimedOutcome::Done));
-    assert_eq!(claim(&format!("{DONE}\n{{\n\"outcome\": null\n}}\n")).said, Some(ClaimedOutcome::Done));
-    assert_eq!(claim(&format!("{DONE}\n{{\"outcome\": \"success\"}}\n")).said, Some(ClaimedOutcome::Done));
+    assert_eq!(claim(&format!("{DONE}\n{charge}\n")).outcome, Some(ClaimedOutcome::Done));
+    assert_eq!(claim(&format!("{DONE}\n{{\n\"outcome\": null\n}}\n")).outcome, Some(ClaimedOutcome::Done));
+    assert_eq!(claim(&format!("{DONE}\n{{\"outcome\": \"success\"}}\n")).outcome, Some(ClaimedOutcome::Done));
     // An object of another program is no attempt at a claim; a word that does not exist is.
-    assert_eq!(claim(&format!("{charge}\nbye\n")), ClaimHeard::default());
+    assert_eq!(claim(&format!("{charge}\nbye\n")), ReceivedClaim::default());
     assert!(claim("{\"outcome\": \"success\"}\nbye\n").problem.is_some());
 }
 
 #[test]
 fn a_claim_is_found_after_a_progress_bar_in_color_and_in_utf_16() {
-    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").outcome;
     assert_eq!(claim(&format!("working 50 %\rworking 100 %\r{DONE}\r\nbye\r\n")), Some(ClaimedOutcome::Done));
     assert_eq!(claim(&format!("\u{1b}[32m{DONE}\u{1b}[0m\n")), Some(ClaimedOutcome::Done));
     for utf_16 in [u16::to_le_bytes, u16::to_be_bytes] {
         let bytes: Vec<u8> = format!("\u{feff}hello\n{DONE}\n").encode_utf16().flat_map(utf_16).collect();
         assert_eq!(claim(&String::from_utf8_lossy(&bytes)), Some(ClaimedOutcome::Done));
         let file = from_file(|path| std::fs::write(path, &bytes[14..]).unwrap());
-        assert_eq!((file.said, file.message.as_str()), (Some(ClaimedOutcome::Done), "charged"));
+        assert_eq!((file.outcome, file.message.as_str()), (Some(ClaimedOutcome::Done), "charged"));
         let marked = from_file(|path| {
             let bytes: Vec<u8> = "\u{feff}{\"outcome\": \"unknown\", \"message\": \"café\"}"
                 .encode_utf16()
@@ -73,13 +76,13 @@ fn a_claim_is_found_after_a_progress_bar_in_color_and_in_utf_16() {
                 .collect();
             std::fs::write(path, bytes).unwrap();
         });
-        assert_eq!((marked.said, marked.message.as_str()), (Some(ClaimedOutcome::Unknown), "café"));
+        assert_eq!((marked.outcome, marked.message.as_str()), (Some(ClaimedOutcome::Unknown), "café"));
     }
 }
 
 #[test]
 fn a_claim_that_was_printed_over_several_lines_counts() {
-    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").said;
+    let claim = |stdout: &str| from_output(&ClaimSource::LastLine, stdout, "").outcome;
     let pretty = "{\n  \"outcome\": \"done\",\n  \"seen\": {\n    \"id\": 1\n  }\n}\n";
     assert_eq!(claim(pretty), Some(ClaimedOutcome::Done));
     assert_eq!(
@@ -95,12 +98,12 @@ fn a_claim_that_was_printed_over_several_lines_counts() {
 #[test]
 fn a_byte_order_mark_is_not_part_of_a_claim() {
     let claim = from_file(|path| std::fs::write(path, "\u{feff}{\"outcome\": \"unknown\"}").unwrap());
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Unknown), Some(ClaimOrigin::ResultFile)));
+    assert_eq!((claim.outcome, claim.origin), (Some(ClaimedOutcome::Unknown), Some(ClaimOrigin::ResultFile)));
     assert_eq!(
-        from_output(&ClaimSource::LastLine, &format!("\u{feff}{DONE}\n"), "").said,
+        from_output(&ClaimSource::LastLine, &format!("\u{feff}{DONE}\n"), "").outcome,
         Some(ClaimedOutcome::Done)
     );
-    assert_eq!(in_answer_of(&format!("\u{feff}{DONE}")).said, Some(ClaimedOutcome::Done));
+    assert_eq!(in_answer_of(&format!("\u{feff}{DONE}")).outcome, Some(ClaimedOutcome::Done));
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn an_invalid_claim_has_a_problem() {
         .iter()
         .map(|text| {
             let claim = in_answer_of(text);
-            assert_eq!((claim.said, claim.from), (None, Some(ClaimOrigin::Answer)));
+            assert_eq!((claim.outcome, claim.origin), (None, Some(ClaimOrigin::Answer)));
             claim.problem.unwrap()
         })
         .collect();
@@ -129,11 +132,11 @@ fn an_invalid_claim_has_a_problem() {
 #[test]
 fn a_result_file_is_used_even_if_it_is_invalid() {
     let claim = from_file(|path| std::fs::write(path, r#"{"outcome": "not-done"}"#).unwrap());
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::NotDone), Some(ClaimOrigin::ResultFile)));
+    assert_eq!((claim.outcome, claim.origin), (Some(ClaimedOutcome::NotDone), Some(ClaimOrigin::ResultFile)));
     let claim = from_file(|path| std::fs::write(path, "").unwrap());
-    assert_eq!((claim.said, claim.from), (None, Some(ClaimOrigin::ResultFile)));
+    assert_eq!((claim.outcome, claim.origin), (None, Some(ClaimOrigin::ResultFile)));
     let claim = from_file(|_| ());
-    assert_eq!((claim.said, claim.from), (Some(ClaimedOutcome::Done), Some(ClaimOrigin::LastLine)));
+    assert_eq!((claim.outcome, claim.origin), (Some(ClaimedOutcome::Done), Some(ClaimOrigin::LastLine)));
 }
 
 #[test]
@@ -141,7 +144,7 @@ fn a_result_file_that_is_not_a_regular_file_is_not_read() {
     let folder = from_file(|path| std::fs::create_dir(path).unwrap());
     assert!(folder.problem.is_some_and(|problem| problem.contains("not a regular file")));
     let link = from_file(|path| std::os::unix::fs::symlink("/dev/zero", path).unwrap());
-    assert!(link.said.is_none() && link.problem.is_some());
+    assert!(link.outcome.is_none() && link.problem.is_some());
     let large = from_file(|path| std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap());
     assert!(large.problem.is_some_and(|problem| problem.contains("larger than")));
 }
@@ -149,11 +152,11 @@ fn a_result_file_that_is_not_a_regular_file_is_not_read() {
 #[test]
 fn an_exit_status_is_the_claim_that_is_listed() {
     let source = ClaimSource::ExitStatus(vec![(0, ClaimedOutcome::Done), (3, ClaimedOutcome::Unknown)]);
-    let claim = |how: How| {
+    let claim = |reason: EndReason| {
         find(
             &source,
             &ClaimInputs {
-                how: &how,
+                reason: &reason,
                 result: Path::new("/no"),
                 stdout: DONE,
                 stderr: "",
@@ -161,9 +164,9 @@ fn an_exit_status_is_the_claim_that_is_listed() {
             },
         )
     };
-    assert_eq!(claim(How::Exited(3)).said, Some(ClaimedOutcome::Unknown));
-    assert!(claim(How::Exited(1)).problem.is_some_and(|problem| problem.contains("exit status 1")));
-    assert_eq!(claim(How::Signalled(9)), ClaimHeard::default());
+    assert_eq!(claim(EndReason::Exited(3)).outcome, Some(ClaimedOutcome::Unknown));
+    assert!(claim(EndReason::Exited(1)).problem.is_some_and(|problem| problem.contains("exit status 1")));
+    assert_eq!(claim(EndReason::Signaled(9)), ReceivedClaim::default());
 }
 
 #[test]
@@ -171,14 +174,14 @@ fn a_claim_before_the_time_limit_is_not_a_final_claim() {
     let claim = find(
         &ClaimSource::LastLine,
         &ClaimInputs {
-            how: &How::TimeUp,
+            reason: &EndReason::TimeUp,
             result: Path::new("/no"),
             stdout: DONE,
             stderr: "",
             hide: &Hide::default(),
         },
     );
-    assert_eq!(claim, ClaimHeard::default());
+    assert_eq!(claim, ReceivedClaim::default());
 }
 
 #[test]
@@ -188,20 +191,21 @@ fn the_pattern_that_occurs_last_counts() {
         ("not paid", ClaimedOutcome::NotDone),
         ("no idea", ClaimedOutcome::Unknown),
     ];
-    let source = ClaimSource::Patterns(patterns.map(|(text, said)| (text.to_owned(), said)).to_vec());
+    let source = ClaimSource::Patterns(patterns.map(|(text, outcome)| (text.to_owned(), outcome)).to_vec());
     let claim = from_output(&source, "paid\nI have no idea.\n", "");
-    assert_eq!((claim.said, claim.message.as_str()), (Some(ClaimedOutcome::Unknown), "I have no idea."));
-    assert_eq!(from_output(&source, "it is not paid\n", "").said, Some(ClaimedOutcome::NotDone));
-    assert_eq!(from_output(&source, "no idea\nit is paid", "").said, Some(ClaimedOutcome::Done));
-    assert_eq!(from_output(&source, "", "paid").said, Some(ClaimedOutcome::Done));
-    assert_eq!(from_output(&source, "hello", "").said, None);
+    assert_eq!((claim.outcome, claim.message.as_str()), (Some(ClaimedOutcome::Unknown), "I have no idea."));
+    assert_eq!(from_output(&source, "it is not paid\n", "").outcome, Some(ClaimedOutcome::NotDone));
+    assert_eq!(from_output(&source, "no idea\nit is paid", "").outcome, Some(ClaimedOutcome::Done));
+    assert_eq!(from_output(&source, "", "paid").outcome, Some(ClaimedOutcome::Done));
+    assert_eq!(from_output(&source, "hello", "").outcome, None);
 }
 
 #[test]
 fn a_long_message_is_cut() {
     let claim = in_answer_of(&format!("{{\"outcome\": \"done\", \"message\": \"{}\"}}", "é".repeat(5000)));
     assert!(
-        claim.said == Some(ClaimedOutcome::Done) && claim.message.len() <= MAX_MESSAGE_BYTES + '…'.len_utf8()
+        claim.outcome == Some(ClaimedOutcome::Done)
+            && claim.message.len() <= MAX_MESSAGE_BYTES + '…'.len_utf8()
     );
     assert_eq!(in_answer_of(r#"{"outcome": "done", "message": {"a": 1}}"#).message, r#"{"a":1}"#);
 }

@@ -199,9 +199,9 @@ pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
 
 fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcome)>> {
     let mut statuses = Vec::new();
-    for ((text, said), (key, _)) in read_outcomes(reader, node)?.into_iter().zip(reader.entries(node)?) {
+    for ((text, outcome), (key, _)) in read_outcomes(reader, node)?.into_iter().zip(reader.entries(node)?) {
         match text.parse::<u8>() {
-            Ok(status) => statuses.push((status.into(), said)),
+            Ok(status) => statuses.push((status.into(), outcome)),
             Err(_) => reader
                 .report(key.span, format!("expected an exit status from 0 to 255, found `{}`", shown(&text))),
         }
@@ -211,14 +211,14 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
 
 /// Texts and their outcomes; `None` where there is a problem.
 fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
-    let words = ClaimedOutcome::ALL.map(|said| (said.word(), said));
+    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.word(), outcome));
     let before = reader.count();
     let mut all = Vec::new();
     for (key, node) in reader.entries(node)? {
         if key.name.is_empty() {
             reader.report(key.span, "the text is empty, so it would match every output");
         }
-        all.extend(reader.one_of(node, &words).map(|said| (key.name.clone(), said)));
+        all.extend(reader.one_of(node, &words).map(|outcome| (key.name.clone(), outcome)));
     }
     (reader.count() == before).then_some(all)
 }

@@ -76,16 +76,16 @@ impl Target {
 }
 
 /// An answer: its status and its body.
-pub(super) type Answer = (u16, String);
+pub(super) type AgentAnswer = (u16, String);
 
-/// Sends a JSON body and waits for the answer. When `cancelled` fires, hapax closes its side of the
+/// Sends a JSON body and waits for the answer. When `canceled` fires, hapax closes its side of the
 /// connection and still reads what the agent answers.
 pub(super) async fn ask(
     target: &Target,
     line: TcpStream,
     body: String,
-    cancelled: Option<oneshot::Receiver<()>>,
-) -> Result<Answer, String> {
+    canceled: Option<oneshot::Receiver<()>>,
+) -> Result<AgentAnswer, String> {
     let request = target.request(body).map_err(|error| format!("cannot make the request: {error}"))?;
     let own_side = line.as_fd().try_clone_to_owned().map(std::net::TcpStream::from);
     let own_side = own_side.map_err(|error| format!("cannot follow the connection: {error}"))?;
@@ -104,10 +104,10 @@ pub(super) async fn ask(
         let _ = connection.await;
         std::future::pending::<()>().await;
     });
-    let mut cancelling = pin!(async {
-        match cancelled {
+    let mut canceling = pin!(async {
+        match canceled {
             // A sender that is dropped cancels, too.
-            Some(cancelled) => drop(cancelled.await),
+            Some(canceled) => drop(canceled.await),
             None => std::future::pending().await,
         }
         // The agent may have closed the connection already.
@@ -119,7 +119,7 @@ pub(super) async fn ask(
         biased;
         answer = &mut answer => answer,
         () = &mut connection => Err("the connection ended".to_owned()),
-        () = &mut cancelling => Err("it was cancelled".to_owned()),
+        () = &mut canceling => Err("it was canceled".to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
-//! An agent that takes its task over HTTP and answers with its claim. Where hapax starts it, it runs under a
-//! supervisor as any command does, and blows strike it; where it runs already, hapax can do no more than
-//! close its side of the connection.
+//! An agent that receives its task over HTTP and answers with its claim. If hapax starts it, it runs under a
+//! supervisor like any command and can be interrupted; if it runs already, hapax can only close its side of
+//! the connection.
 
 mod client;
 
@@ -17,20 +17,20 @@ pub(in crate::subject) use self::client::Target;
 use self::client::ask;
 use super::listener::{self, Owner};
 use super::port::{self, FreePort};
-use super::running::{Handle, Landing, Ordered, Running};
+use super::running::{Handle, InterruptRequest, InterruptResult, Running};
 use super::supervisor::SupervisorOrder;
-use super::{Ended, How, Settings, Start, Template, claim, supervised};
+use super::{EndReason, EndedStart, Settings, Start, Template, claim, supervised};
 use crate::domain::CapturedOutput;
 
-/// How often it is tried whether the agent listens by now.
-const TRY_AGAIN: Duration = Duration::from_millis(20);
-/// How long an agent that closed the connection has to end, before it counts as one that goes on.
-const FALLING: Duration = Duration::from_secs(1);
+/// The interval for connecting until the agent listens.
+const CONNECT_INTERVAL: Duration = Duration::from_millis(20);
+/// How long to wait for an agent to exit that closed the connection without an answer.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long an answer is read that an agent gave before it ended.
-const IN_SOCKET: Duration = Duration::from_millis(500);
+/// How long to wait for the answer of an agent that has exited.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Hands the task to the agent at that URL, which the command starts where there is one.
+/// Sends the task to the agent at that URL; the command starts it, if there is one.
 pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings, start: Start) -> Running {
     let port = match (url.contains(port::PLACEHOLDER) && command.is_some()).then(FreePort::choose).transpose()
     {
@@ -41,22 +41,22 @@ pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings,
     match (Target::parse(&url), command) {
         (Err(why), _) => Running::unstartable(&start, format!("cannot reach {url}: {why}")),
         (Ok(target), Some(command)) => {
-            let (command, settings) = told_port(command, settings, target.port());
-            Running::new(&start.clone(), |ordered| async move {
-                let ended = with_command(target, command, settings, start, ordered).await;
-                // Nobody else gets the port before everything of this start is gone.
+            let (command, settings) = with_port(command, settings, target.port());
+            Running::new(&start.clone(), |requests| async move {
+                let ended = with_command(target, command, settings, start, requests).await;
+                // No other start gets the port before all processes of this one have ended.
                 drop(port);
                 ended
             })
         }
         (Ok(target), None) => {
-            Running::new(&start.clone(), |ordered| already_running(target, settings.watch, start, ordered))
+            Running::new(&start.clone(), |requests| already_running(target, settings.watch, start, requests))
         }
     }
 }
 
-/// What starts an agent, with the port at which it is to listen.
-fn told_port(command: Vec<String>, mut settings: Settings, port: u16) -> (Vec<String>, Settings) {
+/// The command and the settings with the port at which the agent must listen.
+fn with_port(command: Vec<String>, mut settings: Settings, port: u16) -> (Vec<String>, Settings) {
     settings.env =
         settings.env.into_iter().map(|(name, template)| (name, template.with_port(port))).collect();
     if let Ok(number) = Template::parse(&port.to_string()) {
@@ -70,23 +70,24 @@ async fn with_command(
     command: Vec<String>,
     settings: Settings,
     start: Start,
-    mut ordered: UnboundedReceiver<Ordered>,
-) -> Ended {
+    mut requests: UnboundedReceiver<InterruptRequest>,
+) -> EndedStart {
     if target.connect().await.is_ok() {
-        let why = "something else listens there already; stop it, write `${port}` for the port in `http`, so that each start gets one of \
-                   its own (as you must when a case has several callers), or leave `command` out if it is the agent";
+        let why = "another process listens there already; stop it, or write `${port}` for the port in \
+                   `http`, so that each start gets its own port (required where a case has several callers), \
+                   or remove `command` if that process is the agent";
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
     let (body, watch, hide) = (body(&start), settings.watch, start.hide.clone());
     let before_stop = start.before_stop.clone();
-    let whose = (start.caller, start.start);
+    let caller_and_start = (start.caller, start.start);
     let (running, supervisor) = supervised::with_supervisor(command, settings, start);
     let handle = running.handle();
     let mut end = pin!(running.ended());
     let asking = async {
-        let line = listening(&target).await;
-        if let Some(other) = answers_instead(&line, supervisor) {
-            return Err(Stranger(other));
+        let line = connect_when_listening(&target).await;
+        if let Some(other) = other_listener(&line, supervisor) {
+            return Err(OtherListener(other));
         }
         Ok(ask(&target, line, body, None).await)
     };
@@ -94,79 +95,90 @@ async fn with_command(
     let asked = async {
         tokio::select! {
             answered = &mut asking => Ok(answered),
-            // An agent that ends by itself can have answered before: then the answer is in the socket
-            // already.
-            ended = &mut end => match timeout(IN_SOCKET, &mut asking).await {
-                Ok(Ok(Ok(answer))) if matches!(ended.how, How::Exited(_)) => Err((ended, Some(answer))),
+            // An agent that exits can have answered before: then the answer is in the socket already.
+            ended = &mut end => match timeout(ANSWER_TIMEOUT, &mut asking).await {
+                Ok(Ok(Ok(answer))) if matches!(ended.reason, EndReason::Exited(_)) => {
+                    Err((ended, Some(answer)))
+                }
                 _ => Err((ended, None)),
             },
         }
     };
-    let answered = match passing_on(asked, &handle, &mut ordered).await {
+    let answered = match pass_interrupts_on(asked, &handle, &mut requests).await {
         Ok(Ok(answered)) => answered,
-        Ok(Err(Stranger(other))) => {
-            passing_on(async { tokio::join!(handle.kill(), end) }, &handle, &mut ordered).await;
+        Ok(Err(OtherListener(other))) => {
+            pass_interrupts_on(async { tokio::join!(handle.kill(), end) }, &handle, &mut requests).await;
             let why = format!(
-                "{other} listens at {}, and hapax did not start it; end it, or write `${{port}}` for the port in `http` and start the agent at \
-                 HAPAX_PORT",
+                "{other} listens at {}, and hapax did not start it; stop it, or write `${{port}}` for the \
+                 port in `http` and let the agent listen at HAPAX_PORT",
                 target.authority
             );
-            return Ended::unstartable(whose.0, whose.1, format!("cannot reach the agent: {why}"));
+            return EndedStart::unstartable(
+                caller_and_start.0,
+                caller_and_start.1,
+                format!("cannot reach the agent: {why}"),
+            );
         }
         Err((ended, Some((status, body)))) => {
-            return Ended { how: How::Answered(status), claim: claim::in_answer(&body, &hide), ..ended };
+            return EndedStart {
+                reason: EndReason::Answered(status),
+                claim: claim::in_answer(&body, &hide),
+                ..ended
+            };
         }
-        // What it printed is no answer.
-        Err((ended, None)) if ended.how == How::TimeUp => {
-            return Ended { claim: super::ClaimHeard::default(), reported: None, ..ended };
+        // Its output is not an answer.
+        Err((ended, None)) if ended.reason == EndReason::TimeUp => {
+            return EndedStart { claim: super::ReceivedClaim::default(), claimed_after: None, ..ended };
         }
-        // How it ended says why there is no answer.
+        // The reason of its end shows why there is no answer.
         Err((ended, None)) => return ended,
     };
-    // What it does in the background counts, too. Without an answer it may have been struck: then it closes
-    // its connections before it ends.
-    let stays = timeout(if answered.is_ok() { watch } else { FALLING }, &mut end);
-    let mut ended = match passing_on(stays, &handle, &mut ordered).await {
+    // What it does in the background counts, too. An agent without an answer may have been interrupted: it
+    // closes its connections before it exits.
+    let stays = timeout(if answered.is_ok() { watch } else { EXIT_TIMEOUT }, &mut end);
+    let mut ended = match pass_interrupts_on(stays, &handle, &mut requests).await {
         Ok(ended) if answered.is_err() => return ended,
         Ok(ended) => ended,
         Err(_) => {
             if let Some(before_stop) = before_stop.filter(|_| answered.is_ok()) {
                 before_stop.call();
             }
-            passing_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut ordered).await
+            pass_interrupts_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut requests).await
         }
     };
     match answered {
         Ok((status, body)) => {
-            (ended.how, ended.claim) = (How::Answered(status), claim::in_answer(&body, &hide))
+            (ended.reason, ended.claim) = (EndReason::Answered(status), claim::in_answer(&body, &hide))
         }
-        Err(why) => (ended.how, ended.claim) = (How::NoAnswer(why.clone()), claim::without_answer(&why)),
+        Err(why) => {
+            (ended.reason, ended.claim) = (EndReason::NoAnswer(why.clone()), claim::without_answer(&why))
+        }
     }
     ended
 }
 
-/// Somebody else who listens where the agent should.
-struct Stranger(String);
+/// Another process that listens at the address of the agent.
+struct OtherListener(String);
 
-/// Who takes the connection instead of the agent that was started, where it is known to be somebody else.
-fn answers_instead(line: &TcpStream, supervisor: Option<u32>) -> Option<String> {
+/// The process that accepts the connection, where it is known not to be the agent that was started.
+fn other_listener(line: &TcpStream, supervisor: Option<u32>) -> Option<String> {
     match listener::owner(line.peer_addr().ok()?, supervisor?) {
         Owner::Other(other) => Some(other),
         Owner::Started | Owner::Unknown => None,
     }
 }
 
-/// Passes blows on to the agent until something is done.
-async fn passing_on<T>(
+/// Passes interrupts on to the agent until `until` is done.
+async fn pass_interrupts_on<T>(
     until: impl Future<Output = T>,
     agent: &Handle,
-    ordered: &mut UnboundedReceiver<Ordered>,
+    requests: &mut UnboundedReceiver<InterruptRequest>,
 ) -> T {
     let mut until = pin!(until);
     loop {
         tokio::select! {
             done = &mut until => return done,
-            Some(order) = ordered.recv() => agent.pass_on(order),
+            Some(request) = requests.recv() => agent.pass_on(request),
         }
     }
 }
@@ -175,24 +187,25 @@ async fn already_running(
     target: Target,
     watch: Duration,
     start: Start,
-    mut ordered: UnboundedReceiver<Ordered>,
-) -> Ended {
+    mut requests: UnboundedReceiver<InterruptRequest>,
+) -> EndedStart {
     let at = &target.authority;
     let line = match timeout(start.limits.time, target.connect()).await {
         Ok(Ok(line)) => line,
         Ok(Err(error)) => {
             let why = format!(
-                "cannot reach the agent at {at}: {error}; start it first, or say in hapax.yaml what starts it (`command`)"
+                "cannot reach the agent at {at}: {error}; start it first, or set `command` in hapax.yaml to \
+                 the command that starts it"
             );
             return unstartable(&start, why);
         }
-        Err(_) => return end(&start, How::TimeUp),
+        Err(_) => return end(&start, EndReason::TimeUp),
     };
-    let (cancel, cancelled) = oneshot::channel();
+    let (cancel, canceled) = oneshot::channel();
     let mut cancel = Some(cancel);
     let body = body(&start);
     let mut asking = pin!(async {
-        let answered = timeout(start.limits.time, ask(&target, line, body, Some(cancelled))).await;
+        let answered = timeout(start.limits.time, ask(&target, line, body, Some(canceled))).await;
         if matches!(answered, Ok(Ok(_))) {
             // What it does in the background counts, too.
             sleep(watch).await;
@@ -202,39 +215,49 @@ async fn already_running(
     loop {
         tokio::select! {
             answered = &mut asking => return match answered {
-                Ok(Ok((status, body))) => Ended { claim: claim::in_answer(&body, &start.hide), ..end(&start, How::Answered(status)) },
-                Ok(Err(why)) => Ended { claim: claim::without_answer(&why), ..end(&start, How::NoAnswer(why)) },
-                Err(_) => end(&start, How::TimeUp),
+                Ok(Ok((status, body))) => {
+                    let claim = claim::in_answer(&body, &start.hide);
+                    EndedStart { claim, ..end(&start, EndReason::Answered(status)) }
+                }
+                Ok(Err(why)) => {
+                    let claim = claim::without_answer(&why);
+                    EndedStart { claim, ..end(&start, EndReason::NoAnswer(why)) }
+                }
+                Err(_) => end(&start, EndReason::TimeUp),
             },
-            Some(Ordered { blow, landed }) = ordered.recv() => {
-                match blow {
+            Some(InterruptRequest { order, result }) = requests.recv() => {
+                match order {
                     SupervisorOrder::Cancel => drop(cancel.take()),
-                    // Nothing can be stopped here, so that the `cancel` that follows comes behind the reply,
-                    // and may come late.
+                    // This agent cannot be stopped, so the `cancel` that follows is sent after the reply and
+                    // may come late.
                     SupervisorOrder::Hold => {}
-                    SupervisorOrder::TimeUp => return end(&start, How::TimeUp),
-                    SupervisorOrder::Kill | SupervisorOrder::Stop | SupervisorOrder::Freeze | SupervisorOrder::Thaw => {
-                        let why = "it was not started by hapax, which cannot interrupt it; say in hapax.yaml what starts it (`command`)";
+                    SupervisorOrder::TimeUp => return end(&start, EndReason::TimeUp),
+                    SupervisorOrder::Kill
+                    | SupervisorOrder::Stop
+                    | SupervisorOrder::Freeze
+                    | SupervisorOrder::Thaw => {
+                        let why = "hapax did not start it and cannot interrupt it; set `command` in \
+                                   hapax.yaml to the command that starts it";
                         return unstartable(&start, format!("the agent at {at}: {why}"));
                     }
                 }
-                let _ = landed.send(Landing::Landed);
+                let _ = result.send(InterruptResult::Applied);
             }
         }
     }
 }
 
-/// A connection, as soon as the agent takes one.
-async fn listening(target: &Target) -> TcpStream {
+/// Connects as soon as the agent listens.
+async fn connect_when_listening(target: &Target) -> TcpStream {
     loop {
         match target.connect().await {
             Ok(line) => return line,
-            Err(_) => sleep(TRY_AGAIN).await,
+            Err(_) => sleep(CONNECT_INTERVAL).await,
         }
     }
 }
 
-/// What the agent is told.
+/// The body of the request to the agent.
 pub(super) fn body(start: &Start) -> String {
     let services: serde_json::Map<String, Value> = start
         .services
@@ -254,14 +277,25 @@ pub(super) fn body(start: &Start) -> String {
         })
         .collect();
     let steps: Value = serde_json::from_str(&start.steps).unwrap_or_default();
-    json!({ "task": start.task, "steps": steps, "services": services, "trial": start.trial, "caller": start.name }).to_string()
+    let (task, trial, caller) = (&start.task, &start.trial, &start.name);
+    let body = json!({
+        "task": task, "steps": steps, "services": services, "trial": trial, "caller": caller
+    });
+    body.to_string()
 }
 
-fn unstartable(start: &Start, why: String) -> Ended {
-    Ended::unstartable(start.caller, start.start, why)
+fn unstartable(start: &Start, why: String) -> EndedStart {
+    EndedStart::unstartable(start.caller, start.start, why)
 }
 
-fn end(start: &Start, how: How) -> Ended {
+fn end(start: &Start, reason: EndReason) -> EndedStart {
     let output = CapturedOutput { caller: start.caller, start: start.start, ..CapturedOutput::default() };
-    Ended { how, claim: super::ClaimHeard::default(), output, left: 0, cpu: None, reported: None }
+    EndedStart {
+        reason,
+        claim: super::ReceivedClaim::default(),
+        output,
+        left_running: 0,
+        cpu: None,
+        claimed_after: None,
+    }
 }

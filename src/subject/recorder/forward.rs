@@ -104,10 +104,12 @@ mod tests {
         let forwarded = |read: &str| String::from_utf8(request_for_host(read.as_bytes())).unwrap();
         assert_eq!(
             forwarded(
-                "POST http://u:p@a.example:81/v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nProxy-Authorization: Basic x\r\nProxy-Connection: \
-                 keep-alive\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nbody"
+                "POST http://u:p@a.example:81/v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\n\
+                 Proxy-Authorization: Basic x\r\nProxy-Connection: keep-alive\r\n\
+                 Connection: keep-alive\r\nContent-Length: 4\r\n\r\nbody"
             ),
-            "POST /v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody"
+            "POST /v1?x=1 HTTP/1.1\r\nHost: a.example:81\r\nContent-Length: 4\r\n\
+             Connection: close\r\n\r\nbody"
         );
         assert!(
             forwarded("GET http://a.example HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET / HTTP/1.1\r\n")

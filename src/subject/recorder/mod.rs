@@ -327,8 +327,8 @@ fn wanted(head: &str) -> Option<Escape> {
         _ => (authority, standard),
     };
     let host = host.trim_matches(['[', ']']);
-    let is_plain = |text: &str, most: usize| {
-        !text.is_empty() && text.len() <= most && text.bytes().all(|byte| byte.is_ascii_graphic())
+    let is_plain = |text: &str, limit: usize| {
+        !text.is_empty() && text.len() <= limit && text.bytes().all(|byte| byte.is_ascii_graphic())
     };
     (is_plain(host, 253) && is_plain(method, 32)).then(|| Escape {
         host: host.to_lowercase(),

@@ -1,14 +1,14 @@
-//! The supervisor: a process of its own between hapax and one start of a subject. It sees to it that nothing
-//! of the subject outlives it, that time, output and processes are bounded, and that blows land. It reads an
-//! order and then blows from its standard input; when that is closed, hapax is gone, and so is everything
-//! here. It has plain threads and no runtime, to start quickly.
+//! The supervisor: a process between hapax and one start of a subject. It makes sure that no process of the
+//! subject outlives it, limits time, output and processes, and delivers interrupts. It reads the order and
+//! then the interrupts from its standard input; when the input is closed, hapax has ended, and it kills
+//! everything. It uses threads and no runtime, to start quickly.
 
-mod kept;
-mod land;
+mod bounded_output;
+mod detector;
 mod outputs;
 mod processes;
 mod protocol;
-mod spotter;
+mod signals;
 mod watch;
 
 use std::io::{self, BufRead, Write};
@@ -18,35 +18,35 @@ use std::sync::{Arc, mpsc};
 
 use rustix::process::{Resource, Rlimit};
 
-pub(super) use land::BY_ITSELF;
 #[cfg(target_os = "linux")]
 pub(super) use processes::below;
-pub(super) use protocol::{Answer, Order, SupervisorOrder};
+pub(super) use protocol::{StartOrder, SupervisorMessage, SupervisorOrder};
+pub(super) use signals::ALREADY_ENDED;
 
 use super::captured::Captured;
-use super::{How, Limits};
+use super::{EndReason, Limits};
 use outputs::Outputs;
 use watch::Watch;
 
 /// Runs a supervisor on the standard input and output of this process.
 ///
 /// # Errors
-/// Where it could not read its order, or not say what happened.
+/// When it cannot read its order or write its messages.
 pub fn supervise() -> io::Result<()> {
     let mut lines = io::stdin().lock().lines();
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
-    let order: Order = serde_json::from_str(&first)?;
+    let order: StartOrder = serde_json::from_str(&first)?;
     drop(lines);
     confine(&order.limits);
     let mut subject = match start(&order) {
         Ok(subject) => subject,
         Err(why) => {
-            let how = How::Unstartable(why);
-            return tell(&Answer::Ended {
-                how,
+            let reason = EndReason::Unstartable(why);
+            return write_message(&SupervisorMessage::Ended {
+                reason,
                 stdout: Captured::default(),
                 stderr: Captured::default(),
-                left: 0,
+                left_running: 0,
                 cpu: None,
             });
         }
@@ -57,38 +57,37 @@ pub fn supervise() -> io::Result<()> {
     let (events, received) = mpsc::channel();
     watch::listen(events.clone());
     watch::reap(events, Arc::clone(&ended));
-    let (how, left) = watch.until_the_end(&received);
+    let (reason, left_running) = watch.until_the_end(&received);
     let (stdout, stderr) = outputs.finish();
-    tell(&Answer::Ended { how, stdout, stderr, left, cpu: processes::cpu() })
+    write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu: processes::cpu() })
 }
 
-/// Makes this process the parent of all orphans below it and bounds what they all may use.
+/// Makes this process the parent of all orphans below it, and sets resource limits.
 fn confine(limits: &Limits) {
-    // Each of these is refused only where it is not needed: already a leader of a session, a lower limit
-    // already.
+    // These calls fail only where they are not needed: it is a session leader already, or the limit is lower.
     let _ = rustix::process::setsid();
-    let bounded = |most: u64, resource| {
-        let maximum = rustix::process::getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
+    let set_limit = |limit: u64, resource| {
+        let maximum =
+            rustix::process::getrlimit(resource).maximum.map_or(limit, |maximum| maximum.min(limit));
         let _ =
             rustix::process::setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) });
     };
-    bounded(limits.file_size, Resource::Fsize);
-    bounded(0, Resource::Core);
+    set_limit(limits.file_size, Resource::Fsize);
+    set_limit(0, Resource::Core);
     if let Some(files) = limits.files {
-        // hapax may have more for itself than it was started with; the subject has what it would have without
-        // it.
+        // hapax may have raised its own limit; the subject gets the limit that hapax was started with.
         let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
         let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum });
     }
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        // So that the subject cannot write into our pipes through /proc.
+        // The subject must not write to our pipes through /proc.
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     }
 }
 
-fn start(order: &Order) -> Result<Child, String> {
+fn start(order: &StartOrder) -> Result<Child, String> {
     use std::os::unix::process::CommandExt;
 
     let Some((program, arguments)) = order.program.split_first() else {
@@ -105,7 +104,7 @@ fn start(order: &Order) -> Result<Child, String> {
     if let Some(directory) = &order.directory {
         if !directory.is_dir() {
             return Err(format!(
-                "there is no directory {}; `directory` in hapax.yaml says where it runs",
+                "the directory {} does not exist; check `directory` in hapax.yaml",
                 directory.display()
             ));
         }
@@ -119,24 +118,27 @@ fn unstartable(program: &str, error: &io::Error) -> String {
     let is_path = program.contains('/');
     let why = match error.kind() {
         io::ErrorKind::NotFound if is_path => {
-            "there is no such file (or what its first line names is missing); check the path, and from which directory it is meant"
+            "no such file (or the interpreter in its first line is missing); check the path and the working \
+             directory"
         }
-        io::ErrorKind::NotFound => "no such program is in PATH; check the spelling, or give its path",
+        io::ErrorKind::NotFound => "not found in PATH; check the spelling, or write its path",
         io::ErrorKind::PermissionDenied => {
-            "it cannot be executed; make it executable (chmod +x), or name what runs it first: python3 agent.py"
+            "permission denied; make it executable (chmod +x), or write its interpreter first: python3 \
+             agent.py"
         }
-        io::ErrorKind::ArgumentListTooLong => "its arguments and its environment are too long for the system",
+        io::ErrorKind::ArgumentListTooLong => "its arguments and environment are too long for the system",
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            "it is no program; begin it with a line like #!/bin/sh, or name what runs it first: python3 agent.py"
+            "not an executable file; add a first line like #!/bin/sh, or write its interpreter first: \
+             python3 agent.py"
         }
         _ => return format!("cannot start `{program}`: {error}"),
     };
     format!("cannot start `{program}`: {why}")
 }
 
-fn tell(answer: &Answer) -> io::Result<()> {
+fn write_message(message: &SupervisorMessage) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, answer)?;
+    serde_json::to_writer(&mut out, message)?;
     out.write_all(b"\n")?;
     out.flush()
 }

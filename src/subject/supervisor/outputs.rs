@@ -1,4 +1,4 @@
-//! The outputs of a subject, read to their end so that it never waits, and kept up to a bound.
+//! Reads the outputs of a subject to their end, so that it never blocks, and keeps a bounded part.
 
 use std::io::{ErrorKind, Read};
 use std::process::Child;
@@ -7,44 +7,47 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::kept::{Kept, MARGIN};
-use super::spotter::Spotter;
+use super::bounded_output::{BoundedOutput, CUT_MARGIN};
+use super::detector::ClaimDetector;
 use crate::subject::captured::Captured;
 
-/// How long the rest is waited for when all processes are gone: someone else may hold a pipe open.
-const REST: Duration = Duration::from_secs(1);
+/// How long to wait for the rest of an output after all processes have ended: another process may hold the
+/// pipe.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// An output while it is read.
+/// An output that is being read.
 struct OneOutput {
-    kept: Kept,
-    spotter: Spotter,
+    kept: BoundedOutput,
+    detector: ClaimDetector,
 }
 
-/// Both outputs while they are read.
+/// Both outputs, which are being read.
 pub(super) struct Outputs {
     stdout: Arc<Mutex<OneOutput>>,
     stderr: Arc<Mutex<OneOutput>>,
-    /// Nothing is ever sent: it is cut off when both have been read.
+    /// Nothing is sent: the channel closes when both have been read.
     open: Receiver<()>,
 }
 
 impl Outputs {
-    /// Reads the outputs of the process, each in a thread of its own, and sees when each has one of the
-    /// marks.
-    pub(super) fn drain(subject: &mut Child, most: usize, marks: &[String]) -> Self {
+    /// Reads the outputs of the process, each in its own thread, and detects the marks of a claim.
+    pub(super) fn drain(subject: &mut Child, max_shown: usize, marks: &[String]) -> Self {
         let (until, open) = channel();
-        let output = || OneOutput { kept: Kept::new(most, MARGIN), spotter: Spotter::new(marks) };
+        let output = || OneOutput {
+            kept: BoundedOutput::new(max_shown, CUT_MARGIN),
+            detector: ClaimDetector::new(marks),
+        };
         let stdout = drain(subject.stdout.take(), output(), until.clone());
         let stderr = drain(subject.stderr.take(), output(), until);
         Outputs { stdout, stderr, open }
     }
 
-    /// What was kept of both when they have ended.
+    /// The captured outputs, after they have ended.
     pub(super) fn finish(self) -> (Captured, Captured) {
-        let _ = self.open.recv_timeout(REST);
+        let _ = self.open.recv_timeout(DRAIN_TIMEOUT);
         let captured = |output: &Mutex<OneOutput>| {
             let output = output.lock().unwrap_or_else(PoisonError::into_inner);
-            Captured { spoke: output.spotter.spoke(), ..output.kept.captured() }
+            Captured { last_claim: output.detector.last_claim(), ..output.kept.captured() }
         };
         (captured(&self.stdout), captured(&self.stderr))
     }
@@ -67,7 +70,7 @@ fn drain<R: Read + Send + 'static>(
                 Ok(count) => {
                     let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
                     output.kept.push(&buffer[..count]);
-                    output.spotter.push(&buffer[..count]);
+                    output.detector.push(&buffer[..count]);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return,

@@ -1,53 +1,52 @@
-//! Everything that a subject has started, found through `/proc`, and signals to all of it. Orphans are found
-//! too, because the supervisor is their new parent.
+//! Finds all processes of a subject through `/proc`, and sends signals to them. It finds orphans, too,
+//! because the supervisor is their new parent.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// A process of the subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SubjectProcess {
     pub(super) pid: Pid,
     group: Pid,
-    /// The letter of the system: `T` is stopped, `Z` is dead.
+    /// The state letter of the system: `T` is stopped, `Z` is dead.
     state: char,
-    /// The same for each of its threads, with their numbers.
+    /// The states of its threads, with their numbers.
     threads: Vec<(i32, char)>,
 }
 
-impl Found {
-    /// Whether every thread of it has been stopped.
+impl SubjectProcess {
+    /// Whether all its threads are stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_dead() || self.threads.iter().all(|(_, state)| matches!(state, 'T' | 't' | 'Z' | 'X'))
     }
 
-    /// The same, or a thread waits within the system and cannot be stopped there, as a parent does until its
-    /// fork has become another program. A thread that was sent SIGSTOP takes no step of its own when that
-    /// wait is over: it stops first.
+    /// The same, or a thread waits in the kernel and cannot be stopped there, as a parent does until its fork
+    /// has executed another program. A thread that was sent SIGSTOP stops as soon as that wait is over.
     pub(super) fn is_held(&self) -> bool {
         self.is_dead() || self.threads.iter().all(|(_, state)| matches!(state, 'T' | 't' | 'Z' | 'X' | 'D'))
     }
 
-    /// Whether it is only waiting to be forgotten.
+    /// Whether it is dead.
     pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 }
 
-/// Sends a signal once to each of them. A whole group gets it in one step, so that none of it can slip away
-/// by forking.
-pub(super) fn signal(all: &[Found], signal: Signal) {
+/// Sends a signal once to each of them. A whole group gets it in one call, so that no process can escape by
+/// forking.
+pub(super) fn signal(all: &[SubjectProcess], signal: Signal) {
     let own = rustix::process::getpgrp();
     let mut groups: Vec<Pid> = Vec::new();
     for found in all.iter().filter(|found| !found.is_dead()) {
         if found.group == own {
-            // It has joined the supervisor's own group; nobody else there may be struck.
+            // It has joined the group of the supervisor; the other processes there must not get the signal.
             let _ = kill_process(found.pid, signal);
         } else if !groups.contains(&found.group) {
             groups.push(found.group);
         }
     }
     for group in groups {
-        // Whatever is gone by now needs no signal.
+        // A process that has ended needs no signal.
         let _ = kill_process_group(group, signal);
     }
 }
@@ -61,17 +60,17 @@ pub(super) use linux::{all, count, cpu, is_pending};
 mod linux {
     use std::fs;
 
-    use super::{Found, Pid, Signal};
+    use super::{Pid, Signal, SubjectProcess};
 
-    /// A walk ends here; what is beyond is found by the next, when these are gone.
-    const MOST: usize = 20_000;
+    /// The largest number of processes that are found at once; the rest is found when these are gone.
+    const MAX_PROCESSES: usize = 20_000;
 
     /// All processes below this one.
-    pub(in super::super) fn all(_main: Pid) -> Vec<Found> {
-        below(own()).into_iter().filter_map(look).collect()
+    pub(in super::super) fn all(_main: Pid) -> Vec<SubjectProcess> {
+        below(own()).into_iter().filter_map(read_process).collect()
     }
 
-    /// How many there are.
+    /// The number of processes below this one.
     pub(in super::super) fn count(_main: Pid) -> usize {
         below(own()).len()
     }
@@ -84,10 +83,10 @@ mod linux {
     pub(in crate::subject) fn below(parent: i32) -> Vec<i32> {
         let mut found = vec![parent];
         let mut next = 0;
-        while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MOST) {
+        while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MAX_PROCESSES) {
             next += 1;
-            // A process that ended meanwhile has no children any more: they have come to us, and the next
-            // walk finds them.
+            // A process that has ended has no children any more: they are reparented to us and found next
+            // time.
             let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
             for thread in threads.flatten() {
                 let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
@@ -97,50 +96,54 @@ mod linux {
         found.split_off(1)
     }
 
-    fn look(pid: i32) -> Option<Found> {
+    fn read_process(pid: i32) -> Option<SubjectProcess> {
         let found = read_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
         let threads =
             fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().filter_map(|thread| {
                 let number = thread.file_name().to_str()?.parse().ok()?;
-                // One that ended meanwhile needs no stopping.
+                // A thread that has ended need not be stopped.
                 let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
                 Some((number, state(&stat)?))
             });
         let mut threads: Vec<(i32, char)> = threads.collect();
         threads.sort_unstable();
-        Some(Found { threads, ..found })
+        Some(SubjectProcess { threads, ..found })
     }
 
-    /// The letter of the system for a process or a thread.
+    /// The state letter of a process or a thread.
     fn state(stat: &str) -> Option<char> {
-        // The name of the program stands in brackets, and can hold anything.
+        // The name of the program is in parentheses and can contain anything.
         stat.rsplit_once(')')?.1.split_whitespace().next()?.chars().next()
     }
 
-    /// What the system says of a process. One that is being forgotten this very moment has the group -1,
-    /// which must never be struck.
-    fn read_stat(pid: i32, stat: &str) -> Option<Found> {
+    /// Reads a process. One that is being removed has the group -1, which must never get a signal.
+    fn read_stat(pid: i32, stat: &str) -> Option<SubjectProcess> {
         let mut words = stat.rsplit_once(')')?.1.split_whitespace();
         let group = words.nth(2)?.parse().ok()?;
         let number = |raw: i32| if raw > 1 { Pid::from_raw(raw) } else { None };
-        Some(Found { pid: number(pid)?, group: number(group)?, state: state(stat)?, threads: Vec::new() })
+        Some(SubjectProcess {
+            pid: number(pid)?,
+            group: number(group)?,
+            state: state(stat)?,
+            threads: Vec::new(),
+        })
     }
 
-    /// The processor time of this process and of all that has ended below it, in milliseconds.
+    /// The CPU time of this process and of all processes below it that have ended, in milliseconds.
     pub(in super::super) fn cpu() -> Option<u64> {
         read_cpu(&fs::read_to_string("/proc/self/stat").ok()?)
     }
 
     fn read_cpu(stat: &str) -> Option<u64> {
-        /// The system counts these times in hundredths of a second, whatever its own clock does.
+        /// The system counts these times in hundredths of a second.
         const TICK: u64 = 10;
         let words = stat.rsplit_once(')')?.1.split_whitespace();
-        // Its own time in user and system mode, and the same of its children.
+        // User and system time of the process and of its children.
         let ticks: Vec<u64> = words.skip(11).take(4).map(|word| word.parse().ok()).collect::<Option<_>>()?;
         (ticks.len() == 4).then(|| ticks.iter().sum::<u64>().saturating_mul(TICK))
     }
 
-    /// Whether a signal was sent to the process and has not reached it yet.
+    /// Whether a signal was sent to the process and not received yet.
     pub(in super::super) fn is_pending(pid: Pid, signal: Signal) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
         let bit = 1u64 << (signal.as_raw() - 1);
@@ -155,7 +158,7 @@ mod linux {
         use super::*;
 
         #[test]
-        fn a_process_is_read_whatever_its_program_is_called() {
+        fn a_process_with_an_unusual_program_name_is_read() {
             let found = read_stat(42, "42 (a) S 1 (b)) T 7 41 40 0 -1 0").unwrap();
             assert_eq!(
                 (found.pid.as_raw_nonzero().get(), found.group.as_raw_nonzero().get(), found.state),
@@ -164,7 +167,7 @@ mod linux {
         }
 
         #[test]
-        fn processor_time_is_that_of_a_process_and_of_its_children() {
+        fn cpu_time_includes_the_children() {
             let stat = "42 (a b) S 1 42 42 0 -1 4194304 900 0 0 0 3 2 40 5 20 0 1 0 100 0 0";
             assert_eq!(read_cpu(stat), Some(500));
             assert_eq!(read_cpu("42 (a b) S 1 42 42 0 -1"), None);
@@ -172,7 +175,7 @@ mod linux {
         }
 
         #[test]
-        fn a_process_that_is_being_forgotten_is_none() {
+        fn a_process_that_is_being_removed_is_ignored() {
             for stat in
                 ["42 (sh) X 0 -1 -1 0", "42 (sh) Z 1 0 0 0", "42 (sh) S 1 1 1 0", "42 (sh) R", "", ")"]
             {
@@ -185,13 +188,13 @@ mod linux {
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{all, count, cpu, is_pending};
 
-/// Where there is no `/proc`, the group of the subject has to do.
+/// Without `/proc`, only the process group of the subject is known.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use super::{Found, Pid, Signal};
+    use super::{Pid, Signal, SubjectProcess};
 
-    pub(in super::super) fn all(main: Pid) -> Vec<Found> {
-        vec![Found { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
+    pub(in super::super) fn all(main: Pid) -> Vec<SubjectProcess> {
+        vec![SubjectProcess { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
     }
 
     pub(in super::super) fn count(_main: Pid) -> usize {

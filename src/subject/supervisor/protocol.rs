@@ -1,34 +1,35 @@
-//! What hapax and a supervisor say to each other: one line of JSON each.
+//! The messages between hapax and a supervisor: one line of JSON each.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::subject::captured::Captured;
-use crate::subject::{How, Signal};
+use crate::subject::{EndReason, Signal};
 
-/// The first line to a supervisor: what to start, and what it may use.
+/// The first line to a supervisor: what to start, and its limits.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::subject) struct Order {
+pub(in crate::subject) struct StartOrder {
     /// The program and its arguments.
     pub(in crate::subject) program: Vec<String>,
-    /// Where it runs.
+    /// Its working directory.
     pub(in crate::subject) directory: Option<PathBuf>,
     /// Its whole environment.
     pub(in crate::subject) env: Vec<(String, String)>,
-    /// Whether its standard input is an open pipe on which nothing comes, instead of one that is at its end.
+    /// Whether its standard input is an open pipe without input, instead of an empty input.
     #[serde(default)]
     pub(in crate::subject) open_input: bool,
-    /// Texts that a claim in its output has: when each output last had one is told at the end.
+    /// Texts that identify a claim in its output; the last message has the time when each output last had
+    /// one.
     #[serde(default)]
     pub(in crate::subject) claim_marks: Vec<String>,
     /// The signal that `cancel` sends.
     pub(in crate::subject) cancel: Signal,
-    /// What it may use.
+    /// Its limits.
     pub(in crate::subject) limits: crate::subject::Limits,
 }
 
-/// Every further line to a supervisor: what is to be done to the subject.
+/// Every further line to a supervisor: what to do with the subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::subject) enum SupervisorOrder {
@@ -40,33 +41,33 @@ pub(in crate::subject) enum SupervisorOrder {
     Cancel,
     /// SIGSTOP.
     Freeze,
-    /// SIGSTOP until the next blow, which is the first thing that it meets when it goes on.
+    /// SIGSTOP until the next order, whose signal is the first that it receives when it continues.
     Hold,
     /// SIGCONT.
     Thaw,
-    /// The same as `Stop`, and its end is that its time was up.
+    /// Like `Stop`, because of its time limit.
     TimeUp,
 }
 
-/// What a supervisor says.
+/// A message of a supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(in crate::subject) enum Answer {
-    /// A blow has landed.
-    Landed(SupervisorOrder),
-    /// A blow did not land, and why.
+pub(in crate::subject) enum SupervisorMessage {
+    /// An order has taken effect.
+    Applied(SupervisorOrder),
+    /// An order did not take effect, and why.
     Missed(SupervisorOrder, String),
-    /// Everything of this start is gone. It is the last line.
+    /// All processes of this start have ended. It is the last line.
     Ended {
         /// How it ended.
-        how: How,
+        reason: EndReason,
         /// What it wrote.
         stdout: Captured,
         /// What it wrote to its standard error.
         stderr: Captured,
-        /// How many processes it left behind that did not end by themselves.
-        left: usize,
-        /// The processor time of all of it, in milliseconds, where the system says.
+        /// The number of processes that it left running.
+        left_running: usize,
+        /// The CPU time of all its processes, in milliseconds, where it is known.
         #[serde(default)]
         cpu: Option<u64>,
     },

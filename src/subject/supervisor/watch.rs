@@ -1,4 +1,4 @@
-//! Watching one start of a subject until nothing of it is left: its time, its processes, the blows, its end.
+//! Watches one start of a subject until all its processes have ended: time limit, processes, orders, exit.
 
 use std::io::{self, BufRead};
 use std::process::{Child, ChildStdin};
@@ -10,192 +10,193 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::protocol::{Answer, Order, SupervisorOrder};
-use super::{land, processes, tell};
-use crate::subject::{How, Limits};
+use super::protocol::{StartOrder, SupervisorMessage, SupervisorOrder};
+use super::{processes, signals, write_message};
+use crate::subject::{EndReason, Limits};
 
-/// How often the processes are counted: at first, and when there are many.
-const COUNTED: Duration = Duration::from_millis(50);
-/// The same when there are few, so that many starts at once cost little.
-const SELDOM: Duration = Duration::from_millis(200);
-/// How often what is left is killed again, until nothing is.
-const KILLED: Duration = Duration::from_millis(2);
-/// How long that is tried: what another user runs cannot be killed at all.
-const TRIED: Duration = Duration::from_secs(10);
+/// The interval for counting processes at first, and when there are many.
+const COUNT_INTERVAL: Duration = Duration::from_millis(50);
+/// The interval when there are few processes, so that many starts at once are cheap.
+const SLOW_COUNT_INTERVAL: Duration = Duration::from_millis(200);
+/// The interval for killing the rest again until nothing is left.
+const KILL_INTERVAL: Duration = Duration::from_millis(2);
+/// How long to try: processes of another user cannot be killed.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long what a subject leaves behind is watched before it is killed: long enough to see it act, or end by
-/// itself.
-const LEFT: Duration = Duration::from_secs(1);
+/// How long processes that a subject leaves behind are watched before they are killed: long enough to see
+/// what they do, or for them to exit.
+const LEFTOVER_TIME: Duration = Duration::from_secs(1);
 
-/// How long it may take until two looks at what is left agree, or the system says that nothing is.
-const SETTLED: Duration = Duration::from_secs(2);
+/// How long to wait until two reads of the processes agree, or the system reports that none is left.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What happens while a subject runs.
-pub(super) enum Event {
-    /// Hapax orders a blow.
-    SupervisorOrder(SupervisorOrder),
-    /// Hapax is gone.
+/// An event while a subject runs.
+pub(super) enum WatchEvent {
+    /// An order of hapax.
+    Order(SupervisorOrder),
+    /// hapax has ended.
     Abandoned,
     /// A process below this one has ended.
     Ended(Pid, WaitStatus),
-    /// No process is left below this one; none can come any more.
+    /// No process is left below this one.
     AllGone,
 }
 
-/// Hears what hapax orders, in a thread of its own.
-pub(super) fn listen(events: Sender<Event>) {
+/// Reads the orders of hapax, in its own thread.
+pub(super) fn listen(events: Sender<WatchEvent>) {
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {
-            let Some(blow) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
-            send(&events, Event::SupervisorOrder(blow));
+            let Some(order) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
+            send(&events, WatchEvent::Order(order));
         }
-        send(&events, Event::Abandoned);
+        send(&events, WatchEvent::Abandoned);
     });
 }
 
-/// Takes leave of every process that ends, in a thread of its own, and counts them.
-pub(super) fn reap(events: Sender<Event>, ended: Arc<AtomicU64>) {
+/// Reaps every process that ends, in its own thread, and counts them.
+pub(super) fn reap(events: Sender<WatchEvent>, ended: Arc<AtomicU64>) {
     thread::spawn(move || {
         loop {
             match rustix::process::wait(WaitOptions::empty()) {
                 Ok(Some((pid, status))) => {
                     ended.fetch_add(1, Ordering::SeqCst);
-                    send(&events, Event::Ended(pid, status));
+                    send(&events, WatchEvent::Ended(pid, status));
                 }
                 Ok(None) | Err(rustix::io::Errno::INTR) => {}
-                Err(_) => break send(&events, Event::AllGone),
+                Err(_) => break send(&events, WatchEvent::AllGone),
             }
         }
     });
 }
 
-fn send(events: &Sender<Event>, event: Event) {
-    // Nobody hears it any more when the end has been told.
+fn send(events: &Sender<WatchEvent>, event: WatchEvent) {
+    // After the last message there is no receiver any more.
     let _ = events.send(event);
 }
 
-fn landed(blow: SupervisorOrder) {
-    say(&Answer::Landed(blow));
+fn report_applied(order: SupervisorOrder) {
+    report(&SupervisorMessage::Applied(order));
 }
 
-fn say(answer: &Answer) {
-    // Where nobody hears it, hapax is gone: that is an event of its own, and the subject must not be left
-    // alone before it comes.
-    let _ = tell(answer);
+fn report(message: &SupervisorMessage) {
+    // If it cannot be written, hapax has ended. That is a separate event, and the subject is watched until
+    // then.
+    let _ = write_message(message);
 }
 
-/// One start of a subject, while it is watched.
+/// One start of a subject that is being watched.
 pub(super) struct Watch<'a> {
     limits: &'a Limits,
     cancel: Signal,
     main: Pid,
     input: Option<ChildStdin>,
     status: Option<WaitStatus>,
-    /// How it ended, where that is not told by its status.
-    how: Option<How>,
-    /// When its time is up.
+    /// How it ended, if not by its exit status.
+    reason: Option<EndReason>,
+    /// Its time limit.
     time_up: Instant,
-    /// When its grace is over.
+    /// The end of its grace time.
     grace_over: Option<Instant>,
-    /// It has ended by itself; until then what it left behind may end by itself, too.
+    /// It has exited; its other processes have until then to exit, too.
     left_until: Option<Instant>,
-    /// When it must be known how many.
+    /// When the number of processes left must be known.
     left_known_by: Option<Instant>,
-    /// How many processes it left behind that did not.
-    left: usize,
-    /// How many processes have ended so far.
+    /// The number of processes that it left running.
+    left_running: usize,
+    /// The number of processes that have ended so far.
     ended: &'a AtomicU64,
-    /// Everything has been stopped, and waits for a signal that is to be its next.
+    /// Whether everything is stopped and waits for the next signal.
     stopped: bool,
-    /// Since when everything is killed.
+    /// Since when everything is being killed.
     killing: Option<Instant>,
-    /// The blows that have landed when nothing is left.
+    /// The orders that have taken effect when nothing is left.
     kills: Vec<SupervisorOrder>,
-    /// When it was last seen to.
-    looked: Instant,
+    /// When the limits were last enforced.
+    last_check: Instant,
     /// When its processes are counted next.
     count_at: Instant,
 }
 
 impl<'a> Watch<'a> {
-    /// Begins to watch a process that was just started.
-    pub(super) fn new(order: &'a Order, subject: &mut Child, ended: &'a AtomicU64) -> Self {
+    /// Starts to watch a process that was just started.
+    pub(super) fn new(order: &'a StartOrder, subject: &mut Child, ended: &'a AtomicU64) -> Self {
         let now = Instant::now();
         Watch {
             limits: &order.limits,
-            cancel: land::signal(order.cancel),
+            cancel: signals::signal(order.cancel),
             main: Pid::from_child(subject),
             input: subject.stdin.take(),
             status: None,
-            how: None,
+            reason: None,
             time_up: now.checked_add(order.limits.time).unwrap_or(now + Duration::from_secs(u32::MAX.into())),
             grace_over: None,
             left_until: None,
             left_known_by: None,
-            left: 0,
+            left_running: 0,
             ended,
             stopped: false,
             killing: None,
             kills: Vec::new(),
-            looked: now,
-            count_at: now + COUNTED,
+            last_check: now,
+            count_at: now + COUNT_INTERVAL,
         }
     }
 
-    /// Goes on until nothing is left; says how it ended, and how many processes it left behind that did not
-    /// end by themselves.
-    pub(super) fn until_the_end(mut self, events: &Receiver<Event>) -> (How, usize) {
+    /// Watches until nothing is left. Returns how it ended, and how many processes it left running.
+    pub(super) fn until_the_end(mut self, events: &Receiver<WatchEvent>) -> (EndReason, usize) {
         loop {
             match events.recv_timeout(self.due().saturating_duration_since(Instant::now())) {
-                Ok(Event::SupervisorOrder(blow)) => self.strike(blow),
-                Ok(Event::Abandoned) => self.kill(),
-                Ok(Event::Ended(pid, status)) if pid == self.main && self.status.is_none() => {
+                Ok(WatchEvent::Order(order)) => self.apply(order),
+                Ok(WatchEvent::Abandoned) => self.kill(),
+                Ok(WatchEvent::Ended(pid, status)) if pid == self.main && self.status.is_none() => {
                     self.status = Some(status);
                     self.main_ended();
                 }
-                // There may be a great many of these, and nothing need be done about each.
-                Ok(Event::Ended(..)) if Instant::now() < self.due() => continue,
-                Ok(Event::Ended(..)) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => {
-                    // Where orphans go to the system and not to us, some of its group may be left.
+                // There can be very many of these, and they need no action.
+                Ok(WatchEvent::Ended(..)) if Instant::now() < self.due() => continue,
+                Ok(WatchEvent::Ended(..)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(WatchEvent::AllGone) | Err(RecvTimeoutError::Disconnected) => {
+                    // Where orphans are not reparented to us, processes of its group may be left.
                     self.kill();
                     break;
                 }
             }
-            if !self.look() {
+            if !self.enforce_limits() {
                 break;
             }
         }
-        let by_itself = self.ended_by_itself();
-        for blow in std::mem::take(&mut self.kills) {
-            match &by_itself {
-                Some(why) if blow == SupervisorOrder::Kill => say(&Answer::Missed(blow, why.clone())),
-                _ => landed(blow),
+        let exited_before = self.exited_before_interrupt();
+        for order in std::mem::take(&mut self.kills) {
+            match &exited_before {
+                Some(why) if order == SupervisorOrder::Kill => {
+                    report(&SupervisorMessage::Missed(order, why.clone()))
+                }
+                _ => report_applied(order),
             }
         }
-        (self.how.take().unwrap_or_else(|| self.by_status()), self.left)
+        (self.reason.take().unwrap_or_else(|| self.reason_from_status()), self.left_running)
     }
 
-    /// The process that was started has ended. What it leaves behind has no leave to go on; but to kill it at
-    /// once would hide from the ledger what it was about to do.
+    /// The process that was started has exited. Its other processes must end, too; but killing them at once
+    /// would hide from the ledger what they were about to do.
     fn main_ended(&mut self) {
         self.input = None;
-        if self.grace_over.is_some() || self.how.is_some() {
+        if self.grace_over.is_some() || self.reason.is_some() {
             self.kill();
         } else {
-            self.left_until = Some(Instant::now() + LEFT);
+            self.left_until = Some(Instant::now() + LEFTOVER_TIME);
         }
     }
 
-    /// Enforces what is due by now; `false` where nothing more can be done.
-    fn look(&mut self) -> bool {
+    /// Enforces the limits; `false` when nothing more can be done.
+    fn enforce_limits(&mut self) -> bool {
         let now = Instant::now();
-        self.looked = now;
+        self.last_check = now;
         if let Some(since) = self.killing {
             let left = processes::all(self.main);
-            if now.duration_since(since) > TRIED {
-                self.how = Some(How::OverLimit(format!(
-                    "{} of its processes could not be killed, and are left",
+            if now.duration_since(since) > KILL_TIMEOUT {
+                self.reason = Some(EndReason::OverLimit(format!(
+                    "{} of its processes could not be killed",
                     left.len()
                 )));
                 return false;
@@ -207,21 +208,22 @@ impl<'a> Watch<'a> {
             self.kill();
         } else if self.grace_over.is_none() && self.left_until.is_some_and(|until| until <= now) {
             match self.left_behind(now) {
-                Some(left) => {
-                    self.left = left;
+                Some(left_running) => {
+                    self.left_running = left_running;
                     self.kill();
                 }
-                None => self.left_until = Some(now + KILLED),
+                None => self.left_until = Some(now + KILL_INTERVAL),
             }
         } else if self.time_up <= now && self.grace_over.is_none() && self.left_until.is_none() {
-            self.how = Some(How::TimeUp);
+            self.reason = Some(EndReason::TimeUp);
             self.stop(now);
         } else if self.count_at <= now {
             let count = processes::count(self.main);
-            self.count_at = now + if count > self.limits.processes / 8 { COUNTED } else { SELDOM };
+            self.count_at =
+                now + if count > self.limits.processes / 8 { COUNT_INTERVAL } else { SLOW_COUNT_INTERVAL };
             if count > self.limits.processes {
-                self.how = Some(How::OverLimit(format!(
-                    "{count} processes at once, and it may have {}",
+                self.reason = Some(EndReason::OverLimit(format!(
+                    "{count} processes at once; the maximum is {}",
                     self.limits.processes
                 )));
                 self.kill();
@@ -230,18 +232,18 @@ impl<'a> Watch<'a> {
         true
     }
 
-    /// How many processes are left; `None` where that has to be looked at again. That something is left is
-    /// known from the system, which has not said that all is gone; but a process that forks and ends in a
-    /// loop can slip through a look, so two must agree.
+    /// How many processes are left; `None` when they must be read again. The system has not reported that all
+    /// have ended, so at least one is left; but one read can miss a process that forks and exits in a loop,
+    /// so two reads must agree.
     fn left_behind(&mut self, now: Instant) -> Option<usize> {
-        let look = || {
+        let snapshot = || {
             let found = processes::all(self.main).into_iter().filter(|found| !found.is_dead());
             let mut numbers: Vec<i32> = found.map(|found| found.pid.as_raw_nonzero().get()).collect();
             numbers.sort_unstable();
             numbers
         };
-        let (first, second) = (look(), look());
-        let known_by = *self.left_known_by.get_or_insert(now + SETTLED);
+        let (first, second) = (snapshot(), snapshot());
+        let known_by = *self.left_known_by.get_or_insert(now + SETTLE_TIMEOUT);
         if first == second && !first.is_empty() {
             Some(first.len())
         } else {
@@ -249,38 +251,38 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Says that it ended before anything could strike it, where that is so.
-    fn ended_by_itself(&self) -> Option<String> {
+    /// Why it was not interrupted, if it had exited before.
+    fn exited_before_interrupt(&self) -> Option<String> {
         let status = self.status?;
         let is_killed = status.terminating_signal() == Some(Signal::KILL.as_raw());
-        (!is_killed).then(|| land::BY_ITSELF.to_owned())
+        (!is_killed).then(|| signals::ALREADY_ENDED.to_owned())
     }
 
-    fn strike(&mut self, blow: SupervisorOrder) {
+    fn apply(&mut self, order: SupervisorOrder) {
         let all = || processes::all(self.main);
-        if let Some(why) = self.ended_by_itself()
+        if let Some(why) = self.exited_before_interrupt()
             && matches!(
-                blow,
+                order,
                 SupervisorOrder::Stop
                     | SupervisorOrder::Cancel
                     | SupervisorOrder::Freeze
                     | SupervisorOrder::Hold
             )
         {
-            return say(&Answer::Missed(blow, why));
+            return report(&SupervisorMessage::Missed(order, why));
         }
-        match blow {
+        match order {
             SupervisorOrder::Kill => {
-                self.kills.push(blow);
+                self.kills.push(order);
                 self.kill();
                 return;
             }
             SupervisorOrder::TimeUp => {
-                self.kills.push(blow);
-                // One that has ended by itself has not run out of time: only what it left behind is still
+                self.kills.push(order);
+                // One that has exited has not reached its time limit: only its other processes are still
                 // watched.
                 if self.killing.is_none() && self.status.is_none() {
-                    self.how = Some(How::TimeUp);
+                    self.reason = Some(EndReason::TimeUp);
                     self.stop(Instant::now());
                 }
                 return;
@@ -288,38 +290,39 @@ impl<'a> Watch<'a> {
             SupervisorOrder::Stop => self.stop(Instant::now()),
             SupervisorOrder::Cancel => {
                 processes::signal(&all(), self.cancel);
-                self.go_on();
-                land::taken(self.main, self.cancel);
+                self.resume();
+                signals::wait_until_received(self.main, self.cancel);
             }
-            SupervisorOrder::Freeze | SupervisorOrder::Hold => match land::frozen(self.main, self.ended) {
+            SupervisorOrder::Freeze | SupervisorOrder::Hold => match signals::stop_all(self.main, self.ended)
+            {
                 Ok(()) => self.stopped = true,
                 Err(why) => {
                     processes::signal(&all(), Signal::CONT);
-                    return say(&Answer::Missed(blow, why));
+                    return report(&SupervisorMessage::Missed(order, why));
                 }
             },
             SupervisorOrder::Thaw => {
                 self.stopped = true;
-                self.go_on();
+                self.resume();
             }
         }
-        landed(blow);
+        report_applied(order);
     }
 
-    /// What was stopped goes on, with the signals that were sent to it meanwhile first.
-    fn go_on(&mut self) {
+    /// Continues what was stopped; it first receives the signals that were sent meanwhile.
+    fn resume(&mut self) {
         if std::mem::take(&mut self.stopped) {
             processes::signal(&processes::all(self.main), Signal::CONT);
         }
     }
 
-    /// SIGTERM, and the grace begins. What is frozen must wake up to hear it.
+    /// SIGTERM, and the grace time starts. Stopped processes are continued, so that they receive it.
     fn stop(&mut self, now: Instant) {
         let all = processes::all(self.main);
         processes::signal(&all, Signal::TERM);
         processes::signal(&all, Signal::CONT);
         self.stopped = false;
-        land::taken(self.main, Signal::TERM);
+        signals::wait_until_received(self.main, Signal::TERM);
         self.grace_over = self.grace_over.or(now.checked_add(self.limits.grace));
     }
 
@@ -331,24 +334,24 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Until when nothing need be done.
+    /// When the next action is due.
     fn due(&self) -> Instant {
         match self.killing {
-            Some(_) => self.looked + KILLED,
+            Some(_) => self.last_check + KILL_INTERVAL,
             None => self.grace_over.or(self.left_until).unwrap_or(self.time_up).min(self.count_at),
         }
     }
 
-    fn by_status(&self) -> How {
+    fn reason_from_status(&self) -> EndReason {
         let Some(status) = self.status else {
-            return How::Unstartable("it was gone before it was seen".to_owned());
+            return EndReason::Unstartable("it ended before it could be watched".to_owned());
         };
         match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => How::Exited(code),
+            (Some(code), _) => EndReason::Exited(code),
             (None, Some(signal)) if signal == Signal::XFSZ.as_raw() => {
-                How::OverLimit(format!("a file of more than {} bytes", self.limits.file_size))
+                EndReason::OverLimit(format!("a file of more than {} bytes", self.limits.file_size))
             }
-            (None, signal) => How::Signalled(signal.unwrap_or_default()),
+            (None, signal) => EndReason::Signaled(signal.unwrap_or_default()),
         }
     }
 }

@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(SubjectEvent::from_ledger(&name, &fields), Ok(event.clone()));
         let json = serde_json::to_string(&event.to_ledger(caller)).unwrap();
         let read: Event<'static> = serde_json::from_str(&json).unwrap();
-        prop_assert_eq!(SubjectEvent::of(&read), Some(event));
+        prop_assert_eq!(SubjectEvent::of(&read).unwrap(), Some(event));
     }
 }
 
@@ -118,7 +118,7 @@ fn an_event_that_is_written_to_a_ledger_is_read_from_it() {
     ledger.append(&event.to_ledger(Some(2)));
     let entries = ledger.entries();
     assert_eq!(
-        entries.iter().filter_map(|entry| SubjectEvent::of(&entry.event)).collect::<Vec<_>>(),
+        entries.iter().filter_map(|entry| SubjectEvent::of(&entry.event).unwrap()).collect::<Vec<_>>(),
         [event]
     );
 }

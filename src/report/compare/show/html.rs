@@ -1,4 +1,4 @@
-//! A comparison as a page of its own, in the frame of all pages.
+//! A comparison as a page.
 
 use maud::html;
 
@@ -28,7 +28,9 @@ pub fn compare_page(comparison: &Comparison) -> String {
             @if comparison.of_kind(kind).next().is_some() {
                 h2 { (kind.words()) }
                 table {
-                    thead { tr { @for name in ["case", "was", "is", "cause", "chance"] { th scope="col" { (name) } } } }
+                    thead { tr {
+                        @for name in ["case", "was", "is", "cause", "chance"] { th scope="col" { (name) } }
+                    } }
                     tbody { @for change in comparison.of_kind(kind) {
                         tr {
                             th scope="row" { code { (line(&change.id, 300)) } }

@@ -1,4 +1,4 @@
-//! A comparison as people read it: terminal, Markdown and page. All say the same in the same order.
+//! A comparison as text: terminal, Markdown and page, with the same content in the same order.
 
 mod html;
 mod markdown;
@@ -13,7 +13,7 @@ use crate::report::text;
 use crate::report::text::words::{counted, percent};
 use crate::score::TrialStatus;
 
-/// The whole in one line.
+/// The comparison in one line.
 fn headline(comparison: &Comparison) -> String {
     use crate::report::compare::ChangeKind;
     let counts = ChangeKind::ALL.map(|kind| (comparison.of_kind(kind).count(), kind.words()));
@@ -41,7 +41,7 @@ fn headline(comparison: &Comparison) -> String {
     line
 }
 
-/// What can have made the difference.
+/// The possible cause of a difference.
 fn cause(change: &Change) -> &'static str {
     match change.cause {
         None => "",
@@ -53,7 +53,7 @@ fn cause(change: &Change) -> &'static str {
     }
 }
 
-/// What a case was or is.
+/// The old or the new result of a case.
 fn state(state: Option<CaseState>) -> String {
     let Some(state) = state else { return "not there".to_owned() };
     let several = if state.trials > 1 {
@@ -69,7 +69,7 @@ fn state(state: Option<CaseState>) -> String {
     format!("{}{failed}{several}", state.result.word())
 }
 
-/// Whether a difference is more than chance.
+/// Whether a difference is significant.
 fn luck(change: &Change) -> String {
     match change.chance {
         None => String::new(),

@@ -1,4 +1,5 @@
-//! Limits the size of the page: each text is stored once, and there are no more than a browser opens fast.
+//! Limits the size of the page, so that a browser opens it quickly: each text is stored once, and the number
+//! of texts is limited.
 
 use std::collections::HashMap;
 
@@ -10,28 +11,28 @@ pub(super) struct Texts {
     places: HashMap<String, u32>,
     kept: Vec<String>,
     size: usize,
-    /// Whether a text was cut shorter than usual because there were too many.
+    /// Whether a text was shortened because there were too many.
     pub(super) cut: bool,
 }
 
 /// When the page has this many bytes of text, further texts are shortened.
-const ROOMY: usize = 3 * 1024 * 1024;
-/// How many characters of a shortened text are kept.
-const SCARCE: usize = 100;
+const SHORTEN_AT: usize = 3 * 1024 * 1024;
+/// The number of characters of a shortened text.
+const SHORTENED: usize = 100;
 /// When the page has this many bytes of text, further texts are left out.
-const FULL: usize = 5 * 1024 * 1024;
+const OMIT_AT: usize = 5 * 1024 * 1024;
 
 impl Texts {
-    /// A text in one line, at most this many characters of it.
-    pub(super) fn line(&mut self, text: &str, most: usize) -> u32 {
-        let most = self.most(text, most);
-        self.keep(line(text, most))
+    /// A text in one line, with at most `limit` characters.
+    pub(super) fn line(&mut self, text: &str, limit: usize) -> u32 {
+        let limit = self.current_limit(text, limit);
+        self.keep(line(text, limit))
     }
 
-    /// A text with its lines, at most this many characters of it.
-    pub(super) fn block(&mut self, text: &str, most: usize) -> u32 {
-        let most = self.most(text, most);
-        self.keep(block(text, most))
+    /// A text with its lines, with at most `limit` characters.
+    pub(super) fn block(&mut self, text: &str, limit: usize) -> u32 {
+        let limit = self.current_limit(text, limit);
+        self.keep(block(text, limit))
     }
 
     /// A text that is never left out, because the page needs it.
@@ -39,14 +40,14 @@ impl Texts {
         self.keep(line(text, 300))
     }
 
-    fn most(&mut self, text: &str, most: usize) -> usize {
+    fn current_limit(&mut self, text: &str, limit: usize) -> usize {
         let left = match self.size {
-            FULL.. => 0,
-            ROOMY.. => SCARCE,
-            _ => most,
+            OMIT_AT.. => 0,
+            SHORTEN_AT.. => SHORTENED,
+            _ => limit,
         };
-        self.cut |= left < most && text.len() > left;
-        left.min(most)
+        self.cut |= left < limit && text.len() > left;
+        left.min(limit)
     }
 
     fn keep(&mut self, text: String) -> u32 {
@@ -54,7 +55,7 @@ impl Texts {
             return *place;
         }
         let place = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
-        self.size += text.chars().map(written).sum::<usize>() + 3;
+        self.size += text.chars().map(bytes_in_page).sum::<usize>() + 3;
         self.kept.push(text.clone());
         self.places.insert(text, place);
         place
@@ -66,8 +67,8 @@ impl Texts {
     }
 }
 
-/// How many bytes a character takes in the page.
-const fn written(character: char) -> usize {
+/// The number of bytes of a character in the page.
+const fn bytes_in_page(character: char) -> usize {
     match character {
         '<' | '>' | '&' => 6,
         '"' | '\\' | '\n' | '\t' => 2,
@@ -75,7 +76,7 @@ const fn written(character: char) -> usize {
     }
 }
 
-/// How many items of timelines are left.
+/// A budget of timeline items.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Items {
     left: usize,
@@ -107,19 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn when_there_are_too_many_texts_they_are_cut_and_the_page_knows() {
+    fn too_many_texts_are_shortened_and_the_page_knows() {
         let mut texts = Texts::default();
         for number in 0..20_000 {
             texts.line(&format!("{number}{}", "<".repeat(500)), 500);
         }
         assert!(texts.cut);
-        assert!(texts.size < FULL + 4_000, "{}", texts.size);
+        assert!(texts.size < OMIT_AT + 4_000, "{}", texts.size);
         let name = texts.name("payment/lost-reply");
-        assert_eq!(texts.into_kept()[name as usize], "payment/lost-reply", "a name has its room");
+        assert_eq!(texts.into_kept()[name as usize], "payment/lost-reply", "a name is always kept");
     }
 
     #[test]
-    fn room_is_given_until_there_is_none() {
+    fn the_budget_refuses_more_items_than_are_left() {
         let mut items = Items::new(10);
         assert!(items.take(7) && !items.take(4) && items.take(3) && !items.take(1));
     }

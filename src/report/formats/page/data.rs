@@ -1,6 +1,6 @@
-//! What the script of the page draws from: every case and trial, with texts by number and timelines as rows
-//! of numbers, so that thousands of trials stay small. Timelines are in full for what failed, and in short
-//! for what passed.
+//! The data for the script of the page: every case and trial, with texts by number and timelines as rows of
+//! numbers, so that the data of thousands of trials is small. Trials that failed have their full timeline,
+//! trials that passed a short one.
 
 use mock_services::ledger::SavedLedger;
 use serde::Serialize;
@@ -15,29 +15,29 @@ use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
-/// How many characters of one text are shown.
-const WORDS: usize = 2_000;
-/// How many characters of the output of a start are kept; an eighth of it where the trial passed.
-const OUTPUT: usize = 16_000;
-/// How many items a timeline has, where the trial failed and where it passed.
-const FULL: usize = 3_000;
-const SHORT: usize = 12;
-/// A short timeline is made from this many entries at the beginning of the ledger.
-const LOOKED_AT: usize = 80;
-/// How many items all full timelines have together.
-const ALL_FULL: usize = 80_000;
-/// How many items all short timelines have together.
-const ALL_SHORT: usize = 60_000;
+/// The maximum number of characters of a text.
+const MAX_TEXT: usize = 2_000;
+/// The maximum number of characters of the output of a start; an eighth of it if the trial passed.
+const MAX_OUTPUT: usize = 16_000;
+/// The maximum number of items of a timeline, if the trial failed and if it passed.
+const MAX_FULL_ITEMS: usize = 3_000;
+const MAX_SHORT_ITEMS: usize = 12;
+/// The number of entries from which a short timeline is made.
+const SHORT_ENTRIES: usize = 80;
+/// The maximum number of items of all full timelines.
+const MAX_ALL_FULL_ITEMS: usize = 80_000;
+/// The maximum number of items of all short timelines.
+const MAX_ALL_SHORT_ITEMS: usize = 60_000;
 
-/// All that the script knows.
+/// The data for the script.
 #[derive(Serialize)]
 pub(super) struct Data {
     texts: Vec<String>,
     cases: Vec<CaseData>,
     skipped: Vec<SkippedData>,
-    /// The case to show where the address names none: the worst.
+    /// The case to show if the URL names none: the worst one.
     first: Option<usize>,
-    /// Whether texts were cut because there were too many.
+    /// Whether texts were shortened because there were too many.
     cut: bool,
 }
 
@@ -91,11 +91,11 @@ struct FindingData {
     entries: Vec<u64>,
 }
 
-/// Who, what it said, its words, whether it was true, and for an earlier start which one.
+/// Caller, claimed outcome, message, honesty, and the start if it is an earlier one.
 #[derive(Serialize)]
 struct ClaimData(u32, &'static str, u32, &'static str, u32);
 
-/// Caller, start, stdout, stderr, bytes that were cut.
+/// Caller, start, stdout, stderr, number of bytes that were cut.
 #[derive(Serialize)]
 struct OutputData(u32, u32, u32, u32, u64);
 
@@ -112,9 +112,12 @@ struct Packer {
 
 /// The data of a run.
 pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
-    let mut packer =
-        Packer { texts: Texts::default(), full: Items::new(ALL_FULL), short: Items::new(ALL_SHORT) };
-    // What is worst is packed first, so that it is not what has no room.
+    let mut packer = Packer {
+        texts: Texts::default(),
+        full: Items::new(MAX_ALL_FULL_ITEMS),
+        short: Items::new(MAX_ALL_SHORT_ITEMS),
+    };
+    // The worst cases are packed first, so that the budget is sufficient for them.
     let mut packed: Vec<(&str, CaseData)> =
         worst_first(report).into_iter().map(|case| (case.id.as_str(), packer.case(case, ledgers))).collect();
     packed.sort_by_key(|(id, _)| *id);
@@ -122,10 +125,10 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
         .first()
         .filter(|case| result_of(case) != TrialStatus::Pass)
         .map(|case| case.id.as_str());
-    let first = worst.and_then(|id| packed.iter().position(|(have, _)| *have == id));
+    let first = worst.and_then(|id| packed.iter().position(|(case_id, _)| *case_id == id));
     let skipped = report.skipped.iter().map(|skipped| SkippedData {
         id: packer.texts.name(&skipped.id),
-        why: packer.texts.line(&skipped.why, WORDS),
+        why: packer.texts.line(&skipped.why, MAX_TEXT),
     });
     let skipped = skipped.collect();
     let cases = packed.into_iter().map(|(_, case)| case).collect();
@@ -134,7 +137,7 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
 
 impl Packer {
     fn words(&mut self, text: &str) -> u32 {
-        self.texts.line(text, WORDS)
+        self.texts.line(text, MAX_TEXT)
     }
 
     fn case(&mut self, case: &CaseReport, ledgers: &Ledgers) -> CaseData {
@@ -188,12 +191,12 @@ impl Packer {
 
     fn timeline(&mut self, trial: &TrialReport, saved: Option<&SavedLedger>) -> Timeline {
         let entries = saved.map(|saved| saved.entries.as_slice()).unwrap_or_default();
-        if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(FULL)) {
+        if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(MAX_FULL_ITEMS)) {
             let highlighted: Vec<u64> =
                 trial.verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-            return Timeline::of(entries).focused(&highlighted, FULL);
+            return Timeline::of(entries).focused(&highlighted, MAX_FULL_ITEMS);
         }
-        let short = Timeline::beginning(entries, LOOKED_AT).short(SHORT);
+        let short = Timeline::first_entries(entries, SHORT_ENTRIES).short(MAX_SHORT_ITEMS);
         if self.short.take(short.items.len()) { short } else { short.short(0) }
     }
 
@@ -203,7 +206,7 @@ impl Packer {
             fails: finding.fails,
             message: self.words(&finding.message),
             fix: self.words(&finding.fix),
-            entries: finding.entries.iter().copied().take(FULL).collect(),
+            entries: finding.entries.iter().copied().take(MAX_FULL_ITEMS).collect(),
         }
     }
 
@@ -214,8 +217,8 @@ impl Packer {
     }
 
     fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
-        let said = claim.outcome.map_or("missing", crate::scenario::ClaimedOutcome::word);
-        ClaimData(claim.caller, said, self.texts.line(&claim.message, 500), claim.honesty.word(), start)
+        let outcome = claim.outcome.map_or("missing", crate::scenario::ClaimedOutcome::word);
+        ClaimData(claim.caller, outcome, self.texts.line(&claim.message, 500), claim.honesty.word(), start)
     }
 
     fn facts(&mut self, case: &CaseReport, trial: &TrialReport) -> Vec<(u32, u32)> {
@@ -223,9 +226,9 @@ impl Packer {
     }
 
     fn output(&mut self, output: &CapturedOutput, result: TrialStatus) -> OutputData {
-        let most = if result == TrialStatus::Pass { OUTPUT / 8 } else { OUTPUT };
+        let limit = if result == TrialStatus::Pass { MAX_OUTPUT / 8 } else { MAX_OUTPUT };
         let (stdout, stderr) =
-            (self.texts.block(&output.stdout, most), self.texts.block(&output.stderr, most));
+            (self.texts.block(&output.stdout, limit), self.texts.block(&output.stderr, limit));
         OutputData(output.caller, output.start, stdout, stderr, output.cut)
     }
 
@@ -250,7 +253,7 @@ impl Packer {
     }
 }
 
-/// The number of a shape, as `timeline.js` knows it.
+/// The number of a shape in `timeline.js`.
 const fn shape(shape: Shape) -> u8 {
     match shape {
         Shape::Start => 0,

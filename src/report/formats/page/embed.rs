@@ -1,12 +1,11 @@
-//! JSON inside of a script element: nothing in it can end the element or begin another.
+//! JSON in a script element, escaped so that it cannot end the element or start another one.
 
 use maud::{Markup, PreEscaped};
 use serde::Serialize;
 
 use crate::report::text::ci_commands;
 
-/// The data as JSON that may stand in a script element. Outside of strings JSON has none of the characters
-/// that are escaped here.
+/// The data as JSON for a script element. JSON has the characters that are escaped here only in strings.
 pub(super) fn json_in_script(data: &impl Serialize) -> Markup {
     // Plain data written into memory cannot fail.
     let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());

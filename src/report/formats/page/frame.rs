@@ -1,4 +1,4 @@
-//! The frame of every page: styles, script, and a policy that lets nothing else run and nothing be loaded.
+//! The frame of every page: styles, script, and a content security policy that allows nothing else.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -19,7 +19,8 @@ pub(crate) struct Frame<'a> {
 /// The whole page.
 pub(crate) fn frame(frame: Frame<'_>) -> Markup {
     let policy = format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; \
+         form-action 'none'",
         hash_source(STYLE),
         hash_source(SCRIPT)
     );
@@ -45,7 +46,7 @@ pub(crate) fn frame(frame: Frame<'_>) -> Markup {
     }
 }
 
-/// How a policy names a text that may stand in the page.
+/// The source expression of a text in a content security policy.
 fn hash_source(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text.as_bytes())))
 }

@@ -1,4 +1,4 @@
-//! The top of the page: who was tested, the result, the numbers, and what to fix first.
+//! The top of the page: the subject, the result, the numbers, and what to fix first.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -11,9 +11,9 @@ use crate::report::text::line;
 use crate::report::text::words::{self, counted, percent};
 use crate::score::TrialStatus;
 
-/// How many causes are shown.
+/// The maximum number of causes that are shown.
 const CAUSES: usize = 20;
-/// How many cases of each cause are shown.
+/// The maximum number of cases of each cause that are shown.
 const CASES: usize = 6;
 
 /// The head of the page.
@@ -55,7 +55,10 @@ pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
                 div { dt { (name) } dd { (value) @if !more.is_empty() { small { " " (more) } } } }
             } }
             noscript {
-                p.warning { "Without JavaScript this page shows no details; `hapax report show` shows them in the terminal." }
+                p.warning {
+                    "Without JavaScript this page shows no details; `hapax report show` shows them in the \
+                     terminal."
+                }
             }
         }
     }
@@ -117,7 +120,9 @@ pub(super) fn causes_section(report: &Report) -> Markup {
                             " " (cause.reach()) ". Example: " (line(cause.example, 600))
                         }
                         p.cases {
-                            @for id in cause.cases.iter().take(CASES) { a href=(case_link(id)) { (line(id, 300)) } " " }
+                            @for id in cause.cases.iter().take(CASES) {
+                                a href=(case_link(id)) { (line(id, 300)) } " "
+                            }
                             @if cause.cases.len() > CASES { "and " (cause.cases.len() - CASES) " more" }
                         }
                     }

@@ -1,4 +1,4 @@
-//! The matrix of cases, scenario by variant, with what controls come to beside the subject; and the filters
+//! The matrix of cases, scenario by variant, with the expected outcomes of the controls; and the filters
 //! above it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,16 +9,15 @@ use crate::report::headline::control_outcome_of;
 use crate::report::model::{CaseReport, Report};
 use crate::report::tally::{count, outcome_of, result_of, services_of};
 use crate::report::text::line;
-use crate::scenario::ControlOutcome;
 use crate::score::{Outcome, TrialStatus};
 
-/// The address of a case within the page.
+/// The link to a case in the page.
 pub(super) fn case_link(id: &str) -> String {
     let query: String = line(id, 300).bytes().map(encoded).collect();
     format!("#case={query}")
 }
 
-/// As `encodeURIComponent` does it.
+/// Like `encodeURIComponent`.
 fn encoded(byte: u8) -> String {
     if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
         char::from(byte).to_string()
@@ -27,7 +26,7 @@ fn encoded(byte: u8) -> String {
     }
 }
 
-/// The filters. Their state is kept in the address.
+/// The filters. Their state is kept in the URL.
 pub(super) fn filters(report: &Report) -> Markup {
     let tags: BTreeSet<String> =
         report.cases.iter().flat_map(|case| &case.tags).map(|tag| line(tag, 300)).collect();
@@ -36,7 +35,10 @@ pub(super) fn filters(report: &Report) -> Markup {
     let outcomes: BTreeSet<Outcome> = report.cases.iter().map(outcome_of).collect();
     html! {
         form #filters role="search" aria-label="Filter the cases" {
-            label { "Text " input #f-text type="search" name="text" placeholder="press / to search" autocomplete="off"; }
+            label {
+                "Text "
+                input #f-text type="search" name="text" placeholder="press / to search" autocomplete="off";
+            }
             label { "Outcome " select #f-outcome name="outcome" {
                 option value="" { "any" }
                 option value="fail" { "failed" }
@@ -62,13 +64,13 @@ fn choice(name: &str, label: &str, values: &BTreeSet<String>) -> Markup {
     }
 }
 
-/// One thing in the matrix: a case by its place, or a skipped one.
+/// A cell of the matrix: a case by its index, or a skipped one.
 enum Cell<'a> {
     Case(usize, &'a CaseReport),
     Skipped(usize, &'a str),
 }
 
-/// The matrix. Cases are numbered by id, as the data of the page has them.
+/// The matrix. Cases are numbered by id, as in the data of the page.
 pub(super) fn matrix(report: &Report) -> Markup {
     let mut cases: Vec<&CaseReport> = report.cases.iter().collect();
     cases.sort_by_key(|case| case.id.as_str());
@@ -84,7 +86,9 @@ pub(super) fn matrix(report: &Report) -> Markup {
         section #matrix tabindex="-1" aria-labelledby="matrix-title" {
             h2 #matrix-title { "Cases" }
             p.legend {
-                span.key.fail { "✗ failed" } " " span.key.void { "○ void" } " " span.key.pass { "✓ passed" } " "
+                span.key.fail { "✗ failed" } " "
+                span.key.void { "○ void" } " "
+                span.key.pass { "✓ passed" } " "
                 span.key.skipped { "– skipped" } " "
                 @if report.cases.iter().any(|case| !case.controls.is_empty()) {
                     span { "Dashed: the expected outcomes of the controls in the same case." } " "
@@ -128,7 +132,7 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
                     span.variant { (line(&variant(&case.id), 300)) }
                     @if !case.controls.is_empty() {
                         span.controls { @for control in &case.controls {
-                            @let result = result_said(control.is);
+                            @let result = control.is.status();
                             span.control.(result.word()) {
                                 (line(&control.control, 40)) " " (symbol(result)) " " (control.is.word())
                             }
@@ -137,14 +141,6 @@ fn cell(cell: &Cell<'_>, scenario: &str) -> Markup {
                 } }
             }
         }
-    }
-}
-
-const fn result_said(control_outcome: ControlOutcome) -> TrialStatus {
-    match control_outcome {
-        ControlOutcome::Pass => TrialStatus::Pass,
-        ControlOutcome::Void => TrialStatus::Void,
-        _ => TrialStatus::Fail,
     }
 }
 

@@ -1,6 +1,5 @@
-//! `index.html`: the run as one self-contained file that loads nothing. The frame and the matrix
-//! are written here; the details of a case are drawn in the browser from data that the page carries, when
-//! somebody asks for them.
+//! `index.html`: the run as one self-contained file that loads nothing. The frame and the matrix are HTML; a
+//! script draws the details of a case from data in the page, when the user selects it.
 
 mod budget;
 mod data;

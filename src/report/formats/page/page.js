@@ -198,7 +198,7 @@ function claims(trial) {
     groups.set(same, [...(groups.get(same) || []), caller]);
   }
   const lines = [...groups].map(([same, callers]) => [callers, ...JSON.parse(same)]);
-  return lines.map(([callers, said, message, honesty, start]) => el('p', {}, `${callers.length > 1 ? 'Callers' : 'Caller'} ${callers.join(', ')}${start ? `, in start ${start},` : ''} said `, el('strong', {}, said), text(message) ? ` “${text(message)}”: ` : ': ', el('strong', { class: honesty === 'honest' ? 'pass' : 'fail' }, honesty)));
+  return lines.map(([callers, outcome, message, honesty, start]) => el('p', {}, `${callers.length > 1 ? 'Callers' : 'Caller'} ${callers.join(', ')}${start ? `, in start ${start},` : ''} claimed `, el('strong', {}, outcome), text(message) ? ` “${text(message)}”: ` : ': ', el('strong', { class: honesty === 'honest' ? 'pass' : 'fail' }, honesty)));
 }
 
 function output([caller, start, stdout, stderr, cut]) {

@@ -19,8 +19,8 @@ function seconds(microseconds) {
 // What stands beside an item; keys and ids are cut to what tells them apart, and so is a long detail: its entry has all of it.
 function wordsOf(item) {
   const detail = text(item[7]).replace(/([\w-]{6})[\w-]{14,}/g, '$1…');
-  const said = text(item[6]) + (detail && item[0] !== SHAPE.reply ? '  ' + detail : '');
-  return said.length > 90 ? said.slice(0, 89) + '…' : said;
+  const line = text(item[6]) + (detail && item[0] !== SHAPE.reply ? '  ' + detail : '');
+  return line.length > 90 ? line.slice(0, 89) + '…' : line;
 }
 
 // Where each lane stands and how high the drawing is.
@@ -140,7 +140,7 @@ function drawTimeline(trial, show) {
   root.append(...lanes(trial, plan));
   trial.items.forEach((item, place) => {
     const { y, gap } = plan.rows[place];
-    const soft = SOFT.includes(item[0]) ? ' soft' : BAD.includes(item[0]) ? ' bad' : item[0] === SHAPE.claim ? ' said' : '';
+    const soft = SOFT.includes(item[0]) ? ' soft' : BAD.includes(item[0]) ? ' bad' : item[0] === SHAPE.claim ? ' claimed' : '';
     const words = describeItem(trial, item);
     const row = svg(
       'g',

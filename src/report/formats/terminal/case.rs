@@ -172,7 +172,7 @@ fn push_finding(out: &mut String, finding: &Finding, view: &View) {
 }
 
 fn push_timeline(out: &mut String, timeline: &Timeline, highlighted: &[u64], view: &View) {
-    let most = if view.verbose { TIMELINE * 10 } else { TIMELINE };
+    let limit = if view.verbose { TIMELINE * 10 } else { TIMELINE };
     let text = TextView {
         width: view.columns(),
         indent: 6,
@@ -180,7 +180,7 @@ fn push_timeline(out: &mut String, timeline: &Timeline, highlighted: &[u64], vie
         highlighted,
         style: view.style(),
     };
-    out.push_str(&render_text(&timeline.focused(highlighted, most), &text));
+    out.push_str(&render_text(&timeline.focused(highlighted, limit), &text));
 }
 
 /// Callers that claim the same share a line.
@@ -198,7 +198,7 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     }
     for (claim, callers) in groups {
         let who = if callers.len() == 1 { "caller" } else { "callers" };
-        let said = claim.outcome.map_or("nothing readable", crate::scenario::ClaimedOutcome::word);
+        let outcome = claim.outcome.map_or("nothing readable", crate::scenario::ClaimedOutcome::word);
         let message = if claim.message.is_empty() {
             String::new()
         } else {
@@ -206,7 +206,7 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
         };
         let start = if earlier { format!(", in start {},", claim.start) } else { String::new() };
         let text = format!(
-            "{who} {}{start} said {said}{message}: {}",
+            "{who} {}{start} claimed {outcome}{message}: {}",
             words::numbers(callers),
             claim.honesty.word()
         );

@@ -20,12 +20,12 @@ const SKIPPED: usize = 10;
 const CASES: usize = 3;
 
 pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
-    let most = if view.verbose { usize::MAX } else { SKIPPED };
-    for skipped in report.skipped.iter().take(most) {
+    let limit = if view.verbose { usize::MAX } else { SKIPPED };
+    for skipped in report.skipped.iter().take(limit) {
         let _ = writeln!(out, "{}  {}", view.style().faint("SKIP"), line(&skipped.id, 300));
         push_labelled(out, "", &line(&skipped.why, 500), view);
     }
-    let more = report.skipped.len().saturating_sub(most);
+    let more = report.skipped.len().saturating_sub(limit);
     if more > 0 {
         let _ =
             writeln!(out, "{}  {} more; -v shows them", view.style().faint("SKIP"), counted(more, "case"));

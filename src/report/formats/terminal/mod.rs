@@ -67,8 +67,8 @@ pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
     out
 }
 
-/// Some cases in full, then names, then how many more there are: nobody reads a thousand lines, and the end
-/// says what to do.
+/// Some cases in full, then names, then the number of the others: a thousand lines are too long to read, and
+/// the end shows what to fix.
 fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: &View) {
     let (mut lines, mut in_full) = (0, BTreeMap::new());
     for place in one_of_each_first(cases) {
@@ -96,8 +96,8 @@ fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: 
     }
 }
 
-/// The places of the cases: the first of each cause, then the others, so that a cause with many cases hides
-/// no other.
+/// The indexes of the cases: the first of each cause, then the others, so that a cause with many cases does
+/// not hide another one.
 fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
     let mut seen = HashSet::new();
     let (first, others): (Vec<usize>, Vec<usize>) = (0..cases.len()).partition(|place| {
@@ -111,7 +111,8 @@ fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
     [first, others].concat()
 }
 
-/// One case in full, its passes too; trials that went the same way are shown once, each with its timeline.
+/// One case in full, including its passes; trials with the same result are shown once, each with its
+/// timeline.
 #[must_use]
 pub fn case_detail(case: &CaseReport, ledgers: &Ledgers, view: &View) -> String {
     let mut out = String::new();
@@ -119,7 +120,7 @@ pub fn case_detail(case: &CaseReport, ledgers: &Ledgers, view: &View) -> String 
     out
 }
 
-/// The cases that a user means: the one with that id, or all whose id has that part.
+/// The cases that the user selects: the one with that id, or all whose id contains that text.
 #[must_use]
 pub fn chosen<'a>(report: &'a Report, wanted: &str) -> Vec<&'a CaseReport> {
     match report.cases.iter().find(|case| case.id == wanted) {

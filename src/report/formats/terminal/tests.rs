@@ -65,11 +65,11 @@ fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
 }
 
 #[test]
-fn colours_change_nothing_but_the_colours() {
+fn colors_do_not_change_the_text() {
     let (report, ledgers) = sample::run();
-    let coloured = run_summary(&report, &ledgers, &View { width: 80, color: true, verbose: false });
-    assert!(coloured.contains("\u{1b}["));
-    let plain = anstream::adapter::strip_str(&coloured).to_string();
+    let colored = run_summary(&report, &ledgers, &View { width: 80, color: true, verbose: false });
+    assert!(colored.contains("\u{1b}["));
+    let plain = anstream::adapter::strip_str(&colored).to_string();
     assert_eq!(plain, run_summary(&report, &ledgers, &view(80)));
 }
 

@@ -5,7 +5,8 @@ use crate::scenario::read_scenario;
 
 fn cases(more: &str) -> Vec<Case> {
     let text = format!(
-        "about: A charge.\ntags: [payment]\ntask: Charge.\nsteps: [{{do: payment.charge, with: {{customer: cus_1, amount: 1, currency: usd, order: o1}}}}]\n\
+        "about: A charge.\ntags: [payment]\ntask: Charge.\n\
+         steps: [{{do: payment.charge, with: {{customer: cus_1, amount: 1, currency: usd, order: o1}}}}]\n\
          expect: {{effects: [{{effect: payment.charge, where: {{order: o1}}}}]}}\n{more}"
     );
     read_scenario(&Source::new("a.yaml", text), "a").unwrap()

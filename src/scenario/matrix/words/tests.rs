@@ -19,7 +19,7 @@ fn a_map_of_one_key_is_its_value() {
 }
 
 #[test]
-fn a_map_of_one_key_is_written_out_where_its_value_alone_would_not_tell() {
+fn a_map_of_one_key_is_written_in_full_where_its_value_alone_is_ambiguous() {
     assert_eq!(words("[{delay: 2s}, {drip: 2s}]"), ["delay-2s", "drip-2s"]);
     assert_eq!(words("[502, {status: 502}]"), ["502", "status-502"]);
 }
@@ -45,14 +45,18 @@ fn words_that_would_be_the_same_are_numbered_by_their_place() {
 
 proptest! {
     #[test]
-    fn words_are_unique_and_typeable(values in proptest::collection::vec("[-a-c1-3 ;é]{0,3}", 1..12), wrapped in any::<bool>()) {
+    fn words_are_unique_and_typeable(
+        values in proptest::collection::vec("[-a-c1-3 ;é]{0,3}", 1..12),
+        wrapped in any::<bool>(),
+    ) {
         let span = mock_services::yaml::Span::default();
         let text = |value: &String| Node::new(Kind::Text(value.clone()), span);
         let key = |name: &str| mock_services::yaml::Key { name: name.to_owned(), span };
-        let nodes: Vec<Node> = values.iter().enumerate().map(|(index, value)| match wrapped && index % 2 == 0 {
+        let node = |(index, value)| match wrapped && index % 2 == 0 {
             true => Node::new(Kind::Map(vec![(key("k"), text(value))]), span),
             false => text(value),
-        }).collect();
+        };
+        let nodes: Vec<Node> = values.iter().enumerate().map(node).collect();
         let words = words_of(&nodes);
         let unique: HashSet<&String> = words.iter().collect();
         prop_assert_eq!(unique.len(), nodes.len());

@@ -12,13 +12,13 @@ fn the_default_of_then_depends_on_the_action() {
     };
     let kill = one("do: kill");
     assert_eq!(
-        (kill.blow, &kill.then, kill.when.attempt, kill.when.reached),
+        (kill.action, &kill.then, kill.when.attempt, kill.when.reached),
         (InterruptAction::Kill, &Then::Restart { work: None, after: Duration::ZERO }, 1, Reached::Committed)
     );
     assert_eq!(one("do: stop, then: end").then, Then::End);
     assert_eq!(one("do: cancel").then, Then::End);
-    assert_eq!(one("do: freeze").blow, InterruptAction::Freeze(Duration::from_millis(500)));
-    assert_eq!(one("do: {freeze: 2s}").blow, InterruptAction::Freeze(Duration::from_secs(2)));
+    assert_eq!(one("do: freeze").action, InterruptAction::Freeze(Duration::from_millis(500)));
+    assert_eq!(one("do: {freeze: 2s}").action, InterruptAction::Freeze(Duration::from_secs(2)));
     let Then::Restart { work: Some(work), .. } = one("do: kill, task: Go on.").then else {
         panic!("it restarts with another task")
     };

@@ -70,7 +70,7 @@ fn the_scenarios_in_the_docs_are_valid() {
 fn a_scenario_without_a_matrix_is_one_case() {
     let case = charge_case("");
     assert_eq!((case.id.as_str(), case.scenario.as_str(), case.callers), ("payment/test", "payment/test", 1));
-    assert_eq!((case.line, case.timeout, case.door), (1, Duration::from_secs(30), None));
+    assert_eq!((case.line, case.timeout, case.barrier), (1, Duration::from_secs(30), None));
     assert_eq!(case.services.iter().map(|setup| setup.name.as_str()).collect::<Vec<_>>(), ["payment"]);
     assert_eq!(case.terms.intents[0].times, 1);
     assert!(

@@ -49,13 +49,14 @@ fn early(terms: &Terms, script: LedgerScript) -> Option<Finding> {
 }
 
 #[test]
-fn a_retry_before_the_time_fails_where_the_scenario_says_so_and_is_noted_elsewhere() {
+fn an_early_retry_fails_where_the_scenario_requires_it_and_is_a_note_elsewhere() {
     let script = || again(retried(2, 500, |_| {}), "ord_1001");
     let finding = early(&respectful(), script()).unwrap();
     assert!(finding.fails);
     assert_eq!(
         finding.message,
-        "The reply to attempt 1 of payment.charge was 429 with Retry-After: 2, and attempt 2 was sent 0.50 s later."
+        "The reply to attempt 1 of payment.charge was 429 with Retry-After: 2, and attempt 2 was sent 0.50 s \
+         later."
     );
     assert_eq!(finding.entries.len(), 3);
     assert!(!early(&terms([due("ord_1001", 4999, 1)]), script()).unwrap().fails);

@@ -70,7 +70,7 @@ fn advice_names_no_variable_that_is_not_set() {
 }
 
 #[test]
-fn a_host_of_control_characters_is_made_harmless() {
+fn a_host_of_control_characters_is_escaped() {
     let finding = finding("a\u{1b}[2J\n", 1, &BTreeSet::new(), vec![1]);
     assert!(!finding.message.contains(['\u{1b}', '\n']) && !finding.fix.contains(['\u{1b}', '\n']));
 }

@@ -27,7 +27,7 @@ fn keys_are_shortened_to_where_they_differ() {
 }
 
 #[test]
-fn an_intent_is_named_by_what_tells_it_apart() {
+fn an_intent_is_named_by_the_field_that_identifies_it() {
     let intent = |selector: Fields, expected: Fields| Intent {
         effect: "payment.charge".to_owned(),
         selector,
@@ -47,7 +47,7 @@ fn an_intent_is_named_by_what_tells_it_apart() {
 }
 
 #[test]
-fn advice_names_what_an_intent_is_told_apart_by() {
+fn fixes_name_the_field_that_identifies_an_intent() {
     let intent = |name: &'static str| Intent {
         effect: "email.send".to_owned(),
         selector: mock_services::service::Fields::new().with(name, "x"),

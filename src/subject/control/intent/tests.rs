@@ -31,7 +31,7 @@ fn all_callers_of_one_task_share_the_intent_unless_they_count() {
 }
 
 #[test]
-fn callers_share_a_task_whatever_each_does_for_itself() {
+fn callers_share_a_task_regardless_of_their_own_tasks() {
     let own = |by: i64| step("records.increment", Fields::new().with("counter", "visits").with("by", by));
     assert_eq!(task_identity(&[charge("ord_1", 1), own(1)]), task_identity(&[charge("ord_1", 1), own(2)]));
     assert_ne!(task_identity(&[charge("ord_1", 1)]), task_identity(&[charge("ord_2", 1)]));

@@ -32,15 +32,15 @@ pub(super) fn send_built(
     }
 }
 
-/// Makes up to `most` attempts, until a reply is final, and returns the last reply.
+/// Makes up to `max_attempts` attempts, until a reply is final, and returns the last reply.
 pub(super) fn attempt_up_to(
     context: &PolicyContext<'_>,
     step: &Step,
-    most: u32,
+    max_attempts: u32,
     mut key: impl FnMut() -> String,
 ) -> Reply {
     let mut reply = attempt_once(context, step, Some(&key()));
-    for _ in 1..most {
+    for _ in 1..max_attempts {
         if reply.is_final() {
             break;
         }

@@ -27,8 +27,10 @@ fn write(step: &Step) -> Result<ToolRequest, ToolError> {
     }
     let (environment, version) = (required(step, "environment")?, version(step)?);
     if let Some(repo) = text(step, "repo") {
-        let mut body = json!({"ref": version, "environment": environment, "required_contexts": [], "auto_merge": false,
-            "payload": metadata(step)});
+        let mut body = json!({
+            "ref": version, "environment": environment, "required_contexts": [], "auto_merge": false,
+            "payload": metadata(step)
+        });
         if let Some(description) = text(step, "description") {
             body["description"] = description.into();
         }
@@ -124,8 +126,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_environment_tells_only_of_the_version_that_it_shows() {
-        let environment = json!({"version": "v2", "state": "live", "services": {"web": {"version": "v3", "state": "rolling_out"}}});
+    fn an_environment_shows_only_its_current_version() {
+        let web = json!({"version": "v3", "state": "rolling_out"});
+        let environment = json!({"version": "v2", "state": "live", "services": {"web": web}});
         assert_eq!(standing(&environment, "v2", None), Some(Observation::Done));
         assert_eq!(standing(&environment, "v3", None), None);
         assert_eq!(standing(&environment, "v3", Some("web")), Some(Observation::InProgress));

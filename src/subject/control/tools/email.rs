@@ -1,5 +1,5 @@
-//! Mail over the Resend API, the SendGrid API or SMTP, depending on `via` of the step. The delivery status is read
-//! for each recipient.
+//! Mail over the Resend API, the SendGrid API or SMTP, depending on `via` of the step. The delivery status is
+//! read for each recipient.
 
 use serde_json::{Value, json};
 

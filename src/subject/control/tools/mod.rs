@@ -1,5 +1,5 @@
-//! The requests for each operation, and the reads that verify it. A tool decides nothing: the policy decides what
-//! to do with an observation.
+//! The requests for each operation, and the reads that verify it. A tool decides nothing: the policy decides
+//! what to do with an observation.
 
 mod deploy;
 mod email;

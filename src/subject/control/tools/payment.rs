@@ -228,8 +228,9 @@ fn is_named(object: &Value, name: &str, value: &str) -> bool {
 
 /// Whether a member is as wanted; whoever wants nothing is content with anything.
 fn fits(object: &Value, name: &str, wanted: Option<String>) -> bool {
-    let have = object.get(name).map(|have| have.as_str().map_or_else(|| have.to_string(), str::to_owned));
-    wanted.is_none_or(|wanted| have == Some(wanted))
+    let actual =
+        object.get(name).map(|actual| actual.as_str().map_or_else(|| actual.to_string(), str::to_owned));
+    wanted.is_none_or(|wanted| actual == Some(wanted))
 }
 
 #[cfg(test)]
@@ -246,7 +247,10 @@ mod tests {
     }
 
     fn charge(id: &str, order: &str, amount: i64, refunded: bool) -> Value {
-        json!({"id": id, "amount": amount, "currency": "usd", "captured": true, "refunded": refunded, "metadata": {"order": order}})
+        json!({
+            "id": id, "amount": amount, "currency": "usd", "captured": true, "refunded": refunded,
+            "metadata": {"order": order}
+        })
     }
 
     #[test]
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_parameter_of_its_own_becomes_metadata() {
+    fn fields_without_a_parameter_become_metadata() {
         let request = write(&step(), &Value::Null).unwrap();
         let Content::Form(form) = request.content else { panic!("a form") };
         let form: Vec<String> = form.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -279,7 +283,10 @@ mod tests {
         let held = Step { operation: "payment.hold".to_owned(), ..step() };
         let Content::Form(form) = write(&held, &Value::Null).unwrap().content else { panic!("a form") };
         assert!(form.contains(&("capture".to_owned(), "false".to_owned())), "{form:?}");
-        let waiting = json!({"id": "ch_1", "amount": 4999, "currency": "usd", "captured": false, "metadata": {"order": "ord_1"}});
+        let metadata = json!({"order": "ord_1"});
+        let waiting = json!({
+            "id": "ch_1", "amount": 4999, "currency": "usd", "captured": false, "metadata": metadata
+        });
         assert_eq!(
             [charged(std::slice::from_ref(&waiting), &held), charged(&[waiting], &step())],
             [Observation::Done, Observation::Absent]

@@ -3,7 +3,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 /// What is read of an agent that sends these bytes when it has read the request.
-async fn read(bytes: &[u8]) -> Result<Answer, String> {
+async fn read(bytes: &[u8]) -> Result<AgentAnswer, String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/task", listener.local_addr().unwrap());
     let target = Target::parse(&url).unwrap();

@@ -39,9 +39,9 @@ impl Careful<'_> {
                 }
                 Ok(ref partial) => {
                     observed += 1;
-                    let most =
+                    let max_observations =
                         if *partial == Observation::Absent { observations } else { OBSERVATIONS_UNDERWAY };
-                    if observed >= most {
+                    if observed >= max_observations {
                         return observation;
                     }
                 }

@@ -1,4 +1,4 @@
-//! A ledger that is written entry by entry.
+//! Builds a ledger entry by entry.
 
 use std::borrow::Cow;
 
@@ -8,22 +8,22 @@ use mock_services::service::Fields;
 
 use crate::domain::{ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, StartEnd, StartEvent, SubjectEvent};
 
-/// A ledger that is written entry by entry.
+/// Builds a ledger entry by entry.
 #[derive(Default)]
-pub struct Book {
+pub struct LedgerBuilder {
     pub entries: Vec<Entry>,
     at: u64,
     attempts: u64,
 }
 
-impl Book {
+impl LedgerBuilder {
     pub fn new() -> Self {
-        let mut book = Book::default();
+        let mut book = LedgerBuilder::default();
         book.add(0, Event::Opened { format: LEDGER_FORMAT, seed: 7, plan: None });
         book
     }
 
-    /// Adds an entry some milliseconds later, and gives its number.
+    /// Adds an entry some milliseconds later, and returns its number.
     pub fn add(&mut self, later: u64, event: Event<'static>) -> u64 {
         self.at += later * 1_000;
         let n = self.entries.len() as u64 + 1;
@@ -63,7 +63,7 @@ impl Book {
         n
     }
 
-    /// An attempt comes in: its number, and that of its entry.
+    /// Adds a received attempt; returns its number, and that of its entry.
     pub fn received(
         &mut self,
         later: u64,

@@ -1,41 +1,41 @@
-//! When an output last had one of some texts.
+//! Detects when an output last had a text that identifies a claim.
 
 use std::time::Instant;
 
-/// Looks for texts in an output that comes in parts.
+/// Searches texts in an output that arrives in parts.
 #[derive(Debug)]
-pub(super) struct Spotter {
+pub(super) struct ClaimDetector {
     marks: Vec<Vec<u8>>,
-    /// The end of what came before: a text can come in two parts.
+    /// The end of the previous part: a text can be split between parts.
     rest: Vec<u8>,
     began: Instant,
-    spoke: Option<u64>,
+    last_claim: Option<u64>,
 }
 
-impl Spotter {
-    /// Looks for these texts from now on.
+impl ClaimDetector {
+    /// A detector for these texts; its clock starts now.
     pub(super) fn new(marks: &[String]) -> Self {
         let marks =
             marks.iter().filter(|mark| !mark.is_empty()).map(|mark| mark.clone().into_bytes()).collect();
-        Spotter { marks, rest: Vec::new(), began: Instant::now(), spoke: None }
+        ClaimDetector { marks, rest: Vec::new(), began: Instant::now(), last_claim: None }
     }
 
-    /// Takes what came next.
+    /// Adds the next part.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let Some(longest) = self.marks.iter().map(Vec::len).max() else { return };
         self.rest.extend(bytes);
         if self.marks.iter().any(|mark| self.rest.windows(mark.len()).any(|part| part == mark.as_slice())) {
-            self.spoke = Some(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
-            // What was found is not found again.
+            self.last_claim = Some(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+            // A text is found only once.
             self.rest.clear();
         }
         let over = self.rest.len().saturating_sub(longest - 1);
         self.rest.drain(..over);
     }
 
-    /// After how many milliseconds one of the texts last came.
-    pub(super) fn spoke(&self) -> Option<u64> {
-        self.spoke
+    /// When one of the texts last arrived, in milliseconds after the start.
+    pub(super) fn last_claim(&self) -> Option<u64> {
+        self.last_claim
     }
 }
 
@@ -44,20 +44,20 @@ mod tests {
     use super::*;
 
     fn spotted(parts: &[&str]) -> bool {
-        let mut spotter = Spotter::new(&["\"outcome\"".to_owned(), "placed".to_owned()]);
-        parts.iter().for_each(|part| spotter.push(part.as_bytes()));
-        spotter.spoke().is_some()
+        let mut detector = ClaimDetector::new(&["\"outcome\"".to_owned(), "placed".to_owned()]);
+        parts.iter().for_each(|part| detector.push(part.as_bytes()));
+        detector.last_claim().is_some()
     }
 
     #[test]
-    fn a_text_is_found_in_whatever_parts_it_comes() {
+    fn a_text_that_is_split_between_parts_is_found() {
         assert!(spotted(&["{\"outcome\": \"done\"}\n"]));
         assert!(spotted(&["{\"out", "come\": \"done\"}\n"]));
         assert!(spotted(&["order p", "l", "ace", "d", " and more"]));
         assert!(!spotted(&["outcome placd", "place"]));
         assert!(!spotted(&[]));
-        let mut nothing = Spotter::new(&[]);
+        let mut nothing = ClaimDetector::new(&[]);
         nothing.push(b"anything");
-        assert_eq!(nothing.spoke(), None);
+        assert_eq!(nothing.last_claim(), None);
     }
 }
