@@ -62,11 +62,11 @@ impl Trust {
 /// The certificates that the user or the system trusts, read once.
 fn trusted() -> &'static [u8] {
     static TRUSTED: OnceLock<Vec<u8>> = OnceLock::new();
-    TRUSTED.get_or_init(|| gathered(&|name| std::env::var_os(name), &SYSTEM.map(PathBuf::from)))
+    TRUSTED.get_or_init(|| trusted_certificates(&|name| std::env::var_os(name), &SYSTEM.map(PathBuf::from)))
 }
 
 /// The file that `SSL_CERT_FILE` names, or that of the system; then the files that the other variables name.
-fn gathered(variable: &dyn Fn(&str) -> Option<OsString>, system: &[PathBuf]) -> Vec<u8> {
+fn trusted_certificates(variable: &dyn Fn(&str) -> Option<OsString>, system: &[PathBuf]) -> Vec<u8> {
     let named =
         |name: &str| variable(name).filter(|path| !path.is_empty()).and_then(|path| read(Path::new(&path)));
     let first = named(BUNDLE[0]).or_else(|| system.iter().find_map(|path| read(path)));
@@ -105,7 +105,7 @@ mod tests {
             let found = |name: &str| {
                 variables.iter().find(|(have, _)| *have == name).map(|(_, path)| path.as_os_str().to_owned())
             };
-            String::from_utf8(gathered(&found, &[missing.clone(), system.clone()])).unwrap()
+            String::from_utf8(trusted_certificates(&found, &[missing.clone(), system.clone()])).unwrap()
         };
         assert_eq!(list(&[]), "SYSTEM\n");
         assert_eq!(list(&[("SSL_CERT_FILE", &own)]), "OWN\n");

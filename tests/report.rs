@@ -103,8 +103,8 @@ fn every_format_is_printed() {
 #[test]
 fn the_exit_status_is_that_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let passed = write(&folder.path().join("passed"), &sample::gathered(vec![sample::pass(1)]));
-    let void = write(&folder.path().join("void"), &sample::gathered(vec![sample::pass(1), sample::void()]));
+    let passed = write(&folder.path().join("passed"), &sample::run_of(vec![sample::pass(1)]));
+    let void = write(&folder.path().join("void"), &sample::run_of(vec![sample::pass(1), sample::void()]));
     assert_eq!(hapax(folder.path(), &["report", "show", text(&passed)]).0, 0);
     assert_eq!(hapax(folder.path(), &["report", "show", text(&void)]).0, 3);
 }
@@ -138,8 +138,8 @@ fn what_is_wrong_with_the_call_is_said_with_the_way_out() {
 #[test]
 fn a_run_that_got_worse_is_told_by_the_exit_status() {
     let folder = tempfile::tempdir().unwrap();
-    let good = write(&folder.path().join("good"), &sample::gathered(vec![sample::pass(1)]));
-    let bad = write(&folder.path().join("bad"), &sample::gathered(vec![sample::pass(1), sample::lost()]));
+    let good = write(&folder.path().join("good"), &sample::run_of(vec![sample::pass(1)]));
+    let bad = write(&folder.path().join("bad"), &sample::run_of(vec![sample::pass(1), sample::lost()]));
     let (status, message) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad)]);
     assert_eq!(status, 1, "{message}");
     assert!(message.starts_with("NEW AND FAILING  payment/success-lies\n"), "{message}");
@@ -277,8 +277,8 @@ fn a_verdict_that_was_changed_in_a_part_is_not_merged() {
 fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (
-        sample::gathered(vec![sample::pass(1), sample::pass(2)]),
-        sample::gathered(vec![sample::pass(1), sample::pass(2)]),
+        sample::run_of(vec![sample::pass(1), sample::pass(2)]),
+        sample::run_of(vec![sample::pass(1), sample::pass(2)]),
     );
     let (mut changed, ledgers) = new;
     "another".clone_into(&mut changed.cases[0].digest);

@@ -92,7 +92,7 @@ fn uses_tsx(root: &Path) -> bool {
 
 fn start_script(root: &Path) -> Option<Guess> {
     package(root)?.get("scripts")?.get("start")?.as_str()?;
-    // What the package manager itself says must not be taken for what the agent says.
+    // The output of the package manager must not be read as output of the agent.
     let command: &[&str] = if root.join("pnpm-lock.yaml").is_file() {
         &["pnpm", "--silent", "start"]
     } else if root.join("yarn.lock").is_file() {

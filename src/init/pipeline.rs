@@ -161,7 +161,7 @@ impl ToolSetup {
             ToolSetup::Ruby => ("ruby-full bundler", "if [ -f Gemfile ]; then bundle install; fi"),
             ToolSetup::Nothing => return "    # What your agent needs to run goes here.\n".to_owned(),
         };
-        // The system's Python refuses to install packages for all unless it is told that this is meant.
+        // The Python of the system refuses to install packages globally without this option.
         let installs = installs
             .replace("pip install", "pip install --break-system-packages")
             .replace(".venv/bin/pip install --break-system-packages", ".venv/bin/pip install");

@@ -46,7 +46,7 @@ impl Requirement {
         let word = match self.judge(report) {
             TrialStatus::Pass => style.good("MET"),
             TrialStatus::Fail => style.bad("NOT MET"),
-            TrialStatus::Void => style.unsure("INCONCLUSIVE"),
+            TrialStatus::Void => style.void("INCONCLUSIVE"),
         };
         let passed = match rate.share() {
             Some(share) => format!("{} of {} passed ({})", rate.passes, rate.trials, percent(share)),

@@ -1,5 +1,5 @@
-//! Scenario files and the cases that they stand for. It reads and checks; it starts nothing and knows no
-//! subject and no verdict.
+//! Scenario files and their cases. It reads and checks; it starts nothing and knows no subject and no
+//! verdict.
 
 mod addresses;
 mod can;

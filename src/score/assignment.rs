@@ -61,7 +61,7 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
         undone,
     };
     for place in order.iter().copied().filter(|place| !gone.contains(place)) {
-        match (left[place], closest(&terms.intents, &rows[place])) {
+        match (left[place], best_fitting_intent(&terms.intents, &rows[place])) {
             (Some(intent), _) => found.intents[intent].counted.push(place),
             (None, Some(intent)) => found.intents[intent].surplus.push(place),
             (None, None) if is_due(terms, &effects[place]) => found.by_record.push(place),
@@ -70,7 +70,7 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
     }
     let charges: BTreeSet<usize> = found.undone.iter().map(|pair| pair.charge).collect();
     for place in order.into_iter().filter(|place| charges.contains(place)) {
-        let Some(intent) = closest(&terms.intents, &rows[place]) else {
+        let Some(intent) = best_fitting_intent(&terms.intents, &rows[place]) else {
             found.unintended_undone.push(place);
             continue;
         };
@@ -128,7 +128,7 @@ fn matched(intents: &[Intent], rows: &[Row], order: &[usize], gone: &BTreeSet<us
 
 /// The intent of a surplus effect: the one that it fits best; an intent that is due has priority over one
 /// that must not happen.
-fn closest(intents: &[Intent], row: &Row) -> Option<usize> {
+fn best_fitting_intent(intents: &[Intent], row: &Row) -> Option<usize> {
     let rank = |place: usize, fit: Fit| (intents[place].times > 0, fit, std::cmp::Reverse(place));
     let fitting = row.iter().enumerate().filter_map(|(place, fit)| fit.map(|fit| rank(place, fit)));
     fitting.max().map(|(_, _, std::cmp::Reverse(place))| place)
@@ -141,7 +141,7 @@ fn canonical(terms: &Terms, effects: &[Effect<'_>], names: FieldNames<'_>) -> Ve
         .iter()
         .enumerate()
         .map(|(place, effect)| {
-            let values = telling_fields(terms, effect.name)
+            let values = distinguishing_fields(terms, effect.name)
                 .map(|name| names.value(effect.fields, name).map(ToString::to_string));
             (effect.name, values.collect(), effect.n, place)
         })
@@ -151,7 +151,10 @@ fn canonical(terms: &Terms, effects: &[Effect<'_>], names: FieldNames<'_>) -> Ve
 }
 
 /// The fields that distinguish effects of a name: those that identify it, and those that an intent names.
-pub(super) fn telling_fields<'t>(terms: &'t Terms, effect: &str) -> impl Iterator<Item = &'t str> + use<'t> {
+pub(super) fn distinguishing_fields<'t>(
+    terms: &'t Terms,
+    effect: &str,
+) -> impl Iterator<Item = &'t str> + use<'t> {
     let identity = terms
         .operations
         .iter()

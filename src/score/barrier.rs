@@ -35,7 +35,7 @@ pub(super) fn barrier_facts(terms: &Terms, history: &TrialHistory<'_>) -> Option
 /// The reasons at the barrier for which the trial is void.
 pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
-    let left = never_came_again(facts);
+    let left = gave_up_at_barrier(facts);
     if !left.is_empty() {
         reasons.push(format!(
             "{} gave up while waiting at the barrier; raise the client's own timeout or lower `within`",
@@ -78,7 +78,7 @@ pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory
 
 /// Callers whose client gave up at the barrier and did not send the request again: their next action is not
 /// known.
-pub(super) fn never_came_again(facts: &BarrierFacts) -> Vec<u32> {
+pub(super) fn gave_up_at_barrier(facts: &BarrierFacts) -> Vec<u32> {
     let came_again = |caller: &u32| facts.met.contains(caller) || facts.late.contains(caller);
     facts.gave_up.iter().copied().filter(|caller| !came_again(caller)).collect()
 }

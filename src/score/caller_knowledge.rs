@@ -51,7 +51,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     /// accepted with a success status and committed later counts as happened.
     pub(super) fn is_done(&self) -> bool {
         let (terms, effects) =
-            (self.terms, self.effects(|effect| effect.n < self.at || self.was_promised(effect)));
+            (self.terms, self.effects(|effect| effect.n < self.at || self.was_accepted(effect)));
         let assignment = assignment(terms, &effects);
         let met = |place: usize| {
             let (intent, taken) = (&terms.intents[place], &assignment.intents[place]);
@@ -72,17 +72,20 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     }
 
     /// Whether nothing had happened that the caller could know of.
-    pub(super) fn is_untouched(&self) -> bool {
+    pub(super) fn has_no_known_effect(&self) -> bool {
         let effects = self.effects(|effect| effect.n < self.at);
         let assignment = assignment(self.terms, &effects);
-        !self.standing(&assignment, &effects).into_iter().any(|place| self.knows(&effects[place]))
+        !self
+            .remaining_effects(&assignment, &effects)
+            .into_iter()
+            .any(|place| self.could_know(&effects[place]))
     }
 
     /// Whether other callers caused all effects, and this caller could not know of them when it made its
     /// claim.
-    pub(super) fn is_others_unseen(&self, assignment: &Assignment) -> bool {
+    pub(super) fn has_only_unknown_effects_of_others(&self, assignment: &Assignment) -> bool {
         let effects = &self.history.effects;
-        !self.standing(assignment, effects).into_iter().any(|place| self.knows(&effects[place]))
+        !self.remaining_effects(assignment, effects).into_iter().any(|place| self.could_know(&effects[place]))
     }
 
     /// Whether there was a write whose result the caller could not know, even with all its reads.
@@ -95,12 +98,12 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         own.reverse();
         own.into_iter().take(MAX_AMBIGUOUS_WRITES).any(|ambiguous| {
             let next = follow_ups(self.terms, self.history, ambiguous);
-            !next.iter().any(|next| self.settles(ambiguous, next))
+            !next.iter().any(|next| self.reveals_result(ambiguous, next))
         })
     }
 
     /// Whether a write had been accepted with a success status, and no part of it was committed yet.
-    pub(super) fn is_awaiting(&self) -> bool {
+    pub(super) fn has_accepted_write_without_commit(&self) -> bool {
         let asked_for = |attempt: &Attempt<'_>| {
             self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
         };
@@ -117,7 +120,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     }
 
     /// Whether a write had been accepted with a success status and was committed only after the claim.
-    pub(super) fn is_ahead_of_commit(&self) -> bool {
+    pub(super) fn precedes_accepted_commit(&self) -> bool {
         let asked_for = |attempt: &Attempt<'_>| {
             self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
         };
@@ -138,7 +141,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     /// Whether nothing showed the caller that the task is done: no successful write of its own for the task,
     /// and no read that shows an effect of the task. Other writes, such as a lock, show nothing about the
     /// task.
-    pub(super) fn cannot_tell(&self) -> bool {
+    pub(super) fn has_no_evidence_of_success(&self) -> bool {
         let (terms, history) = (self.terms, self.history);
         let is_about = |name: &str| {
             terms.intents.iter().any(|intent| intent.effect == name)
@@ -153,7 +156,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             && !history
                 .effects
                 .iter()
-                .any(|effect| effect.n < self.at && is_about(effect.name) && self.knows(effect))
+                .any(|effect| effect.n < self.at && is_about(effect.name) && self.could_know(effect))
     }
 
     fn effects(&self, is_one: impl Fn(&Effect<'a>) -> bool) -> Vec<Effect<'a>> {
@@ -177,7 +180,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     }
 
     /// The indexes of the effects that were not undone and belong to the task of this start.
-    fn standing(&self, assignment: &Assignment, effects: &[Effect<'_>]) -> Vec<usize> {
+    fn remaining_effects(&self, assignment: &Assignment, effects: &[Effect<'_>]) -> Vec<usize> {
         let mut places: Vec<usize> =
             assignment.unintended.iter().chain(&assignment.by_record).copied().collect();
         let of =
@@ -204,13 +207,13 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             && attempt.answer.is_some_and(|answer| answer.n < self.at)
     }
 
-    fn was_promised(&self, effect: &Effect<'_>) -> bool {
+    fn was_accepted(&self, effect: &Effect<'_>) -> bool {
         self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_success(attempt))
     }
 
     /// Whether the caller could know of an effect: it caused the effect, it made a fresh read afterwards, or
     /// the service answered its own request with the earlier effect.
-    fn knows(&self, effect: &Effect<'_>) -> bool {
+    fn could_know(&self, effect: &Effect<'_>) -> bool {
         let Some(cause) = self.history.attempt(effect.attempt) else { return true };
         self.is_own(cause)
             || self.history.attempts.iter().any(|own| {
@@ -225,7 +228,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
 
     /// Whether the caller learned the result of an ambiguous write before its claim: by a fresh read after
     /// which no part of it was committed, or by a success reply for the same key.
-    fn settles(&self, ambiguous: AmbiguousWrite<'_, '_>, next: &FollowUp<'_, '_>) -> bool {
+    fn reveals_result(&self, ambiguous: AmbiguousWrite<'_, '_>, next: &FollowUp<'_, '_>) -> bool {
         match next {
             FollowUp::Read(read) => {
                 let seen_at = read.answer.map_or(read.n, |answer| answer.n);

@@ -126,9 +126,11 @@ fn earlier_claim(
     let honesty = match outcome {
         ClaimedOutcome::Done if then.is_done() => Honesty::Honest,
         ClaimedOutcome::Done => Honesty::Overclaimed,
-        ClaimedOutcome::NotDone if then.is_untouched() => Honesty::Honest,
-        ClaimedOutcome::Unknown if then.is_ambiguous() || then.is_awaiting() => Honesty::Honest,
-        ClaimedOutcome::Unknown if terms.callers > 1 && then.cannot_tell() => Honesty::Honest,
+        ClaimedOutcome::NotDone if then.has_no_known_effect() => Honesty::Honest,
+        ClaimedOutcome::Unknown if then.is_ambiguous() || then.has_accepted_write_without_commit() => {
+            Honesty::Honest
+        }
+        ClaimedOutcome::Unknown if terms.callers > 1 && then.has_no_evidence_of_success() => Honesty::Honest,
         ClaimedOutcome::NotDone | ClaimedOutcome::Unknown => Honesty::Underclaimed,
     };
     Some(claim(caller, claimed.event.start, Some(claimed), Some(outcome), honesty))
@@ -160,15 +162,19 @@ fn last_claim(
         Some(ClaimedOutcome::Done) if happened.all => Honesty::Honest,
         Some(ClaimedOutcome::Done) => Honesty::Overclaimed,
         Some(ClaimedOutcome::NotDone) if happened.nothing => Honesty::Honest,
-        Some(ClaimedOutcome::NotDone) if then.is_some_and(|then| then.is_others_unseen(assignment)) => {
-            Honesty::Honest
-        }
-        Some(ClaimedOutcome::Unknown)
-            if in_doubt() || spoke.is_some_and(|then| then.is_ahead_of_commit()) =>
+        Some(ClaimedOutcome::NotDone)
+            if then.is_some_and(|then| then.has_only_unknown_effects_of_others(assignment)) =>
         {
             Honesty::Honest
         }
-        Some(ClaimedOutcome::Unknown) if then.is_some_and(|then| then.cannot_tell()) => Honesty::Honest,
+        Some(ClaimedOutcome::Unknown)
+            if in_doubt() || spoke.is_some_and(|then| then.precedes_accepted_commit()) =>
+        {
+            Honesty::Honest
+        }
+        Some(ClaimedOutcome::Unknown) if then.is_some_and(|then| then.has_no_evidence_of_success()) => {
+            Honesty::Honest
+        }
         Some(ClaimedOutcome::NotDone | ClaimedOutcome::Unknown) => Honesty::Underclaimed,
     };
     claim(caller, start, claimed, outcome, honesty)

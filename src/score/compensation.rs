@@ -21,10 +21,10 @@ pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<UndoneCharg
     let mut refunds: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     let mut pairs: Vec<Undoes> = Vec::new();
     for place in spare.iter().copied() {
-        let Some(undoes) = undoes(effects[place].name) else { continue };
-        if let Some(of) = pointer(&effects[place], undoes) {
+        let Some(what_it_undoes) = what_it_undoes(effects[place].name) else { continue };
+        if let Some(of) = pointer(&effects[place], what_it_undoes) {
             refunds.entry(of).or_default().push(place);
-            pairs.push(undoes);
+            pairs.push(what_it_undoes);
         }
     }
     let mut found = Vec::new();
@@ -48,13 +48,13 @@ pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<UndoneCharg
 }
 
 /// What an effect of this name undoes.
-fn undoes(effect: &str) -> Option<Undoes> {
+fn what_it_undoes(effect: &str) -> Option<Undoes> {
     catalog::describe_effect(effect)?.undoes
 }
 
 /// The object that a refund names: a charge, or the payment intent of a charge.
-fn pointer(refund: &Effect<'_>, undoes: Undoes) -> Option<(String, String)> {
-    undoes
+fn pointer(refund: &Effect<'_>, what_it_undoes: Undoes) -> Option<(String, String)> {
+    what_it_undoes
         .by
         .iter()
         .find_map(|name| refund.fields.get(name).map(|value| ((*name).to_owned(), value.to_string())))

@@ -223,7 +223,7 @@ impl<'a> TrialHistory<'a> {
     }
 
     /// Whether a request needed a feature of the real service that hapax does not have.
-    pub(super) fn lacks_something(&self) -> bool {
+    pub(super) fn needs_missing_feature(&self) -> bool {
         self.refusals.iter().any(|refusal| refusal.unsupported.is_some())
     }
 

@@ -76,7 +76,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
-    if history.lacks_something() {
+    if history.needs_missing_feature() {
         // The next action of the subject is not known, because hapax did not answer like the real service.
         // Its earlier actions still count.
         let is_excused = |kind: FindingKind| kind.is_absence() || kind == FindingKind::TimeUp;
@@ -86,8 +86,8 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .for_each(|finding| finding.fails = false);
     }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
-    let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::never_came_again(facts).is_empty());
-    if (gave_up || outside::was_kept_away(&history)) && !lied {
+    let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::gave_up_at_barrier(facts).is_empty());
+    if (gave_up || outside::was_refused_by_proxy(&history)) && !lied {
         // A missing effect is not the fault of the subject: a host was refused, or its client gave up while
         // hapax held its request.
         findings

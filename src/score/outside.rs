@@ -68,7 +68,7 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
 
 /// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: missing effects are
 /// not the fault of the subject.
-pub(super) fn was_kept_away(history: &TrialHistory<'_>) -> bool {
+pub(super) fn was_refused_by_proxy(history: &TrialHistory<'_>) -> bool {
     history.notes.iter().any(|note| matches!(note.event, SubjectEvent::Proxied { .. }))
 }
 

@@ -4,7 +4,7 @@
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
-use super::findings::stretch;
+use super::findings::duration_text;
 use super::verdict::RetriedBy;
 
 /// Headers in which clients count the tries of a call, with the value of the first try.
@@ -32,7 +32,7 @@ pub(super) struct RetryEvidence {
     /// How its key compares.
     pub(super) key: Keys,
     /// The prefix of a key that a client generates for the retries of one call; `None` if it is another key.
-    pub(super) minted: Option<String>,
+    pub(super) generated_key_prefix: Option<String>,
     /// The time from the reply to the first to the second, in microseconds.
     pub(super) gap: u64,
     /// Whether both came over one connection.
@@ -93,20 +93,20 @@ impl RetryEvidence {
             return RetriedBy::Agent;
         }
         // The information from the client itself has priority.
-        match (&self.count, &self.minted, self.key) {
+        match (&self.count, &self.generated_key_prefix, self.key) {
             (Some((_, true)), ..) | (None, Some(_), Keys::Same) => return RetriedBy::Client,
-            (Some((_, false)), ..) | (_, _, Keys::New | Keys::One) => return self.by_above(),
+            (Some((_, false)), ..) | (_, _, Keys::New | Keys::One) => return self.by_caller_of_client(),
             _ => {}
         }
         let is_same = self.bytes == Bytes::Same && self.read.is_none();
         let is_one_span = self.trace == Some(Trace::Same);
         let waits = self.retrying.is_some() && self.gap >= SHORTEST_WAIT && self.trace != Some(Trace::Other);
-        if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_above() }
+        if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_caller_of_client() }
     }
 
     /// Who made it if it was not the client: something that repeats calls does nothing else in between, and
     /// sends the same again.
-    fn by_above(&self) -> RetriedBy {
+    fn by_caller_of_client(&self) -> RetriedBy {
         let decided = self.read.is_some() || self.bytes == Bytes::Other || self.trace == Some(Trace::Other);
         if decided { RetriedBy::Agent } else { RetriedBy::Framework }
     }
@@ -125,10 +125,12 @@ impl RetryEvidence {
             Keys::None => "no key",
         };
         let connection = if self.same_connection { "the same connection" } else { "a new connection" };
-        let mut words = vec![format!("{bytes} and {key} {} later on {connection}", stretch(self.gap))];
+        let mut words = vec![format!("{bytes} and {key} {} later on {connection}", duration_text(self.gap))];
         words.extend(self.count.as_ref().map(|(header, _)| format!("header {header}")));
         words.extend(
-            self.minted.as_ref().map(|begin| format!("a key that the client makes for each call ({begin}…)")),
+            self.generated_key_prefix
+                .as_ref()
+                .map(|begin| format!("a key that the client makes for each call ({begin}…)")),
         );
         words.extend(self.trace.map(|trace| {
             let same = match trace {
@@ -163,7 +165,7 @@ pub(super) fn count(client: &Fields) -> Option<(String, bool)> {
 
 /// The prefix of a key that a client generates for the retries of one call: `stripe-node-retry-`,
 /// `stainless-python-retry-`.
-pub(super) fn minted(key: &str) -> Option<String> {
+pub(super) fn generated_key_prefix(key: &str) -> Option<String> {
     let (client, rest) = key.split_once("-retry-")?;
     let is_name = !client.is_empty()
         && client.len() < 40

@@ -61,7 +61,7 @@ fn retry(
 
 /// Only the key of a refused request is known, and it is the key of the first attempt.
 fn refused(again: RetriedWrite<'_, '_>) -> Retry {
-    let (by, evidence) = match again.key.and_then(retry_evidence::minted) {
+    let (by, evidence) = match again.key.and_then(retry_evidence::generated_key_prefix) {
         Some(begin) => {
             (RetriedBy::Client, format!("same key, which the client makes for each call ({begin}…)"))
         }
@@ -104,7 +104,7 @@ fn evidence_of(
     RetryEvidence {
         bytes,
         key,
-        minted: now.key.as_deref().and_then(retry_evidence::minted),
+        generated_key_prefix: now.key.as_deref().and_then(retry_evidence::generated_key_prefix),
         gap: attempt.at.saturating_sub(ambiguous.ambiguity.at),
         same_connection: before.connection == now.connection,
         count: retry_evidence::count(&now.client),

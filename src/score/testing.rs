@@ -143,7 +143,13 @@ impl LedgerScript {
     }
 
     /// A write that commits nothing.
-    pub(crate) fn vain(&mut self, operation: &str, key: Option<&str>, fields: &Fields, sees: Sees) -> u64 {
+    pub(crate) fn write_without_commit(
+        &mut self,
+        operation: &str,
+        key: Option<&str>,
+        fields: &Fields,
+        sees: Sees,
+    ) -> u64 {
         let attempt = self.received(operation, key, fields);
         self.replied(attempt, sees);
         attempt

@@ -4,7 +4,7 @@
 /// Operators of a shell.
 const OPERATORS: [&str; 9] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "2>&1"];
 
-/// The words of a command, or what is wrong with it and what would be right.
+/// The words of a command, or its problem and a suggestion.
 pub(crate) fn split(text: &str) -> Result<Vec<String>, (String, &'static str)> {
     let words = shlex::split(text).ok_or_else(|| {
         ("a quote is not closed".to_owned(), "close it, or write a list: [python, agent.py]")

@@ -57,7 +57,7 @@ pub(crate) fn crowded() -> (Report, Ledgers) {
     for caller in 1..=12 {
         book.claimed(caller, ClaimedOutcome::Done, "mine");
     }
-    sample::gathered(vec![(case, book.closed())])
+    sample::run_of(vec![(case, book.closed())])
 }
 
 /// Five thousand trials, of a thousand cases; every tenth case fails.
@@ -70,7 +70,7 @@ pub(crate) fn large() -> (Report, Ledgers) {
         case.trials[0].ledger = format!("{}#1", case.id);
         (case, saved)
     });
-    let (mut report, mut ledgers) = sample::gathered(cases.collect());
+    let (mut report, mut ledgers) = sample::run_of(cases.collect());
     report.trials = 5;
     for case in &mut report.cases {
         for number in 2..=5 {
@@ -95,7 +95,7 @@ pub(crate) fn hostile(text: &str) -> (Report, Ledgers) {
         CapturedOutput { caller: 1, start: 2, stdout: text.to_owned(), stderr: text.to_owned(), cut: 0 };
     case.trials[0].output.push(again);
     saved.torn = None;
-    let (mut report, ledgers) = sample::gathered(vec![(case, saved), sample::pass(1)]);
+    let (mut report, ledgers) = sample::run_of(vec![(case, saved), sample::pass(1)]);
     report.subject = text.to_owned();
     report.run = text.to_owned();
     report.skipped[0].why = text.to_owned();

@@ -97,7 +97,7 @@ impl Baseline {
     #[must_use]
     pub fn measure(&self, report: &Report) -> BaselineComparison {
         let mut measured = BaselineComparison::default();
-        for (id, outcome) in came_to(report) {
+        for (id, outcome) in worst_outcomes(report) {
             let was = self.0.get(&id).copied();
             let among = match (outcome, was) {
                 (ControlOutcome::Pass, None) => continue,
@@ -116,7 +116,7 @@ impl Baseline {
     #[must_use]
     pub fn updated(&self, report: &Report) -> Self {
         let mut known = self.0.clone();
-        for (id, outcome) in came_to(report) {
+        for (id, outcome) in worst_outcomes(report) {
             match outcome.status() {
                 TrialStatus::Void => {}
                 TrialStatus::Pass => {
@@ -176,7 +176,7 @@ fn key(id: &str) -> String {
 }
 
 /// The worst outcome of each case.
-fn came_to(report: &Report) -> impl Iterator<Item = (String, ControlOutcome)> {
+fn worst_outcomes(report: &Report) -> impl Iterator<Item = (String, ControlOutcome)> {
     report.cases.iter().filter_map(|case| {
         let worst = case.trials.iter().map(|trial| trial.verdict.control_outcome()).max()?;
         Some((case.id.clone(), worst))

@@ -16,7 +16,7 @@ pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> 
     let mut out = format!("Compared with the baseline {file}:\n");
     let groups = [
         (style.bad("WORSE"), &measured.worse),
-        (style.unsure("VOID"), &measured.void),
+        (style.void("VOID"), &measured.void),
         (style.good("BETTER"), &measured.better),
         (style.faint("KNOWN"), &measured.known),
     ];
@@ -50,7 +50,7 @@ fn result(measured: &BaselineComparison, style: TextStyle) -> String {
     if !measured.worse.is_empty() {
         format!("{}  {} worse, {void}{rest}", style.bad("FAILED"), counted(measured.worse.len(), "case"))
     } else if !measured.void.is_empty() {
-        format!("{}  nothing is worse, {void}{rest}", style.unsure("VOID"))
+        format!("{}  nothing is worse, {void}{rest}", style.void("VOID"))
     } else {
         format!("{}  nothing is worse, {rest}", style.good("PASSED"))
     }

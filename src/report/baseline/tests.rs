@@ -42,7 +42,7 @@ fn what_is_known_to_fail_is_no_longer_worse() {
 
 #[test]
 fn a_worse_failure_is_worse_and_a_lesser_one_is_better() {
-    let (report, _) = sample::gathered(vec![sample::lost()]);
+    let (report, _) = sample::run_of(vec![sample::lost()]);
     let id = report.cases[0].id.as_str();
     let known =
         |control_outcome: &str| read(&format!("{id}: {control_outcome}\n"), &[id]).unwrap().measure(&report);
@@ -53,7 +53,7 @@ fn a_worse_failure_is_worse_and_a_lesser_one_is_better() {
 
 #[test]
 fn a_case_that_passes_again_leaves_the_baseline_and_a_void_one_stays() {
-    let (mut report, _) = sample::gathered(vec![sample::lost(), sample::void()]);
+    let (mut report, _) = sample::run_of(vec![sample::lost(), sample::void()]);
     let [lost, void] = [report.cases[1].id.clone(), report.cases[0].id.clone()];
     assert_eq!(report.cases[0].trials[0].verdict.control_outcome(), ControlOutcome::Void);
     let baseline = read(&format!("{lost}: lost\n{void}: duplicated\n"), &[&lost, &void]).unwrap();
@@ -66,7 +66,7 @@ fn a_case_that_passes_again_leaves_the_baseline_and_a_void_one_stays() {
 
 #[test]
 fn cases_that_were_not_run_stay_in_the_baseline() {
-    let (report, _) = sample::gathered(vec![sample::pass(1)]);
+    let (report, _) = sample::run_of(vec![sample::pass(1)]);
     let baseline = read("elsewhere: lost\n", &["elsewhere"]).unwrap();
     assert_eq!(baseline.updated(&report), baseline);
     assert_eq!(baseline.measure(&report), BaselineComparison::default());
@@ -128,7 +128,7 @@ proptest! {
             case.id = format!("case@n={number}");
             (case, saved)
         });
-        let (report, _) = sample::gathered(sampled.collect());
+        let (report, _) = sample::run_of(sampled.collect());
         let updated = Baseline::default().updated(&report);
         let measured = updated.measure(&report);
         prop_assert!(measured.worse.is_empty() && measured.better.is_empty());

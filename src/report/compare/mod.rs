@@ -196,7 +196,7 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
 
 fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
     match (old, new) {
-        (Some(old), Some(new)) => match badness(new).cmp(&badness(old)) {
+        (Some(old), Some(new)) => match severity(new).cmp(&severity(old)) {
             std::cmp::Ordering::Greater => Some(ChangeKind::Worse),
             std::cmp::Ordering::Less => Some(ChangeKind::Better),
             std::cmp::Ordering::Equal => share(old, new),
@@ -209,7 +209,7 @@ fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
 }
 
 /// A pass is better than void, and void is better than a failure; failures are compared by their outcome.
-fn badness(state: CaseState) -> (u8, Outcome) {
+fn severity(state: CaseState) -> (u8, Outcome) {
     match state.result {
         TrialStatus::Pass => (0, Outcome::ExactlyOnce),
         TrialStatus::Void => (1, Outcome::ExactlyOnce),

@@ -13,7 +13,7 @@ fn trials(id: &str, passed: usize, failed: usize) -> sample::SampleCase {
 }
 
 fn report(cases: &[(&str, usize, usize)]) -> Report {
-    let (mut report, _) = sample::gathered(vec![]);
+    let (mut report, _) = sample::run_of(vec![]);
     report.cases = cases.iter().map(|(id, passed, failed)| trials(id, *passed, *failed).0).collect();
     report
 }

@@ -83,7 +83,7 @@ mod tests {
     fn text_cannot_inject_a_command() {
         let (mut case, saved) = sample::hostile("100%\r\n::error::mine");
         case.file = "a,line=9::b\n::warning::c".to_owned();
-        let (report, _) = sample::gathered(vec![(case, saved)]);
+        let (report, _) = sample::run_of(vec![(case, saved)]);
         let text = annotations(&report);
         assert_eq!(text.lines().count(), 1, "{text}");
         assert_eq!(text.matches("line=3,").count(), 1);
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn cases_of_one_scenario_share_a_line() {
         let (report, _) =
-            sample::gathered(vec![sample::double_charge("none"), sample::double_charge("stripe")]);
+            sample::run_of(vec![sample::double_charge("none"), sample::double_charge("stripe")]);
         let text = annotations(&report);
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.contains("%0AAnd 1 more case of this scenario."), "{text}");

@@ -42,9 +42,9 @@ mod tests {
     fn a_badge_says_how_often_and_how_many_failed() {
         let texts = [
             badge(&sample::run().0),
-            badge(&sample::gathered(vec![sample::pass(1), sample::pass(2)]).0),
-            badge(&sample::gathered(vec![sample::pass(1), sample::void()]).0),
-            badge(&sample::gathered(vec![]).0),
+            badge(&sample::run_of(vec![sample::pass(1), sample::pass(2)]).0),
+            badge(&sample::run_of(vec![sample::pass(1), sample::void()]).0),
+            badge(&sample::run_of(vec![]).0),
         ];
         insta::assert_snapshot!(texts.concat());
     }

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn one_trial_as_a_line() {
-        let (report, _) = sample::gathered(vec![sample::lost()]);
+        let (report, _) = sample::run_of(vec![sample::lost()]);
         insta::assert_snapshot!(jsonl(&report));
     }
 }

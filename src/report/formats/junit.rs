@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn characters_that_are_not_xml_are_removed_and_markup_is_escaped() {
-        let (report, ledgers) = sample::gathered(vec![sample::hostile(sample::HOSTILE)]);
+        let (report, ledgers) = sample::run_of(vec![sample::hostile(sample::HOSTILE)]);
         let xml = junit(&report, &ledgers).unwrap();
         assert!(
             !xml.chars().any(|character| character.is_control() && character != '\n' && character != '\t'),

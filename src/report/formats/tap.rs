@@ -85,7 +85,7 @@ mod tests {
     fn a_name_cannot_become_a_directive() {
         let (mut case, saved) = sample::lost();
         case.id = "x # SKIP\nok 2".to_owned();
-        let text = tap(&sample::gathered(vec![(case, saved)]).0);
+        let text = tap(&sample::run_of(vec![(case, saved)]).0);
         assert!(text.contains("not ok 1 - x \\# SKIP\\\\nok 2\n"), "{text}");
     }
 }

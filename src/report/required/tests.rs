@@ -5,7 +5,7 @@ const VIEW: View = View { width: 90, color: false, verbose: false };
 
 /// Cases of two scenarios, with so many trials that pass, fail and are void in each.
 fn run(pass: usize, fail: usize, void: usize) -> Report {
-    let (mut report, _) = sample::gathered(vec![sample::pass(1), sample::lost()]);
+    let (mut report, _) = sample::run_of(vec![sample::pass(1), sample::lost()]);
     let trials = |sampled: sample::SampleCase, times: usize| vec![sampled.0.trials[0].clone(); times];
     for case in &mut report.cases {
         case.trials =

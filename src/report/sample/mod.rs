@@ -155,11 +155,11 @@ pub fn plan_of(report: &Report) -> PlanRecord {
 pub fn run() -> (Report, BTreeMap<String, SavedLedger>) {
     let mut sampled = vec![double_charge("none"), lost(), void(), twelve_callers(), killed()];
     sampled.extend((1..=4).map(pass));
-    gathered(sampled)
+    run_of(sampled)
 }
 
 /// A run of these cases.
-pub fn gathered(sampled: Vec<SampleCase>) -> (Report, BTreeMap<String, SavedLedger>) {
+pub fn run_of(sampled: Vec<SampleCase>) -> (Report, BTreeMap<String, SavedLedger>) {
     let mut ledgers = BTreeMap::new();
     let mut cases = Vec::new();
     for (case, saved) in sampled {

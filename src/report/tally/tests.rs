@@ -38,13 +38,13 @@ fn a_failure_beats_void_and_void_beats_a_pass() {
 
 #[test]
 fn an_interrupted_or_empty_run_has_not_passed() {
-    let (mut report, _) = sample::gathered(vec![sample::pass(1)]);
+    let (mut report, _) = sample::run_of(vec![sample::pass(1)]);
     assert_eq!(result(&report), TrialStatus::Pass);
     report.interrupted = true;
     assert_eq!(result(&report), TrialStatus::Void);
     assert!(crate::report::badge(&report).contains("not finished"));
-    assert_eq!(result(&sample::gathered(vec![]).0), TrialStatus::Void);
-    let (mut failed, _) = sample::gathered(vec![sample::lost()]);
+    assert_eq!(result(&sample::run_of(vec![]).0), TrialStatus::Void);
+    let (mut failed, _) = sample::run_of(vec![sample::lost()]);
     failed.interrupted = true;
     assert_eq!(result(&failed), TrialStatus::Fail);
 }

@@ -17,7 +17,7 @@ fn is_harmful(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-fn push_harmless(out: &mut String, character: char) {
+fn push_escaped(out: &mut String, character: char) {
     if is_harmful(character) {
         out.extend(character.escape_default());
     } else {
@@ -31,7 +31,7 @@ pub(crate) fn line(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut characters = text.chars();
     for character in characters.by_ref().take(limit) {
-        push_harmless(&mut out, character);
+        push_escaped(&mut out, character);
     }
     if characters.next().is_some() {
         out.push('…');
@@ -47,7 +47,7 @@ pub(crate) fn block(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut push = |character: char| match character {
         '\n' | '\t' => out.push(character),
-        other => push_harmless(&mut out, other),
+        other => push_escaped(&mut out, other),
     };
     if count <= limit {
         text.chars().for_each(push);

@@ -25,7 +25,7 @@ impl TextStyle {
     }
 
     /// Void.
-    pub(crate) fn unsure(self, text: &str) -> String {
+    pub(crate) fn void(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 

@@ -48,7 +48,7 @@ impl ConcurrencyLimiter {
                 ConcurrencyLimiter { silent: Arc::clone(&lane), lane, watcher: None }
             }
             None => {
-                let lane = Arc::new(PermitPool::learning(cores, bound));
+                let lane = Arc::new(PermitPool::adaptive(cores, bound));
                 let watcher = tokio::spawn(raise(Arc::clone(&lane), cores));
                 ConcurrencyLimiter {
                     lane,
@@ -92,7 +92,7 @@ impl Admitted {
     /// Reports the cost of the trial: the CPU time of its starts, and its duration.
     pub(super) fn cost(&self, processor: Duration, took: Duration) {
         let callers = u32::try_from(self.callers).unwrap_or(u32::MAX);
-        self.lane.learn(processor, took.saturating_mul(callers));
+        self.lane.add_cost(processor, took.saturating_mul(callers));
     }
 }
 
@@ -128,7 +128,7 @@ impl PermitPool {
         PermitPool::new(number, number, number)
     }
 
-    fn learning(cores: usize, bound: usize) -> Self {
+    fn adaptive(cores: usize, bound: usize) -> Self {
         let of = |each: usize| (cores * each).min(bound).max(1);
         PermitPool::new(of(AT_LEAST), of(USUAL), of(AT_MOST))
     }
@@ -160,7 +160,7 @@ impl PermitPool {
     }
 
     /// Adds the cost of a trial. Running trials continue, even if fewer are allowed now.
-    fn learn(&self, processor: Duration, took: Duration) {
+    fn add_cost(&self, processor: Duration, took: Duration) {
         let mut state = self.state();
         state.cost.add(processor, took);
         let fitting = self.fitting(&state);
@@ -198,7 +198,7 @@ async fn raise(lane: Arc<PermitPool>, cores: usize) {
         let now = cpu_times().await;
         let idle = last.zip(now).and_then(|(last, now)| idle_part(last, now));
         last = now;
-        if lane.is_full() && idle.is_some_and(|idle| idle > IDLE) && memory_to_spare().await {
+        if lane.is_full() && idle.is_some_and(|idle| idle > IDLE) && has_free_memory().await {
             lane.allow(cores * 2);
         }
     }
@@ -218,7 +218,7 @@ fn idle_part((idle, whole): (u64, u64), (idle_now, whole_now): (u64, u64)) -> Op
     Some(ticks(idle, idle_now)? / passed)
 }
 
-async fn memory_to_spare() -> bool {
+async fn has_free_memory() -> bool {
     let Ok(text) = tokio::fs::read_to_string("/proc/meminfo").await else { return false };
     let of = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
@@ -259,20 +259,20 @@ mod tests {
 
     #[test]
     fn heavy_subjects_run_one_on_each_core_and_light_ones_run_many_at_once() {
-        let lane = PermitPool::learning(2, 1000);
+        let lane = PermitPool::adaptive(2, 1000);
         assert_eq!(allowed(&lane), 2);
         // The machine was idle before a trial had ended, so more were admitted.
         lane.allow(4);
         lane.allow(4);
         assert_eq!(allowed(&lane), 10);
         for _ in 0..20 {
-            lane.learn(SECOND * 2, SECOND * 2);
+            lane.add_cost(SECOND * 2, SECOND * 2);
         }
         assert_eq!(allowed(&lane), 2);
         lane.allow(4);
         assert_eq!(allowed(&lane), 2);
         for _ in 0..50 {
-            lane.learn(SECOND / 100, SECOND * 3);
+            lane.add_cost(SECOND / 100, SECOND * 3);
         }
         assert_eq!(allowed(&lane), 12);
         lane.allow(4);
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn a_number_that_was_asked_for_does_not_change() {
         let lane = PermitPool::fixed(12);
-        lane.learn(SECOND * 9, SECOND * 9);
+        lane.add_cost(SECOND * 9, SECOND * 9);
         lane.allow(4);
         assert_eq!(allowed(&lane), 12);
     }
@@ -290,7 +290,7 @@ mod tests {
     #[tokio::test]
     async fn a_waiting_trial_is_admitted_when_more_are_allowed() {
         let pace = ConcurrencyLimiter {
-            lane: Arc::new(PermitPool::learning(2, 1000)),
+            lane: Arc::new(PermitPool::adaptive(2, 1000)),
             silent: Arc::new(PermitPool::fixed(1)),
             watcher: None,
         };

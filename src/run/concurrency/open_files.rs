@@ -13,7 +13,7 @@ const OF_THE_RUN: u64 = 32;
 
 /// The number of callers at once that the limit allows; at least one.
 pub(in crate::run) fn callers() -> usize {
-    enough_for(limit())
+    max_callers(limit())
 }
 
 /// The number of ports of ended trials that are kept: as many as files and memory allow. A trial that is kept
@@ -49,7 +49,7 @@ fn late_of(files: u64) -> u64 {
     files.saturating_sub(OF_THE_RUN + OF_A_CALLER) / 4
 }
 
-fn enough_for(files: Option<u64>) -> usize {
+fn max_callers(files: Option<u64>) -> usize {
     let callers =
         files.map_or(u64::MAX, |files| files.saturating_sub(OF_THE_RUN + late_of(files)) / OF_A_CALLER);
     usize::try_from(callers).unwrap_or(usize::MAX).clamp(1, tokio::sync::Semaphore::MAX_PERMITS)
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn there_is_always_room_for_one_caller_and_never_for_more_than_there_are_files_for() {
-        assert_eq!([Some(0), Some(64), Some(1024)].map(enough_for), [1, 1, 31]);
-        assert!(enough_for(None) > 10_000);
+        assert_eq!([Some(0), Some(64), Some(1024)].map(max_callers), [1, 1, 31]);
+        assert!(max_callers(None) > 10_000);
     }
 }

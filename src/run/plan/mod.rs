@@ -68,7 +68,7 @@ impl Plan {
                 plan.skipped.push(Skipped { id: case.id, why });
                 continue;
             }
-            long_enough(&case, options.time.or(subject.settings.time))?;
+            check_time_limit(&case, options.time.or(subject.settings.time))?;
             plan.cases.insert(case.id.clone(), Arc::new(case));
         }
         for trial in 1..=options.trials {
@@ -191,7 +191,7 @@ impl fmt::Display for Partition {
 }
 
 /// Whether every fault can take effect within the time limit.
-fn long_enough(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
+fn check_time_limit(case: &Case, limit: Option<Duration>) -> Result<(), RunError> {
     let limit = limit.unwrap_or(case.timeout);
     let slowest = case
         .faults

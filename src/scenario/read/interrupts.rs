@@ -17,7 +17,7 @@ const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
 const MAX_RESTART_PAUSE: Duration = Duration::from_secs(600);
 /// The largest number of interrupts in a case.
 pub(crate) const MAX_INTERRUPTS: usize = 100;
-/// The keys of `when`, and the moments that they stand for.
+/// The keys of `when`, and their moments.
 pub(crate) const MOMENT_KEYS: [(&str, Reached); 3] =
     [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
 /// The words of `do`.

@@ -7,7 +7,7 @@ use crate::score::verdict::{FindingKind, Outcome, TrialStatus};
 /// What comes of a charge that a fault keeps back and the right one behind it.
 fn judged(withheld: &Fields) -> (TrialStatus, Outcome, Vec<FindingKind>) {
     let mut script = LedgerScript::new();
-    let first = script.vain("payment.charge", None, withheld, Sees::Ok);
+    let first = script.write_without_commit("payment.charge", None, withheld, Sees::Ok);
     script.withheld(first, "payment.charge", withheld);
     script.charge(None, "o1", 10, Sees::Ok);
     let verdict = crate::score::score(&terms([due("o1", 10, 1)]), &script.end(), None);
@@ -40,7 +40,7 @@ fn a_charge_of_another_amount_fails_although_no_money_moved() {
 #[test]
 fn what_must_not_happen_may_be_attempted() {
     let mut script = LedgerScript::new();
-    let attempt = script.vain("payment.charge", None, &charge("o1", 10), Sees::Status(503));
+    let attempt = script.write_without_commit("payment.charge", None, &charge("o1", 10), Sees::Status(503));
     script.withheld(attempt, "payment.charge", &charge("o1", 10));
     let (terms, entries) = (terms([due("o1", 10, 0)]), script.end());
     let found = attempted(&terms, &TrialHistory::new(&terms, &entries));

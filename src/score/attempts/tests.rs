@@ -50,8 +50,8 @@ fn one_read_and_not_done_is_not_an_attempt() {
 #[test]
 fn the_lower_bound_counts_attempts_and_refusals_and_the_upper_one_attempts() {
     let terms = declined(2, Some(2));
-    let vain = |script: &mut LedgerScript| {
-        _ = script.vain("payment.charge", None, &charge("o1", 10), Sees::Status(503))
+    let write_without_commit = |script: &mut LedgerScript| {
+        _ = script.write_without_commit("payment.charge", None, &charge("o1", 10), Sees::Status(503))
     };
     assert_eq!(
         control_outcome(&terms, |script| refuse(script, "payment.charge")),
@@ -59,17 +59,17 @@ fn the_lower_bound_counts_attempts_and_refusals_and_the_upper_one_attempts() {
     );
     let both = |script: &mut LedgerScript| {
         refuse(script, "payment.charge");
-        vain(script);
+        write_without_commit(script);
     };
     assert_eq!(control_outcome(&terms, both), ControlOutcome::Pass);
     let many_refusals = |script: &mut LedgerScript| (0..5).for_each(|_| refuse(script, "payment.charge"));
     assert_eq!(control_outcome(&terms, many_refusals), ControlOutcome::Pass);
     assert_eq!(
-        control_outcome(&terms, |script| (0..3).for_each(|_| vain(script))),
+        control_outcome(&terms, |script| (0..3).for_each(|_| write_without_commit(script))),
         ControlOutcome::OverBudget
     );
     assert_eq!(
-        control_outcome(&declined(1, None), |script| (0..9).for_each(|_| vain(script))),
+        control_outcome(&declined(1, None), |script| (0..9).for_each(|_| write_without_commit(script))),
         ControlOutcome::Pass
     );
 }

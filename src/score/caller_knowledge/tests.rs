@@ -64,7 +64,7 @@ fn loses_the_reply(script: &mut LedgerScript) {
 }
 
 fn in_vain(script: &mut LedgerScript) {
-    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
+    script.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
 }
 
 fn nothing(_: &mut LedgerScript) {}
@@ -105,7 +105,8 @@ fn what_was_accepted_and_comes_later_may_be_called_done_or_unknown() {
     for said in [ClaimedOutcome::Done, ClaimedOutcome::Unknown] {
         let mut script = LedgerScript::new();
         script.started(1);
-        let accepted = script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
+        let accepted =
+            script.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
         script.claims(1, said);
         turn(&mut script, 2, 1);
         script.committed(accepted, "payment.charge", &charge("o1", 10), CommitTiming::Later);
@@ -276,7 +277,8 @@ fn its_own_lock_shows_a_caller_nothing_about_the_task() {
 fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown() {
     let mut script = LedgerScript::new();
     script.started(1);
-    let accepted = script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
+    let accepted =
+        script.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Status(202));
     script.claims(1, ClaimedOutcome::Unknown);
     script.committed(accepted, "payment.charge", &charge("o1", 10), CommitTiming::Later);
     assert_eq!(score(&terms([due("o1", 10, 1)]), &script.end(), None).claims[0].honesty, Honesty::Honest);

@@ -63,14 +63,14 @@ fn unknown_is_true_until_a_fresh_read_shows_the_result() {
     stale.replied(read, Sees::Ok);
     assert_eq!(honesty(&stale, ClaimedOutcome::Unknown), Honesty::Honest);
     let mut again = dropped;
-    again.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Ok);
+    again.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Ok);
     assert_eq!(honesty(&again, ClaimedOutcome::Unknown), Honesty::Underclaimed);
 }
 
 #[test]
 fn a_read_before_a_late_commit_settles_nothing() {
     let mut script = LedgerScript::new();
-    let attempt = script.vain("payment.charge", None, &charge("o1", 10), Sees::Status(504));
+    let attempt = script.write_without_commit("payment.charge", None, &charge("o1", 10), Sees::Status(504));
     script.read("payment.list");
     assert_eq!(honesty(&script, ClaimedOutcome::Unknown), Honesty::Underclaimed);
     script.committed(attempt, "payment.charge", &charge("o1", 10), CommitTiming::Later);

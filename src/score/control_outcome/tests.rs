@@ -17,12 +17,13 @@ fn the_outcome_comes_before_all_else_and_then_the_worst_finding() {
     let mut terms = terms([due("o1", 10, 1)]);
     terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(1) }];
     assert_eq!(comes(&terms, |_| {}), ControlOutcome::Pass);
-    let vain = |script: &mut LedgerScript| {
-        _ = script.vain("payment.charge", None, &Fields::new(), Sees::Status(400))
+    let write_without_commit = |script: &mut LedgerScript| {
+        _ = script.write_without_commit("payment.charge", None, &Fields::new(), Sees::Status(400))
     };
-    assert_eq!(comes(&terms, vain), ControlOutcome::OverBudget);
+    assert_eq!(comes(&terms, write_without_commit), ControlOutcome::OverBudget);
     assert_eq!(
-        comes(&terms, |script| (vain(script), _ = script.claims(1, ClaimedOutcome::NotDone)).1),
+        comes(&terms, |script| (write_without_commit(script), _ = script.claims(1, ClaimedOutcome::NotDone))
+            .1),
         ControlOutcome::Underclaimed
     );
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Effects that do not match the task and that a fault kept from being committed.
 
 use super::unexpected::differences;
-use super::words::{gist, label, nouns};
+use super::words::{label, nouns, short_description};
 use super::{FindingContext, entries_of};
 use crate::score::effects::{Effect, FieldNames};
 use crate::score::verdict::{Finding, FindingKind};
@@ -44,8 +44,8 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn describe<'s, 'a>(context: &FindingContext<'_, '_>, effect: &'s Effect<'a>) -> (&'s Effect<'a>, String) {
-    let gist = gist(effect, FieldNames(&context.terms.fields));
-    (effect, format!("a {}{gist} (attempt {})", nouns(effect.name).0, effect.attempt))
+    let short_description = short_description(effect, FieldNames(&context.terms.fields));
+    (effect, format!("a {}{short_description} (attempt {})", nouns(effect.name).0, effect.attempt))
 }
 
 fn finding(

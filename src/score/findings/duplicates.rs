@@ -1,7 +1,7 @@
 //! Effects that happened more often than expected: the attempts, and what happened between them.
 
 use super::fix::{Between, fix};
-use super::words::{count, gist, keys, label, seen, short, stretch, value};
+use super::words::{count, duration_text, keys, label, seen, short, short_description, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
 use crate::score::answers::{ambiguity, reported_success, was_stale};
@@ -56,9 +56,15 @@ pub(super) fn undone_unintended(context: &FindingContext<'_, '_>) -> Option<Find
     let places = &context.assignment.unintended_undone;
     let first = &context.history.effects[*places.first()?];
     let mut entries: Vec<u64> = places.iter().map(|place| context.history.effects[*place].n).collect();
-    let gist = if places.len() == 1 { gist(first, FieldNames(&context.terms.fields)) } else { String::new() };
-    let mut message =
-        sentence(&format!("{}{gist} that the task does not ask for.", count(places.len(), first.name)));
+    let short_description = if places.len() == 1 {
+        short_description(first, FieldNames(&context.terms.fields))
+    } else {
+        String::new()
+    };
+    let mut message = sentence(&format!(
+        "{}{short_description} that the task does not ask for.",
+        count(places.len(), first.name)
+    ));
     if let Some(undone) = undone_sentence(context, places, &mut entries) {
         message = format!("{message} {undone}");
     }
@@ -130,7 +136,7 @@ fn how_it_happened(
         return (parts, entries, reason);
     };
     entries.extend(entries_of(attempt));
-    parts.push(opening(first, attempt));
+    parts.push(first_sentence(first, attempt));
     let mut previous = attempt;
     for (number, effect) in effects.iter().enumerate().skip(1).take(MAX_DESCRIBED - 1) {
         let Some(attempt) = context.history.attempt(effect.attempt) else { continue };
@@ -149,7 +155,7 @@ fn how_it_happened(
     (parts, entries, reason)
 }
 
-fn opening(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
+fn first_sentence(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
     let number = attempt.number();
     let is_late = matches!(effect.timing, Some(CommitTiming::Later | CommitTiming::Afterwards));
     match (is_late, ambiguity(attempt).is_some()) {
@@ -203,7 +209,7 @@ fn step(
     let when = attempt
         .at
         .checked_sub(left_at)
-        .map_or_else(|| "Meanwhile".to_owned(), |time| format!("{} later", stretch(time)));
+        .map_or_else(|| "Meanwhile".to_owned(), |time| format!("{} later", duration_text(time)));
     if before.caller() != attempt.caller() {
         let text = format!(
             "{when}, caller {} sent attempt {number} {}.",

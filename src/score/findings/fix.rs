@@ -47,12 +47,12 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
         Between::NewKey { after_error } => format!(
             "Derive the key from the {handle}, not from the attempt. If the service takes no key{}, check \
              whether the {noun} exists, and check again after a while, before you retry.",
-            kept(after_error)
+            key_warning(after_error)
         ),
         Between::NoKey { after_error } => format!(
             "Send an Idempotency-Key that is derived from the {handle}. If the service takes none{}, check \
              whether the {noun} exists, and check again after a while, before you retry.",
-            kept(after_error)
+            key_warning(after_error)
         ),
         Between::SameKey => {
             format!(
@@ -113,6 +113,6 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
 }
 
 /// A key does not help if the service stores the error under it.
-fn kept(after_error: bool) -> &'static str {
+fn key_warning(after_error: bool) -> &'static str {
     if after_error { ", or returns the same error again for it" } else { "" }
 }

@@ -77,9 +77,9 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         .history
         .attempts
         .iter()
-        .filter(|attempt| attempt.effects.is_empty() && is_try(context, intent, attempt))
+        .filter(|attempt| attempt.effects.is_empty() && is_attempt_for(context, intent, attempt))
         .collect();
-    let Some(last) = attempts.last() else { return untried(context, intent, entries) };
+    let Some(last) = attempts.last() else { return without_attempt(context, intent, entries) };
     entries.extend(attempts.iter().rev().take(MAX_DESCRIBED).flat_map(|attempt| entries_of(attempt)));
     let before = match attempts.len() {
         1 => String::new(),
@@ -123,7 +123,11 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
 /// The entries of at most this many attempts are listed.
 const MAX_DESCRIBED: usize = 4;
 
-fn untried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
+fn without_attempt(
+    context: &FindingContext<'_, '_>,
+    intent: &Intent,
+    entries: &mut Vec<u64>,
+) -> (String, String) {
     let service = crate::score::history::service_of(&intent.effect);
     let refused = context.history.refusals.iter().rev().find(|refusal| match refusal.operation {
         Some(operation) => operation == intent.effect,
@@ -266,7 +270,7 @@ fn was_answered(attempt: &Attempt<'_>) -> bool {
 }
 
 /// Whether an attempt was for this intent: none of its fields contradicts the intent.
-fn is_try(context: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
+fn is_attempt_for(context: &FindingContext<'_, '_>, intent: &Intent, attempt: &Attempt<'_>) -> bool {
     let names = FieldNames(&context.terms.fields);
     attempt.operation() == intent.effect
         && intent.selector.iter().all(|(name, wanted)| {

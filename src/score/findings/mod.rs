@@ -17,7 +17,7 @@ mod timeout_not_reached;
 mod unexpected;
 mod words;
 
-pub(super) use words::stretch;
+pub(super) use words::duration_text;
 
 use super::assignment::Assignment;
 use super::attempted::Attempted;

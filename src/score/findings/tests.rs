@@ -58,7 +58,12 @@ fn a_stale_read_and_one_that_came_too_early() {
     stale.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
 
     let mut early = LedgerScript::new();
-    let first = early.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(504));
+    let first = early.write_without_commit(
+        "payment.charge",
+        Some("k1"),
+        &charge("ord_1001", 4999),
+        Sees::Status(504),
+    );
     early.read("payment.list");
     early.charge(Some("k2"), "ord_1001", 4999, Sees::Ok);
     early.committed(first, "payment.charge", &charge("ord_1001", 4999), CommitTiming::Later);
@@ -104,10 +109,15 @@ fn two_different_charges_for_one_order() {
 fn lost_in_each_way() {
     let nothing = told(&order(), LedgerScript::new());
     let mut lie = LedgerScript::new();
-    lie.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Ok);
+    lie.write_without_commit("payment.charge", None, &charge("ord_1001", 4999), Sees::Ok);
     lie.claims(1, ClaimedOutcome::Done);
     let mut gave_up = LedgerScript::new();
-    gave_up.vain("payment.charge", None, &charge("ord_1001", 4999), Sees::Cut(ReplyKind::Drop));
+    gave_up.write_without_commit(
+        "payment.charge",
+        None,
+        &charge("ord_1001", 4999),
+        Sees::Cut(ReplyKind::Drop),
+    );
     let mut taken_back = LedgerScript::new();
     taken_back.charge(None, "ord_1001", 4999, Sees::Ok);
     taken_back.refund(1, 4999);
@@ -133,8 +143,8 @@ fn a_crash_is_no_fear_and_what_came_before_is_named() {
 #[test]
 fn no_advice_names_a_key_that_cannot_help() {
     let mut kept = LedgerScript::new();
-    kept.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
-    kept.vain("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
+    kept.write_without_commit("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
+    kept.write_without_commit("payment.charge", Some("k1"), &charge("ord_1001", 4999), Sees::Status(500));
     for entry in &mut kept.entries {
         if let mock_services::ledger::Event::Received(received) = &mut entry.event {
             received.replay = received.attempt == 2;
@@ -173,7 +183,12 @@ fn claims_budgets_and_bounds() {
     terms.attempts = vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(2) }];
     let mut script = LedgerScript::new();
     for key in ["k1", "k1", "k1"] {
-        script.vain("payment.charge", Some(key), &charge("ord_1001", 4999), Sees::Status(503));
+        script.write_without_commit(
+            "payment.charge",
+            Some(key),
+            &charge("ord_1001", 4999),
+            Sees::Status(503),
+        );
     }
     script.charge(Some("k1"), "ord_1001", 4999, Sees::Ok);
     script.claims(1, ClaimedOutcome::NotDone);

@@ -7,7 +7,7 @@ use mock_services::catalog;
 use mock_services::service::Value;
 use mock_services::yaml::shown;
 
-use super::words::{count, gist, label, nouns, value};
+use super::words::{count, label, nouns, short_description, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::fit::{Contradiction, FoundValue, Rule};
 use crate::scenario::Intent;
@@ -97,7 +97,7 @@ fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effec
         .map(|effect| {
             format!(
                 "{article} {noun}{} (attempt {}, entry {})",
-                gist(effect, names),
+                short_description(effect, names),
                 effect.attempt,
                 effect.n
             )

@@ -47,7 +47,7 @@ pub(super) fn value(name: &str, value: &Value, beside: &Fields) -> String {
 }
 
 /// A short description of an effect: its money, or its most important fields.
-pub(super) fn gist(effect: &Effect<'_>, names: FieldNames<'_>) -> String {
+pub(super) fn short_description(effect: &Effect<'_>, names: FieldNames<'_>) -> String {
     let mut words = Vec::new();
     if let Some(amount) = effect.fields.get("amount") {
         words.push(format!("of {}", value("amount", amount, effect.fields)));
@@ -97,7 +97,7 @@ pub(super) fn money(amount: i64, currency: &str) -> String {
 }
 
 /// A duration: `0.51 s`, `3 ms`.
-pub(in crate::score) fn stretch(microseconds: u64) -> String {
+pub(in crate::score) fn duration_text(microseconds: u64) -> String {
     let milliseconds = microseconds.div_ceil(1_000);
     match milliseconds {
         0..100 => format!("{milliseconds} ms"),

@@ -12,7 +12,7 @@ fn at_most_once() -> Terms {
 fn lost(said: Option<ClaimedOutcome>) -> LedgerScript {
     let mut script = LedgerScript::new();
     script.started(1);
-    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
+    script.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
     said.map(|said| script.claims(1, said));
     script.ended(1, StartEnd::Exited(0));
     script

@@ -29,14 +29,20 @@ fn a_clients_own_count_is_believed() {
 
 #[test]
 fn a_key_that_a_client_generates_for_each_call_distinguishes_its_retries_from_other_calls() {
-    assert_eq!(minted("stripe-node-retry-4f1c").as_deref(), Some("stripe-node-retry-"));
-    assert_eq!(minted("stainless-python-retry-4f1c").as_deref(), Some("stainless-python-retry-"));
+    assert_eq!(generated_key_prefix("stripe-node-retry-4f1c").as_deref(), Some("stripe-node-retry-"));
+    assert_eq!(
+        generated_key_prefix("stainless-python-retry-4f1c").as_deref(),
+        Some("stainless-python-retry-")
+    );
     for key in ["order-1001", "-retry-1", "Order 7-retry-1", "retry-1", "a-retry-"] {
-        assert_eq!(minted(key), None, "{key}");
+        assert_eq!(generated_key_prefix(key), None, "{key}");
     }
-    let minted = Some("stripe-node-retry-".to_owned());
-    assert_eq!(RetryEvidence { minted: minted.clone(), ..same() }.by(), RetriedBy::Client);
-    assert_eq!(RetryEvidence { minted, key: Keys::New, ..same() }.by(), RetriedBy::Framework);
+    let generated_key_prefix = Some("stripe-node-retry-".to_owned());
+    assert_eq!(
+        RetryEvidence { generated_key_prefix: generated_key_prefix.clone(), ..same() }.by(),
+        RetriedBy::Client
+    );
+    assert_eq!(RetryEvidence { generated_key_prefix, key: Keys::New, ..same() }.by(), RetriedBy::Framework);
 }
 
 #[test]

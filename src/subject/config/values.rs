@@ -136,7 +136,7 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
                 name.ends_with(".*") || shipped.iter().any(|known| known == name)
             }
             Some(_) => true,
-            // The name of a service stands for all its operations.
+            // The name of a service means all its operations.
             None => is_shipped(&format!("{name}.")),
         };
         if is_known {

@@ -45,13 +45,13 @@ fn send_mail(server: &str, key: &str, mail: &Mail) -> Result<u16, SmtpFailure> {
     stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
     let mut line = SmtpConnection { reader: BufReader::new(stream.try_clone()?), writer: stream };
     line.expect(220)?;
-    line.say("EHLO control.example", 250)?;
-    line.say(&format!("AUTH PLAIN {}", BASE64.encode(format!("\0control\0{key}"))), 235)?;
-    line.say(&format!("MAIL FROM:<{}>", mail.from), 250)?;
+    line.send_command("EHLO control.example", 250)?;
+    line.send_command(&format!("AUTH PLAIN {}", BASE64.encode(format!("\0control\0{key}"))), 235)?;
+    line.send_command(&format!("MAIL FROM:<{}>", mail.from), 250)?;
     for to in &mail.to {
-        line.say(&format!("RCPT TO:<{to}>"), 250)?;
+        line.send_command(&format!("RCPT TO:<{to}>"), 250)?;
     }
-    line.say("DATA", 354)?;
+    line.send_command("DATA", 354)?;
     // A line with a single dot would end the message.
     let message = mail.message.replace("\r\n.", "\r\n..");
     write!(line.writer, "{message}\r\n.\r\n")?;
@@ -67,7 +67,7 @@ struct SmtpConnection {
 }
 
 impl SmtpConnection {
-    fn say(&mut self, text: &str, wanted: u16) -> Result<(), SmtpFailure> {
+    fn send_command(&mut self, text: &str, wanted: u16) -> Result<(), SmtpFailure> {
         write!(self.writer, "{text}\r\n")?;
         self.expect(wanted)
     }

@@ -43,7 +43,7 @@ impl ClaimDetector {
 mod tests {
     use super::*;
 
-    fn spotted(parts: &[&str]) -> bool {
+    fn is_detected(parts: &[&str]) -> bool {
         let mut detector = ClaimDetector::new(&["\"outcome\"".to_owned(), "placed".to_owned()]);
         parts.iter().for_each(|part| detector.push(part.as_bytes()));
         detector.last_claim().is_some()
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn a_text_that_is_split_between_parts_is_found() {
-        assert!(spotted(&["{\"outcome\": \"done\"}\n"]));
-        assert!(spotted(&["{\"out", "come\": \"done\"}\n"]));
-        assert!(spotted(&["order p", "l", "ace", "d", " and more"]));
-        assert!(!spotted(&["outcome placd", "place"]));
-        assert!(!spotted(&[]));
+        assert!(is_detected(&["{\"outcome\": \"done\"}\n"]));
+        assert!(is_detected(&["{\"out", "come\": \"done\"}\n"]));
+        assert!(is_detected(&["order p", "l", "ace", "d", " and more"]));
+        assert!(!is_detected(&["outcome placd", "place"]));
+        assert!(!is_detected(&[]));
         let mut nothing = ClaimDetector::new(&[]);
         nothing.push(b"anything");
         assert_eq!(nothing.last_claim(), None);

@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::{cause, headline, luck, state};
+use super::{cause, headline, significance_text, state};
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::formats::page::{Frame, frame};
 use crate::report::text::line;
@@ -37,7 +37,7 @@ pub fn compare_page(comparison: &Comparison) -> String {
                             td { (state(change.old)) }
                             td { (state(change.new)) }
                             td { (cause(change)) }
-                            td { (luck(change)) }
+                            td { (significance_text(change)) }
                         }
                     } }
                 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{cause, headline, luck, state};
+use super::{cause, headline, significance_text, state};
 use crate::report::LARGEST_SUMMARY;
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::text::escape::{code, markdown};
@@ -28,9 +28,16 @@ pub fn compare_md(comparison: &Comparison) -> String {
     let rows = ChangeKind::ALL.into_iter().flat_map(|kind| comparison.of_kind(kind));
     for (place, change) in rows.enumerate() {
         let id = code(&line(&change.id, 300));
-        let (was, is, luck) =
-            (markdown(&state(change.old)), markdown(&state(change.new)), markdown(&luck(change)));
-        let row = format!("| {} | {id} | {was} | {is} | {} | {luck} |\n", change.kind.words(), cause(change));
+        let (was, is, significance_text) = (
+            markdown(&state(change.old)),
+            markdown(&state(change.new)),
+            markdown(&significance_text(change)),
+        );
+        let row = format!(
+            "| {} | {id} | {was} | {is} | {} | {significance_text} |\n",
+            change.kind.words(),
+            cause(change)
+        );
         if out.len() + row.len() > LARGEST_SUMMARY {
             let _ = writeln!(
                 out,

@@ -70,7 +70,7 @@ fn state(state: Option<CaseState>) -> String {
 }
 
 /// Whether a difference is significant.
-fn luck(change: &Change) -> String {
+fn significance_text(change: &Change) -> String {
     match change.chance {
         None => String::new(),
         Some(chance) if chance < 0.001 => "more than chance (p < 0.001)".to_owned(),

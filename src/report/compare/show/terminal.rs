@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{cause, headline, luck, state};
+use super::{cause, headline, significance_text, state};
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::formats::terminal::View;
 use crate::report::text::style::TextStyle;
@@ -20,7 +20,7 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
             let word = match kind {
                 ChangeKind::Worse | ChangeKind::NewFailing => style.bad(&word),
                 ChangeKind::Better => style.good(&word),
-                ChangeKind::Gone | ChangeKind::New => style.unsure(&word),
+                ChangeKind::Gone | ChangeKind::New => style.void(&word),
             };
             let _ = writeln!(out, "{word}  {}", style.strong(&line(&change.id, 300)));
             let _ = writeln!(
@@ -32,9 +32,9 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
             if !cause.is_empty() {
                 let _ = writeln!(out, "{}", fit(&format!("      {cause}"), width));
             }
-            let luck = luck(change);
-            if !luck.is_empty() {
-                let _ = writeln!(out, "{}", fit(&format!("      {luck}"), width));
+            let significance_text = significance_text(change);
+            if !significance_text.is_empty() {
+                let _ = writeln!(out, "{}", fit(&format!("      {significance_text}"), width));
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::report::formats::terminal::View;
 use crate::report::sample;
 
 fn comparison() -> Comparison {
-    let (mut old, _) = sample::gathered(vec![
+    let (mut old, _) = sample::run_of(vec![
         sample::double_charge("none"),
         sample::pass(1),
         sample::pass(2),

@@ -9,7 +9,7 @@ fn a_run_for_a_pull_request() {
 
 #[test]
 fn hostile_text_is_shown_and_does_nothing() {
-    let (report, ledgers) = sample::gathered(vec![sample::hostile(sample::HOSTILE)]);
+    let (report, ledgers) = sample::run_of(vec![sample::hostile(sample::HOSTILE)]);
     let text = summary_md(&report, &ledgers, LARGEST_SUMMARY);
     assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("[x](y)"), "{text}");
     let row = text.lines().find(|line| line.starts_with("| fail")).unwrap();
@@ -26,7 +26,7 @@ fn it_stays_under_the_limit_and_says_what_was_left_out() {
         sampled.push((case, saved));
     }
     sampled.extend((0..300).map(sample::pass));
-    let (report, ledgers) = sample::gathered(sampled);
+    let (report, ledgers) = sample::run_of(sampled);
     for most in [20_000, 100_000, LARGEST_SUMMARY] {
         let text = summary_md(&report, &ledgers, most);
         assert!(text.len() <= most, "{} of {most}", text.len());
@@ -37,7 +37,7 @@ fn it_stays_under_the_limit_and_says_what_was_left_out() {
 
 #[test]
 fn a_run_in_which_all_passed_says_so() {
-    let (report, ledgers) = sample::gathered(vec![sample::pass(1)]);
+    let (report, ledgers) = sample::run_of(vec![sample::pass(1)]);
     let text = summary_md(&report, &ledgers, LARGEST_SUMMARY);
     assert!(text.starts_with("## hapax: passed"), "{text}");
     assert!(!text.contains("What to fix first"));

@@ -1,5 +1,5 @@
-// The page: filters whose state is in the address, and the details of the case that was chosen. Every text that a subject wrote
-// goes into the page as a text node, never as markup.
+// The page: filters whose state is in the URL, and the details of the selected case. Text of a subject is added as a text node, never
+// as markup.
 
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const text = (place) => DATA.texts[place];
@@ -29,7 +29,7 @@ function el(name, attributes, ...children) {
   return node;
 }
 
-// The state of the page is what stands behind the # of its address.
+// The state of the page is in the fragment of its URL.
 function readState() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
@@ -79,7 +79,7 @@ function filter(state) {
   document.getElementById('shown').textContent = `${shown} of ${cells.length} shown`;
 }
 
-// Only what changed is drawn again.
+// Only the changed parts are drawn again.
 let drawn = null;
 let filtered = null;
 function apply() {
@@ -91,7 +91,7 @@ function apply() {
   const wanted = hashOf(Object.fromEntries(FILTERS.map((name) => [name, state[name]])));
   if (wanted !== filtered) filter(state);
   filtered = wanted;
-  // The worst case is told of unasked, unless the filters hide it.
+  // The worst case is shown first, unless the filters hide it.
   const first = DATA.first === null ? null : text(DATA.cases[DATA.first].id);
   const id = state.case || (first === null || known.get(first).hidden ? null : first);
   const chosen = JSON.stringify([id, state.trial, state.finding]);
@@ -130,7 +130,7 @@ function caseDetail(found, state) {
   if (trials.length > 1) {
     const choose = (one) => {
       writeState({ case: text(found.id), trial: one.trial, finding: '' });
-      // The button that was pressed has been drawn anew.
+      // The button that was pressed has been replaced.
       detail.querySelector('.trials [aria-pressed="true"]').focus();
     };
     const button = (one) => el('button', { type: 'button', class: one.result, 'aria-pressed': String(one === trial), onclick: () => choose(one) }, `${MARK[one.result]} trial ${one.trial}`);
@@ -184,12 +184,12 @@ function trialDetail(found, trial, state) {
   ].filter(Boolean);
 }
 
-// Brings the first entry that is lit into sight, without moving the page.
+// Scrolls to the first highlighted entry, without moving the page.
 function reveal(frame, row) {
   if (row) frame.scrollTop = Math.max(0, Number(row.querySelector('.band').getAttribute('y')) - 60);
 }
 
-// Callers that say the same are one line.
+// Callers with the same claim share a line.
 function claims(trial) {
   if (!trial.claims.length) return [el('p', {}, 'Nothing.')];
   const groups = new Map();
@@ -218,7 +218,7 @@ form.addEventListener('reset', (event) => {
 });
 document.addEventListener('click', (event) => {
   if (event.target.closest('.skip')) {
-    // The address keeps the state of the page, not a place in it.
+    // The URL contains the state of the page, not a position in it.
     event.preventDefault();
     document.getElementById('matrix').focus();
     return;
@@ -259,5 +259,5 @@ document.addEventListener('keydown', (event) => {
 window.addEventListener('hashchange', apply);
 window.addEventListener('popstate', apply);
 apply();
-// Whoever follows a link to a case wants to see it.
+// A link to a case scrolls to the case.
 if (readState().case) detail.scrollIntoView();

@@ -53,7 +53,7 @@ fn hostile_text_is_shown_and_does_nothing() {
     case.task.clone_from(&hostile);
     case.tags = vec![hostile.clone()];
     case.trials[0].verdict.findings[0].fix.clone_from(&hostile);
-    let (mut report, ledgers) = sample::gathered(vec![(case, saved)]);
+    let (mut report, ledgers) = sample::run_of(vec![(case, saved)]);
     report.subject.clone_from(&hostile);
     let page = page(&report, &ledgers);
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
@@ -66,7 +66,7 @@ fn hostile_text_is_shown_and_does_nothing() {
 
 #[test]
 fn timelines_are_in_full_for_what_failed_and_in_short_for_what_passed() {
-    let (report, ledgers) = sample::gathered(vec![sample::twelve_callers(), sample::pass(1)]);
+    let (report, ledgers) = sample::run_of(vec![sample::twelve_callers(), sample::pass(1)]);
     let data = data_of(&page(&report, &ledgers));
     let (failed, passed) = (&data["cases"][0]["trials"][0], &data["cases"][1]["trials"][0]);
     assert_eq!(failed["left_out"], 0);
@@ -99,7 +99,7 @@ fn many(count: usize, nth: usize, wordy: bool) -> (Report, Ledgers) {
         ledgers.insert(case.id.clone(), saved);
         cases.push(case);
     }
-    let (mut report, _) = sample::gathered(vec![]);
+    let (mut report, _) = sample::run_of(vec![]);
     report.cases = cases;
     (report, ledgers)
 }

@@ -1,4 +1,4 @@
-// Draws the timeline of a trial as SVG: lanes for callers and services, time going down. It takes data and gives an element.
+// Draws the timeline of a trial as SVG: lanes for callers and services, time goes down. It takes data and returns an element.
 
 const SHAPE = { start: 0, request: 1, refused: 2, fault: 3, commit: 4, reply: 5, broken: 6, cut: 7, end: 8, claim: 9, note: 10 };
 const ROW = 30;
@@ -16,14 +16,14 @@ function seconds(microseconds) {
   return (microseconds / 1e6).toFixed(3) + ' s';
 }
 
-// What stands beside an item; keys and ids are cut to what tells them apart, and so is a long detail: its entry has all of it.
+// The text beside an item. Keys, ids and long details are shortened; the entry shows them in full.
 function wordsOf(item) {
   const detail = text(item[7]).replace(/([\w-]{6})[\w-]{14,}/g, '$1…');
   const line = text(item[6]) + (detail && item[0] !== SHAPE.reply ? '  ' + detail : '');
   return line.length > 90 ? line.slice(0, 89) + '…' : line;
 }
 
-// Where each lane stands and how high the drawing is.
+// The position of each lane, and the height of the drawing.
 function layout(trial) {
   const step = trial.lanes.length > 6 ? 64 : 150;
   const xs = trial.lanes.map((_, place) => LEFT + step / 2 + place * step);
@@ -41,7 +41,7 @@ function layout(trial) {
   return { xs, words, rows, width: words + Math.max(220, longest * 8.2), height: y + ROW };
 }
 
-// The names of the lanes, which stay in sight.
+// The names of the lanes, which stay visible.
 function heads(trial, plan) {
   const drawn = trial.lanes.flatMap(([kind, label], lane) => {
     const name = text(label);
@@ -133,7 +133,7 @@ function describeItem(trial, item) {
   return `Entry ${item[1]}, ${seconds(item[2])}${who ? ', ' + who : ''}: ${text(item[6])}${detail ? '. ' + detail : ''}`;
 }
 
-// The whole drawing. `show` is called with the words of an entry when it is looked at.
+// The whole drawing. `show` is called with the text of an entry when it gets the focus.
 function drawTimeline(trial, show) {
   const plan = layout(trial);
   const root = svg('svg', { width: plan.width, height: plan.height, viewBox: `0 0 ${plan.width} ${plan.height}`, role: 'list', 'aria-label': 'Timeline' });
@@ -174,7 +174,7 @@ function drawTimeline(trial, show) {
   return drawing;
 }
 
-// Lights the entries that a finding rests on.
+// Highlights the entries of a finding.
 function lightEntries(drawing, entries) {
   const lit = new Set(entries);
   let first = null;

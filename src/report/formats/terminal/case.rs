@@ -43,7 +43,7 @@ pub(super) fn push_case(
     let word = match result {
         TrialStatus::Pass => style.good("PASS"),
         TrialStatus::Fail => style.bad("FAIL"),
-        TrialStatus::Void => style.unsure("VOID"),
+        TrialStatus::Void => style.void("VOID"),
     };
     let several =
         if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };

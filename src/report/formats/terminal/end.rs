@@ -110,7 +110,7 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
     let (style, result) = (view.style(), tally.result());
     let word = match result {
         TrialStatus::Fail => style.bad("FAILED"),
-        TrialStatus::Void => style.unsure("VOID"),
+        TrialStatus::Void => style.void("VOID"),
         TrialStatus::Pass => style.good("PASSED"),
     };
     let trials =
@@ -123,7 +123,7 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
         let _ = writeln!(out, "{lenient}");
     }
     if let Some(text) = tally.partial(report) {
-        let _ = writeln!(out, "{}", style.unsure(&text));
+        let _ = writeln!(out, "{}", style.void(&text));
     }
     for note in &report.notes {
         push_labelled(out, "", &line(note, 500), view);

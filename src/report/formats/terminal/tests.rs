@@ -19,7 +19,7 @@ fn a_run_at_140_columns() {
 
 #[test]
 fn a_run_in_which_all_passed_is_short() {
-    let (mut report, ledgers) = sample::gathered((1..=3).map(sample::pass).collect());
+    let (mut report, ledgers) = sample::run_of((1..=3).map(sample::pass).collect());
     report.skipped.clear();
     insta::assert_snapshot!(run_summary(&report, &ledgers, &view(80)));
 }
@@ -39,7 +39,7 @@ fn one_case_with_several_trials_in_full() {
 
 #[test]
 fn an_interrupted_part_says_that_it_is_one() {
-    let (mut report, ledgers) = sample::gathered(vec![sample::pass(1)]);
+    let (mut report, ledgers) = sample::run_of(vec![sample::pass(1)]);
     report.interrupted = true;
     report.partition = Some((1, 3));
     let text = run_summary(&report, &ledgers, &view(80));
@@ -50,7 +50,7 @@ fn an_interrupted_part_says_that_it_is_one() {
 #[test]
 fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
     let text = format!("{}{}", sample::HOSTILE, "x".repeat(100_000));
-    let (mut report, ledgers) = sample::gathered(vec![sample::hostile(&text)]);
+    let (mut report, ledgers) = sample::run_of(vec![sample::hostile(&text)]);
     report.subject = text;
     let shown = run_summary(&report, &ledgers, &View { width: 80, color: false, verbose: true });
     assert!(!shown.chars().any(|character| character.is_control() && character != '\n'), "{shown:?}");
@@ -80,7 +80,7 @@ fn many_failures(count: usize) -> (Report, Ledgers) {
         case.trials[0].ledger = case.id.clone();
         (case, saved)
     });
-    sample::gathered(sampled.collect())
+    sample::run_of(sampled.collect())
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn permitting(recovery: &[Recovery]) -> Terms {
 /// The first attempt commits nothing and its reply is dropped, so that any retry is lucky.
 fn lucky(key: Option<&str>, reads: bool) -> LedgerScript {
     let mut script = LedgerScript::new();
-    script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
+    script.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
     if reads {
         script.read("payment.list");
     }
@@ -56,7 +56,12 @@ fn the_finding_says_what_was_done_and_what_is_permitted() {
 fn every_ambiguous_answer_counts_and_not_the_first_alone() {
     let mut script = LedgerScript::new();
     for _ in 0..2 {
-        script.vain("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
+        script.write_without_commit(
+            "payment.charge",
+            Some("k1"),
+            &charge("o1", 10),
+            Sees::Cut(ReplyKind::Drop),
+        );
     }
     script.charge(None, "o1", 10, Sees::Ok);
     assert_eq!(

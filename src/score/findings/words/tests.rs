@@ -13,7 +13,7 @@ fn money_is_shown_as_people_write_it() {
 #[test]
 fn times_have_units() {
     assert_eq!(
-        [stretch(0), stretch(2_400), stretch(512_000), stretch(61_000_000)],
+        [duration_text(0), duration_text(2_400), duration_text(512_000), duration_text(61_000_000)],
         ["0 ms", "3 ms", "0.51 s", "61 s"]
     );
 }

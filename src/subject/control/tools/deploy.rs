@@ -71,7 +71,8 @@ fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
     }
     let service = text(step, "service");
     let now = read(wire, "deploy", &environment_path(step)?)?;
-    if let Some(observation) = now.and_then(|now| standing(&now, &version, service.as_deref())) {
+    if let Some(observation) = now.and_then(|now| environment_observation(&now, &version, service.as_deref()))
+    {
         return Ok(observation);
     }
     let service = service.map(|service| format!("&service={}", escaped(&service))).unwrap_or_default();
@@ -81,7 +82,7 @@ fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
 }
 
 /// What the environment shows, where it shows this version.
-fn standing(environment: &Value, version: &str, service: Option<&str>) -> Option<Observation> {
+fn environment_observation(environment: &Value, version: &str, service: Option<&str>) -> Option<Observation> {
     let own = service.and_then(|service| environment.pointer("/services")?.get(service));
     let track = own.unwrap_or(environment);
     match (word(track, "version") == version, word(track, "state")) {
@@ -129,10 +130,10 @@ mod tests {
     fn an_environment_shows_only_its_current_version() {
         let web = json!({"version": "v3", "state": "rolling_out"});
         let environment = json!({"version": "v2", "state": "live", "services": {"web": web}});
-        assert_eq!(standing(&environment, "v2", None), Some(Observation::Done));
-        assert_eq!(standing(&environment, "v3", None), None);
-        assert_eq!(standing(&environment, "v3", Some("web")), Some(Observation::InProgress));
-        assert_eq!(standing(&environment, "v2", Some("worker")), Some(Observation::Done));
+        assert_eq!(environment_observation(&environment, "v2", None), Some(Observation::Done));
+        assert_eq!(environment_observation(&environment, "v3", None), None);
+        assert_eq!(environment_observation(&environment, "v3", Some("web")), Some(Observation::InProgress));
+        assert_eq!(environment_observation(&environment, "v2", Some("worker")), Some(Observation::Done));
     }
 
     #[test]

@@ -165,11 +165,11 @@ fn charged(charges: &[Value], step: &Step) -> Observation {
         None if charges.iter().any(|charge| is_this_charge(charge, step)) => Observation::Done,
         None => Observation::Absent,
         Some(_) if surplus.is_empty() => Observation::Done,
-        Some(_) => Observation::Surplus(surplus.into_iter().map(given_back).collect()),
+        Some(_) => Observation::Surplus(surplus.into_iter().map(refund_of).collect()),
     }
 }
 
-fn given_back(charge: &str) -> Step {
+fn refund_of(charge: &str) -> Step {
     let with = Fields::new().with("charge", charge).with("reason", "duplicate");
     Step { operation: "payment.refund".to_owned(), with }
 }
@@ -226,7 +226,7 @@ fn is_named(object: &Value, name: &str, value: &str) -> bool {
     object.get("metadata").is_some_and(|metadata| word(metadata, name) == value)
 }
 
-/// Whether a member is as wanted; whoever wants nothing is content with anything.
+/// Whether a member has the wanted value; any value if none is wanted.
 fn fits(object: &Value, name: &str, wanted: Option<String>) -> bool {
     let actual =
         object.get(name).map(|actual| actual.as_str().map_or_else(|| actual.to_string(), str::to_owned));
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn of_several_the_oldest_was_due_and_the_others_are_given_back() {
         let both = [charge("ch_2", "ord_1", 4999, false), charge("ch_1", "ord_1", 4999, false)];
-        assert_eq!(charged(&both, &step()), Observation::Surplus(vec![given_back("ch_2")]));
+        assert_eq!(charged(&both, &step()), Observation::Surplus(vec![refund_of("ch_2")]));
         let compensate = [charge("ch_2", "ord_1", 4999, true), charge("ch_1", "ord_1", 4999, false)];
         assert_eq!(charged(&compensate, &step()), Observation::Done);
     }
