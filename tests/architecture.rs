@@ -1,4 +1,4 @@
-//! The modules of `src/` import each other in one direction only.
+//! The modules of each package import each other in one direction only.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,43 +32,75 @@ const HAPAX: &[(&str, &[&str])] = &[
     ),
 ];
 
-#[test]
-fn the_modules_of_hapax_import_each_other_in_one_direction() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let found = forbidden(&root, HAPAX);
-    assert!(found.is_empty(), "these imports are not in the table of allowed ones:\n{}", found.join("\n"));
+/// The same for mock-services.
+const MOCK_SERVICES: &[(&str, &[&str])] = &[
+    ("after", &[]),
+    ("clock", &[]),
+    ("endpoints", &[]),
+    ("examples", &[]),
+    ("index", &[]),
+    ("word_enum", &[]),
+    ("yaml", &[]),
+    ("idempotency", &["after", "word_enum"]),
+    ("service", &["after", "idempotency"]),
+    ("fault", &["examples", "service", "word_enum", "yaml"]),
+    ("ledger", &["clock", "fault", "service", "word_enum"]),
+    ("delivery", &["fault", "ledger", "service"]),
+    ("engine", &["clock", "delivery", "fault", "idempotency", "index", "ledger", "service", "yaml"]),
+    ("wire", &["delivery", "engine", "fault", "ledger", "service"]),
+    ("services", &["clock", "delivery", "engine", "fault", "idempotency", "ledger", "service", "wire"]),
+    ("description", &["idempotency", "service", "services", "yaml"]),
+    ("payment", &["description", "endpoints", "idempotency", "index", "service", "services", "yaml"]),
+    ("email", &["description", "endpoints", "idempotency", "service", "services", "yaml"]),
+    ("deploy", &["description", "endpoints", "service", "services", "yaml"]),
+    ("records", &["description", "endpoints", "service", "services", "yaml"]),
+    ("built_in", &["deploy", "description", "email", "payment", "records"]),
+    (
+        "custom",
+        &["built_in", "description", "endpoints", "fault", "idempotency", "service", "services", "yaml"],
+    ),
+    ("catalog", &["built_in", "custom", "description", "yaml"]),
+];
+
+/// The packages: the folder of the source of each, and its table.
+fn packages() -> [(PathBuf, &'static [(&'static str, &'static [&'static str])]); 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    [(root.join("src"), HAPAX), (root.join("mock-services/src"), MOCK_SERVICES)]
 }
 
 #[test]
-fn every_module_of_hapax_is_in_the_table() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let listed: BTreeSet<String> = HAPAX.iter().map(|(module, _)| (*module).to_owned()).collect();
-    let modules = sources(&root).iter().filter_map(|file| module_of(&root, file)).collect::<BTreeSet<_>>();
-    assert_eq!(modules, listed);
-}
-
-#[test]
-fn the_table_has_no_circle() {
-    let table: BTreeMap<&str, &[&str]> = HAPAX.iter().copied().collect();
-    let mut done: BTreeSet<&str> = BTreeSet::new();
-    while done.len() < table.len() {
-        let next = table.iter().find(|(module, imports)| {
-            !done.contains(*module) && imports.iter().all(|import| done.contains(import))
-        });
-        let (module, _) = next.expect("every remaining module imports another that remains");
-        done.insert(module);
+fn the_modules_of_a_package_import_each_other_in_one_direction() {
+    for (root, table) in packages() {
+        let found = forbidden(&root, table);
+        assert!(
+            found.is_empty(),
+            "these imports are not in the table of allowed ones:\n{}",
+            found.join("\n")
+        );
     }
 }
 
 #[test]
-fn the_engine_of_mock_services_knows_nothing_of_sockets() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("mock-services/src");
-    let below_the_wire = ["delivery", "engine", "fault", "idempotency", "ledger", "service", "yaml"];
-    for file in sources(&root) {
-        let module = module_of(&root, &file).unwrap_or_default();
-        if below_the_wire.contains(&module.as_str()) {
-            let found = imports(&fs::read_to_string(&file).unwrap());
-            assert!(!found.contains("wire"), "{} imports wire", file.display());
+fn every_module_is_in_the_table_of_its_package() {
+    for (root, table) in packages() {
+        let listed: BTreeSet<String> = table.iter().map(|(module, _)| (*module).to_owned()).collect();
+        let modules =
+            sources(&root).iter().filter_map(|file| module_of(&root, file)).collect::<BTreeSet<_>>();
+        assert_eq!(modules, listed);
+    }
+}
+
+#[test]
+fn no_table_has_a_circle() {
+    for (_, table) in packages() {
+        let table: BTreeMap<&str, &[&str]> = table.iter().copied().collect();
+        let mut done: BTreeSet<&str> = BTreeSet::new();
+        while done.len() < table.len() {
+            let next = table.iter().find(|(module, imports)| {
+                !done.contains(*module) && imports.iter().all(|import| done.contains(import))
+            });
+            let (module, _) = next.expect("every remaining module imports another that remains");
+            done.insert(module);
         }
     }
 }
@@ -119,32 +151,71 @@ fn module_of(root: &Path, file: &Path) -> Option<String> {
 /// The names that follow `crate::` in code that is not compiled for tests only.
 fn imports(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let lines: Vec<&str> = lines.collect();
+    let code: String = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line.trim_start(), "\n"])
+        .collect();
     let mut found = BTreeSet::new();
-    for line in lines {
-        for (place, _) in line.match_indices("crate::") {
-            // `$crate::` and `mock_services_crate::` are something else.
-            if line[..place].ends_with(|last: char| last == '$' || last == '_' || last.is_alphanumeric()) {
-                continue;
-            }
-            let rest = &line[place + "crate::".len()..];
-            let name = |text: &str| -> String {
-                text.chars().take_while(|letter| letter.is_ascii_lowercase() || *letter == '_').collect()
-            };
-            match rest.strip_prefix('{') {
-                Some(group) => found.extend(group.split(',').map(|part| name(part.trim()))),
-                None => _ = found.insert(name(rest)),
-            }
+    for (place, start) in code.match_indices("crate::") {
+        // `$crate::` and `mock_services_crate::` are something else.
+        if code[..place].ends_with(|last: char| last == '$' || last == '_' || last.is_alphanumeric()) {
+            continue;
+        }
+        let rest = &code[place + start.len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => found.extend(members(group).map(first_name)),
+            None => _ = found.insert(first_name(rest)),
         }
     }
     found.remove("");
     found
 }
 
+/// The members of a group of imports, without what is in braces inside of it.
+fn members(group: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    let outside = move |character: char| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && character == ','
+    };
+    let mut open = 1;
+    let end = group.find(|character: char| {
+        open += match character {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        open == 0
+    });
+    group[..end.unwrap_or(group.len())].split(outside)
+}
+
+fn first_name(path: &str) -> String {
+    path.trim_start().chars().take_while(|letter| letter.is_ascii_lowercase() || *letter == '_').collect()
+}
+
 #[test]
 fn imports_are_found_in_every_form() {
-    let text = "use crate::score::{a, b};\nuse crate::{run, trial::Setup};\n// use crate::cli;\nlet x = crate::fit::y();\n\
+    let text = "use crate::score::{a, b};\nuse crate::{run::{self, cli}, trial::Setup};\n// use crate::cli;\n\
+                let x = crate::fit::y();\nuse crate::{\n    log,\n    trust::Trust,\n};\n\
                 #[cfg(test)]\nmod tests {\n    use crate::demo::z;\n}\n";
-    assert_eq!(imports(text).into_iter().collect::<Vec<_>>(), ["fit", "run", "score", "trial"]);
+    let found = imports(text);
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["fit", "log", "run", "score", "trial", "trust"]);
+}
+
+#[test]
+fn a_forbidden_import_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in [("low.rs", "use crate::high::A;\n"), ("high/mod.rs", "use crate::low::B;\n")] {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let table: &[(&str, &[&str])] = &[("low", &[]), ("high", &["low"])];
+    assert_eq!(forbidden(folder.path(), table), ["low.rs imports high"]);
 }

@@ -16,7 +16,7 @@ async fn charges(fault: &str, keys: Profile, table: &[(&str, Came)]) {
             trial.outcome(control, CHARGE).await,
             *expected,
             "{control} in {fault} with {}",
-            keys.name()
+            keys.word()
         );
         assert!(trial.all_fired(), "{control} in {fault}");
     }

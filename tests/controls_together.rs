@@ -58,7 +58,7 @@ async fn of_many_callers_of_one_task_the_careful_let_one_act() {
             (trial.effects("payment.charge"), trial.effects("email.send")),
             (1, 1),
             "careful with {}",
-            keys.name()
+            keys.word()
         );
         assert!(!trial.came_late(), "who waits for another does not write behind its back");
     }

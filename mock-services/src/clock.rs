@@ -1,15 +1,15 @@
-//! The only clock of the package. Services never read it: the engine hands them the time with each call.
+//! The only clock of the package. Services do not read it: the engine passes them the time with each call.
 
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Where the time comes from.
+/// The source of the time.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
     /// The machine's clocks; monotonic time counts from the given instant.
     Machine(Instant),
-    /// A clock that does not move, for tests that compare bytes.
+    /// A fixed time, for tests that compare bytes.
     Pinned(Timestamp),
 }
 
@@ -29,7 +29,7 @@ impl Clock {
         }
     }
 
-    /// The time since the clock was made; it never goes back.
+    /// The time since the clock was created; it never goes back.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         match self {

@@ -1,12 +1,12 @@
-//! The endpoints that a real API has, whether a service here has them or not: so a request for one that is
-//! lacking is told from a request that went to the wrong place.
+//! The endpoints of a real API, also those that the mock does not have, so that a request for an endpoint
+//! that is not implemented differs from a request to the wrong service.
 
 use std::fmt;
 
-/// The endpoints of one API, read from the `endpoints.txt` beside it.
+/// The endpoints of one API, read from an `endpoints.txt`.
 pub(crate) struct Endpoints(Vec<(&'static str, &'static str)>);
 
-/// What an API knows of a method and a path.
+/// What an API has at a method and a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     /// It has the endpoint: `POST /v1/invoices/{id}/pay`.
@@ -28,7 +28,7 @@ impl Endpoints {
         )
     }
 
-    /// What the API knows of them. An empty part of the path is no id.
+    /// What the API has at this method and path. An empty part of the path is not an id.
     pub(crate) fn find(&self, method: &str, path: &str) -> Known {
         let mut known = Known::Nothing;
         for (methods, template) in &self.0 {
@@ -69,15 +69,16 @@ fn fits(template: &str, path: &str) -> bool {
     parts.next().is_none()
 }
 
-/// What a caller is told of something that the real API has and hapax does not: `POST /v1/invoices`.
+/// The message for something that the real API has and hapax does not: `POST /v1/invoices`.
 pub(crate) fn lacking(what: &str) -> String {
     format!(
-        "hapax does not have {what} yet. The real API has it, so this request proves nothing against the caller: hapax counts the trial as \
+        "hapax does not have {what} yet. The real API has it, so this request proves nothing against the \
+         caller: hapax counts the trial as \
          void."
     )
 }
 
-/// What a caller is told whose request is for another API.
+/// The message for a request that belongs to another API.
 pub(crate) fn no_such_endpoint(service: &str, api: &str, method: &str, path: &str) -> String {
     format!(
         "no such endpoint: this is the {service} service, which speaks {api}, and that has no {method} {path}"

@@ -1,4 +1,4 @@
-//! Finds rows by a text that each of them has, without keeping that text twice: only the indexes of the rows are kept.
+//! Finds rows by a text that each of them has. Only the indexes of the rows are stored, not the texts.
 
 use std::hash::BuildHasher;
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_is_found_by_its_text_however_many_there_are() {
+    fn each_row_is_found_by_its_text() {
         let rows: Vec<String> = (0..1_000).map(|number| format!("row {number}")).collect();
         let text_of = |place: usize| rows[place].as_str();
         let mut index = Index::default();

@@ -44,9 +44,9 @@
 //!
 //! # The parts
 //!
-//! - **Services**: [`payment`] (Stripe), [`email`] (SendGrid, Resend, SMTP), [`deploy`] (GitHub deployments and
-//!   a plain API), [`records`] (a small store with versions), and [`custom`] services declared in YAML. Add
-//!   them to a [`Builder`]; [`MockServices::handle`] gives the URL and the API key of a running one.
+//! - **Services**: [`payment`] (Stripe), [`email`] (SendGrid, Resend, SMTP), [`deploy`] (GitHub deployments
+//!   and a plain API), [`records`] (a small store with versions), and [`custom`] services declared in YAML.
+//!   Add them to a [`Builder`]; [`MockServices::handle`] gives the URL and the API key of a running one.
 //! - **[Faults](fault)**: a fault is two independent choices, what is [committed](fault::Commit) and what the
 //!   caller [sees](fault::Reply), and a [trigger](fault::Trigger) that selects the attempt. Build one with
 //!   [`Fault::on`](fault::Fault::on), or parse the line that `hapax serve --fault` takes.
@@ -78,7 +78,7 @@
 //!
 //! let email = services.handle("email")?;
 //! let send = || {
-//!     let mail = r#"{"from": "shop@shop.example", "to": ["ann@x.example"], "subject": "Hello", "text": "Hello"}"#;
+//!     let mail = r#"{"from": "shop@shop.example", "to": ["ann@x.example"], "subject": "Hi", "text": "Hi"}"#;
 //!     ureq::post(format!("{}/emails", email.url()))
 //!         .header("Authorization", format!("Bearer {}", email.key()))
 //!         .header("Content-Type", "application/json")
@@ -140,14 +140,18 @@
 //! [`fault::Reply`] and [`ledger::Event`] are not: code that reads a ledger must handle every kind of entry,
 //! and a new kind must be a compile error there, so it comes with a new major version.
 
+mod after;
+mod built_in;
 pub mod catalog;
 mod clock;
 pub mod custom;
 mod delivery;
 pub mod deploy;
+mod description;
 pub mod email;
 mod endpoints;
 mod engine;
+pub mod examples;
 pub mod fault;
 pub mod idempotency;
 mod index;
@@ -163,7 +167,6 @@ pub mod yaml;
 #[doc(hidden)]
 pub use serde;
 
-pub use catalog::{Api, api_of, apis};
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};
 pub use engine::BarrierOptions;

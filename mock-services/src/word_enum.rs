@@ -72,9 +72,9 @@ macro_rules! word_enum {
 
         impl<'de> $crate::serde::Deserialize<'de> for $name {
             fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = <::std::borrow::Cow<'de, str> as $crate::serde::Deserialize>::deserialize(deserializer)?;
-                $name::from_word(&word)
-                    .ok_or_else(|| <D::Error as $crate::serde::de::Error>::unknown_variant(&word, &[$($word),+]))
+                use $crate::serde::de::Error as _;
+                let word: ::std::borrow::Cow<'de, str> = $crate::serde::Deserialize::deserialize(deserializer)?;
+                $name::from_word(&word).ok_or_else(|| D::Error::unknown_variant(&word, &[$($word),+]))
             }
         }
     };

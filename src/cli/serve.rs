@@ -104,7 +104,7 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
 
 fn profile(text: &str) -> Result<(String, Profile), String> {
     let (service, name) = pair(text)?;
-    let profile = Profile::named(name).ok_or_else(|| {
+    let profile = Profile::from_word(name).ok_or_else(|| {
         format!("unknown profile `{name}`; the profiles are stripe, ietf, acp, resend, none")
     })?;
     Ok((service.to_owned(), profile))

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use mock_services::catalog::examples;
+use mock_services::examples;
 use mock_services::ledger::{Entry, Event};
 
 use super::stderr::last_lines;

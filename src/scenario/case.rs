@@ -107,7 +107,7 @@ impl Serialize for ServiceSetup {
         let mut fields = serializer.serialize_struct("ServiceSetup", 3)?;
         fields.serialize_field("name", &self.name)?;
         fields.serialize_field("configuration", &self.service.configuration())?;
-        let idempotency = self.idempotency.map(|rules| (rules.profile.name(), rules.lifetime));
+        let idempotency = self.idempotency.map(|rules| (rules.profile.word(), rules.lifetime));
         fields.serialize_field("idempotency", &idempotency)?;
         fields.end()
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mock_services::catalog::{self, ServiceDescription};
-use mock_services::service::{Kind, Operation};
+use mock_services::service::{Operation, OperationKind};
 use mock_services::yaml::{Node, Reader, Span, listed, nearest, shown};
 
 /// The services that a scenario can name.
@@ -82,8 +82,8 @@ impl KnownServices {
                 let of_service = self.service_of(name).into_iter().flat_map(|service| &service.effects);
                 let others = listed(of_service.map(|effect| effect.name.as_str()));
                 let message = match operation.kind {
-                    Kind::Read => format!("{name} is a read and has no effect"),
-                    Kind::Write => format!("{name} has no effect of its own"),
+                    OperationKind::Read => format!("{name} is a read and has no effect"),
+                    OperationKind::Write => format!("{name} has no effect of its own"),
                 };
                 reader.report_with_help(node.span, message, format!("it can be {others}"));
             }

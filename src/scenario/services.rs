@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mock_services::catalog::{self, ConfiguredService, read_after};
 use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::yaml::{Key, Kind, Map, Node, Problem, Problems, Reader, listed, nearest, shown};
+use mock_services::yaml::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
 
 use super::ServiceSetup;
 use super::files::Folder;
@@ -91,9 +91,9 @@ fn read_service(
     known: &mut KnownServices,
 ) -> Option<ServiceSetup> {
     let name = key.name.as_str();
-    let empty = Node::new(Kind::Map(Vec::new()), node.span);
+    let empty = Node::new(NodeKind::Map(Vec::new()), node.span);
     // `payment:` without a value is the service with its defaults.
-    let node = if node.kind == Kind::Null { &empty } else { node };
+    let node = if node.kind == NodeKind::Null { &empty } else { node };
     let what = format!("the service `{}`", shown(name));
     let mut map = reader.map(node, &what)?;
     let shipped = catalog::find(name);
@@ -162,8 +162,8 @@ pub(super) fn default_setup(name: &str) -> Option<ServiceSetup> {
 }
 
 fn read_idempotency(reader: &Reader, node: &Node) -> Option<Idempotency> {
-    let words = Profile::ALL.map(|profile| (profile.name(), profile));
-    if !matches!(node.kind, Kind::Map(_)) {
+    let words = Profile::ALL.map(|profile| (profile.word(), profile));
+    if !matches!(node.kind, NodeKind::Map(_)) {
         return reader.one_of(node, &words).map(Idempotency::new);
     }
     let mut map = reader.map(node, "`idempotency`")?;

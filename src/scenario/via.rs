@@ -1,7 +1,7 @@
 //! `via`: the APIs through which operations must be done, otherwise the trial is void. A lock that only one
 //! API has does not stop a client of another API.
 
-use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
+use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
 use super::{Step, ViaDue};
@@ -12,7 +12,7 @@ pub(super) fn read_via(reader: &Reader, known: &KnownServices, node: &Node) -> V
     for (key, node) in reader.entries(node).unwrap_or_default() {
         let Some(operation) = known.named(reader, &key.name, key.span) else { continue };
         let nodes = match &node.kind {
-            Kind::List(items) => items.as_slice(),
+            NodeKind::List(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let apis: Vec<String> =
@@ -44,7 +44,7 @@ pub(super) fn read_api(reader: &Reader, operation: &str, node: &Node) -> Option<
 /// The problem with the name of an API, and a suggestion; `None` where the service of the operation has it.
 pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String)> {
     let service = operation.split('.').next().unwrap_or_default();
-    let names: Vec<&str> = mock_services::apis(service).iter().map(|api| api.name).collect();
+    let names: Vec<&str> = mock_services::catalog::apis(service).iter().map(|api| api.name).collect();
     if names.contains(&name) {
         return None;
     }

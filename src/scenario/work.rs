@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mock_services::catalog;
 use mock_services::fault::read_fields;
 use mock_services::service::Operation;
-use mock_services::yaml::{Kind, Node, Reader, listed, nearest, shown};
+use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
 use super::via::read_api;
@@ -67,7 +67,7 @@ impl WorkReader<'_> {
         let operation = operation.and_then(|node| self.known.operation(self.reader, node));
         let fields = with.and_then(|node| read_fields(self.reader, node));
         let operation = operation?;
-        if let Some(Kind::Map(entries)) = with.map(|node| &node.kind) {
+        if let Some(NodeKind::Map(entries)) = with.map(|node| &node.kind) {
             let known = step_fields(operation);
             for (key, _) in entries
                 .iter()

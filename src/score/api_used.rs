@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mock_services::{Api, api_of, apis};
+use mock_services::catalog::{ApiDescription, api_of, apis};
 
 use super::history::TrialHistory;
 use crate::scenario::{Terms, can_line};
@@ -34,7 +34,7 @@ fn needed(service: &str, names: &[String]) -> String {
     titles.collect::<Vec<_>>().join(" or ")
 }
 
-fn sentence(operation: &str, used: &Api, needed: &str, can: &[String]) -> String {
+fn sentence(operation: &str, used: &ApiDescription, needed: &str, can: &[String]) -> String {
     let line = can_line(can, operation, used.name);
     let keep = if can.is_empty() { ", with everything else that it does" } else { "" };
     format!(

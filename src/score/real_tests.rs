@@ -4,7 +4,7 @@
 use mock_services::MockServices;
 use mock_services::fault::read_line;
 use mock_services::payment::Payment;
-use mock_services::service::Kind;
+use mock_services::service::OperationKind;
 use mock_services::yaml::Source;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -52,7 +52,7 @@ async fn trial(fault: &str, compensation: bool, asks: &[Ask]) -> Verdict {
         .into_iter()
         .map(|operation| OperationTerm {
             name: operation.name.to_string(),
-            write: operation.kind == Kind::Write,
+            write: operation.kind == OperationKind::Write,
             identity: operation.identity.iter().map(ToString::to_string).collect(),
             natural: Vec::new(),
         })

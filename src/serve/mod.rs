@@ -18,7 +18,7 @@ use mock_services::catalog::ConfiguredService;
 use mock_services::custom::DeclaredService;
 use mock_services::fault::{Fault, Fired, read_faults, read_line};
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
-use mock_services::service::{Operation, mint};
+use mock_services::service::{Operation, generate_key};
 use mock_services::yaml::{MAX_BYTES, Problems, Source};
 use mock_services::{Clock, MockServices};
 
@@ -218,5 +218,5 @@ impl ServeOptions {
 fn random_token() -> io::Result<String> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(mint(u64::from_le_bytes(bytes), "admin", std::process::id(), "hapax_"))
+    Ok(generate_key(u64::from_le_bytes(bytes), "admin", std::process::id(), "hapax_"))
 }

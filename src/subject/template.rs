@@ -1,7 +1,7 @@
 //! Texts with placeholders for values of a trial: `${payment.url}`. Pure.
 
-use mock_services::catalog::{self, examples};
 use mock_services::yaml::{listed, nearest, shown};
+use mock_services::{catalog, examples};
 use serde::Serialize;
 
 use super::ServiceAddress;

@@ -1,22 +1,22 @@
-//! Questions to the catalog by the name of an operation or an effect. What a service of the user's own does is
-//! not in the catalog; the answers for it are the general ones.
+//! Lookups in the catalog by the name of an operation or an effect. A service that a user declares is not in
+//! the catalog; for it these functions return general values.
 
-use super::{Api, EffectDescription, ServiceDescription, StoreChange, ValueForm, built_in, find};
+use super::{ApiDescription, EffectDescription, ServiceDescription, StoreChange, ValueForm, built_in, find};
 use crate::yaml::shown;
 
 fn service_of(name: &str) -> Option<&'static ServiceDescription> {
     find(name.split('.').next().unwrap_or_default())
 }
 
-/// What is known of the effect of this name.
+/// The description of the effect of this name.
 #[must_use]
 pub fn describe_effect(name: &str) -> Option<&'static EffectDescription> {
     service_of(name)?.effect(name)
 }
 
-/// Whether a read shows whether a write has happened: both belong to one service, and the read is about what
-/// the write changes. A service that a file declares can be another one in every scenario, so that each of its
-/// reads counts for each of its writes.
+/// Whether a read shows whether a write has happened: both belong to one service, and the read returns what
+/// the write changes. A declared service can differ between scenarios, so each of its reads counts for each
+/// of its writes.
 #[must_use]
 pub fn reveals(read: &str, write: &str) -> bool {
     let (Some((service, _)), Some((other, _))) = (read.split_once('.'), write.split_once('.')) else {
@@ -29,7 +29,7 @@ pub fn reveals(read: &str, write: &str) -> bool {
             .is_none_or(|known| known.does_reveal(read, write))
 }
 
-/// One of an effect and several of it, in findings and reports.
+/// The singular and the plural noun of an effect, in findings and reports.
 #[must_use]
 pub fn nouns(effect: &str) -> (String, String) {
     match describe_effect(effect).and_then(|effect| effect.noun) {
@@ -38,13 +38,14 @@ pub fn nouns(effect: &str) -> (String, String) {
     }
 }
 
-/// What an effect did, in the past tense: `charged`.
+/// The verb of an effect in the past tense: `charged`.
 #[must_use]
 pub fn past_tense(effect: &str) -> Option<&'static str> {
     describe_effect(effect)?.past_tense
 }
 
-/// The effect that an operation makes: that of its own name, or another one, as a capture makes a charge.
+/// The effect of an operation: the one of the same name, or another one. A capture has the effect of a
+/// charge.
 #[must_use]
 pub fn effect_made_by(operation: &str) -> &str {
     let effects = service_of(operation).into_iter().flat_map(|service| &service.effects);
@@ -52,13 +53,13 @@ pub fn effect_made_by(operation: &str) -> &str {
     others.next().map_or(operation, |effect| effect.name.as_str())
 }
 
-/// How an effect changes a record or a counter; `None` where it changes none.
+/// How an effect changes a record or a counter; `None` if it changes none.
 #[must_use]
 pub fn store_change(effect: &str) -> Option<StoreChange> {
     describe_effect(effect)?.store
 }
 
-/// When two texts in this field of an operation or effect mean the same value; `None` where only equal texts
+/// When two texts in this field of an operation or effect mean the same value; `None` if only equal texts
 /// do.
 #[must_use]
 pub fn value_form(operation: &str, field: &str) -> Option<ValueForm> {
@@ -66,15 +67,15 @@ pub fn value_form(operation: &str, field: &str) -> Option<ValueForm> {
     forms.iter().find(|(name, _)| *name == field).map(|(_, form)| *form)
 }
 
-/// The APIs of a service; none where it has a single one without a name, as services of one's own have.
+/// The APIs of a service; none if it has a single API without a name, as declared services have.
 #[must_use]
-pub fn apis(service: &str) -> &'static [Api] {
+pub fn apis(service: &str) -> &'static [ApiDescription] {
     find(service).map(|service| service.apis).unwrap_or_default()
 }
 
-/// The API of the service through which this request came.
+/// The API of the service that a request used.
 #[must_use]
-pub fn api_of(service: &str, method: &str, path: &str) -> Option<&'static Api> {
+pub fn api_of(service: &str, method: &str, path: &str) -> Option<&'static ApiDescription> {
     let service = find(service)?;
     let name = (service.api_of)(method, path)?;
     service.apis.iter().find(|api| api.name == name)

@@ -10,11 +10,11 @@ fn every_description_is_consistent() {
 #[test]
 fn every_shipped_service_is_in_the_catalog() {
     assert_eq!(names().collect::<Vec<_>>(), ["payment", "email", "deploy", "records", "tickets"]);
-    assert_eq!(services().len(), BUILT_IN.len() + DECLARED.len());
+    assert_eq!(services().len(), built_in().len() + DECLARED.len());
 }
 
 #[test]
-fn the_method_and_path_of_a_request_tell_its_api() {
+fn the_api_of_a_request_is_known_from_its_method_and_path() {
     for (service, method, path, name) in [
         ("payment", "POST", "/v1/charges", Some("stripe")),
         ("email", "POST", "/emails", Some("resend")),

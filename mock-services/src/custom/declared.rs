@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{CreateItems, Custom, OperationAction, OperationRule};
-use crate::catalog::{ConfiguredService, EffectDescription, OptionType, ServiceDescription};
-use crate::service::{Kind, Operation, Service};
+use crate::description::{ConfiguredService, EffectDescription, OptionType, ServiceDescription};
+use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Problems, Source};
 
@@ -44,7 +44,7 @@ impl DeclaredService {
     pub fn description(&self) -> ServiceDescription {
         let configured = Arc::new(self.clone());
         let all = self.service.operations.iter().zip(&self.service.rules);
-        let writes = all.clone().filter(|(operation, _)| operation.kind == Kind::Write);
+        let writes = all.clone().filter(|(operation, _)| operation.kind == OperationKind::Write);
         let reads = all.filter_map(|(operation, rule)| match rule.action {
             OperationAction::Get { creator } | OperationAction::List { creator, .. } => {
                 Some((operation.name.to_string(), self.writes_of(creator)))

@@ -5,7 +5,7 @@ use super::input::FieldPlace;
 use super::route::{Route, is_name};
 use crate::fault::read_fields;
 use crate::service::Fields;
-use crate::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
+use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 /// One operation whose references to other operations are still names.
 pub(super) struct OperationDraft<'n> {
@@ -166,7 +166,9 @@ fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, FieldPlace)]
         reader.report_with_help(span, format!("ids cannot begin with `{}`", shown(text)), help);
     }
     let identity_names = names(reader, identity, fields, "identity");
-    if let Some(node) = identity.filter(|node| matches!(&node.kind, Kind::List(items) if items.is_empty())) {
+    if let Some(node) =
+        identity.filter(|node| matches!(&node.kind, NodeKind::List(items) if items.is_empty()))
+    {
         let help = "list the fields that identify one effect, so that a duplicate is recognized";
         reader.report_with_help(node.span, "`identity` must name at least one field", help);
     }

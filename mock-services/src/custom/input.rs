@@ -3,7 +3,7 @@
 use super::route::Route;
 use super::template::{list, map, node_of, text};
 use crate::service::Request;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// Where a request has a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +58,10 @@ impl FieldPlace {
             FieldPlace::Path(_) => return None,
         };
         match value.kind {
-            Kind::Text(text) => Some(text),
-            Kind::Integer(number) => Some(number.to_string()),
-            Kind::Bool(value) => Some(value.to_string()),
-            Kind::Null | Kind::Float(_) | Kind::List(_) | Kind::Map(_) => None,
+            NodeKind::Text(text) => Some(text),
+            NodeKind::Integer(number) => Some(number.to_string()),
+            NodeKind::Bool(value) => Some(value.to_string()),
+            NodeKind::Null | NodeKind::Float(_) | NodeKind::List(_) | NodeKind::Map(_) => None,
         }
     }
 
@@ -113,7 +113,7 @@ impl RequestBody {
             RequestBody::Empty => None,
             RequestBody::Json(root) => {
                 let node = names.iter().try_fold(root, |node, name| node.get(name))?;
-                (node.kind != Kind::Null).then(|| node.clone())
+                (node.kind != NodeKind::Null).then(|| node.clone())
             }
             RequestBody::Form(pairs) => {
                 // `a.b` is `a[b]` in a form; a list is `a[b][]`, once for each element.
@@ -140,11 +140,11 @@ impl RequestBody {
 fn tree(value: serde_json::Value) -> Node {
     use serde_json::Value;
     match value {
-        Value::Null => node_of(Kind::Null),
-        Value::Bool(value) => node_of(Kind::Bool(value)),
+        Value::Null => node_of(NodeKind::Null),
+        Value::Bool(value) => node_of(NodeKind::Bool(value)),
         Value::Number(number) => match number.as_i64() {
-            Some(number) => node_of(Kind::Integer(number)),
-            None => node_of(Kind::Float(number.as_f64().unwrap_or_default())),
+            Some(number) => node_of(NodeKind::Integer(number)),
+            None => node_of(NodeKind::Float(number.as_f64().unwrap_or_default())),
         },
         Value::String(value) => text(value),
         Value::Array(values) => list(values.into_iter().map(tree).collect()),
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(value(&request, "path.id"), Some(text("x y")));
         assert_eq!(value(&request, "query.q"), Some(text("1")));
         assert_eq!(value(&request, "header.x-channel"), Some(text("web")));
-        assert_eq!(value(&request, "body.a.b"), Some(node_of(Kind::Integer(5))));
+        assert_eq!(value(&request, "body.a.b"), Some(node_of(NodeKind::Integer(5))));
         assert_eq!(value(&request, "body.n"), None);
         assert_eq!(value(&request, "body.a.c"), None);
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::template::{as_text, map, text};
 use crate::service::{Context, EffectFacts, Fields, Value};
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// All items of the service.
 #[derive(Debug, Default)]
@@ -119,10 +119,10 @@ impl Item {
 /// The values as fields of faults and the ledger; null values are left out.
 pub(super) fn to_fields(values: &[(String, Node)]) -> Fields {
     let plain = |node: &Node| match &node.kind {
-        Kind::Null => None,
-        Kind::Bool(value) => Some(Value::Bool(*value)),
-        Kind::Integer(value) => Some(Value::Number(*value)),
-        Kind::List(items) => Some(Value::List(items.iter().map(as_text).collect())),
+        NodeKind::Null => None,
+        NodeKind::Bool(value) => Some(Value::Bool(*value)),
+        NodeKind::Integer(value) => Some(Value::Number(*value)),
+        NodeKind::List(items) => Some(Value::List(items.iter().map(as_text).collect())),
         _ => Some(Value::from(as_text(node))),
     };
     values.iter().fold(Fields::new(), |fields, (name, node)| fields.with_some(name.clone(), plain(node)))

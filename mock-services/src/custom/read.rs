@@ -5,7 +5,7 @@ use super::draft::OperationDraft;
 use super::input::FieldPlace;
 use super::route::is_name;
 use super::{Custom, failure, resolve, template};
-use crate::catalog;
+use crate::built_in::built_in;
 use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
@@ -30,7 +30,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let about = map.optional("about").and_then(|node| reader.text(node)).map(str::to_owned);
     let profile = map
         .optional("idempotency")
-        .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.name(), profile))));
+        .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.word(), profile))));
     let profile = profile.unwrap_or(Profile::None);
     let key = map.optional("key").map_or_else(
         || Some(FieldPlace::Header("Idempotency-Key".to_owned())),
@@ -52,7 +52,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
 
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {
     let name = reader.text(node)?;
-    let taken = catalog::built_in().iter().map(|service| service.name.as_str()).chain(RESERVED);
+    let taken = built_in().iter().map(|service| service.name.as_str()).chain(RESERVED);
     if taken.clone().any(|other| other == name) {
         let help = format!("choose a name other than {}", listed(taken));
         reader.report_with_help(node.span, format!("the name `{name}` is taken"), help);

@@ -9,7 +9,7 @@ use super::fields::RESERVED_FIELDS;
 use super::route::is_name;
 use super::template::check;
 use super::{CreateItems, OperationAction, OperationRule};
-use crate::service::{Kind, Operation};
+use crate::service::{Operation, OperationKind};
 use crate::yaml::{Key, Node, Reader, Span, listed, nearest, shown};
 
 /// The operations and their rules. `all` are the names of all operations, including those that could not be
@@ -50,10 +50,10 @@ fn operation(draft: &OperationDraft<'_>, service: &str) -> Operation {
     fields.extend(filter.filter(|name| !draft.fields.iter().any(|(other, _)| other == name)).map(owned));
     let (kind, identity) = match &draft.action {
         DraftAction::Create { identity, .. } => {
-            (Kind::Write, identity.iter().map(|name| owned(name)).collect())
+            (OperationKind::Write, identity.iter().map(|name| owned(name)).collect())
         }
-        DraftAction::Change(_) => (Kind::Write, vec![Cow::Borrowed("id")]),
-        DraftAction::Read(_) => (Kind::Read, Vec::new()),
+        DraftAction::Change(_) => (OperationKind::Write, vec![Cow::Borrowed("id")]),
+        DraftAction::Read(_) => (OperationKind::Read, Vec::new()),
     };
     Operation {
         name: Cow::Owned(format!("{service}.{}", draft.name)),

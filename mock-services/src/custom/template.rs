@@ -1,7 +1,7 @@
 //! Templates: a string that is only `"${amount}"` takes the value itself, of any type; within a longer string
 //! the value is inserted as text. `$${` stands for `${`.
 
-use crate::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
+use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 /// A part of a template.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ fn template_parts(text: &str) -> Option<Vec<TemplatePart<'_>>> {
 /// Reports every name in the value that is not among those allowed.
 pub(super) fn check(reader: &Reader, node: &Node, allowed: &[&str]) {
     match &node.kind {
-        Kind::Text(text) => match template_parts(text) {
+        NodeKind::Text(text) => match template_parts(text) {
             Some(template_parts) => {
                 for part in template_parts {
                     if let TemplatePart::Name(name) = part
@@ -53,8 +53,8 @@ pub(super) fn check(reader: &Reader, node: &Node, allowed: &[&str]) {
                 "close it with `}`, or write `$${` for the characters",
             ),
         },
-        Kind::List(items) => items.iter().for_each(|item| check(reader, item, allowed)),
-        Kind::Map(entries) => entries.iter().for_each(|(_, value)| check(reader, value, allowed)),
+        NodeKind::List(items) => items.iter().for_each(|item| check(reader, item, allowed)),
+        NodeKind::Map(entries) => entries.iter().for_each(|(_, value)| check(reader, value, allowed)),
         _ => {}
     }
 }
@@ -90,9 +90,9 @@ impl Scope {
 /// The value with its names replaced; a name without a value becomes null.
 pub(super) fn render(node: &Node, scope: &Scope) -> Node {
     match &node.kind {
-        Kind::Text(template) => match template_parts(template).as_deref() {
+        NodeKind::Text(template) => match template_parts(template).as_deref() {
             Some([TemplatePart::Name(name)]) => {
-                scope.get(name).cloned().unwrap_or_else(|| node_of(Kind::Null))
+                scope.get(name).cloned().unwrap_or_else(|| node_of(NodeKind::Null))
             }
             Some(template_parts) => text(template_parts.iter().fold(String::new(), |mut out, part| {
                 match part {
@@ -105,8 +105,8 @@ pub(super) fn render(node: &Node, scope: &Scope) -> Node {
             })),
             None => node.clone(),
         },
-        Kind::List(items) => list(items.iter().map(|item| render(item, scope)).collect()),
-        Kind::Map(entries) => {
+        NodeKind::List(items) => list(items.iter().map(|item| render(item, scope)).collect()),
+        NodeKind::Map(entries) => {
             map(entries.iter().map(|(key, value)| (key.name.clone(), render(value, scope))))
         }
         _ => node.clone(),
@@ -116,8 +116,8 @@ pub(super) fn render(node: &Node, scope: &Scope) -> Node {
 /// The value as text: a string unchanged, null as the empty string, and a list or a map as JSON.
 pub(super) fn as_text(node: &Node) -> String {
     match &node.kind {
-        Kind::Null => String::new(),
-        Kind::Text(text) => text.clone(),
+        NodeKind::Null => String::new(),
+        NodeKind::Text(text) => text.clone(),
         _ => serde_json::to_string(node).unwrap_or_default(),
     }
 }
@@ -125,30 +125,30 @@ pub(super) fn as_text(node: &Node) -> String {
 /// The elements of a list, or a single value as a list of one.
 pub(super) fn elements(node: &Node) -> &[Node] {
     match &node.kind {
-        Kind::List(items) => items,
+        NodeKind::List(items) => items,
         _ => std::slice::from_ref(node),
     }
 }
 
-pub(super) fn node_of(kind: Kind) -> Node {
+pub(super) fn node_of(kind: NodeKind) -> Node {
     Node::new(kind, Span::default())
 }
 
 pub(super) fn text(text: impl Into<String>) -> Node {
-    node_of(Kind::Text(text.into()))
+    node_of(NodeKind::Text(text.into()))
 }
 
 pub(super) fn integer(number: i64) -> Node {
-    node_of(Kind::Integer(number))
+    node_of(NodeKind::Integer(number))
 }
 
 pub(super) fn list(items: Vec<Node>) -> Node {
-    node_of(Kind::List(items))
+    node_of(NodeKind::List(items))
 }
 
 pub(super) fn map(entries: impl Iterator<Item = (String, Node)>) -> Node {
     let key = |name| Key { name, span: Span::default() };
-    node_of(Kind::Map(entries.map(|(name, node)| (key(name), node)).collect()))
+    node_of(NodeKind::Map(entries.map(|(name, node)| (key(name), node)).collect()))
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn rendered(template: &str) -> Kind {
+    fn rendered(template: &str) -> NodeKind {
         let mut scope = Scope::default();
         scope.add("amount", integer(5)).add("name", text("Ada")).add("tags", list(vec![text("a")]));
         render(&text(template), &scope).kind
@@ -164,21 +164,24 @@ mod tests {
 
     #[test]
     fn a_template_of_one_name_takes_the_value_itself() {
-        assert_eq!(rendered("${amount}"), Kind::Integer(5));
-        assert_eq!(rendered("${tags}"), Kind::List(vec![text("a")]));
-        assert_eq!(rendered("${absent}"), Kind::Null);
+        assert_eq!(rendered("${amount}"), NodeKind::Integer(5));
+        assert_eq!(rendered("${tags}"), NodeKind::List(vec![text("a")]));
+        assert_eq!(rendered("${absent}"), NodeKind::Null);
     }
 
     #[test]
     fn a_name_within_a_longer_template_is_inserted_as_text() {
-        assert_eq!(rendered("${name}: ${amount}${absent} ${tags}"), Kind::Text("Ada: 5 [\"a\"]".to_owned()));
-        assert_eq!(rendered("no name"), Kind::Text("no name".to_owned()));
-        assert_eq!(rendered("$ {a} }"), Kind::Text("$ {a} }".to_owned()));
+        assert_eq!(
+            rendered("${name}: ${amount}${absent} ${tags}"),
+            NodeKind::Text("Ada: 5 [\"a\"]".to_owned())
+        );
+        assert_eq!(rendered("no name"), NodeKind::Text("no name".to_owned()));
+        assert_eq!(rendered("$ {a} }"), NodeKind::Text("$ {a} }".to_owned()));
     }
 
     #[test]
     fn a_doubled_dollar_is_an_escape() {
-        assert_eq!(rendered("$${name} ${name}"), Kind::Text("${name} Ada".to_owned()));
+        assert_eq!(rendered("$${name} ${name}"), NodeKind::Text("${name} Ada".to_owned()));
     }
 
     proptest! {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::service::{Ids, Kind, Value};
+use crate::service::{Ids, OperationKind, Value};
 
 /// A service with its state, as the engine holds them.
 struct CustomHarness {
@@ -249,12 +249,12 @@ fn operations_are_declared_for_faults_and_scenarios() {
     let open = operation("tickets.open");
     assert_eq!(
         (open.kind, open.list, open.identity),
-        (Kind::Write, false, vec!["customer".into(), "subject".into(), "order".into()])
+        (OperationKind::Write, false, vec!["customer".into(), "subject".into(), "order".into()])
     );
     assert!(operation("tickets.notify").list);
     assert_eq!(operation("tickets.close").identity, ["id"]);
     let list = operation("tickets.list");
-    assert!(list.kind == Kind::Read && list.has_field("customer") && !list.has_field("subject"));
+    assert!(list.kind == OperationKind::Read && list.has_field("customer") && !list.has_field("subject"));
 }
 
 #[test]

@@ -8,16 +8,16 @@ use tokio::sync::Notify;
 pub(crate) struct ClientGone {
     left: AtomicBool,
     changed: Notify,
-    /// Whether a connection answers when it is asked whether its client is still there.
-    attended: AtomicBool,
+    /// Whether a connection is watched, and answers when it is asked whether its client is still there.
+    watched: AtomicBool,
     asked: Notify,
     answered: Notify,
 }
 
 impl ClientGone {
-    /// For a connection that answers when it is asked.
-    pub(crate) fn attended() -> Self {
-        ClientGone { attended: AtomicBool::new(true), ..ClientGone::default() }
+    /// For a connection that is watched.
+    pub(crate) fn watched() -> Self {
+        ClientGone { watched: AtomicBool::new(true), ..ClientGone::default() }
     }
 
     pub(crate) fn set(&self) {
@@ -37,7 +37,7 @@ impl ClientGone {
     /// Whether the client has left by now. The connection checks its socket: that the client has closed it
     /// may not have been noticed yet.
     pub(crate) async fn has_happened(&self) -> bool {
-        if self.attended.load(Ordering::SeqCst) && !self.left.load(Ordering::SeqCst) {
+        if self.watched.load(Ordering::SeqCst) && !self.left.load(Ordering::SeqCst) {
             self.asked.notify_one();
             tokio::select! {
                 () = self.answered.notified() => {}
@@ -47,12 +47,12 @@ impl ClientGone {
         self.left.load(Ordering::SeqCst)
     }
 
-    /// Waits until somebody asks whether the client is still there.
+    /// Waits until the engine asks whether the client is still there.
     pub(crate) async fn asked(&self) {
         self.asked.notified().await;
     }
 
-    /// Answers that it is.
+    /// Answers that the client is still there.
     pub(crate) fn still_there(&self) {
         self.answered.notify_one();
     }
@@ -64,7 +64,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_connection_is_asked_and_its_answer_is_used() {
-        let gone = ClientGone::attended();
+        let gone = ClientGone::watched();
         let answering = async {
             gone.asked().await;
             gone.still_there();

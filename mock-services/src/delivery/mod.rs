@@ -1,5 +1,5 @@
 //! What the engine and the wire share: an answer and how it is sent, whether the client is still connected,
-//! and the moments at which a service can be held. It imports neither of them.
+//! and the moments at which a service can be paused.
 
 mod client_gone;
 mod gate;
@@ -27,17 +27,17 @@ pub(crate) struct Origin {
 
 /// An answer and how it is sent.
 #[derive(Debug)]
-pub(crate) struct Delivery<'l> {
+pub(crate) struct AnswerDelivery<'l> {
     pub(crate) answer: Answer,
     pub(crate) mode: DeliveryMode,
     /// The record of the reply; refusals have been recorded.
     pub(crate) pending: Option<PendingReply<'l>>,
 }
 
-impl Delivery<'_> {
+impl AnswerDelivery<'_> {
     /// Nothing is sent: the caller left before its request was taken.
     pub(crate) fn abandoned() -> Self {
-        Delivery { answer: Answer::empty(0), mode: DeliveryMode::Drop, pending: None }
+        AnswerDelivery { answer: Answer::empty(0), mode: DeliveryMode::Drop, pending: None }
     }
 
     /// Records that nothing is sent, because the caller has left.
@@ -59,8 +59,7 @@ pub(crate) enum DeliveryMode {
     Drop,
     /// Not at all: the connection is reset.
     Reset,
-    /// Not at all: the connection stays open and silent for this time, or until the caller leaves where there
-    /// is none.
+    /// Not at all: the connection stays open for this time; `None`: until the caller leaves.
     Hang(Option<Duration>),
     /// Up to the middle of the body, then the connection is closed.
     Truncate(Framing),
@@ -68,6 +67,6 @@ pub(crate) enum DeliveryMode {
     Garble,
     /// The body in small pieces over this time.
     Drip(Duration),
-    /// As they are, with the body padded to so many bytes.
+    /// As they are, with the body padded to this many bytes.
     Oversize(u64),
 }

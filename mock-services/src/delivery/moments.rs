@@ -12,10 +12,10 @@ pub enum MomentKind {
     Received,
     /// What it changes has been committed, and nothing is sent yet.
     Committed,
-    /// Only the answer is left to do.
+    /// Only the answer is left to be sent.
     BeforeReply,
     /// All but the last byte of the reply has been sent. A reply of which no byte is sent (`drop`, `reset`,
-    /// `hang`) has no such moment.
+    /// `hang`) does not have this moment.
     LastByte,
     /// The last byte of the reply has been sent too, or could not be: [`Moment::sent`] says which. Follows
     /// every `LastByte`.
@@ -32,7 +32,7 @@ pub struct Moment {
     pub operation: String,
     /// The attempt's number in the ledger.
     pub attempt: u64,
-    /// Who made it.
+    /// The caller.
     pub caller: u32,
     /// At [`MomentKind::AfterReply`]: whether the whole reply is in the caller's socket. Otherwise `false`.
     pub sent: bool,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
-use crate::catalog::{
-    Api, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost, ServiceDescription,
-    UsualValue, ValueForm, read_after,
+use crate::description::{
+    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost,
+    ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Key, Map, Node, Reader};
@@ -15,9 +15,13 @@ use crate::yaml::{Key, Map, Node, Reader};
 /// The maximum number of steps of a rollout.
 const MAX_STEPS: u32 = 1000;
 
-const APIS: &[Api] = &[
-    Api { name: "github", title: "the GitHub API", differs: "which has no locks, rollouts or dry runs" },
-    Api {
+const APIS: &[ApiDescription] = &[
+    ApiDescription {
+        name: "github",
+        title: "the GitHub API",
+        differs: "which has no locks, rollouts or dry runs",
+    },
+    ApiDescription {
         name: "plain",
         title: "the plain deploy API",
         differs: "which does nothing when the version is already live",

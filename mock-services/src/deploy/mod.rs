@@ -12,7 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::catalog::short_ref;
+use crate::description::short_ref;
 use crate::service::{
     Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal,
     Request, Service,

@@ -5,26 +5,30 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Email, EmailOptions, MailDelivery, api_name};
-use crate::catalog::{
-    Api, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost, ServiceDescription,
-    UsualValue, ValueForm, read_after,
+use crate::description::{
+    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost,
+    ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::service::After;
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Key, Kind, Map, Node, Reader};
+use crate::yaml::{Key, Map, Node, NodeKind, Reader};
 
-const APIS: &[Api] = &[
-    Api {
+const APIS: &[ApiDescription] = &[
+    ApiDescription {
         name: "resend",
         title: "the Resend API",
         differs: "which takes idempotency keys and answers with HTTP statuses",
     },
-    Api {
+    ApiDescription {
         name: "sendgrid",
         title: "the SendGrid API",
         differs: "which has no idempotency keys and answers with HTTP statuses",
     },
-    Api { name: "smtp", title: "SMTP", differs: "which has no idempotency keys and answers with SMTP codes" },
+    ApiDescription {
+        name: "smtp",
+        title: "SMTP",
+        differs: "which has no idempotency keys and answers with SMTP codes",
+    },
 ];
 
 const VARIABLES: &[ClientVariable] = &[
@@ -108,7 +112,7 @@ fn read_delivery(reader: &Reader, node: &Node) -> Option<MailDelivery> {
         ("later", MailDelivery::After(After::Settled)),
         ("bounced", MailDelivery::Bounced(After::Requests(0))),
     ];
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         return reader.one_of(node, &words);
     }
     let mut map = reader.map(node, "a delivery")?;

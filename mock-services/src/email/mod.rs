@@ -272,7 +272,7 @@ impl Service for Email {
     }
 
     /// SendGrid and SMTP have no idempotency keys.
-    fn honours_key(&self, request: &Request) -> bool {
+    fn honors_key(&self, request: &Request) -> bool {
         EmailApi::of(request) == EmailApi::Resend
     }
 

@@ -14,11 +14,11 @@ use crate::ledger::{BarrierEvent, Event, Ledger};
 /// Where the callers wait for each other, and how long.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct BarrierOptions {
-    /// The operation at which the callers wait; the first write of each where there is none.
+    /// The operation at which the callers wait; `None`: the first write of each.
     pub meet: Option<String>,
-    /// How long the first caller waits at most. Longer than the usual timeouts of clients by default: of a
-    /// client that gives up at the moment at which the barrier opens, it would not be known what became of
-    /// its request.
+    /// The maximum time that the first caller waits. The default is longer than the usual timeouts of
+    /// clients: if a client gave up at the moment at which the barrier opens, it would not be known whether
+    /// its request was processed.
     pub within: Duration,
 }
 
@@ -70,7 +70,7 @@ impl StartBarrier {
         self.open_if_complete(&mut state);
     }
 
-    /// Waits where the caller has to; `false` when its client gave up in the meantime.
+    /// Waits if the caller has to; `false` if its client gave up in the meantime.
     pub(crate) async fn pass(&self, caller: u32, operation: &str, is_write: bool, gone: &ClientGone) -> bool {
         let concerned = self.options.meet.as_deref().map_or(is_write, |meet| meet == operation);
         if !concerned {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_a_caller_that_ended_and_a_later_write_of_it_is_late() {
+    async fn callers_do_not_wait_for_a_caller_that_ended_and_its_later_write_is_late() {
         let (barrier, ledger) = barrier(2, None);
         let one = comes(&barrier, 1).await;
         while seen(&ledger).is_empty() {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_gives_up_while_it_is_held_is_recorded_and_held_again_when_it_comes_again() {
+    async fn a_client_that_gives_up_at_the_barrier_is_recorded_and_held_again_when_it_retries() {
         let (barrier, ledger) = barrier(2, None);
         let gone = ClientGone::default();
         gone.set();
@@ -234,7 +234,7 @@ mod tests {
     #[tokio::test]
     async fn a_caller_whose_client_has_left_when_the_barrier_opens_is_not_admitted() {
         let (barrier, ledger) = barrier(1, None);
-        let gone = ClientGone::attended();
+        let gone = ClientGone::watched();
         let connection = async {
             gone.asked().await;
             gone.set();

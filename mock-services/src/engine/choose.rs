@@ -5,7 +5,7 @@ use super::core::{Core, RequestAssessment};
 use super::job::Job;
 use crate::fault::{Attempt, Commit, Fault, Reply};
 use crate::ledger::AttemptId;
-use crate::service::{Kind, Operation, Service};
+use crate::service::{Operation, OperationKind, Service};
 
 impl<S: Service> Engine<S> {
     /// Counts an attempt, and returns the fault that applies to it.
@@ -38,7 +38,7 @@ impl<S: Service> Engine<S> {
         job: &Job<S>,
     ) -> Option<(AttemptId, usize, Fault)> {
         let operation = job.operation(self.service());
-        if operation.kind != Kind::Read {
+        if operation.kind != OperationKind::Read {
             return None;
         }
         let answers = |fault: &Fault| matches!(fault.reply, Reply::Stale(lag) if core.would_answer(job, lag));

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use super::keys::{Keyed, SentKey, fingerprint};
 use crate::delivery::Origin;
-use crate::idempotency::{Keyed, Profile, SentKey, fingerprint};
-use crate::service::{Envelope, Fields, Kind, Operation, Recognized, Request, Service};
+use crate::idempotency::Profile;
+use crate::service::{Envelope, Fields, Operation, OperationKind, Recognized, Request, Service};
 
 /// Longer values are cut in the ledger: a subject must not be able to fill it.
 const LONGEST_SHOWN: usize = 2_048;
@@ -28,7 +29,7 @@ const CLIENT_HEADERS: &[&str] = &[
     "traceparent",
 ];
 
-/// A request that the service understood, with all that is needed to decide about it, now or later.
+/// A request that the service recognized, with what is needed to decide it now or later.
 pub(super) struct Job<S: Service> {
     pub(super) request: Request,
     pub(super) recognized: Recognized<S::Call>,
@@ -44,7 +45,7 @@ pub(super) struct Job<S: Service> {
 }
 
 impl<S: Service> Job<S> {
-    /// `profile` says how keys are read; `None` where the key of this request is ignored.
+    /// `profile` says how keys are read; `None` if the key of this request is ignored.
     pub(super) fn new(
         service: &S,
         profile: Option<Profile>,
@@ -53,7 +54,7 @@ impl<S: Service> Job<S> {
         origin: Origin,
         number: u64,
     ) -> Self {
-        let is_write = service.operations()[recognized.operation].kind == Kind::Write;
+        let is_write = service.operations()[recognized.operation].kind == OperationKind::Write;
         let takes_keys = is_write && !matches!(request.method(), "GET" | "HEAD" | "DELETE");
         let sent = profile.filter(|_| takes_keys).zip(service.key_of(&request));
         let keyed = sent.map(|(profile, value)| Keyed {
@@ -70,7 +71,7 @@ impl<S: Service> Job<S> {
         &service.operations()[self.recognized.operation]
     }
 
-    /// The key as it was sent, for the ledger, whatever the profile does with it.
+    /// The key for the ledger, as it was sent, also if the profile ignores it.
     pub(super) fn shown_key(&self, service: &S, profile: Profile) -> Option<Cow<'_, str>> {
         match &self.keyed {
             Some(keyed) => Some(shown(&keyed.key)),
@@ -100,7 +101,7 @@ fn endpoint(request: &Request) -> Arc<str> {
     [request.method(), " ", request.path()].concat().into()
 }
 
-/// The key as it was sent, for the ledger, whatever the profile does with it.
+/// The key for the ledger, as it was sent, also if the profile ignores it.
 pub(super) fn shown_key<'a, S: Service>(
     service: &S,
     request: &'a Request,
@@ -124,7 +125,7 @@ fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fiel
     fields
 }
 
-/// The text, cut where it is too long to be shown.
+/// The text, cut if it is too long to be shown.
 pub(super) fn shown(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_SHOWN {
         return Cow::Borrowed(text);

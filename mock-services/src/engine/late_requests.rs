@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Engine, job};
 use crate::delivery::Origin;
-use crate::service::{Fields, Kind, Request, Service};
+use crate::service::{Fields, OperationKind, Request, Service};
 
 /// So many late requests of each kind are recorded for each service; more of the same kind prove nothing new.
 const RECORDED_OF_EACH_KIND: usize = 32;
@@ -27,8 +27,8 @@ impl<S: Service> Engine<S> {
         let recognized = if admitted { service.recognize(request, &context).ok() } else { None };
         let operation = recognized.map(|recognized| &service.operations()[recognized.operation]);
         let kind = match operation.map(|operation| operation.kind) {
-            Some(Kind::Write) => "write",
-            Some(Kind::Read) => "read",
+            Some(OperationKind::Write) => "write",
+            Some(OperationKind::Read) => "read",
             None => "refused",
         };
         let fields = Fields::new()

@@ -4,60 +4,56 @@
 mod barrier;
 mod choose;
 mod core;
+mod handle;
 mod job;
+mod keys;
 mod late_requests;
 mod paused;
 mod reason;
 mod refuse;
 mod reply;
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use self::core::{Cause, Core, RequestAssessment, Setting};
+use self::core::{Cause, Core, Setting};
 use crate::clock::Clock;
-use crate::delivery::{
-    ClientGone, Delivery, DeliveryMode, Gate, LastByteHold, Listener, Moment, MomentKind, Moments, Origin,
-    PendingReply,
-};
-use crate::fault::{After, Commit, Fault, IntendedEffects, Reply, ReplyKind, SharedPlan};
+use crate::delivery::{Gate, Listener, Moment, MomentKind, Moments, Origin};
+use crate::fault::{IntendedEffects, SharedPlan};
 use crate::idempotency::Idempotency;
-use crate::ledger::{AttemptId, ClosedBy, Event, Ledger, Received};
-use crate::service::{Answer, Context, IdSource, Kind, Request, Service};
-use crate::yaml::write_duration;
+use crate::ledger::{ClosedBy, Event, Ledger};
+use crate::service::{Context, IdSource, Service};
 pub use barrier::BarrierOptions;
 pub(crate) use barrier::StartBarrier;
-use job::Job;
 pub(crate) use paused::Paused;
 
-/// Which API keys a service takes.
+/// Which API keys a service accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Access {
     /// This one; any other is answered with the service's 401.
     Key(String),
-    /// Any, but one must be shown.
+    /// Any, but the request must have one.
     AnyKey,
 }
 
-/// What an engine needs beside its service.
+/// What an engine needs in addition to its service.
 pub(crate) struct EngineOptions {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) callers: u32,
     pub(crate) access: Access,
-    /// How keys are treated; as the real service does where there is none.
+    /// How keys are treated; `None`: as the service itself says.
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) ledger: Ledger,
     pub(crate) plan: Arc<SharedPlan>,
-    /// Which effects faults apply to; all where there is none.
+    /// Which effects faults apply to; `None`: all.
     pub(crate) intended: Option<IntendedEffects>,
     pub(crate) barrier: Option<Arc<StartBarrier>>,
-    /// How long a `hang: until-timeout` waits for the caller to leave; as long as the service runs where
-    /// there is none.
+    /// The maximum time that a `hang: until-timeout` waits for the caller to leave; `None`: as long as the
+    /// service runs.
     pub(crate) longest_silence: Option<Duration>,
 }
 
@@ -66,45 +62,18 @@ pub(crate) struct Engine<S: Service> {
     setting: Arc<Setting<S>>,
     access: Access,
     idempotency: Idempotency,
-    /// Whether keys are treated as the real service does, which does not use them in every API.
-    own_way: bool,
+    /// Whether keys are treated as the service itself says; it may not use them in every API.
+    follows_service: bool,
     plan: Arc<SharedPlan>,
     barrier: Option<Arc<StartBarrier>>,
     longest_silence: Option<Duration>,
     core: Mutex<Core<S>>,
     gate: Gate,
     moments: Moments,
-    /// How many requests each caller has made.
+    /// The number of requests that each caller has made.
     requests: Box<[AtomicU64]>,
     timers: Mutex<JoinSet<()>>,
     late: late_requests::LateCounts,
-}
-
-/// An attempt that was recorded, with the fault that applies to it.
-struct AcceptedAttempt<Effect> {
-    attempt: AttemptId,
-    /// Its operation, as an index into those of the service.
-    operation: usize,
-    fault: Option<Fault>,
-    assessment: RequestAssessment<Effect>,
-}
-
-enum ReceiveOutcome<Effect> {
-    Refused(Delivery<'static>, Vec<Cause>),
-    /// A listener pauses the service before anything is committed.
-    Held(AcceptedAttempt<Effect>),
-    Finished(FinishedAttempt),
-}
-
-struct FinishedAttempt {
-    attempt: AttemptId,
-    operation: usize,
-    fault: Option<Fault>,
-    answer: Answer,
-    /// Whether the true answer was a replay.
-    replay: bool,
-    /// The commits that a listener waits for; the gate is closed where there are any.
-    committed: Vec<Cause>,
 }
 
 impl<S: Service> Engine<S> {
@@ -121,7 +90,7 @@ impl<S: Service> Engine<S> {
             barrier,
             longest_silence,
         } = options;
-        let own_way = idempotency.is_none();
+        let follows_service = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let ids = IdSource::new(seed, service.name());
         let setting =
@@ -131,7 +100,7 @@ impl<S: Service> Engine<S> {
             setting,
             access,
             idempotency,
-            own_way,
+            follows_service,
             plan,
             barrier,
             longest_silence,
@@ -166,7 +135,7 @@ impl<S: Service> Engine<S> {
     }
 
     /// Whether a caller must authenticate before anything else.
-    pub(crate) fn requires_minted_key(&self) -> bool {
+    pub(crate) fn requires_generated_key(&self) -> bool {
         matches!(self.access, Access::Key(_))
     }
 
@@ -203,197 +172,6 @@ impl<S: Service> Engine<S> {
         Paused(self)
     }
 
-    /// Processes a request up to the answer that is to be sent.
-    pub(crate) async fn handle(
-        self: &Arc<Self>,
-        request: Request,
-        origin: Origin,
-        gone: &ClientGone,
-    ) -> Delivery<'_> {
-        let service = self.service();
-        let number = self.next_number(origin.caller);
-        let context = self.context(origin, number);
-        // Over SMTP the session has checked the secret before it took the message.
-        if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
-            // A client of another service has a key for that one: the key is not its mistake.
-            let answer = service.no_endpoint(&request, &context);
-            let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
-            return self.refuse_early(&request, origin, &context, answer).await;
-        }
-        let recognized = match service.recognize(&request, &context) {
-            Ok(recognized) => recognized,
-            Err(answer) => return self.refuse_early(&request, origin, &context, answer).await,
-        };
-        let operation = &service.operations()[recognized.operation];
-        if let Some(barrier) = &self.barrier
-            && !barrier.pass(origin.caller, &operation.name, operation.kind == Kind::Write, gone).await
-        {
-            return Delivery::abandoned();
-        }
-        let looks_at_keys = !self.own_way || service.honours_key(&request);
-        let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
-        let job = Arc::new(Job::new(service, profile, request, recognized, origin, number));
-        let first = self.enter(|core| self.receive(core, &job)).await;
-        let finished = match first {
-            ReceiveOutcome::Refused(delivery, committed) => {
-                self.hold_at_commits(&committed).await;
-                return delivery;
-            }
-            ReceiveOutcome::Finished(finished) => finished,
-            ReceiveOutcome::Held(held) => {
-                self.moments
-                    .hold(&self.moment(MomentKind::Received, cause(&job, held.attempt, held.operation)))
-                    .await;
-                let finished = self.while_paused(|core| {
-                    let assessment = core.assess(&job, 0);
-                    self.finish(core, &job, AcceptedAttempt { assessment, ..held })
-                });
-                self.gate.open();
-                finished
-            }
-        };
-        self.start_timers();
-        self.hold_at_commits(&finished.committed).await;
-        if self.moments.wanted(MomentKind::BeforeReply) {
-            // Closed while the core is locked, so that no other request gets in between.
-            self.enter(|_| self.gate.close()).await;
-            self.moments
-                .hold(
-                    &self.moment(MomentKind::BeforeReply, cause(&job, finished.attempt, finished.operation)),
-                )
-                .await;
-            self.gate.open();
-        } else {
-            self.gate.passed().await;
-        }
-        self.delivery(&job, &context, finished)
-    }
-
-    /// Refuses a request before the state is read. It is still counted as a request.
-    async fn refuse_early(
-        &self,
-        request: &Request,
-        origin: Origin,
-        context: &Context,
-        answer: Answer,
-    ) -> Delivery<'static> {
-        let (delivery, committed) = self
-            .enter(|core| {
-                core.count();
-                // Recorded before what it makes due: it still found that undone.
-                (self.refusal(None, request, origin, context, answer), self.commit_due(core, None))
-            })
-            .await;
-        self.hold_at_commits(&committed).await;
-        delivery
-    }
-
-    /// Assesses a request, records it and, unless a listener holds it, commits it.
-    fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> ReceiveOutcome<S::Effect> {
-        core.count();
-        let assessment = core.assess(job, 0);
-        let stale = if matches!(assessment, RequestAssessment::Refused(_)) {
-            self.choose_stale_fault(core, job)
-        } else {
-            None
-        };
-        let assessment = match assessment {
-            RequestAssessment::Refused(refusal) if stale.is_none() => {
-                let answer = core.refused(job, refusal);
-                let context = core.context(job, 0);
-                let operation = &job.operation(self.service()).name;
-                let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
-                return ReceiveOutcome::Refused(delivery, self.commit_due(core, None));
-            }
-            acceptable => acceptable,
-        };
-        let service = self.service();
-        let place = core.operation(job, &assessment);
-        let operation = &service.operations()[place];
-        let (attempt, chosen) = match stale {
-            Some((attempt, index, fault)) => (attempt, Some((index, fault))),
-            None => self.choose_fault(core, job, operation, &assessment),
-        };
-        core.count_read(operation.kind);
-        let repeats = core.repeats(job, attempt.number);
-        self.ledger().append(&Event::Received(Received {
-            attempt: attempt.number,
-            operation: Cow::Borrowed(operation.name.as_ref()),
-            method: Cow::Borrowed(job.request.method()),
-            path: job::shown(job.request.path()),
-            fields: Cow::Borrowed(&job.recognized.fields),
-            key: job.shown_key(service, self.idempotency.profile),
-            replay: matches!(assessment, RequestAssessment::Replay(_)),
-            caller: job.origin.caller,
-            connection: job.origin.connection,
-            repeats,
-            client: Cow::Borrowed(&job.client),
-        }));
-        if let Some((index, fault)) = &chosen {
-            self.ledger().append(&Event::Fault {
-                attempt: attempt.number,
-                fault: *index,
-                commit: fault.commit.kind(),
-                reply: fault.reply.kind(),
-                drawn: self.drawn(*index, fault).map(Cow::Owned),
-            });
-        }
-        let accepted =
-            AcceptedAttempt { attempt, operation: place, fault: chosen.map(|(_, fault)| fault), assessment };
-        if self.moments.wanted(MomentKind::Received) {
-            // Closed while the core is locked, so that no other request gets in between.
-            self.gate.close();
-            return ReceiveOutcome::Held(accepted);
-        }
-        ReceiveOutcome::Finished(self.finish(core, job, accepted))
-    }
-
-    /// The delay after which a fault commits, where it was drawn from the seed.
-    fn drawn(&self, index: usize, fault: &Fault) -> Option<String> {
-        match fault.commit {
-            Commit::Later(After::Time(time)) if self.plan.lock().draws(index) => Some(write_duration(time)),
-            _ => None,
-        }
-    }
-
-    /// Commits what is to be committed and decides which answer the caller would get.
-    fn finish(
-        &self,
-        core: &mut Core<S>,
-        job: &Arc<Job<S>>,
-        accepted: AcceptedAttempt<S::Effect>,
-    ) -> FinishedAttempt {
-        let AcceptedAttempt { attempt, operation, fault, assessment } = accepted;
-        let cause = cause(job, attempt, operation);
-        if let Some(Reply::Stale(lag)) = fault.as_ref().map(|fault| &fault.reply) {
-            // A read, so there is nothing to commit; and it is not refused where the present state would
-            // refuse it.
-            let answer = core.stale(job, *lag);
-            let committed = self.commit_due(core, None);
-            return FinishedAttempt { attempt, operation, fault, answer, replay: false, committed };
-        }
-        let context = core.context(job, 0);
-        let status = match fault.as_ref().map(|fault| &fault.reply) {
-            Some(Reply::Status(status)) => Some(status),
-            _ => None,
-        };
-        let with_status = |truth: &Answer| {
-            status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context))
-        };
-        let kept = match (&assessment, status) {
-            (RequestAssessment::Fresh(accepted), Some(status)) if status.kept => {
-                with_status(&accepted.answer)
-            }
-            (RequestAssessment::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
-            _ => None,
-        };
-        let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
-        let outcome = core.commit_attempt(job, cause, assessment, commit, kept);
-        let answer = with_status(&outcome.answer).unwrap_or(outcome.answer);
-        let committed = self.commit_due(core, outcome.committed.then_some(cause));
-        FinishedAttempt { attempt, operation, fault, answer, replay: outcome.replay, committed }
-    }
-
     /// Commits what has become due. Where a listener waits for commits, `own` among them, the gate is closed
     /// until [`Engine::hold_at_commits`] has notified it.
     fn commit_due(&self, core: &mut Core<S>, own: Option<Cause>) -> Vec<Cause> {
@@ -415,43 +193,19 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    fn delivery(&self, job: &Job<S>, context: &Context, finished: FinishedAttempt) -> Delivery<'_> {
-        let FinishedAttempt { attempt, operation, fault, mut answer, replay, .. } = finished;
-        let is_own =
-            !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
-        let shows_replay = replay && is_own;
-        if shows_replay {
-            reply::mark_replayed(&mut answer, self.idempotency.profile);
-        }
-        self.service().add_standard_headers(&mut answer, &job.request, context);
-        let longest = self.longest_silence;
-        let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
-        let (mode, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
-            (reply::delivery_mode(&fault.reply, longest), fault.reply.kind())
-        });
-        let last_byte = self.moments.wanted(MomentKind::LastByte).then(|| {
-            let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
-            LastByteHold { moments: &self.moments, gate: &self.gate, moment }
-        });
-        let pending = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, last_byte);
-        let pending = match silence {
-            Some(end) => pending.silent(end),
-            None => pending,
-        };
-        Delivery { answer, mode, pending: Some(pending) }
-    }
-
     fn moment(&self, kind: MomentKind, cause: Cause) -> Moment {
         let operation = self.service().operations()[cause.operation].name.to_string();
         Moment { kind, operation, attempt: cause.attempt, caller: cause.caller, sent: false }
     }
 
+    /// Counts a request of a caller, and returns its number.
     fn next_number(&self, caller: u32) -> u64 {
         // Callers are numbered from 1, and each has a port of its own.
         let index = usize::try_from(caller.saturating_sub(1)).unwrap_or_default();
         self.requests.get(index).map_or(0, |count| count.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
+    /// What a decision about this request may use.
     fn context(&self, origin: Origin, number: u64) -> Context {
         let setting = &self.setting;
         Context { now: setting.clock.wall(), ids: setting.ids.ids(origin.caller, number, 0) }
@@ -470,7 +224,7 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    /// Locks the core for the one who keeps the gate closed.
+    /// Locks the core without waiting for the gate, which the caller of this function keeps closed.
     fn while_paused<R>(&self, step: impl FnOnce(&mut Core<S>) -> R) -> R {
         step(&mut self.lock())
     }
@@ -507,8 +261,4 @@ impl<S: Service> Engine<S> {
             });
         }
     }
-}
-
-fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Cause {
-    Cause { attempt: attempt.number, operation, caller: job.origin.caller }
 }

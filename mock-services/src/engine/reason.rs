@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::service::Answer;
 
 /// Longer reasons are cut, in characters.
-const LONGEST: usize = 300;
+const LONGEST_REASON: usize = 300;
 
-/// Where the bodies of errors have their message, each before those that say less.
+/// Where the bodies of errors have their message, the most specific place first.
 const MESSAGES: [&str; 6] =
     ["/error/message", "/detail", "/message", "/errors/0/message", "/title", "/error"];
 
-/// What a refusal says; `None` where it says nothing that a person would read.
+/// The message of a refusal; `None` if it has none.
 pub(super) fn reason(answer: &Answer) -> Option<String> {
     let mut body = Vec::new();
     answer.write_body(&mut body);
@@ -22,12 +22,12 @@ pub(super) fn reason(answer: &Answer) -> Option<String> {
     let plain: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     let plain = plain.trim();
-    // A page says nothing in its first words.
+    // An HTML page is not a message.
     if plain.is_empty() || plain.starts_with('<') {
         return None;
     }
-    let mut cut: String = plain.chars().take(LONGEST).collect();
-    if plain.chars().nth(LONGEST).is_some() {
+    let mut cut: String = plain.chars().take(LONGEST_REASON).collect();
+    if plain.chars().nth(LONGEST_REASON).is_some() {
         cut.push('…');
     }
     Some(cut)
@@ -36,7 +36,7 @@ pub(super) fn reason(answer: &Answer) -> Option<String> {
 fn message(body: &Value) -> Option<String> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
     let message = MESSAGES.into_iter().find_map(text)?;
-    // GitHub says first in general what is wrong, and then what it is.
+    // GitHub has a general message and a specific one.
     let detail = text("/errors/0").or_else(|| text("/errors/0/message")).filter(|detail| *detail != message);
     Some(detail.map_or_else(|| message.to_owned(), |detail| format!("{message}: {detail}")))
 }
@@ -58,7 +58,8 @@ mod tests {
                 "No such charge: 'ch_1'",
             ),
             (
-                json!({"statusCode": 422, "message": "Missing `to` field.", "name": "missing_required_field"}),
+                json!({"statusCode": 422, "message": "Missing `to` \
+                    field.", "name": "missing_required_field"}),
                 "Missing `to` field.",
             ),
             (
@@ -95,7 +96,7 @@ mod tests {
     fn a_long_reason_is_cut_and_has_no_control_characters() {
         let said = of(&json!({"message": format!("a\u{1b}[31m{}", "é".repeat(1000))})).unwrap();
         assert!(
-            said.ends_with('…') && said.chars().count() == LONGEST + 1 && !said.contains('\u{1b}'),
+            said.ends_with('…') && said.chars().count() == LONGEST_REASON + 1 && !said.contains('\u{1b}'),
             "{said}"
         );
     }

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::job;
 use super::{Engine, reason};
-use crate::delivery::{Delivery, DeliveryMode, Origin};
+use crate::delivery::{AnswerDelivery, DeliveryMode, Origin};
 use crate::ledger::Event;
 use crate::service::{Answer, Context, Request, Service};
 
 impl<S: Service> Engine<S> {
-    /// Records input that was refused before it became a request. The status is 0 where none was sent.
+    /// Records input that was refused before it became a request. The status is 0 if none was sent.
     pub(crate) fn record_wire_refusal(
         &self,
         origin: Origin,
@@ -39,7 +39,7 @@ impl<S: Service> Engine<S> {
         origin: Origin,
         context: &Context,
         mut answer: Answer,
-    ) -> Delivery<'static> {
+    ) -> AnswerDelivery<'static> {
         let service = self.service();
         let reason = reason::reason(&answer);
         service.add_standard_headers(&mut answer, request, context);
@@ -53,8 +53,8 @@ impl<S: Service> Engine<S> {
             connection: origin.connection,
             key: job::shown_key(service, request, self.idempotency.profile),
             reason: reason.map(Cow::Owned),
-            unsupported: answer.lacks().map(Cow::Borrowed),
+            unsupported: answer.missing_feature().map(Cow::Borrowed),
         });
-        Delivery { answer, mode: DeliveryMode::Whole, pending: None }
+        AnswerDelivery { answer, mode: DeliveryMode::Whole, pending: None }
     }
 }

@@ -8,7 +8,7 @@ use crate::idempotency::Profile;
 use crate::ledger::SilenceEnd;
 use crate::service::{Answer, Context, Request, Service};
 
-/// Why the silence of this reply ends when the service ends it; `None` where the reply is not silent.
+/// Why the silence of this reply ends when the service ends it; `None` if the reply is not silent.
 pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
     match reply {
         Reply::Hang { release: Some(_) } => Some(SilenceEnd::Released),

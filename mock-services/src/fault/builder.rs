@@ -1,5 +1,5 @@
-//! Faults written in Rust: `Fault::on("payment.charge").attempt(1).commit(Commit::Now).reply(Reply::Drop)`, and
-//! the same fault parsed from one line.
+//! Faults written in Rust: `Fault::on("payment.charge").attempt(1).commit(Commit::Now).reply(Reply::Drop)`,
+//! and the same fault parsed from one line.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -96,8 +96,8 @@ impl Fault {
     }
 }
 
-/// Parses the line that `hapax serve --fault` takes. Whether the operation exists is checked when the fault is
-/// armed.
+/// Parses the line that `hapax serve --fault` takes. Whether the operation exists is checked when the fault
+/// is armed.
 ///
 /// ```
 /// use mock_services::fault::{Fault, Reply};

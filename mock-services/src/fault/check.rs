@@ -1,12 +1,12 @@
-//! Whether a fault makes sense for the services of a trial. It knows nothing of YAML: an objection names a
-//! part of the fault, and the reader of the fault knows the place of that part.
+//! Checks whether a fault can apply to the services of a trial. It does not depend on YAML: an objection
+//! names a part of the fault, and the reader of the fault knows the place of that part.
 
 use std::time::Duration;
 
 use super::shadow::taken;
 use super::words::STATUSES;
 use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Trigger};
-use crate::service::{Kind, Operation};
+use crate::service::{Operation, OperationKind};
 use crate::yaml::{listed, nearest, shown, write_duration, write_flow, write_size};
 
 /// The longest delay of an answer.
@@ -38,10 +38,10 @@ pub struct Objections(pub Vec<(usize, Objection)>);
 
 impl Objections {
     fn message(&self) -> String {
-        let tell = |(fault, objection): &(usize, Objection)| {
+        let line = |(fault, objection): &(usize, Objection)| {
             format!("fault {}: {}; {}", fault + 1, objection.message, objection.help)
         };
-        self.0.iter().map(tell).collect::<Vec<_>>().join("\n")
+        self.0.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -69,7 +69,7 @@ pub enum FaultPart {
 /// All objections to one fault. `callers` is how many there are, where that is known.
 #[must_use]
 pub(crate) fn check(fault: &Fault, operations: &[Operation], callers: Option<u32>) -> Vec<Objection> {
-    let mut found = Findings(Vec::new());
+    let mut found = FaultChecks(Vec::new());
     match operations.iter().find(|operation| operation.name == fault.trigger.on) {
         Some(operation) => {
             found.operation(fault, operation, operations);
@@ -119,9 +119,9 @@ pub(crate) fn check_behind(
     all
 }
 
-struct Findings(Vec<Objection>);
+struct FaultChecks(Vec<Objection>);
 
-impl Findings {
+impl FaultChecks {
     fn object(&mut self, part: FaultPart, message: impl Into<String>, help: impl Into<String>) {
         self.0.push(Objection { part, message: message.into(), help: help.into() });
     }
@@ -150,10 +150,10 @@ impl Findings {
                     .map(|operation| operation.name.as_ref()),
             )
         };
-        let is_read = operation.kind == Kind::Read;
+        let is_read = operation.kind == OperationKind::Read;
         if is_read && fault.commit != Commit::Now {
             let word = write_flow(&fault.commit.node());
-            let writes = others(|operation| operation.kind == Kind::Write);
+            let writes = others(|operation| operation.kind == OperationKind::Write);
             self.object(
                 FaultPart::Commit,
                 format!("{name} is a read: it commits nothing, so `{word}` cannot apply"),
@@ -177,8 +177,14 @@ impl Findings {
         match &fault.reply {
             Reply::Stale(_) if !is_read => self.object(
                 FaultPart::Reply,
-                format!("{name} is a write, and `stale` is for reads alone: a write is always decided on the present state"),
-                format!("put the fault on a read: {}", others(|operation| operation.kind == Kind::Read)),
+                format!(
+                    "{name} is a write, and only a read can be `stale`: a write is always decided on \
+                    the present state"
+                ),
+                format!(
+                    "put the fault on a read: {}",
+                    others(|operation| operation.kind == OperationKind::Read)
+                ),
             ),
             Reply::Status(StatusReply { kept: true, .. }) if is_read => self.object(
                 FaultPart::Reply,
@@ -250,7 +256,7 @@ impl Findings {
                 self.object(
                     FaultPart::Caller,
                     message,
-                    "choose one of them, or leave `caller` out to mean anyone",
+                    "choose one of them, or leave `caller` out to mean any caller",
                 );
             }
             _ => {}
@@ -336,7 +342,7 @@ impl Findings {
         let status = reply.status;
         if !STATUSES.contains(&status) {
             let help = "choose one from 200 to 599; for no answer at all write `drop`, `reset` or `hang`";
-            self.object(FaultPart::Reply, format!("{status} is no final status"), help);
+            self.object(FaultPart::Reply, format!("{status} is not a final status"), help);
         }
         if matches!(status, 204 | 304) && reply.body.as_ref().is_some_and(|body| !body.is_empty()) {
             self.object(
@@ -348,7 +354,8 @@ impl Findings {
         if reply.kept && matches!(commit, Commit::Later(_) | Commit::LaterWithin(..)) {
             self.object(
                 FaultPart::Reply,
-                "`kept` and `later` contradict each other: kept, the service has finished with this answer; later, it has not",
+                "`kept` and `later` contradict each other: kept, the service has finished with this answer; \
+                 later, it has not",
                 "leave `kept` out, or choose another `commit`",
             );
         }
@@ -363,7 +370,7 @@ impl Findings {
             let help = "letters, digits and dashes, as in `Retry-After`";
             self.object(FaultPart::Reply, format!("`{}` cannot be the name of a header", shown(name)), help);
         } else if RESERVED_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-            let help = "leave it out; to break an answer off write `reply: truncate`";
+            let help = "leave it out; to cut an answer short write `reply: truncate`";
             self.object(FaultPart::Reply, format!("`{name}` is set by the wire and cannot be chosen"), help);
         }
         if value.chars().any(|character| character.is_control() && character != '\t') {

@@ -1,10 +1,10 @@
 //! A fault on one line, for the command line: `payment.charge#1 commit=now reply=drop`. The line is cut into
 //! words, the words are made into the tree that YAML would have given, and the rest is the same as for YAML.
 
-use super::{Fault, Placed, check_placed, read_fault};
-use crate::catalog::examples;
+use super::{Fault, PlacedFault, check_placed, read_fault};
+use crate::examples;
 use crate::service::Operation;
-use crate::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, parse_part, shown};
+use crate::yaml::{Key, Node, NodeKind, Problems, Reader, Source, Span, parse_part, shown};
 
 /// How a fault is written on one line.
 fn form() -> String {
@@ -21,7 +21,7 @@ pub fn read_line(line: &Source, operations: &[Operation], callers: Option<u32>) 
 }
 
 /// The same without looking at operations and callers.
-pub(super) fn read_unchecked(reader: &Reader) -> Option<Placed> {
+pub(super) fn read_unchecked(reader: &Reader) -> Option<PlacedFault> {
     read_fault(reader, &tree(reader)?)
 }
 
@@ -33,23 +33,23 @@ fn tree(reader: &Reader) -> Option<Node> {
         return None;
     };
     let before = reader.count();
-    let mut tree = Tree { reader, entries: Vec::new(), fields: Vec::new() };
+    let mut tree = LineTree { reader, entries: Vec::new(), fields: Vec::new() };
     tree.head(*head);
     for word in rest {
         tree.word(*word);
     }
     let last = rest.last().unwrap_or(head);
     let entries = tree.finish();
-    (reader.count() == before).then(|| Node::new(Kind::Map(entries), head.to(*last)))
+    (reader.count() == before).then(|| Node::new(NodeKind::Map(entries), head.to(*last)))
 }
 
-struct Tree<'a> {
+struct LineTree<'a> {
     reader: &'a Reader,
     entries: Vec<(Key, Node)>,
     fields: Vec<(Key, Node)>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> LineTree<'a> {
     /// The operation, and after `#` its attempts.
     fn head(&mut self, word: Span) {
         let text = self.text(word);
@@ -64,7 +64,7 @@ impl<'a> Tree<'a> {
             self.reader.report_with_help(word, "a fault begins with its operation", form());
             return;
         }
-        self.entries.push((Key { name: "on".to_owned(), span: on }, Node::new(Kind::Text(name), on)));
+        self.entries.push((Key { name: "on".to_owned(), span: on }, Node::new(NodeKind::Text(name), on)));
         if let Some(attempt) = attempt {
             self.value("attempt", attempt, attempt);
         }
@@ -78,7 +78,7 @@ impl<'a> Tree<'a> {
                 let name = Span::new(word.start, word.start + at);
                 self.value(&text[..at], name, Span::new(word.start + at + 1, word.end));
             }
-            None if text == "optional" => self.entry("optional", word, Node::new(Kind::Bool(true), word)),
+            None if text == "optional" => self.entry("optional", word, Node::new(NodeKind::Bool(true), word)),
             None => {
                 let message = format!("expected a name and a value, found `{}`", shown(text));
                 let help = "write name=value, and no spaces except within quotes, braces and brackets";
@@ -113,9 +113,9 @@ impl<'a> Tree<'a> {
     fn finish(mut self) -> Vec<(Key, Node)> {
         if let (Some((first, _)), Some((_, last))) = (self.fields.first(), self.fields.last()) {
             let place = first.span;
-            let node = Node::new(Kind::Map(Vec::new()), place.to(last.span));
+            let node = Node::new(NodeKind::Map(Vec::new()), place.to(last.span));
             let fields = std::mem::take(&mut self.fields);
-            self.entry("where", place, Node { kind: Kind::Map(fields), ..node });
+            self.entry("where", place, Node { kind: NodeKind::Map(fields), ..node });
         }
         self.entries
     }

@@ -1,5 +1,5 @@
-//! What happens to an attempt: two independent choices, what is committed and what the caller sees, and the
-//! trigger that selects the attempt. Plain data; the engine does it.
+//! Faults: two independent choices, what is committed and what the caller sees, and the trigger that selects
+//! the attempt. Plain data; the engine applies it.
 
 mod builder;
 mod check;
@@ -23,44 +23,46 @@ pub(crate) use check::{check, check_all, check_behind};
 pub use line::read_line;
 pub use plan::Fired;
 pub(crate) use plan::{Attempt, Plan};
-pub use read::{Placed, Places, check_placed, read_fault, read_fault_list, read_faults, read_fields};
+pub use read::{
+    FaultPlaces, PlacedFault, check_placed, read_fault, read_fault_list, read_faults, read_fields,
+};
 pub(crate) use shared::SharedPlan;
 
 /// One fault: which attempt, what is committed, what the caller sees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// Which attempts it is meant for.
+    /// Which attempts it applies to.
     pub trigger: Trigger,
     /// What the service commits.
     pub commit: Commit,
     /// What the caller sees.
     pub reply: Reply,
-    /// Whether a trial may pass in which it did not fire.
+    /// Whether a trial in which it did not fire may pass.
     pub optional: bool,
 }
 
-/// Which attempts a fault is meant for. The number counts the attempts that fit all the rest, so `attempt: 1`
-/// with a caller is the first attempt of that caller.
+/// Which attempts a fault applies to. Only attempts that match all other conditions are counted, so `attempt:
+/// 1` with a caller is the first attempt of that caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trigger {
     /// The full name of the operation: `payment.charge`.
     pub on: String,
-    /// Which of them.
+    /// Which of the attempts that match the other conditions.
     pub attempts: Attempts,
-    /// What the fields of the request must be.
+    /// The values that the fields of the request must have.
     pub fields: Fields,
     /// Whether it also applies to attempts with effects that are not intended (`where: any`); see
     /// [`IntendedEffects`].
     pub any_effect: bool,
-    /// Whose attempt; anyone's where there is none.
+    /// The caller; `None`: any caller.
     pub caller: Option<u32>,
-    /// How likely it is to fire, from the seed; always where there is none.
+    /// The probability that it fires, drawn from the seed; `None`: always.
     pub chance: Option<f64>,
 }
 
-/// Whether the task intends an effect. A fault on a write applies to an attempt only where
-/// this holds for at least one of the effects that the service decided for it; otherwise a subject could use
-/// the fault up with a write that nobody asked for. Attempts without any countable effect are not filtered.
+/// Whether the task intends an effect. A fault on a write applies to an attempt only if this holds for at
+/// least one of its effects; otherwise a subject could use the fault up with a write that the task does not
+/// ask for. Attempts without effects are not filtered.
 pub type IntendedEffects = Arc<dyn Fn(&EffectFacts) -> bool + Send + Sync>;
 
 /// Attempt numbers, counted from 1.
@@ -75,7 +77,7 @@ pub enum Attempts {
 }
 
 impl Attempts {
-    /// Whether the attempt with this number is meant.
+    /// Whether the attempt with this number is one of them.
     #[must_use]
     pub fn include(&self, number: u32) -> bool {
         match self {
@@ -85,7 +87,7 @@ impl Attempts {
         }
     }
 
-    /// Those that remain after so many attempts, counted from the next one on.
+    /// Those that remain after `seen` attempts, counted from the next attempt on.
     pub(crate) fn behind(&self, seen: u32) -> Attempts {
         match self {
             Attempts::Every => Attempts::Every,
@@ -103,20 +105,20 @@ impl Attempts {
 pub enum Commit {
     /// All of it, before the reply.
     Now,
-    /// Nothing, and no trace of it.
+    /// Nothing.
     Never,
     /// All of it, afterwards; the attempt is in flight until then.
     Later(After),
-    /// The same after a time between these two, drawn from the seed.
+    /// All of it, after a time between these two that is drawn from the seed.
     LaterWithin(Duration, Duration),
-    /// The request reaches the service twice; its own idempotency judges the second.
+    /// The request reaches the service twice; the service's own idempotency handles the second.
     Twice,
     /// This fraction of a list, at least one and not all.
     Part(f64),
 }
 
 impl Commit {
-    /// When it is committed at the latest, where that is later.
+    /// The latest time at which a deferred commit happens.
     pub(crate) fn deferred_until(self) -> After {
         match self {
             Commit::Later(after) => after,
@@ -125,7 +127,7 @@ impl Commit {
         }
     }
 
-    /// What it is, without its details.
+    /// Its kind, without details.
     #[must_use]
     pub const fn kind(self) -> CommitKind {
         match self {
@@ -165,9 +167,9 @@ pub enum Reply {
     Drop,
     /// The connection is reset.
     Reset,
-    /// Silence until the caller leaves or the time is over; then the connection is closed.
+    /// No byte until the caller leaves or the time is over; then the connection is closed.
     Hang {
-        /// How long the connection stays open; until the caller leaves where there is none.
+        /// How long the connection stays open; `None`: until the caller leaves.
         release: Option<Duration>,
     },
     /// Status, headers and half of the body, then the connection is closed.
@@ -176,16 +178,16 @@ pub enum Reply {
     Garble,
     /// The true answer, its body spread over this time.
     Drip(Duration),
-    /// Another status than the true one.
+    /// A status other than the true one.
     Status(StatusReply),
     /// The true answer to a read, from an older state.
     Stale(Lag),
-    /// The true answer, its body filled up to so many bytes.
+    /// The true answer, its body padded to this many bytes.
     Oversize(u64),
 }
 
 impl Reply {
-    /// What it is, without its details.
+    /// Its kind, without details.
     #[must_use]
     pub const fn kind(&self) -> ReplyKind {
         match self {
@@ -223,7 +225,7 @@ word_enum! {
         Garble => "garble",
         /// The true answer, its body sent slowly.
         Drip => "drip",
-        /// Another status than the true one.
+        /// A status other than the true one.
         Status => "status",
         /// The answer to a read, from an older state.
         Stale => "stale",
@@ -232,12 +234,12 @@ word_enum! {
     }
 }
 
-/// How long a `hang` lasts where nothing else is said.
+/// The default time of a `hang`.
 pub const DEFAULT_RELEASE: Duration = Duration::from_secs(3);
-/// How long a `drip` takes where nothing else is said.
+/// The default time of a `drip`.
 pub const DEFAULT_DRIP: Duration = Duration::from_secs(1);
 
-/// How a truncated answer declares the length that it does not keep.
+/// How a truncated answer declares a length that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// `Content-Length`.
@@ -246,19 +248,18 @@ pub enum Framing {
     Chunked,
 }
 
-/// A status in place of the true one, with the body that the real service sends with it unless another is
-/// given.
+/// A status in place of the true one, with the body that the real service sends with it or with another one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StatusReply {
     /// The status.
     pub status: u16,
-    /// Headers beside those that the service sends.
+    /// Headers in addition to those that the service sends.
     pub headers: Vec<(String, String)>,
     /// A body in place of the service's own.
     pub body: Option<String>,
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
-    /// Whether it is the service's own answer, kept under the key and replayed.
+    /// Whether the service stores it under the idempotency key and replays it.
     pub kept: bool,
 }
 

@@ -1,12 +1,12 @@
-//! The faults of a trial, counted as attempts come: which fires on this one, and which have fired.
+//! The faults of a trial with their counters: which one fires on an attempt, and which have fired.
 
 use std::time::Duration;
 
 use crate::fault::{After, Commit, Fault};
 use crate::service::{Fields, mix};
 
-/// Makes the draw of a time differ from that of a chance.
-const LATER: u64 = 0x6c61_7465_7200;
+/// Added to the seed of times, so that they do not depend on the draws of chances.
+const TIME_SALT: u64 = 0x6c61_7465_7200;
 
 /// The armed faults with their counters. One attempt is counted at a time.
 #[derive(Debug, Default)]
@@ -63,8 +63,8 @@ impl Plan {
         self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
     }
 
-    /// The armed faults with the attempts that they have not seen yet, as one that is armed after them would
-    /// count them.
+    /// The armed faults with the attempts that they have not seen yet, counted as a fault that is armed now
+    /// would count them.
     pub(crate) fn left(&self) -> Vec<Fault> {
         let left = |armed: &Armed| {
             let mut fault = armed.fault.clone();
@@ -74,12 +74,12 @@ impl Plan {
         self.armed.iter().map(left).collect()
     }
 
-    /// Takes all faults away.
+    /// Removes all faults.
     pub(crate) fn clear(&mut self) {
         self.armed.clear();
     }
 
-    /// Forgets what was counted; the faults stay armed.
+    /// Resets the counters; the faults stay armed.
     pub(crate) fn restart(&mut self) {
         let faults = std::mem::take(&mut self.armed);
         self.arm(faults.into_iter().map(|armed| armed.fault).collect());
@@ -165,19 +165,18 @@ impl Plan {
 }
 
 impl Armed {
-    /// Whether it is meant for the attempt that it has seen last.
+    /// Whether it fires on the attempt that it has seen last.
     fn is_due(&self, seed: u64, index: usize) -> bool {
         let trigger = &self.fault.trigger;
         trigger.attempts.include(self.seen)
             && trigger.chance.is_none_or(|chance| drawn(seed, index, self.seen) < chance)
     }
 
-    /// The fault for the attempt that it has seen last, with everything drawn that is left to the seed.
+    /// The fault for the attempt that it has seen last, with its time drawn from the seed.
     fn drawn(&self, seed: u64, index: usize) -> Fault {
         let mut fault = self.fault.clone();
         if let Commit::LaterWithin(first, last) = fault.commit {
-            // Another seed than that of the chance, so that the two have nothing to do with each other.
-            let share = drawn(mix(seed ^ LATER), index, self.seen);
+            let share = drawn(mix(seed ^ TIME_SALT), index, self.seen);
             let (first, last) = (first.as_millis(), last.as_millis());
             let millis = first + (share * (last.saturating_sub(first) + 1) as f64) as u128;
             let time = Duration::from_millis(u64::try_from(millis.min(last)).unwrap_or(u64::MAX));
@@ -195,10 +194,10 @@ impl Armed {
     }
 }
 
-/// A number from 0 up to 1 that depends on the seed, the fault and the count alone.
+/// A number from 0 up to 1 that depends only on the seed, the fault and the count.
 fn drawn(seed: u64, fault: usize, count: u32) -> f64 {
     let bits = mix(mix(mix(seed) ^ fault as u64) ^ u64::from(count));
-    // 53 bits are what a double holds exactly.
+    // A double has 53 bits of precision.
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_nobody_intends_is_neither_counted_nor_struck_unless_the_trigger_takes_any() {
+    fn an_unintended_attempt_is_not_counted_unless_the_trigger_accepts_any_effect() {
         let mut any = fault("payment.charge", Attempts::These(vec![1]));
         any.trigger.any_effect = true;
         let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1])), any]);
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_two_faults_on_one_attempt_strikes_and_both_count_it() {
+    fn the_first_of_two_faults_on_one_attempt_fires_and_both_count_it() {
         let mut plan = Plan::new(
             1,
             vec![
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_cannot_strike_an_attempt_is_not_used_up_in_silence() {
+    fn a_fault_that_cannot_apply_to_an_attempt_does_not_fire() {
         let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1]))]);
         let none = Fields::new();
         assert!(plan.choose(&attempt(1, 1, &none), |_| false).is_none());
@@ -282,12 +281,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chance_depends_on_the_seed_alone(seed: u64, chance in 0.0f64..=1.0) {
+        fn chance_depends_only_on_the_seed(seed: u64, chance in 0.0f64..=1.0) {
             let mut likely = fault("payment.charge", Attempts::Every);
             likely.trigger.chance = Some(chance);
             let run = || {
                 let mut plan = Plan::new(seed, vec![likely.clone()]);
-                (1..=50).map(|id| chosen(&mut plan, &attempt(id, 1, &Fields::new())).is_some()).collect::<Vec<_>>()
+                let mut fires = |id| chosen(&mut plan, &attempt(id, 1, &Fields::new())).is_some();
+                (1..=50).map(&mut fires).collect::<Vec<_>>()
             };
             prop_assert_eq!(run(), run());
         }
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_comes_near_its_number() {
+    fn a_fault_fires_about_as_often_as_its_chance() {
         let fires = (0..10_000).filter(|count| drawn(42, 0, *count) < 0.2).count();
         assert!((1_800..2_200).contains(&fires), "{fires}");
     }

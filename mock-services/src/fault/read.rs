@@ -1,27 +1,27 @@
-//! Faults from YAML. What is read here is well formed; whether it makes sense for the services is for
-//! [`check`](super::check).
+//! Faults from YAML. This reads their form; [`check`](super::check) checks whether they can apply to the
+//! services.
 
 use super::read_reply::read_reply;
 use super::words::{ANY, COMMIT_WORDS, EVERY, MAX_FAULTS};
 use super::{After, Attempts, Commit, Fault, FaultPart, Objection, Reply, Trigger, check, check_all};
-use crate::catalog::examples;
+use crate::examples;
 use crate::service::{Fields, Operation, Value};
-use crate::yaml::{Kind, Node, Problems, Reader, Source, Span, parse, read_duration, shown};
+use crate::yaml::{Node, NodeKind, Problems, Reader, Source, Span, parse, read_duration, shown};
 
 /// A fault and the places of its parts in the text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct PlacedFault {
     /// The fault.
     pub fault: Fault,
     /// The places of its parts.
-    pub places: Places,
+    pub places: FaultPlaces,
     /// The parts that could not be read, which was reported, and that have a placeholder value.
     pub malformed: Vec<FaultPart>,
 }
 
 /// The places of the parts of a fault; a part that was not given has the place of the fault.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
+pub struct FaultPlaces {
     fault: Span,
     on: Option<Span>,
     attempt: Option<Span>,
@@ -32,7 +32,7 @@ pub struct Places {
     reply: Option<Span>,
 }
 
-impl Places {
+impl FaultPlaces {
     /// The place of a part.
     #[must_use]
     pub fn of(&self, part: FaultPart) -> Span {
@@ -66,9 +66,9 @@ pub fn read_faults(
 
 /// The faults of a list, or of a map whose only key is `faults`. What is malformed is reported.
 #[must_use]
-pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
+pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<PlacedFault> {
     let list = match &node.kind {
-        Kind::Map(_) => reader.map(node, "a list of faults").and_then(|mut map| {
+        NodeKind::Map(_) => reader.map(node, "a list of faults").and_then(|mut map| {
             let list = map.required("faults");
             map.finish();
             list
@@ -76,16 +76,18 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
         _ => Some(node),
     };
     match list.map(|list| (list, &list.kind)) {
-        Some((list, Kind::List(items))) if items.len() > MAX_FAULTS => {
+        Some((list, NodeKind::List(items))) if items.len() > MAX_FAULTS => {
             let message = format!("there are {} faults here, and at most {MAX_FAULTS} are read", items.len());
             reader.report_with_help(
                 list.span,
                 message,
-                "let one fault stand for many: `attempt: 1..3`, `every`, `chance`",
+                "write one fault for several attempts: `attempt: 1..3`, `every`, `chance`",
             );
             Vec::new()
         }
-        Some((_, Kind::List(items))) => items.iter().filter_map(|item| read_fault(reader, item)).collect(),
+        Some((_, NodeKind::List(items))) => {
+            items.iter().filter_map(|item| read_fault(reader, item)).collect()
+        }
         Some((other, _)) => {
             let help =
                 format!("begin each fault with a dash: - {{on: {}, reply: drop}}", examples::OPERATION);
@@ -100,12 +102,12 @@ pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<Placed> {
     }
 }
 
-/// Reports all that is wrong with faults that were read, each at its place.
-pub fn check_placed(reader: &Reader, placed: &[Placed], operations: &[Operation], callers: Option<u32>) {
-    let report = |placed: &Placed, objection: Objection| {
+/// Reports every problem of faults that were read, each at its place.
+pub fn check_placed(reader: &Reader, placed: &[PlacedFault], operations: &[Operation], callers: Option<u32>) {
+    let report = |placed: &PlacedFault, objection: Objection| {
         reader.report_with_help(placed.places.of(objection.part), objection.message, objection.help);
     };
-    let (sound, malformed): (Vec<&Placed>, Vec<&Placed>) =
+    let (sound, malformed): (Vec<&PlacedFault>, Vec<&PlacedFault>) =
         placed.iter().partition(|placed| placed.malformed.is_empty());
     let faults: Vec<Fault> = sound.iter().map(|placed| placed.fault.clone()).collect();
     for (index, objection) in check_all(&faults, operations, callers) {
@@ -123,10 +125,10 @@ pub fn check_placed(reader: &Reader, placed: &[Placed], operations: &[Operation]
 
 /// Reads one fault.
 #[must_use]
-pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
+pub fn read_fault(reader: &Reader, node: &Node) -> Option<PlacedFault> {
     let before = reader.count();
     let mut map = reader.map(node, "a fault")?;
-    let mut places = Places { fault: map.place(), ..Places::default() };
+    let mut places = FaultPlaces { fault: map.place(), ..FaultPlaces::default() };
     let on = map.required("on");
     let attempt = map.optional("attempt");
     let fields = map.optional("where");
@@ -140,7 +142,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
     let place = |node: Option<&Node>| node.map(|node| node.span);
     (places.on, places.attempt, places.caller) = (place(on), place(attempt), place(caller));
     (places.chance, places.commit, places.reply) = (place(chance), place(commit), place(reply));
-    if let Some(Kind::Map(entries)) = fields.map(|node| &node.kind) {
+    if let Some(NodeKind::Map(entries)) = fields.map(|node| &node.kind) {
         places.fields = entries.iter().map(|(key, node)| key.span.to(node.span)).collect();
     }
     // A part that cannot be read is reported, and gets a placeholder value so that the rest can be read and
@@ -155,7 +157,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
     or(FaultPart::On, operation.is_some());
     let attempts = attempt.map_or(Some(Attempts::These(vec![1])), |node| read_attempts(reader, node));
     or(FaultPart::Attempt, attempts.is_some());
-    let any_effect = fields.is_some_and(|node| matches!(&node.kind, Kind::Text(text) if text == ANY));
+    let any_effect = fields.is_some_and(|node| matches!(&node.kind, NodeKind::Text(text) if text == ANY));
     let wanted = fields.filter(|_| !any_effect).map_or(Some(Fields::new()), |node| read_where(reader, node));
     or(FaultPart::Fault, wanted.is_some());
     let whose = caller.map_or(Some(None), |node| reader.integer(node, 0..=u32::MAX).map(Some));
@@ -186,16 +188,16 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<Placed> {
         reply: seen.unwrap_or(Reply::Ok),
         optional: may_miss.unwrap_or_default(),
     };
-    Some(Placed { fault, places, malformed })
+    Some(PlacedFault { fault, places, malformed })
 }
 
 fn read_attempts(reader: &Reader, node: &Node) -> Option<Attempts> {
     let number = |node| reader.integer(node, 0..=u32::MAX);
     match &node.kind {
-        Kind::Integer(_) => Some(Attempts::These(vec![number(node)?])),
-        Kind::List(items) => items.iter().map(number).collect::<Option<_>>().map(Attempts::These),
-        Kind::Text(text) if text == EVERY => Some(Attempts::Every),
-        Kind::Text(text) if read_span(text).is_some() => {
+        NodeKind::Integer(_) => Some(Attempts::These(vec![number(node)?])),
+        NodeKind::List(items) => items.iter().map(number).collect::<Option<_>>().map(Attempts::These),
+        NodeKind::Text(text) if text == EVERY => Some(Attempts::Every),
+        NodeKind::Text(text) if read_span(text).is_some() => {
             read_span(text).map(|(first, last)| Attempts::Span(first, last))
         }
         _ => {
@@ -216,9 +218,10 @@ fn read_span(text: &str) -> Option<(u32, u32)> {
 
 /// The conditions of a fault's `where`.
 fn read_where(reader: &Reader, node: &Node) -> Option<Fields> {
-    if let Kind::Text(_) = &node.kind {
+    if let NodeKind::Text(_) = &node.kind {
         let help = format!(
-            "write fields of the request, `{{order: ord_1}}`, or `{ANY}` for attempts that the scenario does not ask for, too"
+            "write fields of the request, `{{order: ord_1}}`, or `{ANY}` for attempts that the \
+             scenario does not ask for"
         );
         reader.report_with_help(
             node.span,
@@ -241,7 +244,8 @@ pub fn read_fields(reader: &Reader, node: &Node) -> Option<Fields> {
             None => {
                 let message =
                     format!("expected a plain value for `{}`, found {}", shown(&key.name), node.describe());
-                let help = "a field is a text, a whole number, true, false or a list of texts; a field within another has a dot: \
+                let help = "a field is a text, a whole number, true, false or a list of texts; a field \
+                    within another has a dot: \
                             `metadata.order: o1`";
                 reader.report_with_help(node.span, message, help);
             }
@@ -252,23 +256,23 @@ pub fn read_fields(reader: &Reader, node: &Node) -> Option<Fields> {
 
 fn read_value(node: &Node) -> Option<Value> {
     match &node.kind {
-        Kind::Bool(value) => Some(Value::Bool(*value)),
-        Kind::Integer(value) => Some(Value::Number(*value)),
-        Kind::Text(text) => Some(Value::from(text.as_str())),
-        Kind::List(items) => {
+        NodeKind::Bool(value) => Some(Value::Bool(*value)),
+        NodeKind::Integer(value) => Some(Value::Number(*value)),
+        NodeKind::Text(text) => Some(Value::from(text.as_str())),
+        NodeKind::List(items) => {
             let texts = items.iter().map(|item| match read_value(item)? {
                 Value::List(_) => None,
                 single => Some(single.to_string()),
             });
             texts.collect::<Option<_>>().map(Value::List)
         }
-        Kind::Null | Kind::Float(_) | Kind::Map(_) => None,
+        NodeKind::Null | NodeKind::Float(_) | NodeKind::Map(_) => None,
     }
 }
 
 fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
     match &node.kind {
-        Kind::Map(_) => {
+        NodeKind::Map(_) => {
             let mut map = reader.map(node, "`commit`")?;
             let (later, part) = (map.optional("later"), map.optional("part"));
             let place = map.place();
@@ -290,7 +294,7 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
                 }
             }
         }
-        Kind::Text(text) if text == "part" => {
+        NodeKind::Text(text) if text == "part" => {
             reader.report_with_help(node.span, "`part` needs to know how large a part", "write {part: 0.5}");
             None
         }
@@ -300,13 +304,13 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
 
 fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
     let after = match &node.kind {
-        Kind::Map(_) => {
+        NodeKind::Map(_) => {
             let mut map = reader.map(node, "`later`")?;
             let requests = map.required("requests");
             map.finish();
             After::Requests(reader.integer(requests?, 0..=u32::MAX)?)
         }
-        Kind::Integer(number) => {
+        NodeKind::Integer(number) => {
             let help = format!("write {{later: {{requests: {number}}}}} or {{later: {number}s}}");
             reader.report_with_help(
                 node.span,
@@ -315,7 +319,7 @@ fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
             );
             return None;
         }
-        Kind::Text(text) if text.contains("..") => {
+        NodeKind::Text(text) if text.contains("..") => {
             let within = text
                 .split_once("..")
                 .and_then(|(first, last)| Some((read_duration(first)?, read_duration(last)?)));

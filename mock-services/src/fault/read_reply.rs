@@ -2,13 +2,13 @@
 
 use super::words::{FRAMING_WORDS, REPLY_WORDS, UNTIL_TIMEOUT};
 use super::{Lag, Reply, StatusReply};
-use crate::yaml::{Kind, Node, Reader, listed, read_size, shown};
+use crate::yaml::{Node, NodeKind, Reader, listed, read_size, shown};
 
 /// What the caller sees.
 pub(super) fn read_reply(reader: &Reader, node: &Node) -> Option<Reply> {
     match &node.kind {
-        Kind::Map(_) => read_map(reader, node),
-        Kind::Text(text) if matches!(text.as_str(), "delay" | "status" | "stale" | "oversize") => {
+        NodeKind::Map(_) => read_map(reader, node),
+        NodeKind::Text(text) if matches!(text.as_str(), "delay" | "status" | "stale" | "oversize") => {
             let example = match text.as_str() {
                 "delay" => "{delay: 800ms}",
                 "status" => "{status: 503}",
@@ -18,7 +18,7 @@ pub(super) fn read_reply(reader: &Reader, node: &Node) -> Option<Reply> {
             reader.report_with_help(node.span, format!("`{text}` needs a value"), format!("write {example}"));
             None
         }
-        Kind::Integer(number) => {
+        NodeKind::Integer(number) => {
             reader.report_with_help(
                 node.span,
                 "a status is not a reply by itself",
@@ -83,9 +83,10 @@ fn read_hang(reader: &Reader, node: &Node) -> Option<Reply> {
     if node.as_text() == Some(UNTIL_TIMEOUT) {
         return Some(Reply::Hang { release: None });
     }
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         let message = format!("expected {{release: …}} or `{UNTIL_TIMEOUT}`, found {}", node.describe());
-        let help = "write {hang: {release: 5s}} to close the connection after that time, or {hang: until-timeout} to wait until the \
+        let help = "write {hang: {release: 5s}} to close the connection after that time, or {hang: \
+            until-timeout} to wait until the \
                     client's own timeout closes it";
         reader.report_with_help(node.span, message, help);
         return None;
@@ -107,13 +108,13 @@ fn read_oversize(reader: &Reader, node: &Node) -> Option<Reply> {
 
 fn read_stale(reader: &Reader, node: &Node) -> Option<Reply> {
     let lag = match &node.kind {
-        Kind::Map(_) => {
+        NodeKind::Map(_) => {
             let mut map = reader.map(node, "`stale`")?;
             let reads = map.required("reads");
             map.finish();
             Lag::Reads(reader.integer(reads?, 0..=u32::MAX)?)
         }
-        Kind::Integer(number) => {
+        NodeKind::Integer(number) => {
             let help = format!("write {{stale: {{reads: {number}}}}} or {{stale: {number}s}}");
             reader.report_with_help(
                 node.span,
@@ -150,9 +151,9 @@ fn read_headers(reader: &Reader, node: &Node) -> Option<Vec<(String, String)>> {
     let entries = reader.entries(node)?;
     let headers = entries.iter().map(|(key, node)| {
         let value = match &node.kind {
-            Kind::Text(text) => text.clone(),
-            Kind::Integer(number) => number.to_string(),
-            Kind::Bool(value) => value.to_string(),
+            NodeKind::Text(text) => text.clone(),
+            NodeKind::Integer(number) => number.to_string(),
+            NodeKind::Bool(value) => value.to_string(),
             _ => {
                 reader.report(
                     node.span,
@@ -169,7 +170,7 @@ fn read_headers(reader: &Reader, node: &Node) -> Option<Vec<(String, String)>> {
 /// A text is sent as it is; anything else is sent as JSON.
 fn read_body(reader: &Reader, node: &Node) -> Option<String> {
     match &node.kind {
-        Kind::Null => {
+        NodeKind::Null => {
             reader.report_with_help(
                 node.span,
                 "expected a body, found nothing",
@@ -177,13 +178,13 @@ fn read_body(reader: &Reader, node: &Node) -> Option<String> {
             );
             None
         }
-        Kind::Text(text) => Some(text.clone()),
+        NodeKind::Text(text) => Some(text.clone()),
         _ => serde_json::to_string(node).ok(),
     }
 }
 
 fn read_seconds(reader: &Reader, node: &Node) -> Option<u64> {
-    if let Kind::Integer(_) = node.kind {
+    if let NodeKind::Integer(_) = node.kind {
         return reader.integer(node, 0..=u64::from(u32::MAX));
     }
     let duration = reader.duration(node)?;

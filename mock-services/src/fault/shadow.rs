@@ -1,10 +1,9 @@
-//! Which fault can never fire because earlier ones take all of its attempts.
+//! Faults that can never fire because earlier ones fire on all of their attempts.
 
 use super::{Attempts, Fault, Trigger};
 use crate::service::Fields;
 
-/// An earlier fault that keeps this one from ever firing: alone, or together with others on the same
-/// attempts.
+/// An earlier fault because of which this one can never fire, by itself or together with other faults.
 pub(super) fn taken<'a>(fault: &Fault, earlier: &'a [Fault]) -> Option<&'a Fault> {
     let certain = || {
         earlier
@@ -147,7 +146,10 @@ mod tests {
             let mut plan = Plan::new(0, faults.clone());
             for id in 1..=20 {
                 let fields = Fields::new();
-                plan.choose(&crate::fault::Attempt { id, operation: "payment.charge", caller: 1, fields: &fields, intended: true }, |_| true);
+                let operation = "payment.charge";
+                let attempt =
+                    crate::fault::Attempt { id, operation, caller: 1, fields: &fields, intended: true };
+                plan.choose(&attempt, |_| true);
             }
             for (index, fired) in plan.fired().into_iter().enumerate() {
                 prop_assert_eq!(fired.attempts.is_empty(), taken(&faults[index], &faults[..index]).is_some());

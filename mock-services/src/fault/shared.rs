@@ -30,7 +30,7 @@ impl SharedPlan {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same; `None` where nothing is armed.
+    /// The same; `None` if nothing is armed.
     pub(crate) fn armed(&self) -> Option<MutexGuard<'_, Plan>> {
         self.is_armed.load(Ordering::Acquire).then(|| self.lock())
     }

@@ -1,13 +1,13 @@
-//! The words and limits of faults in YAML. The reader, the checks and the JSON Schema of scenarios use the same
-//! tables.
+//! The words and limits of faults in YAML. The reader, the checks and the JSON Schema of scenarios use the
+//! same tables.
 
 use std::ops::RangeInclusive;
 
 use super::{After, Commit, DEFAULT_DRIP, DEFAULT_RELEASE, Framing, Reply};
 
-/// The value of `attempt` that stands for all attempts.
+/// The value of `attempt` that means all attempts.
 pub const EVERY: &str = "every";
-/// The value of `where` that includes attempts with effects that nobody intends.
+/// The value of `where` that includes attempts with effects that the task does not intend.
 pub const ANY: &str = "any";
 /// The value of `hang` that keeps the connection open until the client closes it.
 pub const UNTIL_TIMEOUT: &str = "until-timeout";
@@ -34,7 +34,7 @@ pub const REPLY_WORDS: [(&str, Reply); 7] = [
 /// The words of `truncate`.
 pub const FRAMING_WORDS: [(&str, Framing); 2] = [("length", Framing::Length), ("chunked", Framing::Chunked)];
 
-/// The largest number of faults in one list; each is compared with all before it.
+/// The maximum number of faults in one list; each is compared with all before it.
 pub const MAX_FAULTS: usize = 1000;
 /// The statuses that a reply can have.
 pub const STATUSES: RangeInclusive<u16> = 200..=599;

@@ -7,18 +7,18 @@ use serde::ser::{Serialize, Serializer};
 use super::words::{ANY, EVERY, UNTIL_TIMEOUT};
 use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
 use crate::service::{Fields, Value};
-use crate::yaml::{Key, Kind, Node, Span, write_duration, write_field_name, write_flow, write_size};
+use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow, write_size};
 
-fn bare(kind: Kind) -> Node {
+fn bare(kind: NodeKind) -> Node {
     Node::new(kind, Span::default())
 }
 
 fn text(text: impl Into<String>) -> Node {
-    bare(Kind::Text(text.into()))
+    bare(NodeKind::Text(text.into()))
 }
 
 fn number(number: impl Into<i64>) -> Node {
-    bare(Kind::Integer(number.into()))
+    bare(NodeKind::Integer(number.into()))
 }
 
 fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
@@ -27,7 +27,7 @@ fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
 
 fn named(entries: impl IntoIterator<Item = (String, Node)>) -> Node {
     let key = |name| Key { name, span: Span::default() };
-    bare(Kind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
+    bare(NodeKind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
 }
 
 impl Fault {
@@ -41,9 +41,9 @@ impl Fault {
             entries.push(("where", fields_node(&trigger.fields)));
         }
         entries.extend(trigger.caller.map(|caller| ("caller", number(caller))));
-        entries.extend(trigger.chance.map(|chance| ("chance", bare(Kind::Float(chance)))));
+        entries.extend(trigger.chance.map(|chance| ("chance", bare(NodeKind::Float(chance)))));
         if self.optional {
-            entries.push(("optional", bare(Kind::Bool(true))));
+            entries.push(("optional", bare(NodeKind::Bool(true))));
         }
         entries.push(("commit", self.commit.node()));
         entries.push(("reply", self.reply.node()));
@@ -92,7 +92,7 @@ impl Attempts {
             Attempts::Every => text(EVERY),
             Attempts::These(numbers) => match numbers.as_slice() {
                 [one] => number(*one),
-                numbers => bare(Kind::List(numbers.iter().map(|one| number(*one)).collect())),
+                numbers => bare(NodeKind::List(numbers.iter().map(|one| number(*one)).collect())),
             },
             Attempts::Span(first, last) => text(format!("{first}..{last}")),
         }
@@ -113,7 +113,7 @@ impl Commit {
             Commit::LaterWithin(first, last) => {
                 map([("later", text(format!("{}..{}", write_duration(first), write_duration(last))))])
             }
-            Commit::Part(fraction) => map([("part", bare(Kind::Float(fraction)))]),
+            Commit::Part(fraction) => map([("part", bare(NodeKind::Float(fraction)))]),
         }
     }
 }
@@ -152,7 +152,7 @@ impl StatusReply {
         let seconds = self.retry_after.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
         entries.extend(seconds.map(|seconds| ("retry_after", number(seconds))));
         if self.kept {
-            entries.push(("kept", bare(Kind::Bool(true))));
+            entries.push(("kept", bare(NodeKind::Bool(true))));
         }
         map(entries)
     }
@@ -164,10 +164,10 @@ fn fields_node(fields: &Fields) -> Node {
 
 fn value_node(value: &Value) -> Node {
     match value {
-        Value::Bool(value) => bare(Kind::Bool(*value)),
+        Value::Bool(value) => bare(NodeKind::Bool(*value)),
         Value::Number(value) => number(*value),
         Value::Text(value) => text(&**value),
-        Value::List(values) => bare(Kind::List(values.iter().map(|value| text(&**value)).collect())),
+        Value::List(values) => bare(NodeKind::List(values.iter().map(|value| text(&**value)).collect())),
     }
 }
 

@@ -31,7 +31,7 @@ impl Chain {
         lines.extend_from_slice(b"\"}\n");
     }
 
-    /// Takes the next line, without its end: `None` where it carries no hash, and otherwise whether that is
+    /// Takes the next line, without its end: `None` if it carries no hash, and otherwise whether that is
     /// right.
     pub(super) fn verify(&mut self, line: &[u8]) -> Option<bool> {
         let Some((content, shown)) = split(line) else {
@@ -55,7 +55,7 @@ impl Chain {
     }
 }
 
-/// The hash that a line carries, as it is shown; empty where it carries none.
+/// The hash that a line carries, as it is shown; empty if it carries none.
 pub(super) fn shown_hash(line: &[u8]) -> String {
     split(line).map_or_else(String::new, |(_, shown)| String::from_utf8_lossy(shown).into_owned())
 }

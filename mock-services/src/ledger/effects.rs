@@ -22,7 +22,7 @@ pub struct CommittedEffect {
 }
 
 impl CommittedEffect {
-    /// The value of a field as text; empty where the effect has no such field.
+    /// The value of a field as text; empty if the effect does not have the field.
     #[must_use]
     pub fn field(&self, name: &str) -> String {
         self.fields.get(name).map(ToString::to_string).unwrap_or_default()

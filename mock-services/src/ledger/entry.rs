@@ -39,9 +39,9 @@ pub enum Event<'a> {
         /// The format of the ledger: [`LEDGER_FORMAT`].
         #[serde(default = "first_format")]
         format: u32,
-        /// The seed from which ids and chances come.
+        /// The seed of ids and random choices.
         seed: u64,
-        /// The hash of the plan record that opens the file, where there is one.
+        /// The hash of the plan record that opens the file, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Cow<'a, str>>,
     },
@@ -49,32 +49,32 @@ pub enum Event<'a> {
     Received(Received<'a>),
     /// A request came in that the service itself refused, so it is not an attempt.
     Refused {
-        /// Which service.
+        /// The service.
         service: Cow<'a, str>,
-        /// The operation, where the request was understood that far.
+        /// The operation, if the request was recognized.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         operation: Option<Cow<'a, str>>,
         /// The method.
         method: Cow<'a, str>,
         /// The path, without its query.
         path: Cow<'a, str>,
-        /// The status of the refusal; 0 where none was sent, as after a TLS handshake that failed.
+        /// The status of the refusal; 0 if none was sent, as after a TLS handshake that failed.
         status: u16,
-        /// Who asked.
+        /// The caller.
         caller: u32,
-        /// Over which connection.
+        /// The connection.
         connection: u64,
         /// The idempotency key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Cow<'a, str>>,
-        /// Why, in the words of the answer.
+        /// The reason, from the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Cow<'a, str>>,
-        /// What the real service has and this one does not, where that is why: `POST /v1/invoices`.
+        /// What the real service has and the mock does not, if that is the reason: `POST /v1/invoices`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unsupported: Option<Cow<'a, str>>,
     },
-    /// A fault was put on an attempt.
+    /// A fault applies to an attempt.
     Fault {
         /// The attempt.
         attempt: u64,
@@ -84,7 +84,7 @@ pub enum Event<'a> {
         commit: CommitKind,
         /// What the caller sees.
         reply: ReplyKind,
-        /// After which time it is committed, where that was drawn from the seed.
+        /// The time after which it is committed, if it was drawn from the seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         drawn: Option<Cow<'a, str>>,
     },
@@ -101,7 +101,7 @@ pub enum Event<'a> {
         /// Why it was committed at this moment.
         timing: CommitTiming,
     },
-    /// An effect that the service decided for an attempt and that a fault kept from being committed.
+    /// An effect that a fault prevented from being committed.
     Withheld {
         /// The attempt.
         attempt: u64,
@@ -112,18 +112,18 @@ pub enum Event<'a> {
         /// What would have been done.
         fields: Cow<'a, Fields>,
     },
-    /// A late commit came to nothing: when its time came, the service refused it.
+    /// A late commit failed: when it was due, the service refused it.
     Lapsed {
         /// The attempt.
         attempt: u64,
-        /// The status of the refusal that nobody saw.
+        /// The status of the refusal, which was not sent.
         status: u16,
     },
-    /// The network did not take all of a reply: the caller had left. Corrects the entry of that reply.
+    /// Not all of a reply could be sent, because the caller had left. Corrects the entry of that reply.
     Unsent {
         /// The attempt that it would have answered.
         attempt: u64,
-        /// How many bytes were taken.
+        /// How many bytes were sent.
         bytes: u64,
     },
     /// A reply is sent, in whole, in part or not at all. Written before its last byte leaves, so that
@@ -133,30 +133,30 @@ pub enum Event<'a> {
         attempt: u64,
         /// What the caller was made to see.
         reply: ReplyKind,
-        /// The status, where the caller was sent one.
+        /// The status, if one was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
         /// How many bytes were handed to the network.
         bytes: u64,
         /// Whether that was the whole answer.
         whole: bool,
-        /// Whether the answer said that the key had been used before.
+        /// Whether the answer was marked as a replay.
         #[serde(default, skip_serializing_if = "is_false")]
         replay: bool,
-        /// The seconds of its `Retry-After`, where the whole of a 429 or 503 was sent.
+        /// The seconds of its `Retry-After`, if the whole of a 429 or 503 was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
-        /// Who ended the silence, where the reply was a `hang`.
+        /// Who ended the silence, if the reply was a `hang`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         silence: Option<SilenceEnd>,
     },
     /// A connection ended.
     Closed {
-        /// Which service.
+        /// The service.
         service: Cow<'a, str>,
-        /// Which connection.
+        /// The connection.
         connection: u64,
-        /// Whose it was.
+        /// The caller.
         caller: u32,
         /// Who ended it.
         by: ClosedBy,
@@ -168,14 +168,14 @@ pub enum Event<'a> {
         /// What happened.
         event: BarrierEvent,
     },
-    /// Something that others add: a subject started, was killed, claimed.
+    /// An event that a user of the ledger adds: a subject started, was killed, claimed.
     Noted {
         /// What it is: `started`, `killed`, `claimed`.
         name: Cow<'a, str>,
-        /// Who it concerns.
+        /// The caller that it concerns.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caller: Option<u32>,
-        /// The rest.
+        /// Its details.
         #[serde(default, skip_serializing_if = "no_fields")]
         fields: Cow<'a, Fields>,
     },
@@ -184,95 +184,6 @@ pub enum Event<'a> {
         /// How many entries come before it.
         count: u64,
     },
-}
-
-impl Event<'_> {
-    /// The same event with copies of all that it borrows.
-    #[must_use]
-    pub fn into_owned(self) -> Event<'static> {
-        match self {
-            Event::Opened { format, seed, plan } => Event::Opened { format, seed, plan: optional(plan) },
-            Event::Received(received) => Event::Received(received.into_owned()),
-            Event::Refused {
-                service,
-                operation,
-                method,
-                path,
-                status,
-                caller,
-                connection,
-                key,
-                reason,
-                unsupported,
-            } => Event::Refused {
-                service: text(service),
-                operation: optional(operation),
-                method: text(method),
-                path: text(path),
-                status,
-                caller,
-                connection,
-                key: optional(key),
-                reason: optional(reason),
-                unsupported: optional(unsupported),
-            },
-            Event::Fault { attempt, fault, commit, reply, drawn } => {
-                Event::Fault { attempt, fault, commit, reply, drawn: optional(drawn) }
-            }
-            Event::Committed { attempt, effect, id, fields, timing } => Event::Committed {
-                attempt,
-                effect: text(effect),
-                id: text(id),
-                fields: Cow::Owned(fields.into_owned()),
-                timing,
-            },
-            Event::Withheld { attempt, effect, id, fields } => Event::Withheld {
-                attempt,
-                effect: text(effect),
-                id: text(id),
-                fields: Cow::Owned(fields.into_owned()),
-            },
-            Event::Lapsed { attempt, status } => Event::Lapsed { attempt, status },
-            Event::Unsent { attempt, bytes } => Event::Unsent { attempt, bytes },
-            Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence } => {
-                Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence }
-            }
-            Event::Closed { service, connection, caller, by } => {
-                Event::Closed { service: text(service), connection, caller, by }
-            }
-            Event::Barrier { caller, event } => Event::Barrier { caller, event },
-            Event::Noted { name, caller, fields } => {
-                Event::Noted { name: text(name), caller, fields: Cow::Owned(fields.into_owned()) }
-            }
-            Event::End { count } => Event::End { count },
-        }
-    }
-}
-
-impl Received<'_> {
-    fn into_owned(self) -> Received<'static> {
-        Received {
-            attempt: self.attempt,
-            operation: text(self.operation),
-            method: text(self.method),
-            path: text(self.path),
-            fields: Cow::Owned(self.fields.into_owned()),
-            key: optional(self.key),
-            replay: self.replay,
-            caller: self.caller,
-            connection: self.connection,
-            repeats: self.repeats,
-            client: Cow::Owned(self.client.into_owned()),
-        }
-    }
-}
-
-fn text(text: Cow<'_, str>) -> Cow<'static, str> {
-    Cow::Owned(text.into_owned())
-}
-
-fn optional(value: Option<Cow<'_, str>>) -> Option<Cow<'static, str>> {
-    value.map(text)
 }
 
 /// An attempt as it came in.
@@ -286,19 +197,19 @@ pub struct Received<'a> {
     pub method: Cow<'a, str>,
     /// The path, without its query.
     pub path: Cow<'a, str>,
-    /// The fields that matter.
+    /// The fields of the request.
     pub fields: Cow<'a, Fields>,
     /// The idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Cow<'a, str>>,
-    /// Whether the answer to it was already kept under that key.
+    /// Whether its answer was already stored under that key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub replay: bool,
-    /// Who made it.
+    /// The caller.
     pub caller: u32,
-    /// Over which connection.
+    /// The connection.
     pub connection: u64,
-    /// The first attempt with the very same bytes: method, target and body.
+    /// The first attempt with the same bytes: method, target and body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
     /// The headers that identify the client and its retry count.
@@ -319,9 +230,9 @@ word_enum! {
         Part => "part",
         /// The rest of a list whose first part was committed before under the same key.
         Rest => "rest",
-        /// The service does it by itself some time after the request: a message is delivered a little later.
+        /// The service made the change some time after the request: a message is delivered later.
         Afterwards => "afterwards",
-        /// It was still in force when the trial was over, and should have been ended: held money, a lock.
+        /// It was not ended when the trial ended, and should have been: held money, a lock.
         LeftBehind => "left-behind",
     }
 }
@@ -346,8 +257,8 @@ word_enum! {
         /// The service closed the connection after the time that the fault gives (`release`), and the caller
         /// was still waiting.
         Released => "released",
-        /// The service stopped waiting: the silence was to last until the caller's timeout, which was not
-        /// reached in the time that there was.
+        /// The service stopped waiting: the silence was to last until the caller's timeout, but the trial's
+        /// limit was reached first.
         Limit => "limit",
     }
 }
@@ -373,12 +284,12 @@ const fn first_format() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-#[expect(clippy::ptr_arg, reason = "serde hands over the field as it is")]
+#[expect(clippy::ptr_arg, reason = "serde passes the field as it is")]
 fn no_fields(fields: &Cow<'_, Fields>) -> bool {
     fields.is_empty()
 }

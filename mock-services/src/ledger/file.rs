@@ -36,7 +36,7 @@ pub(super) struct FileQueue {
 struct QueueState {
     grown: Vec<Arc<LedgerShared>>,
     stopping: bool,
-    /// Somebody waits until all that is queued is written.
+    /// Whether a caller waits until everything that is queued is written.
     flushing: bool,
     writing: bool,
     failure: Option<String>,
@@ -96,7 +96,7 @@ impl LedgerFile {
         Ok(LedgerFile { queue, thread: Some(thread) })
     }
 
-    /// Waits until all that was added so far is on the disk, so that it survives a power failure.
+    /// Waits until everything that was added so far is on the disk, so that it survives a power failure.
     ///
     /// # Errors
     /// When a line could not be written, now or earlier.
@@ -106,7 +106,7 @@ impl LedgerFile {
         File::open(path)?.sync_all()
     }
 
-    /// Waits until all that was added so far has been handed to the operating system.
+    /// Waits until everything that was added so far has been passed to the operating system.
     ///
     /// # Errors
     /// When a line could not be written, now or earlier.

@@ -1,9 +1,10 @@
 //! The append-only record of everything that happens in a trial, in one order: in memory for scoring and,
-//! with a file, streamed to it by a thread of its own. It knows nothing of scenarios, subjects or verdicts.
+//! with a file, streamed to it by a thread of its own. It does not depend on scenarios, subjects or verdicts.
 
 mod chain;
 mod effects;
 mod entry;
+mod event_texts;
 mod file;
 mod names;
 mod plan;
@@ -34,7 +35,7 @@ use redact::Redactor;
 use store::EntryStore;
 use writer::LineWriter;
 
-/// How many entries are copied at a time: the services wait while it is done.
+/// The number of entries that are copied at once: the services wait meanwhile.
 const COPIED_AT_ONCE: usize = 1_024;
 
 /// The ledger of one trial. Clones are handles to the same one.
@@ -49,7 +50,7 @@ struct LedgerShared {
     recording: bool,
     state: Mutex<LedgerState>,
     file: Option<Arc<FileQueue>>,
-    /// Used by the thread of the file alone.
+    /// Used only by the thread of the file.
     writer: Mutex<LineWriter>,
     /// Whether the thread of the file already knows that there are new entries.
     queued: AtomicBool,
@@ -164,12 +165,12 @@ impl Ledger {
         }
     }
 
-    /// Never shows this value from now on: a minted key, the value of a variable that is passed on.
+    /// Hides this value from now on: a generated key, the value of a variable that is passed on.
     pub fn hide_value(&self, secret: &str) {
         self.shared.state().redactor.hide_value(secret);
     }
 
-    /// Never shows the values of headers, fields and parameters of this name from now on.
+    /// Hides the values of headers, fields and parameters of this name from now on.
     pub fn hide_name(&self, name: &str) {
         self.shared.state().redactor.hide_name(name);
     }
@@ -243,13 +244,13 @@ impl Ledger {
         self.announce();
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.shared.state().entries.len() as u64
     }
 
-    /// Whether there are none, as in a ledger that is off.
+    /// Whether there are no entries, as in a ledger that is off.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -261,7 +262,7 @@ impl Ledger {
         self.reader().next_entries()
     }
 
-    /// A reader that gives the entries in order, from the first on.
+    /// A reader of the entries in order, from the first on.
     #[must_use]
     pub fn reader(&self) -> LedgerReader {
         LedgerReader { ledger: self.clone(), edition: 0, next: 0 }
@@ -301,12 +302,12 @@ impl LedgerState {
     }
 }
 
-/// Gives the entries of a ledger in order, each once.
+/// Reads the entries of a ledger in order, each once.
 #[derive(Debug)]
 pub struct LedgerReader {
     ledger: Ledger,
     edition: u64,
-    /// How many entries were given.
+    /// The number of entries that were returned.
     next: usize,
 }
 
@@ -330,7 +331,7 @@ impl LedgerReader {
         }
     }
 
-    /// Waits until there are entries that this reader has not given.
+    /// Waits until there are entries that this reader has not returned, and returns them.
     pub async fn grown(&mut self) -> Vec<Entry> {
         let shared = Arc::clone(&self.ledger.shared);
         loop {

@@ -14,7 +14,7 @@ pub(super) struct NameTable {
 }
 
 impl NameTable {
-    /// The number of this text, which is added where it is new. `None` where the table is full.
+    /// The number of this text, which is added if it is new. `None` if the table is full.
     pub(super) fn id(&mut self, name: &str) -> Option<NameId> {
         if let Some(id) = self.ids.get(name) {
             return Some(*id);

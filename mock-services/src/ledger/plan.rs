@@ -34,7 +34,7 @@ pub struct SavedPlan {
     pub line: u64,
     /// Its content, as JSON.
     pub json: String,
-    /// The hash that the first entry of each of its ledgers carries; `None` where the line was changed or
+    /// The hash that the first entry of each of its ledgers carries; `None` if the line was changed or
     /// damaged.
     pub hash: Option<String>,
 }

@@ -12,10 +12,10 @@ use super::plan::{self, OtherFormat, SavedPlan};
 /// A longer line is not a line of a ledger.
 const LONGEST_LINE: u64 = 1024 * 1024;
 
-/// A longer plan record is not one of ours.
+/// A longer line is not a plan record.
 const LONGEST_PLAN: u64 = 1024 * 1024 * 1024;
 
-/// All that a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LedgerContents {
     /// The plan records, in the order of the file.
@@ -29,7 +29,7 @@ pub struct LedgerContents {
 pub struct SavedLedger {
     /// The entries up to the first that cannot be trusted.
     pub entries: Vec<Entry>,
-    /// Why it is not complete; `None` where it is, down to its closing entry.
+    /// Why it is not complete; `None` if it is complete with its closing entry.
     pub torn: Option<LedgerDamage>,
     /// The last correct hash of its chain: it distinguishes this ledger from one that was shortened or
     /// replaced.
@@ -47,7 +47,8 @@ pub enum LedgerDamage {
     },
     /// A line was changed, removed, added or cut. What is written together is sealed together, so it may be
     /// any of these.
-    #[error("{} not continue the entries before {}: the file was edited or damaged there", lines(*.from, *.to), if from == to { "it" } else { "them" })]
+    #[error("{} not continue the entries before {}: the file was edited or damaged \
+        there", lines(*.from, *.to), if from == to { "it" } else { "them" })]
     Broken {
         /// The number of the first line in the file, from 1, that can be the one.
         from: u64,

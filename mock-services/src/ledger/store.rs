@@ -113,7 +113,7 @@ impl EntryStore {
         self.index.len()
     }
 
-    /// The time of the last entry, 0 where there is none.
+    /// The time of the last entry, 0 if there is none.
     pub(super) fn last_at(&self) -> u64 {
         self.index.last().map_or(0, |row| row.at)
     }
@@ -121,13 +121,13 @@ impl EntryStore {
     /// Adds an event. `at` must not be less than that of the last entry.
     pub(super) fn add(&mut self, at: u64, wall: i64, event: &Event<'_>) {
         let place = self.add_row(event).unwrap_or_else(|| {
-            self.others.push(event.clone().into_owned());
+            self.others.push(event.to_owned_event());
             EventPlace::Other(self.others.len() - 1)
         });
         self.index.push(IndexRow { at, wall, place });
     }
 
-    /// Adds an event as a row; `None` where it has no table, or does not fit into it.
+    /// Adds an event as a row; `None` if it has no table, or does not fit into it.
     fn add_row(&mut self, event: &Event<'_>) -> Option<EventPlace> {
         match event {
             Event::Received(received) => {
@@ -232,7 +232,7 @@ impl EntryStore {
         Some(RowRange { start, end: u32::try_from(self.lists.len()).ok()? })
     }
 
-    /// The entries from this place on, at most so many.
+    /// At most `count` entries from this place on.
     pub(super) fn entries(&self, from: usize, count: usize) -> Vec<Entry> {
         let rows = self.index.iter().enumerate().skip(from).take(count);
         rows.map(|(place, row)| Entry {

@@ -41,7 +41,7 @@ fn entries_are_numbered_without_gaps_and_read_back_as_they_were_written() {
 }
 
 #[test]
-fn nothing_is_added_behind_the_closing_entry() {
+fn nothing_is_added_after_the_closing_entry() {
     let ledger = Ledger::new("t", 7, Clock::default());
     ledger.close();
     ledger.append(&noted("late"));
@@ -148,9 +148,15 @@ async fn a_reader_gives_each_entry_once_and_waits_for_more() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn any_changed_removed_doubled_or_swapped_line_is_noticed(line in 0usize..22, other in 0usize..22, how in 0u8..4, flip in any::<prop::sample::Index>()) {
+    fn any_changed_removed_doubled_or_swapped_line_is_noticed(
+        line in 0usize..22,
+        other in 0usize..22,
+        how in 0u8..4,
+        flip in any::<prop::sample::Index>(),
+    ) {
         let bytes = saved(20, true);
-        let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        let mut lines: Vec<Vec<u8>> = lines.map(<[u8]>::to_vec).collect();
         prop_assume!(how != 2 || line != other);
         match how {
             0 => { let at = flip.index(lines[line].len()); lines[line][at] ^= 1; }
@@ -175,7 +181,7 @@ fn a_text_beside_the_ledger_is_shown_without_what_it_hides() {
 }
 
 #[test]
-fn an_edited_line_is_told_with_those_that_were_sealed_with_it() {
+fn an_edited_line_is_reported_with_those_that_were_sealed_with_it() {
     let text = String::from_utf8(saved(10, true)).unwrap().replace("event 4", "event 5");
     let saved = read(text.as_bytes());
     // It is the sixth line; how many were written with it is a matter of time.
@@ -278,9 +284,8 @@ fn the_plan_record_opens_the_file_and_every_ledger_carries_its_hash() {
     assert_eq!((plan.line, plan.json.as_str()), (1, "{\"cases\":[\"a\"]}"));
     for saved in contents.ledgers.values() {
         assert_eq!(saved.torn, None);
-        assert!(
-            matches!(&saved.entries[0].event, Event::Opened { plan: Some(hash), .. } if Some(&**hash) == plan.hash.as_deref())
-        );
+        let Event::Opened { plan: hash, .. } = &saved.entries[0].event else { panic!("{saved:?}") };
+        assert!(hash.is_some() && hash.as_deref() == plan.hash.as_deref());
     }
     let edited = read(&text.replacen("[\"a\"]", "[\"b\"]", 1));
     assert_eq!(edited.plans[0].hash, None, "a plan that was changed has no hash");

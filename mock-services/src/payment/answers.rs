@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::service::{Answer, Write};
+use crate::service::{Answer, WriteBody};
 
 /// A response with an indented JSON body.
 pub(crate) fn json(status: u16, body: &impl Serialize) -> Answer {
@@ -21,12 +21,12 @@ pub(crate) fn ok(body: &impl Serialize) -> Answer {
 /// The 200 response with a new object. It shares the object with the state and serializes it when it is sent:
 /// otherwise each stored idempotency key would hold about 4 KB of text.
 pub(crate) fn created<T: Serialize + Send + Sync + 'static>(object: Arc<T>) -> Answer {
-    Answer::put_off(200, "application/json", Arc::new(Indented(object)))
+    Answer::deferred(200, "application/json", Arc::new(Indented(object)))
 }
 
 struct Indented<T>(Arc<T>);
 
-impl<T: Serialize + Send + Sync + 'static> Write for Indented<T> {
+impl<T: Serialize + Send + Sync + 'static> WriteBody for Indented<T> {
     fn write(&self, body: &mut Vec<u8>) {
         write(body, &*self.0);
     }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Customers, EarlierCharge, Payment, PaymentOptions};
-use crate::catalog::{ConfiguredService, ExpectedEffect, OptionType, Preparation, read_texts};
+use crate::description::{ConfiguredService, ExpectedEffect, OptionType, Preparation, read_texts};
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Key, Kind, Map, Node, Reader, Span, shown};
+use crate::yaml::{Key, Map, Node, NodeKind, Reader, Span, shown};
 
 /// The charged amount when a refund without an amount is expected: the whole charge is refunded.
 const EARLIER_AMOUNT: i64 = 4999;
@@ -87,11 +87,11 @@ pub(super) fn prepare(expected: &[ExpectedEffect<'_>]) -> Preparation {
     let charges = refunds.iter().map(|(_, refund)| earlier_charge(refund)).collect();
     let is_of_all = |refund: &ExpectedEffect<'_>| refund.times == 1 && refund.text("amount").is_none();
     Preparation {
-        options: vec![("charges", Kind::List(charges))],
+        options: vec![("charges", NodeKind::List(charges))],
         certain: refunds
             .iter()
             .filter(|(_, refund)| is_of_all(refund))
-            .map(|(place, _)| (*place, "amount", Kind::Integer(EARLIER_AMOUNT)))
+            .map(|(place, _)| (*place, "amount", NodeKind::Integer(EARLIER_AMOUNT)))
             .collect(),
     }
 }
@@ -101,11 +101,12 @@ fn earlier_charge(refund: &ExpectedEffect<'_>) -> Node {
     let amount = refund.number("amount").map_or(EARLIER_AMOUNT, |amount| {
         amount.saturating_mul(CHARGE_PER_REFUND).saturating_mul(refund.times.into())
     });
-    let text = |name: &'static str| refund.text(name).map(|text| (name, Kind::Text(text)));
-    let customer = text("customer").unwrap_or(("customer", Kind::Text("cus_42".to_owned())));
-    let fields = [Some(("amount", Kind::Integer(amount))), text("currency"), Some(customer), text("order")];
-    let entry = |(name, kind): (&str, Kind)| {
+    let text = |name: &'static str| refund.text(name).map(|text| (name, NodeKind::Text(text)));
+    let customer = text("customer").unwrap_or(("customer", NodeKind::Text("cus_42".to_owned())));
+    let fields =
+        [Some(("amount", NodeKind::Integer(amount))), text("currency"), Some(customer), text("order")];
+    let entry = |(name, kind): (&str, NodeKind)| {
         (Key { name: name.to_owned(), span: Span::default() }, Node::new(kind, Span::default()))
     };
-    Node::new(Kind::Map(fields.into_iter().flatten().map(entry).collect()), Span::default())
+    Node::new(NodeKind::Map(fields.into_iter().flatten().map(entry).collect()), Span::default())
 }

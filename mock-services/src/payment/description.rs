@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Payment, configure};
-use crate::catalog::{
-    Api, ClientVariable, EffectDescription, RealHost, ServiceDescription, Undoes, UsualValue,
+use crate::description::{
+    ApiDescription, ClientVariable, EffectDescription, RealHost, ServiceDescription, Undoes, UsualValue,
 };
 
-const APIS: &[Api] =
-    &[Api { name: "stripe", title: "the Stripe API", differs: "the only API of this service" }];
+const APIS: &[ApiDescription] =
+    &[ApiDescription { name: "stripe", title: "the Stripe API", differs: "the only API of this service" }];
 
 const VARIABLES: &[ClientVariable] = &[
     ClientVariable::key("STRIPE_API_KEY"),

@@ -120,7 +120,7 @@ pub(crate) fn all() -> Vec<Operation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::Kind;
+    use crate::service::OperationKind;
 
     #[test]
     fn each_operation_has_the_index_of_its_number() {
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(all.len(), PaymentOperation::Methods as usize + 1);
         let reads: Vec<_> = all
             .iter()
-            .filter(|operation| operation.kind == Kind::Read)
+            .filter(|operation| operation.kind == OperationKind::Read)
             .map(|operation| &*operation.name)
             .collect();
         assert_eq!(

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Records, RecordsOptions};
-use crate::catalog::{
+use crate::description::{
     ConfiguredService, EffectDescription, ExpectedEffect, OptionType, Preparation, ServiceDescription,
     StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Key, Kind, Map, Node, Reader, Span};
+use crate::yaml::{Key, Map, Node, NodeKind, Reader, Span};
 
 const RECORDS: &[&str] = &["records.put", "records.delete"];
 const REVEALS: &[(&str, &[&str])] =
@@ -95,11 +95,11 @@ impl ConfiguredService for RecordsOptions {
 fn prepare(expected: &[ExpectedEffect<'_>]) -> Preparation {
     let deleted = expected.iter().filter(|one| one.effect == "records.delete");
     let record = |key: String| {
-        (Key { name: key, span: Span::default() }, Node::new(Kind::Integer(1), Span::default()))
+        (Key { name: key, span: Span::default() }, Node::new(NodeKind::Integer(1), Span::default()))
     };
     let records: Vec<(Key, Node)> = deleted.filter_map(|one| one.text("key")).map(record).collect();
     if records.is_empty() {
         return Preparation::default();
     }
-    Preparation { options: vec![("records", Kind::Map(records))], certain: Vec::new() }
+    Preparation { options: vec![("records", NodeKind::Map(records))], certain: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! One answer as a service gives it, before anything befalls it on the way to the caller.
+//! The answer of a service to one request, before a fault changes how it is sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,21 +8,21 @@ use compact_str::CompactString;
 use serde::Serialize;
 
 /// A status, headers and a body. `Date`, `Content-Length` and `Connection` belong to the wire and are added
-/// there. Over SMTP the status is the reply code and the body the text behind it.
+/// there. Over SMTP the status is the reply code and the body is its text.
 #[derive(Clone)]
 pub struct Answer {
     /// The status, or the SMTP reply code.
     pub status: u16,
     /// The headers in the order in which they are sent.
     pub headers: Vec<(Cow<'static, str>, CompactString)>,
-    /// The body; empty while it is put off.
+    /// The body; empty while it is not written yet.
     pub body: Vec<u8>,
-    put_off: Option<Arc<dyn Write>>,
+    deferred_body: Option<Arc<dyn WriteBody>>,
     unsupported: Option<Arc<str>>,
 }
 
-/// Something that can write itself as a body, the same every time.
-pub trait Write: Send + Sync + 'static {
+/// A value that can be written as a body, with the same bytes every time.
+pub trait WriteBody: Send + Sync + 'static {
     /// Writes the body.
     fn write(&self, body: &mut Vec<u8>);
 }
@@ -52,7 +52,7 @@ impl Answer {
     /// An answer with no body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
-        Answer { status, headers: Vec::new(), body: Vec::new(), put_off: None, unsupported: None }
+        Answer { status, headers: Vec::new(), body: Vec::new(), deferred_body: None, unsupported: None }
     }
 
     /// A body without headers: a reply over SMTP.
@@ -65,13 +65,13 @@ impl Answer {
     #[must_use]
     pub fn json(status: u16, body: &impl Serialize) -> Self {
         let mut bytes = Vec::with_capacity(1024);
-        // Writing plain data into memory cannot fail; were it to, the caller would see an empty body and the
-        // test of that answer fail.
+        // Writing plain data into memory cannot fail. If it did, the body would be cut, and the test of the
+        // answer would fail.
         let _ = serde_json::to_writer(&mut bytes, body);
         Answer::text(status, "application/json", bytes)
     }
 
-    /// An answer whose body is of the given kind.
+    /// An answer whose body has the given content type.
     #[must_use]
     pub fn text(status: u16, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Answer {
@@ -81,45 +81,45 @@ impl Answer {
         }
     }
 
-    /// An answer whose body is written only when it is sent: what is decided holds up others, and keys keep
-    /// answers for long.
+    /// An answer whose body is written only when it is sent: other requests wait while one is decided, and
+    /// answers are stored under their keys for a long time.
     #[must_use]
-    pub fn put_off(status: u16, kind: &'static str, body: Arc<dyn Write>) -> Self {
-        Answer { put_off: Some(body), ..Answer::text(status, kind, Vec::new()) }
+    pub fn deferred(status: u16, kind: &'static str, body: Arc<dyn WriteBody>) -> Self {
+        Answer { deferred_body: Some(body), ..Answer::text(status, kind, Vec::new()) }
     }
 
     /// The answer with its body written.
     #[must_use]
     pub fn written(mut self) -> Self {
-        if let Some(body) = self.put_off.take() {
+        if let Some(body) = self.deferred_body.take() {
             body.write(&mut self.body);
         }
         self
     }
 
-    /// Writes the body behind what is there, whether it was put off or not.
+    /// Appends the body to `out`, whether it is written already or not.
     pub(crate) fn write_body(&self, out: &mut Vec<u8>) {
-        match &self.put_off {
+        match &self.deferred_body {
             Some(body) => body.write(out),
             None => out.extend_from_slice(&self.body),
         }
     }
 
-    /// The same answer with room for one more header: most are kept for long with just that one.
+    /// A copy with capacity for one more header: most stored answers get exactly one.
     pub(crate) fn with_room(&self) -> Self {
         let mut headers = Vec::with_capacity(self.headers.len() + 1);
         headers.extend_from_slice(&self.headers);
-        let (put_off, unsupported) = (self.put_off.clone(), self.unsupported.clone());
-        Answer { status: self.status, headers, body: self.body.clone(), put_off, unsupported }
+        let (deferred_body, unsupported) = (self.deferred_body.clone(), self.unsupported.clone());
+        Answer { status: self.status, headers, body: self.body.clone(), deferred_body, unsupported }
     }
 
-    /// Gives it another body.
+    /// Replaces the body.
     pub fn set_body(&mut self, body: Vec<u8>) {
-        self.put_off = None;
+        self.deferred_body = None;
         self.body = body;
     }
 
-    /// The same answer, given because the real service has this and the one here does not: `POST
+    /// Marks the answer as given because the mock does not have what the real service has: `POST
     /// /v1/invoices`.
     #[must_use]
     pub fn unsupported(mut self, what: &str) -> Self {
@@ -127,13 +127,13 @@ impl Answer {
         self
     }
 
-    /// What the real service has and the one here does not, where that is why it is given.
+    /// What the real service has and the mock does not, if that is the reason for this answer.
     #[must_use]
-    pub fn lacks(&self) -> Option<&str> {
+    pub fn missing_feature(&self) -> Option<&str> {
         self.unsupported.as_deref()
     }
 
-    /// Adds a header behind the others.
+    /// Adds a header after the others.
     #[must_use]
     pub fn with_header(
         mut self,
@@ -144,7 +144,7 @@ impl Answer {
         self
     }
 
-    /// Sets a header, in its place where there is one.
+    /// Sets a header. An existing header of that name is replaced in its place.
     pub fn set_header(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<CompactString>) {
         let (name, value) = (name.into(), value.into());
         match self.headers.iter_mut().find(|(have, _)| have.eq_ignore_ascii_case(&name)) {

@@ -1,4 +1,4 @@
-//! The fields of a request or of an effect: names and plain values, in the order in which the service gave
+//! The fields of a request or of an effect: names and plain values, in the order in which the service set
 //! them.
 
 use std::fmt;
@@ -114,8 +114,8 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// So many fields have room before any has to be moved.
-const USUAL: usize = 8;
+/// The initial capacity of a set of fields.
+const INITIAL_CAPACITY: usize = 8;
 
 /// Named values, in order. A name occurs at most once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -135,21 +135,21 @@ impl Fields {
             Some(slot) => slot.1 = value,
             None => {
                 if self.0.is_empty() {
-                    self.0.reserve_exact(USUAL);
+                    self.0.reserve_exact(INITIAL_CAPACITY);
                 }
                 self.0.push((name, value));
             }
         }
     }
 
-    /// The same, for building in one expression.
+    /// Sets a field and returns the fields, for building them in one expression.
     #[must_use]
     pub fn with(mut self, name: impl Into<CompactString>, value: impl Into<Value>) -> Self {
         self.set(name, value);
         self
     }
 
-    /// Sets a field where there is a value.
+    /// Sets a field if there is a value.
     #[must_use]
     pub fn with_some(self, name: impl Into<CompactString>, value: Option<impl Into<Value>>) -> Self {
         match value {
@@ -169,19 +169,19 @@ impl Fields {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// How many there are.
+    /// The number of fields.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether every field of `wanted` is here and meets it.
+    /// Whether these fields have every field of `wanted`, with a value that meets it.
     #[must_use]
     pub fn meet(&self, wanted: &Fields) -> bool {
         wanted.iter().all(|(name, value)| self.get(name).is_some_and(|have| have.meets(value)))

@@ -1,13 +1,12 @@
-//! Ids that look like the service's own and come from the seed, the caller and the number of its request
-//! alone, so that what a caller sees never depends on what was committed.
+//! Ids in the form of the real service. They depend only on the seed, the caller and the number of its
+//! request, so that what a caller sees does not depend on what was committed.
 
 use sha2::{Digest, Sha256};
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Where the ids of one request come from. Each name that is asked for gives another id; the same name gives
-/// the same one.
+/// The ids of one request. Each name has its own id; the same name always has the same one.
 #[derive(Debug, Clone, Copy)]
 pub struct Ids {
     origin: u64,
@@ -21,19 +20,19 @@ impl Ids {
         IdSource::new(seed, service).ids(caller, request, delivery)
     }
 
-    /// The caller whose request it is, from 1.
+    /// The caller of the request, counted from 1.
     #[must_use]
     pub const fn caller(&self) -> u32 {
         self.caller
     }
 
-    /// `length` letters and digits behind `prefix`: `ch_3Kq…`.
+    /// `prefix` followed by `length` letters and digits: `ch_3Kq…`.
     #[must_use]
     pub fn alphanumeric(&self, prefix: &str, length: usize) -> String {
         self.text(prefix, prefix, length, ALPHANUMERIC)
     }
 
-    /// `length` hexadecimal digits; `name` tells several of one request apart.
+    /// `length` hexadecimal digits; each `name` of a request has other ones.
     #[must_use]
     pub fn hex(&self, name: &str, length: usize) -> String {
         self.text(name, "", length, HEX)
@@ -59,9 +58,9 @@ impl Ids {
         mix(self.stream(name)) % limit.max(1)
     }
 
-    /// Fills the room with letters and digits: what [`Ids::alphanumeric`] puts behind the prefix.
-    pub(crate) fn fill(&self, prefix: &str, room: &mut [u8]) {
-        fill(self.stream(prefix), room, ALPHANUMERIC);
+    /// Fills the buffer with the letters and digits that [`Ids::alphanumeric`] puts after the prefix.
+    pub(crate) fn fill(&self, prefix: &str, buffer: &mut [u8]) {
+        fill(self.stream(prefix), buffer, ALPHANUMERIC);
     }
 
     fn text<const BASE: usize>(
@@ -84,7 +83,7 @@ impl Ids {
     }
 }
 
-/// Where the ids of one service come from.
+/// The source of the ids of one service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdSource {
     origin: u64,
@@ -102,14 +101,14 @@ impl IdSource {
     }
 }
 
-fn fill<const BASE: usize>(mut state: u64, room: &mut [u8], digits: &[u8; BASE]) {
-    // What half a state can tell apart: five digits of 62.
-    for some in room.chunks_mut(5) {
+fn fill<const BASE: usize>(mut state: u64, buffer: &mut [u8], digits: &[u8; BASE]) {
+    // Half of the state has enough bits for five digits of base 62.
+    for chunk in buffer.chunks_mut(5) {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        // The upper half of the state as a fraction, of which one digit after the other is taken: as even as
-        // remainders, without divisions.
+        // The upper half of the state is a fraction, and each multiplication by the base gives its next
+        // digit: as uniform as remainders, without divisions.
         let mut fraction = state >> 32;
-        for digit in some {
+        for digit in chunk {
             fraction *= BASE as u64;
             *digit = digits[usize::try_from(fraction >> 32).unwrap_or_default()];
             fraction &= u64::from(u32::MAX);
@@ -117,7 +116,7 @@ fn fill<const BASE: usize>(mut state: u64, room: &mut [u8], digits: &[u8; BASE])
     }
 }
 
-/// One step of SplitMix64: every bit of the input moves every bit of the output.
+/// One step of SplitMix64: every bit of the input affects every bit of the output.
 #[must_use]
 pub(crate) const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -126,9 +125,9 @@ pub(crate) const fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A secret for a service's caller: long, from the seed, and of the shape that the service's clients expect.
+/// Generates the API key of a service from the seed: long, and with the prefix that its clients expect.
 #[must_use]
-pub fn mint(seed: u64, service: &str, caller: u32, prefix: &str) -> String {
+pub fn generate_key(seed: u64, service: &str, caller: u32, prefix: &str) -> String {
     let digest = Sha256::new()
         .chain_update(seed.to_le_bytes())
         .chain_update(service)

@@ -1,6 +1,6 @@
-//! What a service is: a pure state machine that decides what a request would do and answer, and applies what
-//! was decided. No service knows that faults exist, has a clock or touches a socket; the engine around it has
-//! all three.
+//! The service trait and its types. A service is a pure state machine: it decides what a request would change
+//! and answer, and applies what was decided. It has no faults, no clock and no socket; the engine around it
+//! has all three.
 
 mod answer;
 mod fields;
@@ -8,96 +8,98 @@ mod ids;
 mod request;
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::idempotency::{Idempotency, KeyError, Profile};
 
-pub use answer::{Answer, Write};
+pub use crate::after::After;
+pub use answer::{Answer, WriteBody};
 pub use fields::{Fields, Value};
 pub(crate) use ids::{IdSource, mix};
-pub use ids::{Ids, mint};
+pub use ids::{Ids, generate_key};
 pub use request::{Envelope, Request, base64_decoded, percent_decoded};
 
 /// A mock service: routes, rules and answers over a state of its own.
 pub trait Service: Send + Sync + 'static {
-    /// All that the service remembers. It is the fold of [`Service::apply`] over what was committed, and
-    /// nothing else.
+    /// What the service remembers: the result of [`Service::apply`] for every committed change, in order.
     type State: Default + Send + 'static;
-    /// One change of the state. Some count as effects ([`Service::describe`]), others are bookkeeping.
+    /// One change of the state. Some count as effects, others only change the state; see
+    /// [`Service::describe`].
     type Effect: Clone + Send + Sync + 'static;
     /// A request that was understood.
     type Call: Send + Sync + 'static;
 
-    /// The name under which scenarios and faults know it: `payment`.
+    /// Its name in scenarios and faults: `payment`.
     fn name(&self) -> &str;
 
-    /// Everything it can do.
+    /// Its operations.
     fn operations(&self) -> &[Operation];
 
-    /// Reads a request without looking at the state. An error is the true refusal: unknown path, wrong
-    /// method, bad parameters.
+    /// Parses a request without reading the state.
+    ///
+    /// # Errors
+    /// The answer of the service to an invalid request: unknown path, wrong method, bad parameters.
     fn recognize(&self, request: &Request, context: &Context) -> Result<Recognized<Self::Call>, Answer>;
 
-    /// What is there before the first request, and what happens by itself afterwards.
+    /// The changes that are committed before the first request, and those that follow later without a
+    /// request.
     fn at_start(&self) -> (Vec<Self::Effect>, Afterwards<Self::Effect>) {
         (Vec::new(), Vec::new())
     }
 
-    /// What the call would change and answer in this state.
+    /// Decides what the call would change and answer in this state.
     fn decide(&self, state: &Self::State, call: &Self::Call, context: &Context) -> Decision<Self::Effect>;
 
     /// Commits one change.
     fn apply(&self, state: &mut Self::State, effect: &Self::Effect);
 
-    /// What the ledger says of a change; `None` for bookkeeping that moves no money, delivers no mail and
-    /// deploys nothing.
+    /// What the ledger records of a change; `None` for a change that is not an effect: it moves no money,
+    /// delivers no mail and deploys nothing.
     fn describe(&self, effect: &Self::Effect) -> Option<EffectFacts>;
 
-    /// What the ledger says at the end of a change that is still in force and that somebody should have
-    /// ended: money that is held, a lock. `None` where the change was ended, or where it is meant to last.
+    /// What the ledger records at the end of a trial of a change that a caller should have ended: held money,
+    /// a lock. `None` for a change that was ended, or that is permanent.
     fn left_behind(&self, _state: &Self::State, _effect: &Self::Effect) -> Option<EffectFacts> {
         None
     }
 
-    /// What the real service answers when it fails with this status. `request` tells over which of its APIs
-    /// it was asked.
+    /// The answer of the real service when it fails with this status. Its form can depend on the API that
+    /// `request` uses.
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer;
 
-    /// The answer to a request for a path that the service does not have, whatever its method and whoever
-    /// asks: a client of something else that was pointed here. `None` where it has the path.
+    /// The answer to a request for a path that the service does not have, with any method and any key: the
+    /// client was configured for another service. `None` if the service has the path.
     fn no_endpoint(&self, _request: &Request, _context: &Context) -> Option<Answer> {
         None
     }
 
-    /// The true answer to a request without a valid key.
+    /// The answer to a request without a valid API key.
     fn unauthorized(&self, request: &Request, context: &Context) -> Answer;
 
-    /// Adds what the real service sends with every answer: its name, a request id, a version.
+    /// Adds the headers that the real service sends with every answer: its name, a request id, a version.
     fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context);
 
-    /// Adds to an answer that is kept under a key what only its replays say: to which request it was given
-    /// first.
+    /// Adds to an answer that is stored under a key what only its replays have, such as the id of the first
+    /// request.
     fn mark_kept(&self, _answer: &mut Answer, _context: &Context) {}
 
-    /// How its API keys begin.
+    /// The prefix of its API keys.
     fn key_prefix(&self) -> &'static str {
         ""
     }
 
-    /// How it treats keys where the scenario does not say.
+    /// How it treats idempotency keys if the scenario does not say.
     fn idempotency(&self) -> Idempotency {
         Idempotency::new(Profile::None)
     }
 
-    /// Whether, left to its own ways, it looks at the key of this request: not every API of a service does.
-    fn honours_key(&self, _request: &Request) -> bool {
+    /// Whether it uses the key of this request if the scenario does not say: not every API of a service does.
+    fn honors_key(&self, _request: &Request) -> bool {
         true
     }
 
-    /// The header that carries the idempotency key; empty where it stands elsewhere.
+    /// The header that has the idempotency key; empty if the key is not in a header.
     fn key_header(&self) -> &str {
         "idempotency-key"
     }
@@ -107,24 +109,25 @@ pub trait Service: Send + Sync + 'static {
         request.header_value(self.key_header()).map(Cow::Borrowed)
     }
 
-    /// The headers in which requests of this operation have parameters: a key stands for their values, too.
+    /// The headers in which requests of this operation have parameters. Two requests with the same key must
+    /// agree in them.
     fn parameter_headers(&self, _operation: usize) -> Vec<&str> {
         Vec::new()
     }
 
-    /// How it writes the refusal of a key, where it writes it like its own errors; `None` where the profile
-    /// writes it.
+    /// The refusal of an idempotency key in the form of the service's own errors; `None` for the form of the
+    /// profile.
     fn key_error(&self, _error: &KeyError, _context: &Context) -> Option<Answer> {
         None
     }
 
-    /// What it is spoken to over; each has a port of its own.
+    /// The protocols that it accepts; each has its own port.
     fn transports(&self) -> &'static [Transport] {
         &[Transport::Http]
     }
 }
 
-/// What a service is spoken to over.
+/// A protocol that a service accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// HTTP.
@@ -133,28 +136,28 @@ pub enum Transport {
     Smtp,
 }
 
-/// Something that a service can do.
+/// An operation of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
     /// Its full name: `payment.charge`.
     pub name: Cow<'static, str>,
-    /// Whether it can leave an effect.
-    pub kind: Kind,
-    /// Whether it works on a list, so that it can be done in part.
+    /// Whether it can have an effect.
+    pub kind: OperationKind,
+    /// Whether it works on a list, so that a part of it can be committed.
     pub list: bool,
-    /// The fields of its requests that a fault's `where` can name. A name that ends in `.*` stands for all
-    /// that begin so.
+    /// The fields of its requests that a fault's `where` can name. A name that ends in `.*` includes all
+    /// fields with that prefix.
     pub fields: Vec<Cow<'static, str>>,
-    /// The fields that identify its effect; none for a read or for bookkeeping.
+    /// The fields that identify its effect; none if it has no effect.
     pub identity: Vec<Cow<'static, str>>,
 }
 
-/// Whether an operation can leave an effect.
+/// Whether an operation can have an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum OperationKind {
     /// It changes nothing.
     Read,
-    /// It can leave an effect.
+    /// It can have an effect.
     Write,
 }
 
@@ -164,14 +167,14 @@ impl Operation {
     pub fn read(name: impl Into<Cow<'static, str>>, fields: &[&'static str]) -> Self {
         Operation {
             name: name.into(),
-            kind: Kind::Read,
+            kind: OperationKind::Read,
             list: false,
             fields: borrowed(fields),
             identity: Vec::new(),
         }
     }
 
-    /// An operation that can leave an effect, which `identity` tells from others.
+    /// An operation that can have an effect, which the fields of `identity` identify.
     #[must_use]
     pub fn write(
         name: impl Into<Cow<'static, str>>,
@@ -180,14 +183,14 @@ impl Operation {
     ) -> Self {
         Operation {
             name: name.into(),
-            kind: Kind::Write,
+            kind: OperationKind::Write,
             list: false,
             fields: borrowed(fields),
             identity: borrowed(identity),
         }
     }
 
-    /// The same, on a list.
+    /// The same operation on a list.
     #[must_use]
     pub fn on_list(mut self) -> Self {
         self.list = true;
@@ -211,107 +214,94 @@ fn borrowed(names: &[&'static str]) -> Vec<Cow<'static, str>> {
 /// A request that the service understood.
 #[derive(Debug)]
 pub struct Recognized<Call> {
-    /// Its place in [`Service::operations`].
+    /// The index of its operation in [`Service::operations`].
     pub operation: usize,
-    /// The fields that matter: those that faults and the ledger may name.
+    /// The fields that faults and the ledger can name.
     pub fields: Fields,
     /// The call itself.
     pub call: Call,
 }
 
-/// All that a decision may know beside the state and the call.
+/// What a decision may use in addition to the state and the call.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
-    /// The time, as the engine's clock tells it.
+    /// The time of the engine's clock.
     pub now: Timestamp,
     /// Where ids come from.
     pub ids: Ids,
 }
 
-/// What a call comes to.
+/// The result of a call.
 #[derive(Debug)]
 pub enum Decision<Effect> {
-    /// The service refuses: its true 4xx, no effect, no attempt.
+    /// The service refuses the call with its own 4xx. The call has no effect and is not an attempt.
     Refuse(Refusal<Effect>),
     /// The service accepts.
     Accept(Accepted<Effect>),
 }
 
-/// A true refusal.
+/// A refused call.
 #[derive(Debug)]
 pub struct Refusal<Effect> {
-    /// What the caller is told.
+    /// The answer to the caller.
     pub answer: Answer,
-    /// What the service remembers of it: bookkeeping alone, such as a charge that failed. None of it is an
-    /// effect.
+    /// The changes that the refusal makes, such as a failed charge. None of them is an effect.
     pub traces: Vec<Effect>,
-    /// Whether the call had begun to execute, so that an idempotency key keeps this answer (a declined card).
+    /// Whether the call had begun to execute, so that this answer is stored under the idempotency key: a
+    /// declined card.
     pub begun: bool,
 }
 
 /// An accepted call.
 #[derive(Debug)]
 pub struct Accepted<Effect> {
-    /// The operation that it turned out to be, by its place, where the request alone did not tell: whether a
-    /// confirmation takes the money or only holds it depends on what is confirmed.
+    /// The index of the operation, if it depends on the state and not on the request: a confirmation takes
+    /// the money or only holds it.
     pub operation: Option<usize>,
-    /// What it changes when it commits, in order.
+    /// The changes that it commits, in order.
     pub effects: Vec<Effect>,
-    /// What follows by itself: a mail that is delivered a little later, the next step of a roll-out.
+    /// The changes that follow without a request: a mail that is delivered later, the next step of a rollout.
     pub afterwards: Afterwards<Effect>,
-    /// What the caller is told.
+    /// The answer to the caller.
     pub answer: Answer,
 }
 
-/// What happens by itself, and when.
+/// Changes that follow without a request, and when.
 pub type Afterwards<Effect> = Vec<(After, Effect)>;
 
-/// When something that was put off happens; at the latest when the service settles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum After {
-    /// When so many more requests have come to this service: they still find it undone, the next finds it
-    /// done.
-    Requests(u32),
-    /// By the clock.
-    Time(Duration),
-    /// Only when the service settles.
-    Settled,
-}
-
 impl<Effect> Decision<Effect> {
-    /// Accepted, with these changes.
+    /// Accepts with these changes.
     #[must_use]
     pub fn accept(answer: Answer, effects: Vec<Effect>) -> Self {
         Decision::Accept(Accepted { operation: None, effects, afterwards: Vec::new(), answer })
     }
 
-    /// Accepted, and nothing changes: a read.
+    /// Accepts without a change: a read.
     #[must_use]
     pub fn read(answer: Answer) -> Self {
         Decision::accept(answer, Vec::new())
     }
 
-    /// Refused before it began.
+    /// Refuses before the call began to execute.
     #[must_use]
     pub fn refuse(answer: Answer) -> Self {
         Decision::Refuse(Refusal { answer, traces: Vec::new(), begun: false })
     }
 
-    /// Refused after it had begun, as a declined card is.
+    /// Refuses after the call began to execute: a declined card.
     #[must_use]
     pub fn refuse_begun(answer: Answer) -> Self {
         Decision::Refuse(Refusal { answer, traces: Vec::new(), begun: true })
     }
 }
 
-/// What the ledger says of an effect.
+/// What the ledger records of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectFacts {
-    /// The effect's name, that of the operation which makes it: `payment.charge`.
+    /// The name of the effect, which is that of its operation: `payment.charge`.
     pub effect: Cow<'static, str>,
-    /// The id that the service gave to what it made.
+    /// The id that the service gave it.
     pub id: String,
-    /// What was done: amount, recipient, version, and whatever tells it from others.
+    /// What was done: amount, recipient, version, and the fields of its identity.
     pub fields: Fields,
 }

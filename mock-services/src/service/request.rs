@@ -1,4 +1,4 @@
-//! One request as a service sees it: read whole, decoded, and free of the socket it came from.
+//! One request as a service sees it: complete, decoded, and independent of its socket.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,8 +7,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 use percent_encoding::percent_decode_str;
 
-/// A request that has come in whole. Its head is UTF-8, whatever else is refused before it becomes a request;
-/// the body is bytes.
+/// A complete request. Its head is UTF-8, because any other head is refused before it becomes a request; the
+/// body is bytes.
 #[derive(Debug, Clone)]
 pub struct Request {
     head: String,
@@ -20,12 +20,12 @@ pub struct Request {
     envelope: Option<Envelope>,
 }
 
-/// What an SMTP client said before the message: `MAIL FROM` and `RCPT TO`.
+/// What an SMTP client sent before the message: `MAIL FROM` and `RCPT TO`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// The return path; empty for a bounce.
     pub from: String,
-    /// Everyone the message is for.
+    /// The recipients.
     pub to: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Request {
         Request::with_room(method, target, 0, 0)
     }
 
-    /// The same, with room for so many headers of so many bytes in all.
+    /// The same with capacity for `headers` headers of `bytes` bytes in total.
     pub(crate) fn with_room(method: &str, target: &str, headers: usize, bytes: usize) -> Self {
         let mut head = String::with_capacity(method.len() + target.len() + bytes);
         head.push_str(method);
@@ -105,7 +105,7 @@ impl Request {
         self.path().split('/').filter(|part| !part.is_empty()).map(percent_decoded).collect()
     }
 
-    /// What stands behind the question mark, as sent.
+    /// The query as sent, without the question mark.
     #[must_use]
     pub fn query(&self) -> &str {
         &self.head[self.query.clone()]
@@ -125,7 +125,7 @@ impl Request {
             .map(|(_, value)| value.into_owned())
     }
 
-    /// The first value of a header, whatever the case of its name.
+    /// The first value of a header. The case of its name does not matter.
     #[must_use]
     pub fn header_value(&self, name: &str) -> Option<&str> {
         let head = self.head.as_bytes();
@@ -146,13 +146,13 @@ impl Request {
         &self.body
     }
 
-    /// The envelope, where the request came over SMTP.
+    /// The envelope, if the request came over SMTP.
     #[must_use]
     pub fn envelope(&self) -> Option<&Envelope> {
         self.envelope.as_ref()
     }
 
-    /// The secret that the caller showed: a bearer token, `x-api-key`, or the user of basic authentication.
+    /// The secret that the caller sent: a bearer token, `x-api-key`, or the user of basic authentication.
     #[must_use]
     pub fn credential(&self) -> Option<Cow<'_, str>> {
         if let Some(value) = self.header_value("authorization") {
@@ -169,14 +169,14 @@ impl Request {
         self.header_value("x-api-key").map(Cow::Borrowed)
     }
 
-    /// The address under which the caller reached the service, for answers that point back at it.
+    /// The base URL that the caller used, for links in answers.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.header_value("host").unwrap_or("localhost"))
     }
 }
 
-/// The user of basic authentication or, where that is empty, its password.
+/// The user of basic authentication, or its password if the user is empty.
 fn basic_secret(encoded: &str) -> Option<String> {
     let decoded = String::from_utf8(base64_decoded(encoded)?).ok()?;
     let (user, password) = decoded.split_once(':')?;
@@ -191,7 +191,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The bytes of standard base64; `None` where the text is not base64.
+/// Decodes standard base64; `None` if the text is not base64.
 #[must_use]
 pub fn base64_decoded(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_target_is_cut_into_path_and_query() {
+    fn the_target_is_split_into_path_and_query() {
         let request = Request::new("GET", "/v1/charges/ch%5F1?limit=2&a%5B%5D=x+y");
         assert_eq!(
             (request.method(), request.path(), request.query()),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_found_whatever_their_case() {
+    fn the_case_of_a_header_name_does_not_matter() {
         let request = Request::new("GET", "/").header("Idempotency-Key", "k1").header("X", "");
         assert_eq!(request.header_value("idempotency-key"), Some("k1"));
         assert_eq!(request.header_value("x"), Some(""));

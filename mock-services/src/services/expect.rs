@@ -134,7 +134,8 @@ impl MockServices {
     /// services.expect("payment.charge").field("order", "ord_1001").times(1);
     /// // The code under test makes no charge, so the expectation is not met.
     /// let unmet = services.verify().await.unwrap_err();
-    /// assert!(unmet.to_string().starts_with("expected exactly 1 payment.charge with order=ord_1001, found 0"));
+    /// let message = unmet.to_string();
+    /// assert!(message.starts_with("expected exactly 1 payment.charge with order=ord_1001, found 0"));
     /// # Ok(())
     /// # }
     /// ```
@@ -143,8 +144,8 @@ impl MockServices {
         ExpectationBuilder { expectations, effect: effect.into(), fields: Fields::new() }
     }
 
-    /// Settles the services and compares the ledger with the expectations. Expectations that were verified are
-    /// not checked again when the services are dropped.
+    /// Settles the services and compares the ledger with the expectations. Expectations that were verified
+    /// are not checked again when the services are dropped.
     ///
     /// Call it at the end of a test whose faults commit `later`: dropping the services cannot wait for such a
     /// commit.
@@ -195,7 +196,7 @@ impl Drop for Expectations {
 }
 
 impl Expectation {
-    /// What is wrong, where the ledger does not meet it.
+    /// The message, if the ledger does not meet it.
     fn unmet(&self, entries: &[Entry]) -> Option<String> {
         let found = entries.iter().filter(|entry| self.counts(&entry.event)).count() as u64;
         if self.times.include(found) {
@@ -210,11 +211,15 @@ impl Expectation {
     }
 
     fn counts(&self, event: &Event<'_>) -> bool {
-        matches!(event, Event::Committed { effect, fields, .. } if *effect == self.effect && fields.meet(&self.fields))
+        match event {
+            Event::Committed { effect, fields, .. } => *effect == self.effect && fields.meet(&self.fields),
+            _ => false,
+        }
     }
 }
 
-/// What happened to the attempts of an operation, and to the attempts that caused the effect of this name.
+/// The entries about the attempts of an operation, and about the attempts that caused the effect of this
+/// name.
 fn timeline(name: &str, entries: &[Entry]) -> String {
     let concerns = |event: &Event<'_>| match event {
         Event::Received(received) if received.operation == name => Some(received.attempt),

@@ -1,8 +1,8 @@
-//! What a test needs of one running service: where it listens, and the key that it accepts.
+//! The handle of one running service: its addresses and the key that it accepts.
 
 use std::net::SocketAddr;
 
-use super::{MockServices, Running};
+use super::{MockServices, RunningService};
 use crate::wire::Protocol;
 
 /// One running service, as one caller reaches it: URL, API key, addresses. Owned, so it can move into another
@@ -58,8 +58,8 @@ impl MockServices {
         self.handle_of(service, 1)
     }
 
-    /// The handle of a service for one caller, counted from 1. Each caller has ports of its own, so that the
-    /// ledger can tell the callers apart.
+    /// The handle of a service for one caller, counted from 1. Each caller has its own ports, so that the
+    /// ledger can distinguish the callers.
     ///
     /// # Errors
     /// If no service of this name was started, or there are fewer callers.
@@ -72,12 +72,12 @@ impl MockServices {
                 service: service.to_owned(),
                 caller,
                 started: self.names().collect::<Vec<_>>().join(", "),
-                callers: self.shared.callers,
+                callers: self.environment.callers,
             })
     }
 }
 
-impl Running {
+impl RunningService {
     fn handle(&self, caller: u32) -> Option<ServiceHandle> {
         let address = |protocol| {
             let mut endpoints = self.endpoints.iter();

@@ -1,4 +1,4 @@
-//! What the connections of a port are doing, so that it is known what was cut off when a trial ended.
+//! What the connections of a port are doing, so that a trial knows what was cut off at its end.
 
 use std::future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,19 +19,19 @@ pub(super) enum Phase {
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// Nothing: the caller may send a request or not.
+pub(super) enum ConnectionActivity {
+    /// Nothing: no request has begun.
     Idle,
-    /// A request has come in part.
+    /// A part of a request has come.
     Reading,
-    /// A request has come, and its answer has not been sent in whole.
+    /// A request has come, and its answer has not been sent completely.
     Answering,
 }
 
 /// Connections that were open at some moment, by what they were doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpenConnections {
-    /// Nothing was asked or everything was answered.
+    /// No request was open.
     pub idle: usize,
     /// The caller had sent a part of a request.
     pub sending: usize,
@@ -40,7 +40,7 @@ pub struct OpenConnections {
 }
 
 impl OpenConnections {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         OpenConnections {
@@ -53,19 +53,19 @@ impl OpenConnections {
 
 /// What the connections of one port are doing.
 #[derive(Debug, Default)]
-pub(super) struct Activity {
+pub(super) struct PortActivity {
     reading: AtomicUsize,
     answering: AtomicUsize,
     /// What was cut off when the port went into its late phase.
     cut: Mutex<OpenConnections>,
 }
 
-impl Activity {
-    fn of(&self, doing: Doing) -> Option<&AtomicUsize> {
+impl PortActivity {
+    fn of(&self, doing: ConnectionActivity) -> Option<&AtomicUsize> {
         match doing {
-            Doing::Idle => None,
-            Doing::Reading => Some(&self.reading),
-            Doing::Answering => Some(&self.answering),
+            ConnectionActivity::Idle => None,
+            ConnectionActivity::Reading => Some(&self.reading),
+            ConnectionActivity::Answering => Some(&self.answering),
         }
     }
 
@@ -84,26 +84,31 @@ impl Activity {
 
 /// One connection among those of its port.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct TrackedConnection {
     phase: watch::Receiver<Phase>,
-    activity: Arc<Activity>,
-    doing: Doing,
-    /// It counts as open as long as it has this.
-    counted: Option<Counted>,
+    activity: Arc<PortActivity>,
+    doing: ConnectionActivity,
+    /// Counts the connection as open until it is dropped.
+    counted: Option<OpenCount>,
 }
 
-impl Attached {
+impl TrackedConnection {
     pub(super) fn new(
         phase: watch::Receiver<Phase>,
-        activity: Arc<Activity>,
+        activity: Arc<PortActivity>,
         count: watch::Sender<usize>,
     ) -> Self {
         count.send_modify(|open| *open += 1);
-        Attached { phase, activity, doing: Doing::Idle, counted: Some(Counted(count)) }
+        TrackedConnection {
+            phase,
+            activity,
+            doing: ConnectionActivity::Idle,
+            counted: Some(OpenCount(count)),
+        }
     }
 
-    /// Says what it is doing from now on.
-    pub(super) fn does(&mut self, doing: Doing) {
+    /// Sets what it is doing from now on.
+    pub(super) fn set_activity(&mut self, doing: ConnectionActivity) {
         let before = std::mem::replace(&mut self.doing, doing);
         if before != doing {
             self.activity.of(doing).map(|count| count.fetch_add(1, Ordering::SeqCst));
@@ -121,33 +126,33 @@ impl Attached {
         }
     }
 
-    /// Counts as cut off from now on, and as open no more; says what it was doing.
-    pub(super) fn cut_off(&mut self) -> Doing {
+    /// Counts the connection as cut off instead of as open; returns what it was doing.
+    pub(super) fn cut_off(&mut self) -> ConnectionActivity {
         let doing = self.doing;
         let mut cut = self.activity.cut.lock().unwrap_or_else(PoisonError::into_inner);
         match doing {
-            Doing::Idle => cut.idle += 1,
-            Doing::Reading => cut.sending += 1,
-            Doing::Answering => cut.unanswered += 1,
+            ConnectionActivity::Idle => cut.idle += 1,
+            ConnectionActivity::Reading => cut.sending += 1,
+            ConnectionActivity::Answering => cut.unanswered += 1,
         }
         drop(cut);
-        self.does(Doing::Idle);
+        self.set_activity(ConnectionActivity::Idle);
         self.counted = None;
         doing
     }
 }
 
-impl Drop for Attached {
+impl Drop for TrackedConnection {
     fn drop(&mut self) {
-        self.does(Doing::Idle);
+        self.set_activity(ConnectionActivity::Idle);
     }
 }
 
 /// Counts a connection as open until it is dropped.
 #[derive(Debug)]
-struct Counted(watch::Sender<usize>);
+struct OpenCount(watch::Sender<usize>);
 
-impl Drop for Counted {
+impl Drop for OpenCount {
     fn drop(&mut self) {
         self.0.send_modify(|open| *open = open.saturating_sub(1));
     }

@@ -11,12 +11,12 @@ use tokio_rustls::server::TlsStream;
 use crate::delivery::ClientGone;
 use crate::ledger::ClosedBy;
 
-/// A caller that goes on sending after the end is listened to, so that it can read what it was sent: until it
-/// pauses for so long,
+/// Input after the end is read and discarded, so that the caller can read what it was sent: until it pauses
+/// for this time,
 const DRAIN_PAUSE: Duration = Duration::from_secs(2);
-/// or until this is over.
+/// or for at most this time.
 const DRAIN_LIMIT: Duration = Duration::from_secs(30);
-/// So much that comes before its turn is kept for later.
+/// The maximum input that is stored while a request is processed.
 const LARGEST_UNREAD: usize = 256 * 1024;
 
 /// A connection over which bytes go both ways.
@@ -50,7 +50,7 @@ pub(super) enum ConnectionEnd {
     Reset,
     /// The caller took too long, and got an answer that says so.
     TimedOut,
-    /// The caller said nothing for too long.
+    /// The caller sent nothing for too long.
     Silent,
 }
 
@@ -70,33 +70,38 @@ impl ConnectionEnd {
         match self {
             ConnectionEnd::Finish | ConnectionEnd::TimedOut => finish(stream).await,
             ConnectionEnd::Cut => finish(stream.tcp()).await,
-            // It fails only on a socket that is already gone. The RST is sent when the line is dropped.
+            // It fails only on a socket that is already gone. The RST is sent when the stream is dropped.
             ConnectionEnd::Reset => drop(stream.tcp().set_zero_linger()),
             ConnectionEnd::Left | ConnectionEnd::Silent => {}
         }
     }
 }
 
-/// Ends the connection with a FIN. What the caller still sends is read and thrown away: a socket that is
-/// closed with unread input would send a RST instead, and could take back what was sent before.
+/// Ends the connection with a FIN. What the caller still sends is read and discarded: a socket that is
+/// closed with unread input sends a RST instead, and the caller could lose what was sent before.
 async fn finish(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     if stream.shutdown().await.is_err() {
         return;
     }
-    let mut bin = vec![0; 16 * 1024];
-    let drain =
-        async { while let Ok(Ok(1..)) = tokio::time::timeout(DRAIN_PAUSE, stream.read(&mut bin)).await {} };
+    let mut discarded = vec![0; 16 * 1024];
+    let drain = async {
+        while let Ok(Ok(1..)) = tokio::time::timeout(DRAIN_PAUSE, stream.read(&mut discarded)).await {}
+    };
     // Whether the caller closed or the time was over makes no difference.
     let _ = tokio::time::timeout(DRAIN_LIMIT, drain).await;
 }
 
-/// Waits for the first byte, and does not take it. `false` where none comes: the caller leaves, says nothing
-/// for too long, or files run short, in which case those who have said nothing make room.
-pub(super) async fn speaks(stream: &TcpStream, shed: &mut watch::Receiver<u64>, deadline: Duration) -> bool {
+/// Waits for the first byte without consuming it. `false` if none comes: the caller leaves or sends nothing
+/// for too long, or the process runs out of file descriptors, so that connections without input are closed.
+pub(super) async fn sends_first_byte(
+    stream: &TcpStream,
+    shed: &mut watch::Receiver<u64>,
+    deadline: Duration,
+) -> bool {
     let mut byte = [0];
     tokio::select! {
-        // First, so that no one is sent away who has spoken. That the socket seems readable is not enough: it
-        // can seem so without data.
+        // First, so that a connection with input is not closed. The socket is read, because it can seem
+        // readable without data.
         biased;
         peeked = stream.peek(&mut byte) => matches!(peeked, Ok(1)),
         _ = shed.changed() => false,
@@ -104,8 +109,8 @@ pub(super) async fn speaks(stream: &TcpStream, shed: &mut watch::Receiver<u64>, 
     }
 }
 
-/// Whether the caller has closed the connection by now. The system is asked, not the runtime, which may not
-/// have heard of it yet.
+/// Whether the caller has closed the connection by now. The operating system is asked, because the
+/// runtime may not have noticed it yet.
 #[cfg(unix)]
 pub(super) fn is_closed(stream: &TcpStream) -> bool {
     use std::os::fd::AsFd;
@@ -117,8 +122,8 @@ pub(super) fn is_closed(stream: &TcpStream) -> bool {
     }
 }
 
-/// Whether the caller has closed the connection by now, which cannot be asked here; it shows when something
-/// is sent.
+/// Whether the caller has closed the connection by now. This platform cannot say; it is noticed when
+/// something is sent.
 #[cfg(not(unix))]
 pub(super) fn is_closed(_line: &TcpStream) -> bool {
     false
@@ -133,13 +138,13 @@ pub(super) async fn left<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>) {
             Ok(_) => {}
         }
     }
-    // It talks too much to be listened to; whether it leaves is seen when something is sent.
+    // The caller sends too much to store it; whether it leaves is noticed when something is sent.
     future::pending().await
 }
 
-/// Does something for a caller, while its connection is watched; with the result, `false` where the caller
-/// left meanwhile. What a caller has asked for is done whether it waits for the answer or not.
-pub(super) async fn attend<L: WireStream, T>(
+/// Runs `doing` while the connection of the caller is watched; returns its result, and `false` if the caller
+/// left meanwhile. A request is processed whether its caller waits for the answer or not.
+pub(super) async fn run_while_watching<L: WireStream, T>(
     stream: &mut L,
     unread: &mut Vec<u8>,
     gone: &ClientGone,

@@ -11,10 +11,10 @@ use tokio::io::AsyncWriteExt;
 use super::close::{ConnectionEnd, WireStream, is_closed, left};
 use crate::delivery::{DeliveryMode, LastByteHold, PendingReply};
 
-/// A body that drips comes in so many pieces.
+/// The number of pieces of a body that drips.
 const DRIP_PIECES: u32 = 20;
 
-/// A caller that does not read what it is sent is waited for this long.
+/// The maximum time for one write to a caller that does not read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An answer as bytes.
@@ -25,16 +25,16 @@ pub(super) struct Encoded {
     pub(super) body_at: usize,
     /// How much of it is sent when it is truncated.
     pub(super) cut: usize,
-    /// What fills it up where it is too large.
+    /// The padding of an oversized answer.
     pub(super) filler: Filler,
 }
 
-/// What fills an answer up. It is never all in memory.
+/// The padding of an answer. Only one piece of it is in memory.
 #[derive(Debug, Default)]
 pub(super) struct Filler {
-    /// A piece of it, sent over and over.
+    /// The piece that is sent repeatedly.
     pub(super) piece: Vec<u8>,
-    /// How many bytes there are in all.
+    /// The total number of bytes.
     pub(super) total: u64,
     /// Whether it comes before the answer, and not after it.
     pub(super) first: bool,
@@ -55,10 +55,10 @@ pub(super) async fn deliver<L: WireStream>(
         DeliveryMode::Whole | DeliveryMode::Garble => write_last(stream, all, 0, true, pending).await,
         DeliveryMode::Delay(time) => match wait(stream, unread, time).await {
             None => write_last(stream, all, 0, true, pending).await,
-            left => noted(left, 0, pending),
+            left => record_unsent_rest(left, 0, pending),
         },
-        DeliveryMode::Drop => noted(Some(ConnectionEnd::Cut), 0, pending),
-        DeliveryMode::Reset => noted(Some(ConnectionEnd::Reset), 0, pending),
+        DeliveryMode::Drop => record_unsent_rest(Some(ConnectionEnd::Cut), 0, pending),
+        DeliveryMode::Reset => record_unsent_rest(Some(ConnectionEnd::Reset), 0, pending),
         DeliveryMode::Hang(release) => hang(stream, unread, release, pending).await,
         DeliveryMode::Truncate(_) => ends(write_last(stream, &all[..encoded.cut], 0, false, pending).await),
         DeliveryMode::Oversize(_) => oversize(stream, encoded, pending).await,
@@ -67,7 +67,7 @@ pub(super) async fn deliver<L: WireStream>(
 }
 
 /// Records a reply of which nothing more is sent.
-fn noted(
+fn record_unsent_rest(
     end: Option<ConnectionEnd>,
     bytes: usize,
     pending: Option<&PendingReply<'_>>,
@@ -97,7 +97,7 @@ async fn hang<L: WireStream>(
             pending.record_caller_left();
             Some(end)
         }
-        (end, pending) => noted(ends(end), 0, pending),
+        (end, pending) => record_unsent_rest(ends(end), 0, pending),
     }
 }
 
@@ -137,13 +137,13 @@ async fn write_paused<L: WireStream>(
     let mut count = before;
     let end = write(stream, first, &mut count).await;
     if end.is_some() {
-        return noted(end, count, Some(pending));
+        return record_unsent_rest(end, count, Some(pending));
     }
-    let standing = hold.before().await;
+    let paused = hold.before().await;
     if is_closed(stream.tcp()) {
-        // Nobody would read the last byte, so the caller never has the whole reply.
-        let end = noted(Some(ConnectionEnd::Left), count, Some(pending));
-        hold.after(standing, false).await;
+        // The caller has left, so it never gets the whole reply.
+        let end = record_unsent_rest(Some(ConnectionEnd::Left), count, Some(pending));
+        hold.after(paused, false).await;
         return end;
     }
     pending.record_reply(before + first.len() + 1, whole);
@@ -152,11 +152,11 @@ async fn write_paused<L: WireStream>(
     if !sent {
         pending.record_unsent(count);
     }
-    hold.after(standing, sent).await;
+    hold.after(paused, sent).await;
     end
 }
 
-/// Where the caller has not left, the service cuts the connection.
+/// If the caller has not left, the service closes the connection without an orderly end.
 fn ends(left: Option<ConnectionEnd>) -> Option<ConnectionEnd> {
     left.or(Some(ConnectionEnd::Cut))
 }
@@ -180,7 +180,7 @@ async fn drip<L: WireStream>(
             left = wait(stream, unread, time / DRIP_PIECES).await;
         }
         if left.is_some() {
-            return noted(left, count, pending);
+            return record_unsent_rest(left, count, pending);
         }
         if (number + 1) * size >= body.len() {
             return write_last(stream, piece, count, true, pending).await;
@@ -190,8 +190,8 @@ async fn drip<L: WireStream>(
     left
 }
 
-/// Sends the answer and what fills it up, piece by piece. A caller that closes the connection before the end
-/// has had a part of it.
+/// Sends the answer and its padding piece by piece. A caller that closes the connection before the end got a
+/// part of it.
 async fn oversize<L: WireStream>(
     stream: &mut L,
     encoded: &Encoded,
@@ -203,7 +203,7 @@ async fn oversize<L: WireStream>(
     }
     let mut count = 0;
     if !first && let Some(end) = write(stream, &encoded.bytes, &mut count).await {
-        return noted(Some(end), count, pending);
+        return record_unsent_rest(Some(end), count, pending);
     }
     let mut left = *total;
     while left > 0 {
@@ -213,13 +213,13 @@ async fn oversize<L: WireStream>(
             return write_last(stream, &piece[..length], count, true, pending).await;
         }
         if let Some(end) = write(stream, &piece[..length], &mut count).await {
-            return noted(Some(end), count, pending);
+            return record_unsent_rest(Some(end), count, pending);
         }
     }
     write_last(stream, &encoded.bytes, count, true, pending).await
 }
 
-/// Waits for the time, unless the caller leaves before.
+/// Waits for the time, or until the caller leaves.
 async fn wait<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>, time: Duration) -> Option<ConnectionEnd> {
     match tokio::time::timeout(time, left(stream, unread)).await {
         Ok(()) => Some(ConnectionEnd::Left),
@@ -227,11 +227,11 @@ async fn wait<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>, time: Duratio
     }
 }
 
-/// Writes all, counting what the network took.
+/// Writes all bytes and counts those that were sent.
 async fn write<L: WireStream>(stream: &mut L, bytes: &[u8], count: &mut usize) -> Option<ConnectionEnd> {
     let mut rest = bytes;
     while !rest.is_empty() {
-        // Most answers are taken at once: only where one is not, the time is watched.
+        // Most answers are sent at once; only the others need a timeout.
         let at_once = poll_fn(|context| Poll::Ready(Pin::new(&mut *stream).poll_write(context, rest))).await;
         let written = match at_once {
             Poll::Ready(written) => Ok(written),

@@ -2,7 +2,7 @@
 
 const NOISE: &[u8] = b"\x17\x03\x03<!\\}{";
 
-/// Spoils a body in place; its length stays, unless there was none.
+/// Makes a body invalid in place. Its length stays the same, unless it was empty.
 pub(super) fn garble(body: &mut Vec<u8>) {
     if body.is_empty() {
         body.extend_from_slice(NOISE);

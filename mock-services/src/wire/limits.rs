@@ -1,19 +1,19 @@
-//! How much time and memory a caller may use.
+//! The time and memory that a connection may use.
 
 use std::time::Duration;
 
-/// Bounds on what a connection may take. What exceeds them is refused, and the connection closed.
+/// Limits of one connection. A request that exceeds them is refused, and the connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest head of a request, or line of a dialogue.
+    /// The maximum size of the head of a request, in bytes.
     pub head: usize,
-    /// The longest body or message.
+    /// The maximum size of a body or a message, in bytes.
     pub body: usize,
-    /// How long a head may take from its first byte to its last.
+    /// The maximum time of a head, from its first byte to its last.
     pub head_time: Duration,
-    /// How long a body may take.
+    /// The maximum time of a body.
     pub body_time: Duration,
-    /// How long a connection may say nothing, and a line or a message of a dialogue may take.
+    /// The maximum time without input, and of an SMTP command or message.
     pub idle_time: Duration,
 }
 

@@ -13,23 +13,23 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-use super::activity::{Activity, Attached, OpenConnections, Phase};
+use super::activity::{OpenConnections, Phase, PortActivity, TrackedConnection};
 use super::{Limits, http, smtp, tls};
 use crate::delivery::Origin;
 use crate::engine::Engine;
 use crate::service::Service;
 
-/// When no file is left for another connection, this long is waited for one.
-const FILES_ARE_SHORT: Duration = Duration::from_millis(20);
+/// The pause before the next accept when the process is out of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// So many connections may wait to be accepted. One more would have to try again after a second, and would be
-/// late without a fault.
-const WAITING: u32 = 4096;
+/// The maximum number of connections that wait to be accepted. One more would try again after a second, and
+/// its request would be late without a fault.
+const LISTEN_BACKLOG: u32 = 4096;
 
-/// So many connections to the port of a trial that has ended are handled at once; more wait to be accepted.
+/// The maximum number of connections to the port of a trial that has ended; more wait to be accepted.
 const LATE_AT_ONCE: usize = 128;
 
-/// What is spoken on a port.
+/// The protocol of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http,
@@ -45,9 +45,9 @@ pub(crate) struct Wire {
     pub(crate) address: IpAddr,
     pub(crate) limits: Limits,
     connections: AtomicU64,
-    /// Moves when silent connections are to make room.
+    /// Changes when connections without input are to be closed.
     shed: watch::Sender<u64>,
-    /// Made when the first port needs it.
+    /// Created when the first port needs it.
     tls: OnceLock<Option<Arc<ServerConfig>>>,
 }
 
@@ -62,7 +62,7 @@ impl Wire {
         }
     }
 
-    /// What secures the ports; `None` where no certificate could be made.
+    /// The TLS acceptor of the ports; `None` if no certificate could be created.
     pub(crate) fn tls(&self) -> Option<TlsAcceptor> {
         self.tls.get_or_init(|| tls::server_config(self.address)).clone().map(TlsAcceptor::from)
     }
@@ -75,14 +75,14 @@ pub(crate) struct Endpoint {
     pub(crate) protocol: Protocol,
     pub(crate) address: SocketAddr,
     phase: watch::Sender<Phase>,
-    /// How many connections are open.
+    /// The number of open connections.
     open: watch::Receiver<usize>,
-    activity: Arc<Activity>,
+    activity: Arc<PortActivity>,
     task: JoinHandle<()>,
 }
 
 impl Endpoint {
-    /// Opens a port; the system chooses it where none is given.
+    /// Opens a port; `None`: a free one.
     pub(crate) async fn open<S: Service>(
         engine: Arc<Engine<S>>,
         wire: Arc<Wire>,
@@ -94,8 +94,8 @@ impl Endpoint {
         let address = listener.local_addr()?;
         let (phase, phases) = watch::channel(Phase::Open);
         let (count, open) = watch::channel(0);
-        let activity = Arc::new(Activity::default());
-        let port = Port { listener, caller, protocol, count, activity: Arc::clone(&activity) };
+        let activity = Arc::new(PortActivity::default());
+        let port = PortTask { listener, caller, protocol, count, activity: Arc::clone(&activity) };
         let task = tokio::spawn(accept(port, engine, wire, phases));
         Ok(Endpoint { caller, protocol, address, phase, open, activity, task })
     }
@@ -111,18 +111,18 @@ impl Endpoint {
         self.activity.now(*self.open.borrow())
     }
 
-    /// Ends what is going on, and says what that was. The port stays bound: what comes from now on is
-    /// recorded as late and refused.
+    /// Closes the open connections, and returns what they were doing. The port stays bound: requests that
+    /// come from now on are recorded as late and refused.
     pub(crate) async fn retire(&self) -> OpenConnections {
         self.phase.send_replace(Phase::Late);
         self.left().await;
         self.activity.cut()
     }
 
-    /// Closes the port and all its connections, also where something hangs.
+    /// Closes the port and all its connections, also those that hang.
     pub(crate) async fn close(&self) {
         self.phase.send_replace(Phase::Closed);
-        // Its task counts connections until it ends, also where it panicked.
+        // The task has the sender until it ends, also if it panicked.
         let _ = self.open.clone().wait_for(|_| false).await;
     }
 }
@@ -135,29 +135,29 @@ impl Drop for Endpoint {
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Old connections that linger in the system do not keep the port.
+    // Connections in TIME_WAIT do not block the port.
     #[cfg(not(windows))]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(WAITING)
+    socket.listen(LISTEN_BACKLOG)
 }
 
 /// A port as its task knows it.
-struct Port {
+struct PortTask {
     listener: TcpListener,
     caller: u32,
     protocol: Protocol,
     count: watch::Sender<usize>,
-    activity: Arc<Activity>,
+    activity: Arc<PortActivity>,
 }
 
 async fn accept<S: Service>(
-    port: Port,
+    port: PortTask,
     engine: Arc<Engine<S>>,
     wire: Arc<Wire>,
     mut phase: watch::Receiver<Phase>,
 ) {
-    let Port { listener, caller, protocol, count, activity } = port;
+    let PortTask { listener, caller, protocol, count, activity } = port;
     let mut connections = JoinSet::new();
     loop {
         let is_late = *phase.borrow() == Phase::Late;
@@ -166,18 +166,20 @@ async fn accept<S: Service>(
                 Ok((stream, _)) => {
                     let connection = wire.connections.fetch_add(1, Ordering::Relaxed) + 1;
                     let origin = Origin { caller, connection };
+                    let engine = Arc::clone(&engine);
                     if is_late {
-                        connections.spawn(serve_late(stream, Arc::clone(&engine), origin, protocol));
+                        connections.spawn(serve_late(stream, engine, origin, protocol));
                     } else {
-                        let attached = Attached::new(phase.clone(), Arc::clone(&activity), count.clone());
-                        connections.spawn(serve(stream, Arc::clone(&engine), origin, protocol, Arc::clone(&wire), attached));
+                        let (activity, wire) = (Arc::clone(&activity), Arc::clone(&wire));
+                        let tracked = TrackedConnection::new(phase.clone(), activity, count.clone());
+                        connections.spawn(serve(stream, engine, origin, protocol, wire, tracked));
                     }
                 }
-                // A caller that has left before it was accepted says nothing of files.
+                // The caller left before it was accepted; there are enough file descriptors.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(_) => {
                     wire.shed.send_modify(|round| *round += 1);
-                    tokio::time::sleep(FILES_ARE_SHORT).await;
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
             Some(_) = connections.join_next() => {}
@@ -198,14 +200,14 @@ async fn serve<S: Service>(
     origin: Origin,
     protocol: Protocol,
     wire: Arc<Wire>,
-    attached: Attached,
+    tracked: TrackedConnection,
 ) {
     let (limits, shed) = (wire.limits, wire.shed.subscribe());
     let security = match protocol {
         Protocol::Http => {
-            // Nothing of it is held while the connection is.
+            // Not held while the connection is open.
             drop(wire);
-            return http::serve(stream, engine, origin, limits, shed, attached).await;
+            return http::serve(stream, engine, origin, limits, shed, tracked).await;
         }
         Protocol::Smtp => smtp::Security::StartTls(wire.tls()),
         Protocol::Smtps => match wire.tls() {
@@ -213,7 +215,7 @@ async fn serve<S: Service>(
             None => return,
         },
     };
-    smtp::serve(stream, engine, origin, security, limits, shed, attached).await;
+    smtp::serve(stream, engine, origin, security, limits, shed, tracked).await;
 }
 
 /// Records and refuses what comes after the trial has ended.

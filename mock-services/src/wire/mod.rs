@@ -1,5 +1,5 @@
-//! Sockets: how requests come in and how answers go out, whole, in part, late or not at all. It knows bytes
-//! and connections, and nothing of what a request means.
+//! Sockets: reads requests and sends answers, completely, in part, late or not at all. It handles bytes and
+//! connections; what a request means is decided by the engine.
 
 mod activity;
 mod close;

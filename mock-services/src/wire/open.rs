@@ -11,39 +11,39 @@ use crate::service::Service;
 pub(super) struct ConnectionRecord<S: Service> {
     engine: Arc<Engine<S>>,
     pub(super) origin: Origin,
-    was_asked: bool,
-    is_told: bool,
+    has_request: bool,
+    is_recorded: bool,
 }
 
 impl<S: Service> ConnectionRecord<S> {
     pub(super) fn new(engine: Arc<Engine<S>>, origin: Origin) -> Self {
-        ConnectionRecord { engine, origin, was_asked: false, is_told: false }
+        ConnectionRecord { engine, origin, has_request: false, is_recorded: false }
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine<S>> {
         &self.engine
     }
 
-    /// Something is asked over it, so its end is of interest.
-    pub(super) fn asked(&mut self) {
-        self.was_asked = true;
+    /// A request came over it, so its end is recorded.
+    pub(super) fn request_came(&mut self) {
+        self.has_request = true;
     }
 
     /// Records that it ends, before it does: everything the caller does next comes after it.
     pub(super) fn ends(&mut self, end: ConnectionEnd) {
-        self.tell(end.by());
+        self.record(end.by());
     }
 
-    fn tell(&mut self, by: ClosedBy) {
-        if self.was_asked && !std::mem::replace(&mut self.is_told, true) {
+    fn record(&mut self, by: ClosedBy) {
+        if self.has_request && !std::mem::replace(&mut self.is_recorded, true) {
             self.engine.record_closed(self.origin, by);
         }
     }
 }
 
 impl<S: Service> Drop for ConnectionRecord<S> {
-    /// The service is stopped, also where something hangs.
+    /// The service is stopped.
     fn drop(&mut self) {
-        self.tell(ClosedBy::Service);
+        self.record(ClosedBy::Service);
     }
 }

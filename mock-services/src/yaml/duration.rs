@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const UNITS: [(&str, u64); 3] = [("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000)];
 
-/// The duration that the text means; `None` where it is not a duration, or finer than a nanosecond.
+/// The duration that the text means; `None` if it is not a duration, or finer than a nanosecond.
 pub fn read_duration(text: &str) -> Option<Duration> {
     let unit_at = text.find(|character: char| !character.is_ascii_digit() && character != '.')?;
     let (number, unit) = text.split_at(unit_at);
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_refused() {
+    fn other_texts_are_not_durations() {
         for text in [
             "",
             "5",

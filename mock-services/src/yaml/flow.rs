@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::{Kind, Node, scalar};
+use super::{Node, NodeKind, scalar};
 
 /// The value on one line: `{status: 503, retry_after: 2}`. It reads back as the same value.
 #[must_use]
@@ -20,12 +20,12 @@ pub fn write_field_name(name: &str) -> String {
 
 fn push(out: &mut String, node: &Node) {
     match &node.kind {
-        Kind::Null => out.push_str("null"),
-        Kind::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Kind::Integer(value) => out.push_str(&value.to_string()),
-        Kind::Float(value) => out.push_str(&format!("{value:?}")),
-        Kind::Text(text) => out.push_str(&plain_or_quoted(text)),
-        Kind::List(items) => {
+        NodeKind::Null => out.push_str("null"),
+        NodeKind::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        NodeKind::Integer(value) => out.push_str(&value.to_string()),
+        NodeKind::Float(value) => out.push_str(&format!("{value:?}")),
+        NodeKind::Text(text) => out.push_str(&plain_or_quoted(text)),
+        NodeKind::List(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
@@ -33,7 +33,7 @@ fn push(out: &mut String, node: &Node) {
             }
             out.push(']');
         }
-        Kind::Map(entries) => {
+        NodeKind::Map(entries) => {
             out.push('{');
             for (index, (key, value)) in entries.iter().enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
@@ -49,7 +49,7 @@ fn push(out: &mut String, node: &Node) {
 fn plain_or_quoted(text: &str) -> String {
     // A text that would be read as a number or as `true` needs quotes, too.
     match scalar::resolved(text) {
-        Ok(Kind::Text(_)) if is_simple(text) => text.to_owned(),
+        Ok(NodeKind::Text(_)) if is_simple(text) => text.to_owned(),
         _ => quoted(text),
     }
 }
@@ -85,19 +85,19 @@ fn quoted(text: &str) -> String {
 impl Serialize for Node {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.kind {
-            Kind::Null => serializer.serialize_unit(),
-            Kind::Bool(value) => serializer.serialize_bool(*value),
-            Kind::Integer(value) => serializer.serialize_i64(*value),
-            Kind::Float(value) => serializer.serialize_f64(*value),
-            Kind::Text(text) => serializer.serialize_str(text),
-            Kind::List(items) => {
+            NodeKind::Null => serializer.serialize_unit(),
+            NodeKind::Bool(value) => serializer.serialize_bool(*value),
+            NodeKind::Integer(value) => serializer.serialize_i64(*value),
+            NodeKind::Float(value) => serializer.serialize_f64(*value),
+            NodeKind::Text(text) => serializer.serialize_str(text),
+            NodeKind::List(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
                 for item in items {
                     list.serialize_element(item)?;
                 }
                 list.end()
             }
-            Kind::Map(entries) => {
+            NodeKind::Map(entries) => {
                 let mut map = serializer.serialize_map(Some(entries.len()))?;
                 for (key, value) in entries {
                     map.serialize_entry(&key.name, value)?;
@@ -116,11 +116,11 @@ mod tests {
 
     fn trees() -> impl Strategy<Value = Node> {
         let leaf = prop_oneof![
-            Just(Kind::Null),
-            any::<bool>().prop_map(Kind::Bool),
-            any::<i64>().prop_map(Kind::Integer),
-            any::<f64>().prop_filter("finite", |value| value.is_finite()).prop_map(Kind::Float),
-            any::<String>().prop_map(Kind::Text),
+            Just(NodeKind::Null),
+            any::<bool>().prop_map(NodeKind::Bool),
+            any::<i64>().prop_map(NodeKind::Integer),
+            any::<f64>().prop_filter("finite", |value| value.is_finite()).prop_map(NodeKind::Float),
+            any::<String>().prop_map(NodeKind::Text),
             prop_oneof![
                 "true",
                 "0x1f",
@@ -135,27 +135,27 @@ mod tests {
                 "a\u{2028}b",
                 "\u{85}"
             ]
-            .prop_map(Kind::Text),
+            .prop_map(NodeKind::Text),
         ];
         leaf.prop_map(bare).prop_recursive(4, 24, 4, |inner| {
             prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..4).prop_map(|items| bare(Kind::List(items))),
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(|items| bare(NodeKind::List(items))),
                 proptest::collection::btree_map(any::<String>(), inner, 0..4).prop_map(|entries| {
                     let key = |name| Key { name, span: Span::default() };
-                    bare(Kind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
+                    bare(NodeKind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
                 }),
             ]
         })
     }
 
-    fn bare(kind: Kind) -> Node {
+    fn bare(kind: NodeKind) -> Node {
         Node::new(kind, Span::default())
     }
 
     fn stripped(node: Node) -> Node {
         bare(match node.kind {
-            Kind::List(items) => Kind::List(items.into_iter().map(stripped).collect()),
-            Kind::Map(entries) => Kind::Map(
+            NodeKind::List(items) => NodeKind::List(items.into_iter().map(stripped).collect()),
+            NodeKind::Map(entries) => NodeKind::Map(
                 entries
                     .into_iter()
                     .map(|(key, node)| (Key { span: Span::default(), ..key }, stripped(node)))

@@ -1,5 +1,5 @@
 //! YAML (and so JSON) as a tree that knows the place of every value, and problems that point at it. It
-//! knows the shape of no file: scenarios, fault lists and service files are read on top of it.
+//! does not know the structure of a file: scenarios, fault lists and service files are read on top of it.
 
 mod duration;
 mod flow;
@@ -37,7 +37,7 @@ struct Text {
 }
 
 impl Source {
-    /// A text with its name: a path, or where else it came from.
+    /// A text with its name: a path, or another origin.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: false }))
@@ -104,12 +104,12 @@ pub struct Node {
     /// Its place.
     pub span: Span,
     /// The value.
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
 /// What a value is. Words are read by the core schema of YAML 1.2: `yes`, `no`, `on` and `off` are texts.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum NodeKind {
     /// Nothing, `~` or `null`.
     Null,
     /// `true` or `false`.
@@ -126,7 +126,7 @@ pub enum Kind {
     Map(Vec<(Key, Node)>),
 }
 
-/// The key of a map's entry, as it was written: `on`, `404` and `true` are names as good as any.
+/// The key of a map's entry, as it was written: `on`, `404` and `true` are names, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// Its name.
@@ -138,24 +138,24 @@ pub struct Key {
 impl Node {
     /// A value at that place.
     #[must_use]
-    pub const fn new(kind: Kind, span: Span) -> Self {
+    pub const fn new(kind: NodeKind, span: Span) -> Self {
         Node { span, kind }
     }
 
-    /// The text, where it is one.
+    /// The text, if it is one.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
+            NodeKind::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The value of a key, where this is a map that has it.
+    /// The value of a key, if this is a map with that key.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Node> {
         match &self.kind {
-            Kind::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
+            NodeKind::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
             _ => None,
         }
     }
@@ -164,13 +164,13 @@ impl Node {
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.kind {
-            Kind::Null => "nothing".to_owned(),
-            Kind::Bool(value) => format!("`{value}`"),
-            Kind::Integer(value) => format!("the whole number {value}"),
-            Kind::Float(value) => format!("the number {value:?}"),
-            Kind::Text(text) => format!("the text \"{}\"", shown(text)),
-            Kind::List(_) => "a list".to_owned(),
-            Kind::Map(_) => "a map".to_owned(),
+            NodeKind::Null => "nothing".to_owned(),
+            NodeKind::Bool(value) => format!("`{value}`"),
+            NodeKind::Integer(value) => format!("the whole number {value}"),
+            NodeKind::Float(value) => format!("the number {value:?}"),
+            NodeKind::Text(text) => format!("the text \"{}\"", shown(text)),
+            NodeKind::List(_) => "a list".to_owned(),
+            NodeKind::Map(_) => "a map".to_owned(),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use super::words::harmless;
+use super::words::escaped;
 use super::{Source, Span};
 
-/// How many problems are shown; more than that usually have one cause.
+/// The maximum number of problems that are shown; more usually have one cause.
 const SHOWN_PROBLEMS: usize = 100;
 
 /// One problem in a text.
@@ -56,42 +56,43 @@ impl Problem {
 
     /// The problem as text: the message, `file:line:column`, the line with a caret, and the help.
     #[must_use]
-    pub fn render(&self, colour: bool) -> String {
+    pub fn render(&self, color: bool) -> String {
         if self.file.is_withheld() {
-            return self.render_withheld(colour);
+            return self.render_withheld(color);
         }
         let (number, start, line) = self.line();
         let text = self.file.text();
         // Of several lines only the first is shown.
         let from = floor(text, self.span.start) - start;
         let to = (floor(text, self.span.end).max(start) - start).clamp(from, line.len().max(from));
-        let (name, message) = (harmless(self.file.name()), harmless(&self.message));
-        let label = self.label.as_deref().map(harmless);
+        let (name, message) = (escaped(self.file.name()), escaped(&self.message));
+        let label = self.label.as_deref().map(escaped);
         let snippet = Snippet::source(line)
             .line_start(number)
             .path(&name)
             .annotation(AnnotationKind::Primary.span(from..to).label(label.as_deref()));
         let mut group = Level::ERROR.primary_title(&message).element(snippet);
-        let help = self.help.as_deref().map(harmless);
+        let help = self.help.as_deref().map(escaped);
         if let Some(help) = &help {
             group = group.element(Level::HELP.message(help));
         }
-        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(140).render(&[group])
     }
 
     /// The same without the line, the message and the help: each of them can quote the file.
-    fn render_withheld(&self, colour: bool) -> String {
+    fn render_withheld(&self, color: bool) -> String {
         let (line, column) = self.position();
-        let name = harmless(self.file.name());
+        let name = escaped(self.file.name());
         let origin = annotate_snippets::Origin::path(&name).line(line).char_column(column);
-        let help = "nothing of this file is shown, because it is outside of the folder of the scenario that names it; put it into that \
+        let help = "nothing of this file is shown, because it is outside of the folder of the scenario that \
+            names it; put it into that \
                     folder, and the error says what is wrong";
         let group = Level::ERROR
             .primary_title("this file is not valid")
             .element(origin)
             .element(Level::HELP.message(help));
-        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(140).render(&[group])
     }
 
@@ -151,13 +152,13 @@ impl Problems {
 
     /// All of them as text, an empty line between.
     #[must_use]
-    pub fn render(&self, colour: bool) -> String {
-        let mut pictures: Vec<String> =
-            self.0.iter().take(SHOWN_PROBLEMS).map(|problem| problem.render(colour)).collect();
+    pub fn render(&self, color: bool) -> String {
+        let mut rendered: Vec<String> =
+            self.0.iter().take(SHOWN_PROBLEMS).map(|problem| problem.render(color)).collect();
         if self.len() > SHOWN_PROBLEMS {
-            pictures.push(format!("and {} more", self.len() - SHOWN_PROBLEMS));
+            rendered.push(format!("and {} more", self.len() - SHOWN_PROBLEMS));
         }
-        pictures.join("\n\n")
+        rendered.join("\n\n")
     }
 }
 

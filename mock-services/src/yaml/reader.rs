@@ -1,5 +1,5 @@
-//! Reading values from a tree: each helper gives the value, or reports what is wrong with its place and gives
-//! `None`, so that one pass over a file finds all that is wrong with it.
+//! Reading values from a tree: each function returns the value, or reports a problem at its place and returns
+//! `None`, so that one pass over a file finds all of its problems.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::duration::read_duration;
-use super::{Key, Kind, Map, Node, Problem, Problems, Source, Span, listed, nearest, shown};
+use super::{Key, Map, Node, NodeKind, Problem, Problems, Source, Span, listed, nearest, shown};
 
-/// Reads one file and remembers what is wrong with it.
+/// Reads one file and collects its problems.
 ///
 /// ```
 /// use mock_services::yaml::{Reader, Source, parse};
@@ -42,7 +42,7 @@ impl Reader {
         &self.file
     }
 
-    /// Reports something wrong at that place.
+    /// Reports a problem at that place.
     pub fn report(&self, span: Span, message: impl Into<String>) {
         self.add(Problem::new(&self.file, span, message));
     }
@@ -57,13 +57,13 @@ impl Reader {
         self.problems.borrow_mut().push(problem);
     }
 
-    /// How many problems there are so far: a part was read well if there are no more after it than before.
+    /// The number of problems so far: a part has no problems if the number is the same after it as before.
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.borrow().len()
     }
 
-    /// The value if nothing was wrong, or else all that was, in the order of the file.
+    /// The value if there were no problems, or all problems in the order of the file.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, Problems> {
         let mut problems = self.problems.into_inner();
         problems.sort_by_key(|problem| problem.span.start);
@@ -79,7 +79,7 @@ impl Reader {
     /// The entries of a map; `what` is what the map describes, for messages.
     pub fn map<'r, 'n>(&'r self, node: &'n Node, what: &'r str) -> Option<Map<'r, 'n>> {
         match &node.kind {
-            Kind::Map(entries) => Some(Map::new(self, node.span, entries, what)),
+            NodeKind::Map(entries) => Some(Map::new(self, node.span, entries, what)),
             _ => self.unexpected(node, &format!("{what} (a map of keys and values)")),
         }
     }
@@ -87,7 +87,7 @@ impl Reader {
     /// The entries of a map whose keys can be any names.
     pub fn entries<'a>(&self, node: &'a Node) -> Option<&'a [(Key, Node)]> {
         match &node.kind {
-            Kind::Map(entries) => Some(entries),
+            NodeKind::Map(entries) => Some(entries),
             _ => self.unexpected(node, "a map of keys and values"),
         }
     }
@@ -95,16 +95,16 @@ impl Reader {
     /// The elements of a list.
     pub fn list<'a>(&self, node: &'a Node) -> Option<&'a [Node]> {
         match &node.kind {
-            Kind::List(items) => Some(items),
+            NodeKind::List(items) => Some(items),
             _ => self.unexpected(node, "a list"),
         }
     }
 
-    /// A text. A number where a text is due needs quotes.
+    /// A text. A number or a boolean must be in quotes to be a text.
     pub fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
         match &node.kind {
-            Kind::Text(text) => Some(text),
-            Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) => {
+            NodeKind::Text(text) => Some(text),
+            NodeKind::Bool(_) | NodeKind::Integer(_) | NodeKind::Float(_) => {
                 let written = shown(self.written(node));
                 self.report_with_help(
                     node.span,
@@ -120,8 +120,10 @@ impl Reader {
     /// `true` or `false`.
     pub fn boolean(&self, node: &Node) -> Option<bool> {
         match &node.kind {
-            Kind::Bool(value) => Some(*value),
-            Kind::Text(text) if matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off") => {
+            NodeKind::Bool(value) => Some(*value),
+            NodeKind::Text(text)
+                if matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off") =>
+            {
                 let help = "write `true` or `false`; other words are texts";
                 self.report_with_help(
                     node.span,
@@ -139,7 +141,7 @@ impl Reader {
     where
         T: TryFrom<i64> + PartialOrd + Display + Copy,
     {
-        let Kind::Integer(value) = node.kind else { return self.unexpected(node, "a whole number") };
+        let NodeKind::Integer(value) = node.kind else { return self.unexpected(node, "a whole number") };
         let found = T::try_from(value).ok().filter(|value| range.contains(value));
         if found.is_none() {
             let (least, most) = (range.start(), range.end());
@@ -151,12 +153,12 @@ impl Reader {
     /// Any number.
     pub fn number(&self, node: &Node) -> Option<f64> {
         match node.kind {
-            Kind::Float(value) => Some(value),
+            NodeKind::Float(value) => Some(value),
             #[expect(
                 clippy::cast_precision_loss,
-                reason = "a number beyond 2^53 is no fraction, chance or factor that anyone means"
+                reason = "fractions, chances and factors are far below 2^53"
             )]
-            Kind::Integer(value) => Some(value as f64),
+            NodeKind::Integer(value) => Some(value as f64),
             _ => self.unexpected(node, "a number"),
         }
     }
@@ -165,11 +167,11 @@ impl Reader {
     pub fn duration(&self, node: &Node) -> Option<Duration> {
         let found = node.describe();
         let help = match &node.kind {
-            Kind::Text(text) => match read_duration(text) {
+            NodeKind::Text(text) => match read_duration(text) {
                 Some(duration) => return Some(duration),
                 None => "write it as a number with the unit ms, s or m: 800ms, 1.5s, 2m".to_owned(),
             },
-            Kind::Integer(_) | Kind::Float(_) => {
+            NodeKind::Integer(_) | NodeKind::Float(_) => {
                 let written = shown(self.written(node));
                 format!("add a unit: {written}ms, {written}s or {written}m")
             }

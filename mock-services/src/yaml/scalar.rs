@@ -1,21 +1,24 @@
-//! What a plain word is: the core schema of YAML 1.2, less what two readers would read differently.
+//! The values of plain words: the core schema of YAML 1.2, without what parsers read differently.
 
-use super::{Kind, shown};
+use super::{NodeKind, shown};
 
 /// Why a word is refused, and how to fix it.
-pub(super) struct Doubt {
+pub(super) struct RefusedWord {
     pub(super) message: String,
     pub(super) help: String,
 }
 
 /// The value of a plain word.
-pub(super) fn resolved(word: &str) -> Result<Kind, Doubt> {
+pub(super) fn resolved(word: &str) -> Result<NodeKind, RefusedWord> {
     match word {
-        "" | "~" | "null" | "Null" | "NULL" => return Ok(Kind::Null),
-        "true" | "True" | "TRUE" => return Ok(Kind::Bool(true)),
-        "false" | "False" | "FALSE" => return Ok(Kind::Bool(false)),
+        "" | "~" | "null" | "Null" | "NULL" => return Ok(NodeKind::Null),
+        "true" | "True" | "TRUE" => return Ok(NodeKind::Bool(true)),
+        "false" | "False" | "FALSE" => return Ok(NodeKind::Bool(false)),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "-.inf" | ".nan" | ".NaN" | ".NAN" => {
-            return Err(Doubt { message: format!("`{word}` is no finite number"), help: quote(word) });
+            return Err(RefusedWord {
+                message: format!("`{word}` is not a finite number"),
+                help: quote(word),
+            });
         }
         _ => {}
     }
@@ -23,20 +26,20 @@ pub(super) fn resolved(word: &str) -> Result<Kind, Doubt> {
     if all(digits, |byte| byte.is_ascii_digit()) {
         if digits.len() > 1 && digits.starts_with('0') {
             let message = format!("`{}` begins with a zero, which some read as octal", shown(word));
-            return Err(Doubt { message, help: format!("{}, or leave the zeros out", quote(word)) });
+            return Err(RefusedWord { message, help: format!("{}, or leave the zeros out", quote(word)) });
         }
-        return word.parse().map(Kind::Integer).map_err(|_| too_large(word));
+        return word.parse().map(NodeKind::Integer).map_err(|_| too_large(word));
     }
     if let Some(radix) = radix_of(word) {
-        return i64::from_str_radix(&word[2..], radix).map(Kind::Integer).map_err(|_| too_large(word));
+        return i64::from_str_radix(&word[2..], radix).map(NodeKind::Integer).map_err(|_| too_large(word));
     }
     if is_decimal(digits) {
         return match word.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(Kind::Float(value)),
+            Ok(value) if value.is_finite() => Ok(NodeKind::Float(value)),
             _ => Err(too_large(word)),
         };
     }
-    Ok(Kind::Text(word.to_owned()))
+    Ok(NodeKind::Text(word.to_owned()))
 }
 
 fn radix_of(word: &str) -> Option<u32> {
@@ -68,8 +71,8 @@ fn all(text: &str, test: impl Fn(u8) -> bool) -> bool {
     !text.is_empty() && text.bytes().all(test)
 }
 
-fn too_large(word: &str) -> Doubt {
-    Doubt { message: format!("the number {} is too large", shown(word)), help: quote(word) }
+fn too_large(word: &str) -> RefusedWord {
+    RefusedWord { message: format!("the number {} is too large", shown(word)), help: quote(word) }
 }
 
 fn quote(word: &str) -> String {
@@ -80,26 +83,26 @@ fn quote(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn kind(word: &str) -> Option<Kind> {
+    fn kind(word: &str) -> Option<NodeKind> {
         resolved(word).ok()
     }
 
     #[test]
     fn only_true_and_false_are_booleans() {
-        assert_eq!(kind("true"), Some(Kind::Bool(true)));
-        assert_eq!(kind("FALSE"), Some(Kind::Bool(false)));
+        assert_eq!(kind("true"), Some(NodeKind::Bool(true)));
+        assert_eq!(kind("FALSE"), Some(NodeKind::Bool(false)));
         for word in ["yes", "no", "on", "off", "y", "n", "tRUE"] {
-            assert_eq!(kind(word), Some(Kind::Text(word.to_owned())));
+            assert_eq!(kind(word), Some(NodeKind::Text(word.to_owned())));
         }
     }
 
     #[test]
     fn numbers_are_read_as_the_core_schema_reads_them() {
         for (word, value) in [("4999", 4999), ("-1", -1), ("+7", 7), ("0", 0), ("0x10", 16), ("0o17", 15)] {
-            assert_eq!(kind(word), Some(Kind::Integer(value)), "{word}");
+            assert_eq!(kind(word), Some(NodeKind::Integer(value)), "{word}");
         }
         for (word, value) in [("1e3", 1000.0), ("0.5", 0.5), (".5", 0.5), ("1.", 1.0), ("-1.5E-1", -0.15)] {
-            assert_eq!(kind(word), Some(Kind::Float(value)), "{word}");
+            assert_eq!(kind(word), Some(NodeKind::Float(value)), "{word}");
         }
     }
 
@@ -121,7 +124,7 @@ mod tests {
             "--1",
             "+0x10",
         ] {
-            assert_eq!(kind(word), Some(Kind::Text(word.to_owned())), "{word}");
+            assert_eq!(kind(word), Some(NodeKind::Text(word.to_owned())), "{word}");
         }
     }
 

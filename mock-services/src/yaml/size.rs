@@ -4,7 +4,7 @@
 const UNITS: [(&str, u64); 5] =
     [("MB", 1_000_000), ("KB", 1_000), ("MiB", 1024 * 1024), ("KiB", 1024), ("B", 1)];
 
-/// The number of bytes that the text means; `None` where it is not a size.
+/// The number of bytes that the text means; `None` if it is not a size.
 pub fn read_size(text: &str) -> Option<u64> {
     let unit_at = text.find(|character: char| !character.is_ascii_digit())?;
     let (number, unit) = text.split_at(unit_at);

@@ -1,6 +1,6 @@
 //! The tree, built from the parser's events. What YAML has beyond plain data (anchors, aliases, merge keys,
-//! tags, directives, several documents) is refused with its place, so that a file says all
-//! that it means.
+//! tags, directives, several documents) is refused with its place, so that a file can be read
+//! without knowing them.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use granit_parser::{
     ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span as Range, StructureStyle,
 };
 
-use super::{Key, Kind, Node, Problem, Source, Span, scalar, shown};
+use super::{Key, Node, NodeKind, Problem, Source, Span, scalar, shown};
 
-/// How long a text may be, in bytes.
+/// The maximum length of a text, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
-/// How many values it may hold.
+/// The maximum number of values in a text.
 pub const MAX_NODES: usize = 100_000;
-/// How deep they may be nested.
+/// The maximum depth of nesting.
 pub const MAX_DEPTH: usize = 64;
 
-/// Reads a YAML or JSON text. A text that holds nothing is [`Kind::Null`].
+/// Reads a YAML or JSON text. An empty text is [`NodeKind::Null`].
 pub fn parse(file: &Source) -> Result<Node, Problem> {
     parse_part(file, Span::new(0, file.text().len()))
 }
@@ -30,10 +30,10 @@ pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
         return Err(Problem::new(file, Span::new(part.start, part.start), message)
             .with_help("cut it into several files"));
     }
-    // The parser takes a NUL for the end of its input.
+    // The parser reads a NUL as the end of its input.
     if let Some(at) = text.find('\0') {
         let place = Span::new(part.start + at, part.start + at + 1);
-        return Err(Problem::new(file, place, "the file holds a NUL byte, so it is no text"));
+        return Err(Problem::new(file, place, "the file has a NUL byte, so it is not a text"));
     }
     let mut options = Options::default();
     options.set_emit_comments(false);
@@ -47,7 +47,7 @@ pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
         let (event, range) = event.map_err(|error| builder.broken(&error))?;
         builder.take(event, range)?;
     }
-    Ok(builder.root.unwrap_or(Node::new(Kind::Null, Span::new(part.start, part.start))))
+    Ok(builder.root.unwrap_or(Node::new(NodeKind::Null, Span::new(part.start, part.start))))
 }
 
 struct TreeBuilder<'a> {
@@ -105,7 +105,8 @@ impl TreeBuilder<'_> {
     fn begin(&mut self, style: StructureStyle, span: Span, held: CollectionContent) -> Result<(), Problem> {
         if self.awaits_key() {
             return Err(self.problem(span, "a key must be a text, and this is a list or a map").with_help(
-                "if the value of a key was meant, write `key: value`; if a placeholder was meant, put it in quotes: \"${name}\"",
+                "if the value of a key was meant, write `key: value`; if a placeholder was meant, put it in \
+                 quotes: \"${name}\"",
             ));
         }
         if self.open.len() >= MAX_DEPTH {
@@ -120,11 +121,11 @@ impl TreeBuilder<'_> {
         let (kind, last) = match held {
             CollectionContent::List(items) => {
                 let last = items.last().map(|node| node.span.end);
-                (Kind::List(items), last)
+                (NodeKind::List(items), last)
             }
             CollectionContent::Map { entries, .. } => {
                 let last = entries.last().map(|(key, node)| node.span.end.max(key.span.end));
-                (Kind::Map(entries), last)
+                (NodeKind::Map(entries), last)
             }
         };
         // A block has no closing mark: the parser sees its end only where something else begins.
@@ -137,9 +138,10 @@ impl TreeBuilder<'_> {
             return self.key(text, plain, span);
         }
         let kind = if plain {
-            scalar::resolved(text).map_err(|doubt| self.problem(span, doubt.message).with_help(doubt.help))?
+            scalar::resolved(text)
+                .map_err(|refused| self.problem(span, refused.message).with_help(refused.help))?
         } else {
-            Kind::Text(text.to_owned())
+            NodeKind::Text(text.to_owned())
         };
         self.value(Node::new(kind, span))
     }
@@ -160,7 +162,7 @@ impl TreeBuilder<'_> {
             let first =
                 entries.iter().find(|(key, _)| key.name == text).map(|(key, _)| key.span).unwrap_or_default();
             let (line, _) = Problem::new(self.file, first, "").position();
-            let message = format!("the key `{}` stands here a second time", shown(text));
+            let message = format!("the key `{}` occurs a second time", shown(text));
             return Err(self
                 .problem(span, message)
                 .with_help(format!("the first is on line {line}; keep one of the two")));
@@ -247,7 +249,8 @@ fn hint_for(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::UnexpectedCharacter { .. } => Some("a text that begins with this character needs quotes"),
         ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::MismatchedFlowCollectionEnd { .. } => Some(
-            "a comma or a bracket is missing, or a text that holds one needs quotes, as \"${name}\" does here",
+            "a comma or a bracket is missing, or a text that holds one needs quotes, as \"${name}\" does \
+             here",
         ),
         ErrorKind::UnclosedFlowCollection { .. } => Some("close it, or put quotes around the text"),
         ErrorKind::UnclosedQuotedScalar => Some("close it with the same quote"),

@@ -1,31 +1,31 @@
-//! Words in messages: lists of names, near misses, and foreign text made harmless.
+//! Words in messages: lists of names, suggestions, and text from outside with its control characters escaped.
 
-/// How much of a foreign text a message shows.
-const SHOWN: usize = 60;
+/// The maximum number of characters of a text from outside in a message.
+const LONGEST_SHOWN: usize = 60;
 
-/// A foreign text as a message may show it: control characters escaped, and cut where it is long.
+/// A text from outside as a message shows it: with its control characters escaped, and cut if it is long.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut out = String::new();
     for (count, character) in text.chars().enumerate() {
-        if count == SHOWN {
+        if count == LONGEST_SHOWN {
             out.push('…');
             break;
         }
-        push_harmless(&mut out, character);
+        push_escaped(&mut out, character);
     }
     out
 }
 
 /// The text with its control characters escaped, at its full length.
-pub(super) fn harmless(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, character| {
-        push_harmless(&mut out, character);
+        push_escaped(&mut out, character);
         out
     })
 }
 
-fn push_harmless(out: &mut String, character: char) {
+fn push_escaped(out: &mut String, character: char) {
     // Beside control characters: those that reverse or break a line without being seen.
     if character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -47,10 +47,10 @@ pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The name that was probably meant, where one is near enough.
+/// The name that was probably meant, if one is similar enough.
 #[must_use]
 pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short; a long one is no typing error, and comparing it would take time.
+    // Names are short: a long one is not a typing error, and comparing it would take time.
     if name.len() > 100 {
         return None;
     }
@@ -74,12 +74,12 @@ mod tests {
         assert_eq!(nearest("comit", ["commit", "reply"]), Some("commit"));
         assert_eq!(nearest("Attempts", ["attempt", "reply"]), Some("attempt"));
         assert_eq!(nearest("payment.chrage", ["payment.list", "payment.charge"]), Some("payment.charge"));
-        assert_eq!(nearest("colour", ["commit", "reply"]), None);
+        assert_eq!(nearest("color", ["commit", "reply"]), None);
         assert_eq!(nearest(&"x".repeat(1_000_000), ["x"]), None);
     }
 
     #[test]
-    fn foreign_text_is_cut_and_escaped() {
+    fn text_from_outside_is_cut_and_escaped() {
         assert_eq!(shown("a\u{1b}[31mb\n\u{202e}"), "a\\u{1b}[31mb\\n\\u{202e}");
         assert_eq!(shown(&"é".repeat(100)).chars().count(), 61);
     }

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use mock_services::catalog;
 
 /// Folders and files that may name services, with the reason.
-const EXCEPTIONS: [(&str, &str); 7] = [
+const EXCEPTIONS: [(&str, &str); 9] = [
     ("mock-services/src/custom/", "the folder of the services that files declare"),
-    ("mock-services/src/catalog/", "the list of services, and the examples of messages"),
+    ("mock-services/src/built_in.rs", "the list of the services that are written in Rust"),
+    ("mock-services/src/catalog/mod.rs", "the list of the services that a shipped file declares"),
+    ("mock-services/src/examples.rs", "the examples of messages"),
     ("src/subject/control/tools/", "the control tool of each service"),
     ("src/demo/", "the demo"),
     ("src/init/", "the templates of `hapax init`"),

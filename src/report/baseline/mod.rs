@@ -7,7 +7,7 @@ pub use show::baseline_text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use mock_services::yaml::{Kind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
+use mock_services::yaml::{NodeKind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
 
 use super::Report;
 use crate::scenario::ControlOutcome;
@@ -65,7 +65,7 @@ impl Baseline {
         let tree = parse(file)?;
         let reader = Reader::new(file);
         let mut known = BTreeMap::new();
-        let is_empty = matches!(tree.kind, Kind::Null);
+        let is_empty = matches!(tree.kind, NodeKind::Null);
         for (key, node) in (!is_empty).then(|| reader.entries(&tree)).flatten().unwrap_or_default() {
             if !ids.contains(key.name.as_str()) {
                 if unknown == UnknownCases::Reject {

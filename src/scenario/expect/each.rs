@@ -2,7 +2,7 @@
 //! with a range: `"user{1..50}@example.com"`.
 
 use mock_services::service::Value;
-use mock_services::yaml::{Key, Kind, Node, Reader, Span, shown};
+use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, shown};
 
 use super::{MAX_INTENTS, check_carried};
 use crate::scenario::addresses::value_in_lower_case;
@@ -49,8 +49,8 @@ pub(super) fn read_each(
 
 fn read_values(reader: &Reader, effect: &str, key: &Key, node: &Node) -> Option<Vec<Value>> {
     let items = match &node.kind {
-        Kind::List(items) => items.as_slice(),
-        Kind::Text(text) if !matches!(parse_range(text), RangeText::Plain) => std::slice::from_ref(node),
+        NodeKind::List(items) => items.as_slice(),
+        NodeKind::Text(text) if !matches!(parse_range(text), RangeText::Plain) => std::slice::from_ref(node),
         _ => {
             let message = format!("expected the values of `{}`, found {}", shown(&key.name), node.describe());
             reader.report_with_help(node.span, message, FORM);
@@ -91,8 +91,8 @@ fn read_values(reader: &Reader, effect: &str, key: &Key, node: &Node) -> Option<
 /// The values of one item: itself, or one for each number of its range.
 fn expanded(reader: &Reader, node: &Node) -> Option<Vec<Value>> {
     let text = match &node.kind {
-        Kind::Integer(number) => return Some(vec![Value::Number(*number)]),
-        Kind::Text(text) => text,
+        NodeKind::Integer(number) => return Some(vec![Value::Number(*number)]),
+        NodeKind::Text(text) => text,
         _ => return reader.unexpected(node, "a text or a whole number"),
     };
     match parse_range(text) {

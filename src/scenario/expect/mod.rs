@@ -6,7 +6,7 @@ pub(super) mod times;
 use mock_services::catalog::StoreKind;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
-use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
+use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::each::read_each;
 use self::times::{suggested_form, unidentified};
@@ -112,7 +112,7 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
     let effect = effect.and_then(|node| known.effect(reader, node));
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };
-        if let (Some((effect, carried)), Kind::Map(entries)) = (effect, &node.kind) {
+        if let (Some((effect, carried)), NodeKind::Map(entries)) = (effect, &node.kind) {
             entries.iter().for_each(|(key, _)| check_carried(reader, effect, carried, key));
         }
         read_fields(reader, node)
@@ -171,7 +171,7 @@ fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
     let words = ClaimedOutcome::ALL.map(|outcome| (outcome.word(), outcome));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
-        Kind::List(items) if items.is_empty() => {
+        NodeKind::List(items) if items.is_empty() => {
             let help = "remove `claim` to accept any honest claim";
             reader.report_with_help(
                 node.span,
@@ -180,7 +180,7 @@ fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
             );
             Vec::new()
         }
-        Kind::List(items) => items.iter().filter_map(one).collect(),
+        NodeKind::List(items) => items.iter().filter_map(one).collect(),
         _ => one(node).into_iter().collect(),
     }
 }
@@ -204,7 +204,7 @@ fn read_attempts(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<(Bu
 
 /// The minimum and maximum number of attempts: `3` (at most), `1..3` or `1..`.
 fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
-    let Kind::Text(text) = &node.kind else {
+    let NodeKind::Text(text) = &node.kind else {
         return reader.integer(node, 0..=MAX_ATTEMPTS).map(|most| (0, Some(most)));
     };
     let Some((least, most)) = bounds(text) else {
@@ -225,7 +225,7 @@ fn read_bounds(reader: &Reader, node: &Node) -> Option<(u32, Option<u32>)> {
 
 /// The minimum and maximum number of times that an effect is expected: `1` or `0..1`.
 fn read_times(reader: &Reader, node: &Node) -> Option<(u32, u32)> {
-    let Kind::Text(text) = &node.kind else {
+    let NodeKind::Text(text) = &node.kind else {
         return reader.integer(node, 0..=MAX_ATTEMPTS).map(|times| (times, times));
     };
     match bounds(text) {
@@ -272,7 +272,7 @@ fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
     let words = Recovery::PERMITTED.map(|recovery| (recovery.word(), recovery));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
-        Kind::List(items) if items.is_empty() => {
+        NodeKind::List(items) if items.is_empty() => {
             let help = "remove `recovery` to permit any, or list one: same-key";
             reader.report_with_help(
                 node.span,
@@ -281,7 +281,7 @@ fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
             );
             Vec::new()
         }
-        Kind::List(items) => items.iter().filter_map(one).collect(),
+        NodeKind::List(items) => items.iter().filter_map(one).collect(),
         _ => one(node).into_iter().collect(),
     }
 }
@@ -302,7 +302,7 @@ fn read_records(
     let kind = if counter { StoreKind::Counter } else { StoreKind::Record };
     let start = |key: &str| setups.iter().find_map(|setup| setup.service.stored(kind, key));
     let read = entries.iter().filter_map(|(key, node)| {
-        if counter && node.kind != Kind::Null {
+        if counter && node.kind != NodeKind::Null {
             reader.integer(node, i64::MIN..=i64::MAX)?;
         }
         let start = start(&key.name).unwrap_or_default();

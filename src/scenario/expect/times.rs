@@ -3,7 +3,7 @@
 //! each.
 
 use mock_services::service::{Fields, Operation, Value};
-use mock_services::yaml::{Key, Kind, Node, Span, listed, write_flow};
+use mock_services::yaml::{Key, Node, NodeKind, Span, listed, write_flow};
 
 use super::MAX_INTENTS;
 use crate::scenario::known::KnownServices;
@@ -74,22 +74,22 @@ fn identifying_fields<'k>(known: &'k KnownServices, effect: &str) -> Vec<&'k str
 }
 
 fn with_each(effect: &str, field: &str, which: &Fields, like: &Fields) -> String {
-    let text = |text: &str| Kind::Text(text.to_owned());
+    let text = |text: &str| NodeKind::Text(text.to_owned());
     let examples = match field {
         "to" => ["ann@example.com", "bob@example.com"],
         "order" => ["ord_1001", "ord_1002"],
         "customer" => ["cus_42", "cus_43"],
         _ => ["first", "second"],
     };
-    let values = Kind::List(examples.map(|value| Node::new(text(value), Span::default())).into());
+    let values = NodeKind::List(examples.map(|value| Node::new(text(value), Span::default())).into());
     let fields: Vec<(Key, Node)> =
         which.iter().chain(like.iter()).map(|(name, value)| entry(name, kind(value))).collect();
     let mut entries =
-        vec![entry("effect", text(effect)), entry("each", Kind::Map(vec![entry(field, values)]))];
+        vec![entry("effect", text(effect)), entry("each", NodeKind::Map(vec![entry(field, values)]))];
     if !fields.is_empty() {
-        entries.push(entry("with", Kind::Map(fields)));
+        entries.push(entry("with", NodeKind::Map(fields)));
     }
-    write_flow(&Node::new(Kind::Map(entries), Span::default()))
+    write_flow(&Node::new(NodeKind::Map(entries), Span::default()))
 }
 
 fn range(field: &str, times: u32) -> String {
@@ -102,17 +102,17 @@ fn range(field: &str, times: u32) -> String {
     }
 }
 
-fn entry(name: &str, kind: Kind) -> (Key, Node) {
+fn entry(name: &str, kind: NodeKind) -> (Key, Node) {
     (Key { name: name.to_owned(), span: Span::default() }, Node::new(kind, Span::default()))
 }
 
-fn kind(value: &Value) -> Kind {
+fn kind(value: &Value) -> NodeKind {
     match value {
-        Value::Bool(value) => Kind::Bool(*value),
-        Value::Number(value) => Kind::Integer(*value),
-        Value::Text(value) => Kind::Text(value.to_string()),
-        Value::List(values) => Kind::List(
-            values.iter().map(|value| Node::new(Kind::Text(value.clone()), Span::default())).collect(),
+        Value::Bool(value) => NodeKind::Bool(*value),
+        Value::Number(value) => NodeKind::Integer(*value),
+        Value::Text(value) => NodeKind::Text(value.to_string()),
+        Value::List(values) => NodeKind::List(
+            values.iter().map(|value| Node::new(NodeKind::Text(value.clone()), Span::default())).collect(),
         ),
     }
 }

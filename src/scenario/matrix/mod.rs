@@ -3,7 +3,7 @@
 pub(super) mod names;
 pub(super) mod words;
 
-use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
+use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::words::words_of;
 
@@ -112,7 +112,7 @@ impl Matrix {
     pub(super) fn fill(&self, node: &Node, choice: &[usize], budget: &mut usize) -> Option<Node> {
         *budget = budget.checked_sub(1)?;
         let kind = match &node.kind {
-            Kind::Text(text) => match placeholder(text).and_then(|name| self.index(name)) {
+            NodeKind::Text(text) => match placeholder(text).and_then(|name| self.index(name)) {
                 Some(axis) => {
                     let value = &self.axes[axis].values[choice[axis]];
                     *budget = budget.checked_sub(size(value))?;
@@ -120,13 +120,13 @@ impl Matrix {
                 }
                 None => node.kind.clone(),
             },
-            Kind::List(items) => {
-                Kind::List(items.iter().map(|item| self.fill(item, choice, budget)).collect::<Option<_>>()?)
-            }
-            Kind::Map(entries) => {
+            NodeKind::List(items) => NodeKind::List(
+                items.iter().map(|item| self.fill(item, choice, budget)).collect::<Option<_>>()?,
+            ),
+            NodeKind::Map(entries) => {
                 let filled =
                     entries.iter().map(|(key, value)| Some((key.clone(), self.fill(value, choice, budget)?)));
-                Kind::Map(filled.collect::<Option<_>>()?)
+                NodeKind::Map(filled.collect::<Option<_>>()?)
             }
             other => other.clone(),
         };
@@ -142,7 +142,7 @@ fn read_axis(reader: &Reader, key: &Key, node: &Node) -> Option<Axis> {
         reader.report_with_help(key.span, format!("`{}` is not a valid matrix name", shown(name)), help);
         return None;
     }
-    let Kind::List(values) = &node.kind else {
+    let NodeKind::List(values) = &node.kind else {
         let help = format!("write the values of `{name}` as a list: [a, b]");
         reader.report_with_help(
             node.span,
@@ -193,8 +193,8 @@ pub(super) fn placeholder(text: &str) -> Option<&str> {
 /// The number of values in a tree.
 pub(super) fn size(node: &Node) -> usize {
     match &node.kind {
-        Kind::List(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Kind::Map(entries) => 1 + entries.iter().map(|(_, value)| size(value)).sum::<usize>(),
+        NodeKind::List(items) => 1 + items.iter().map(size).sum::<usize>(),
+        NodeKind::Map(entries) => 1 + entries.iter().map(|(_, value)| size(value)).sum::<usize>(),
         _ => 1,
     }
 }
@@ -202,10 +202,10 @@ pub(super) fn size(node: &Node) -> usize {
 /// The value without its positions, for comparison.
 pub(super) fn bare(node: &Node) -> Node {
     let kind = match &node.kind {
-        Kind::List(items) => Kind::List(items.iter().map(bare).collect()),
-        Kind::Map(entries) => {
+        NodeKind::List(items) => NodeKind::List(items.iter().map(bare).collect()),
+        NodeKind::Map(entries) => {
             let key = |key: &Key| Key { name: key.name.clone(), span: Span::default() };
-            Kind::Map(entries.iter().map(|(name, value)| (key(name), bare(value))).collect())
+            NodeKind::Map(entries.iter().map(|(name, value)| (key(name), bare(value))).collect())
         }
         other => other.clone(),
     };

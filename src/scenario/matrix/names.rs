@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mock_services::yaml::{Kind, Node, Reader, Span};
+use mock_services::yaml::{Node, NodeKind, Reader, Span};
 
 use super::{Matrix, placeholder};
 
@@ -19,7 +19,7 @@ impl NameUses {
     /// Collects the names that a tree uses, and reports those that are undefined or only part of a value.
     pub(crate) fn collect(&mut self, reader: &Reader, matrix: &Matrix, node: &Node) {
         match &node.kind {
-            Kind::Text(text) => match placeholder(text) {
+            NodeKind::Text(text) => match placeholder(text) {
                 Some(name) => match matrix.named(reader, name, node.span) {
                     Some(axis) => {
                         self.used.insert(axis);
@@ -29,8 +29,8 @@ impl NameUses {
                 None if text.contains("${") => self.report_partial(reader, node.span),
                 None => {}
             },
-            Kind::List(items) => items.iter().for_each(|item| self.collect(reader, matrix, item)),
-            Kind::Map(entries) => {
+            NodeKind::List(items) => items.iter().for_each(|item| self.collect(reader, matrix, item)),
+            NodeKind::Map(entries) => {
                 for (key, value) in entries {
                     if key.name.contains("${") {
                         self.report_partial(reader, key.span);
@@ -62,12 +62,12 @@ impl NameUses {
 /// Reports `${name}` inside the matrix: the matrix defines the names and cannot use them.
 pub(crate) fn report_names_in_matrix(reader: &Reader, node: &Node) {
     match &node.kind {
-        Kind::Text(text) if text.contains("${") => {
+        NodeKind::Text(text) if text.contains("${") => {
             let help = "write the value itself; names can be used everywhere else";
             reader.report_with_help(node.span, "a value of the matrix cannot contain a matrix name", help);
         }
-        Kind::List(items) => items.iter().for_each(|item| report_names_in_matrix(reader, item)),
-        Kind::Map(entries) => entries.iter().for_each(|(_, value)| report_names_in_matrix(reader, value)),
+        NodeKind::List(items) => items.iter().for_each(|item| report_names_in_matrix(reader, item)),
+        NodeKind::Map(entries) => entries.iter().for_each(|(_, value)| report_names_in_matrix(reader, value)),
         _ => {}
     }
 }

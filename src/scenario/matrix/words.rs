@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mock_services::yaml::{Kind, Node};
+use mock_services::yaml::{Node, NodeKind};
 
 /// The maximum length of the word for one value.
 const MAX_WORD_LENGTH: usize = 40;
@@ -39,8 +39,8 @@ fn cut(mut word: String) -> String {
 
 fn short_word(node: &Node) -> String {
     match &node.kind {
-        Kind::Map(entries) => match entries.as_slice() {
-            [(_, value)] if !matches!(value.kind, Kind::List(_) | Kind::Map(_)) => long_word(value),
+        NodeKind::Map(entries) => match entries.as_slice() {
+            [(_, value)] if !matches!(value.kind, NodeKind::List(_) | NodeKind::Map(_)) => long_word(value),
             _ => long_word(node),
         },
         _ => long_word(node),
@@ -49,13 +49,13 @@ fn short_word(node: &Node) -> String {
 
 fn long_word(node: &Node) -> String {
     match &node.kind {
-        Kind::Null => "null".to_owned(),
-        Kind::Bool(value) => value.to_string(),
-        Kind::Integer(value) => value.to_string(),
-        Kind::Float(value) => typeable(&format!("{value:?}")),
-        Kind::Text(text) => typeable(text),
-        Kind::List(items) => joined(items.iter().map(long_word)),
-        Kind::Map(entries) => {
+        NodeKind::Null => "null".to_owned(),
+        NodeKind::Bool(value) => value.to_string(),
+        NodeKind::Integer(value) => value.to_string(),
+        NodeKind::Float(value) => typeable(&format!("{value:?}")),
+        NodeKind::Text(text) => typeable(text),
+        NodeKind::List(items) => joined(items.iter().map(long_word)),
+        NodeKind::Map(entries) => {
             joined(entries.iter().flat_map(|(key, value)| [typeable(&key.name), long_word(value)]))
         }
     }

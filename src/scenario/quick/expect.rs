@@ -1,8 +1,8 @@
 //! Reads one `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. Problems point at the
 //! position in the argument.
 
-use mock_services::catalog::examples;
-use mock_services::yaml::{Key, Kind, Node, Problems, Reader, Source, Span, shown};
+use mock_services::examples;
+use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, Span, shown};
 
 use crate::scenario::expect::check_carried;
 use crate::scenario::expect::times::unidentified;
@@ -35,7 +35,7 @@ pub(super) fn read(known: &KnownServices, text: &str) -> Result<ExpectedEffect, 
     let (rest, times) = times(&reader, text);
     let effect_end = rest.find(':').unwrap_or(rest.len());
     let place = Span::new(0, effect_end);
-    let name = Node::new(Kind::Text(rest[..effect_end].to_owned()), place);
+    let name = Node::new(NodeKind::Text(rest[..effect_end].to_owned()), place);
     let effect = if effect_end == 0 {
         reader.report_with_help(place, "expected an effect, found nothing", form());
         None
@@ -144,9 +144,11 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
     }
 }
 
-fn kind(name: &str, value: String) -> Kind {
+fn kind(name: &str, value: String) -> NodeKind {
     match value.parse::<i64>() {
-        Ok(number) if NUMBER_FIELDS.contains(&name) && number.to_string() == value => Kind::Integer(number),
-        _ => Kind::Text(value),
+        Ok(number) if NUMBER_FIELDS.contains(&name) && number.to_string() == value => {
+            NodeKind::Integer(number)
+        }
+        _ => NodeKind::Text(value),
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use mock_services::catalog::{self, Preparation};
 use mock_services::idempotency::Profile;
-use mock_services::yaml::{Key, Kind, Node, Problem, Problems, Source, Span, write_flow};
+use mock_services::yaml::{Key, Node, NodeKind, Problem, Problems, Source, Span, write_flow};
 
 use self::expect::{ExpectedEffect, read};
 use crate::scenario::defaults;
@@ -102,11 +102,13 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
     // Writing into a string cannot fail.
     let _ = writeln!(out, "about: The first attempt meets every combination of commit and reply.");
     let _ = writeln!(out, "tags: [{}]\n", services.join(", "));
-    let _ = writeln!(out, "task: {}", flow(Kind::Text(task.to_owned())));
+    let _ = writeln!(out, "task: {}", flow(NodeKind::Text(task.to_owned())));
     let _ = writeln!(out, "steps:");
     for one in asked {
-        let step =
-            map(vec![("do", Kind::Text(one.effect.clone())), ("with", Kind::Map(step_of(one, known)))]);
+        let step = map(vec![
+            ("do", NodeKind::Text(one.effect.clone())),
+            ("with", NodeKind::Map(step_of(one, known))),
+        ]);
         (0..one.times).for_each(|_| _ = writeln!(out, "  - {}", flow(step.clone())));
     }
     let _ = writeln!(out, "\nmatrix:");
@@ -114,7 +116,7 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
         let _ = writeln!(out, "  on: [{}]", effects.join(", "));
     }
     if let Some(service) = keyed {
-        let _ = writeln!(out, "  keys: [{}, none]", service.profile.name());
+        let _ = writeln!(out, "  keys: [{}, none]", service.profile.word());
     }
     let _ = writeln!(out, "  commit: [now, never, {{ later: {{ requests: 2 }} }}]");
     let _ = writeln!(
@@ -180,7 +182,7 @@ fn step_of(one: &ExpectedEffect, known: &KnownServices) -> Vec<(Key, Node)> {
 }
 
 /// The expected effect. `certain` are fields whose value follows from what existed before the task.
-fn intent<'a>(one: &ExpectedEffect, certain: impl Iterator<Item = (&'a str, Kind)>) -> Kind {
+fn intent<'a>(one: &ExpectedEffect, certain: impl Iterator<Item = (&'a str, NodeKind)>) -> NodeKind {
     let is_descriptive = |(key, _): &(Key, Node)| {
         let name = key.name.as_str();
         DESCRIPTIVE_FIELDS.contains(&name)
@@ -191,22 +193,22 @@ fn intent<'a>(one: &ExpectedEffect, certain: impl Iterator<Item = (&'a str, Kind
         which = std::mem::take(&mut like);
     }
     like.extend(certain.map(|(name, kind)| entry(name, kind)));
-    let mut entries = vec![("effect", Kind::Text(one.effect.clone()))];
-    entries.extend((!which.is_empty()).then_some(("where", Kind::Map(which))));
-    entries.extend((!like.is_empty()).then_some(("with", Kind::Map(like))));
-    entries.push(("times", Kind::Integer(one.times.into())));
+    let mut entries = vec![("effect", NodeKind::Text(one.effect.clone()))];
+    entries.extend((!which.is_empty()).then_some(("where", NodeKind::Map(which))));
+    entries.extend((!like.is_empty()).then_some(("with", NodeKind::Map(like))));
+    entries.push(("times", NodeKind::Integer(one.times.into())));
     map(entries)
 }
 
-fn map(entries: Vec<(&str, Kind)>) -> Kind {
-    Kind::Map(entries.into_iter().map(|(name, kind)| entry(name, kind)).collect())
+fn map(entries: Vec<(&str, NodeKind)>) -> NodeKind {
+    NodeKind::Map(entries.into_iter().map(|(name, kind)| entry(name, kind)).collect())
 }
 
-fn entry(name: &str, kind: Kind) -> (Key, Node) {
+fn entry(name: &str, kind: NodeKind) -> (Key, Node) {
     (Key { name: name.to_owned(), span: Span::default() }, Node::new(kind, Span::default()))
 }
 
-fn flow(kind: Kind) -> String {
+fn flow(kind: NodeKind) -> String {
     write_flow(&Node::new(kind, Span::default()))
 }
 

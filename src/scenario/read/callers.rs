@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
-use mock_services::yaml::{Key, Kind, Node, Reader, Span};
+use mock_services::yaml::{Key, Node, NodeKind, Reader, Span};
 
 use crate::scenario::known::KnownServices;
 
@@ -89,7 +89,7 @@ fn read_count(
     timeout: Duration,
 ) -> Option<u32> {
     let number = |node: &Node| reader.integer(node, 1..=MAX_CALLERS);
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         return number(node);
     }
     let mut map = reader.map(node, "`callers`")?;
@@ -118,7 +118,7 @@ fn read_count(
 
 /// Whether `meet` is `none`.
 fn is_none(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Text(word) if word == MEET_NONE)
+    matches!(&node.kind, NodeKind::Text(word) if word == MEET_NONE)
 }
 
 /// Reports a duration that is not shorter than the time limit.

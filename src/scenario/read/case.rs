@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mock_services::fault::{FaultPart, Placed, check_placed, read_fault_list};
-use mock_services::service::{Kind as OperationKind, Operation};
-use mock_services::yaml::{Kind, Node, Reader, shown};
+use mock_services::fault::{FaultPart, PlacedFault, check_placed, read_fault_list};
+use mock_services::service::{Operation, OperationKind};
+use mock_services::yaml::{Node, NodeKind, Reader, shown};
 
 use super::callers::{CallersInput, read_callers};
 use super::check::{CaseParts, check};
@@ -53,7 +53,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let works = WorkReader { reader, known: &known };
     let work = Work { task: works.task(task), steps: works.steps(steps) };
     let each_work = works.list(each.map(|(_, node)| node), "the task of a caller");
-    let length = |node: &Node| if let Kind::List(items) = &node.kind { Some(items.len()) } else { None };
+    let length = |node: &Node| if let NodeKind::List(items) = &node.kind { Some(items.len()) } else { None };
     let each_length = each.and_then(|(key, node)| Some((key, length(node)?)));
     let longest = own_timeout.unwrap_or(DEFAULT_BARRIER_TIMEOUT);
     let callers =
@@ -192,7 +192,7 @@ fn read_timeout(reader: &Reader, node: &Node) -> Option<Duration> {
 /// The parts of a case that refer to services.
 struct References<'a> {
     steps: &'a [&'a Step],
-    faults: &'a [Placed],
+    faults: &'a [PlacedFault],
     interrupts: &'a [PlacedInterrupt],
     expected: &'a Expected,
     meet: Option<&'a str>,
@@ -228,31 +228,32 @@ fn operations_of(services: &[ServiceSetup], known: &KnownServices) -> Vec<Operat
 
 fn check_faults(
     reader: &Reader,
-    faults: &[Placed],
+    faults: &[PlacedFault],
     operations: &[Operation],
     known: &KnownServices,
     callers: u32,
 ) {
     // For an unknown service, the suggestions are the operations of all services.
-    let has_unknown_service = |placed: &&Placed| {
+    let has_unknown_service = |placed: &&PlacedFault| {
         !placed.malformed.contains(&FaultPart::On) && known.service_of(&placed.fault.trigger.on).is_none()
     };
     for placed in faults.iter().filter(has_unknown_service) {
         known.named(reader, &placed.fault.trigger.on, placed.places.of(FaultPart::On));
     }
-    let others: Vec<Placed> = faults.iter().filter(|placed| !has_unknown_service(placed)).cloned().collect();
+    let others: Vec<PlacedFault> =
+        faults.iter().filter(|placed| !has_unknown_service(placed)).cloned().collect();
     check_placed(reader, &others, operations, Some(callers));
 }
 
 fn terms(
     expected: &Expected,
-    faults: &[Placed],
+    faults: &[PlacedFault],
     interrupts: &[PlacedInterrupt],
     (operations, known): (&[Operation], &KnownServices),
     callers: u32,
     barrier: bool,
 ) -> Terms {
-    let planned = |placed: &Placed| Planned {
+    let planned = |placed: &PlacedFault| Planned {
         text: placed.fault.to_string(),
         operation: placed.fault.trigger.on.clone(),
         optional: placed.fault.optional,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mock_services::catalog;
-use mock_services::fault::{Attempts, Commit, Fault, FaultPart, Placed, Reply};
+use mock_services::fault::{Attempts, Commit, Fault, FaultPart, PlacedFault, Reply};
 use mock_services::service::Fields;
 use mock_services::yaml::Reader;
 
@@ -17,7 +17,7 @@ use crate::scenario::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
 /// The parts of a case that must be consistent.
 pub(super) struct CaseParts<'a> {
     pub(super) known: &'a KnownServices,
-    pub(super) faults: &'a [Placed],
+    pub(super) faults: &'a [PlacedFault],
     pub(super) interrupts: &'a [PlacedInterrupt],
     pub(super) expected: &'a Expected,
     /// All steps of all callers and turns.
@@ -97,7 +97,7 @@ impl CaseParts<'_> {
             self.interrupts.iter().filter(|placed| placed.interrupt.when.reached == Reached::Replied)
         {
             let when = &placed.interrupt.when;
-            let applies = |fault: &&Placed| {
+            let applies = |fault: &&PlacedFault| {
                 let trigger = &fault.fault.trigger;
                 fault.malformed.is_empty()
                     && trigger.on == when.operation

@@ -1,6 +1,6 @@
 //! Reads `controls`: the expected outcome of each control in each case.
 
-use mock_services::yaml::{Key, Kind, Node, Reader, Span, listed, nearest, shown};
+use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use crate::scenario::case::CONTROLS;
 use crate::scenario::matrix::{Choice, Matrix, bare};
@@ -102,7 +102,7 @@ fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Opt
         return None;
     };
     let branches: Vec<Branch> = match &node.kind {
-        Kind::List(items) => items.iter().filter_map(|item| read_branch(reader, matrix, item)).collect(),
+        NodeKind::List(items) => items.iter().filter_map(|item| read_branch(reader, matrix, item)).collect(),
         _ => read_outcome(reader, node)
             .map(|is| Branch { span: node.span, when: Vec::new(), is })
             .into_iter()
@@ -138,7 +138,7 @@ fn read_condition(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> O
         return Some((axis, vec![index]));
     }
     let wanted = match &node.kind {
-        Kind::List(items) if !items.is_empty() => items.as_slice(),
+        NodeKind::List(items) if !items.is_empty() => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
     let mut indexes = Vec::new();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mock_services::catalog::examples;
-use mock_services::service::Kind as OperationKind;
-use mock_services::yaml::{Kind, Map, Node, Reader, Span, write_duration};
+use mock_services::examples;
+use mock_services::service::OperationKind;
+use mock_services::yaml::{Map, Node, NodeKind, Reader, Span, write_duration};
 
 use super::callers::within_timeout;
 use crate::scenario::known::KnownServices;
@@ -121,7 +121,7 @@ impl InterruptReader<'_> {
 
     /// The pause before the restart of the subject; `Some(None)` where it is not restarted.
     fn then(&self, node: &Node) -> Option<Option<Duration>> {
-        let Kind::Map(_) = node.kind else {
+        let NodeKind::Map(_) = node.kind else {
             return self.reader.one_of(node, &THEN_WORDS);
         };
         let mut map = self.reader.map(node, "`then`")?;
@@ -221,7 +221,7 @@ impl InterruptReader<'_> {
     }
 
     fn action(&self, node: &Node) -> Option<InterruptAction> {
-        let Kind::Map(_) = node.kind else { return self.reader.one_of(node, &ACTION_WORDS) };
+        let NodeKind::Map(_) = node.kind else { return self.reader.one_of(node, &ACTION_WORDS) };
         let mut map = self.reader.map(node, "`do`")?;
         let time = map.required("freeze");
         map.finish();

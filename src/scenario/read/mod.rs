@@ -11,9 +11,9 @@ mod tasks;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use mock_services::catalog::examples;
 use mock_services::custom::Custom;
-use mock_services::yaml::{Kind, Node, Problem, Problems, Reader, Source, Span, parse, shown};
+use mock_services::examples;
+use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, shown};
 
 use self::case::read_case;
 use self::controls::Controls;
@@ -155,7 +155,7 @@ impl<'a> ScenarioReader<'a> {
         let Some(node) = self.tree.get("controls") else { return Controls::default() };
         let controls = Controls::read(&self.reader, matrix, node);
         let is_clean = self.tree.get("tags").is_some_and(|tags| match &tags.kind {
-            Kind::List(items) => items.iter().any(|item| item.as_text() == Some("clean")),
+            NodeKind::List(items) => items.iter().any(|item| item.as_text() == Some("clean")),
             _ => false,
         });
         if !is_clean && self.reader.count() == 0 {
@@ -203,9 +203,9 @@ impl<'a> ScenarioReader<'a> {
 /// The tree without the key `name`.
 fn without(tree: &Node, name: &str) -> Node {
     match &tree.kind {
-        Kind::Map(entries) => {
+        NodeKind::Map(entries) => {
             let rest = entries.iter().filter(|(key, _)| key.name != name).cloned().collect();
-            Node::new(Kind::Map(rest), tree.span)
+            Node::new(NodeKind::Map(rest), tree.span)
         }
         _ => tree.clone(),
     }

@@ -162,7 +162,7 @@ fn via() -> Value {
     let names: Vec<&str> = known
         .services
         .iter()
-        .flat_map(|service| mock_services::apis(&service.name))
+        .flat_map(|service| mock_services::catalog::apis(&service.name))
         .map(|api| api.name)
         .collect();
     let api = or_name(json!({ "enum": names }));

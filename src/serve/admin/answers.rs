@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use mock_services::fault::{Fault, Fired};
 use mock_services::ledger::Entry;
-use mock_services::service::{Fields, Kind, Operation};
+use mock_services::service::{Fields, Operation, OperationKind};
 use mock_services::yaml::Problems;
 use serde::Serialize;
 
@@ -42,8 +42,8 @@ impl From<&Operation> for OperationInfo {
         OperationInfo {
             name: operation.name.to_string(),
             kind: match operation.kind {
-                Kind::Read => "read",
-                Kind::Write => "write",
+                OperationKind::Read => "read",
+                OperationKind::Write => "write",
             },
             list: operation.list,
             identity: operation.identity.iter().map(ToString::to_string).collect(),

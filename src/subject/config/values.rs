@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mock_services::catalog::{self, examples};
-use mock_services::yaml::{Kind, Node, Reader, nearest, shown};
+use mock_services::yaml::{Node, NodeKind, Reader, nearest, shown};
+use mock_services::{catalog, examples};
 
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
 use crate::subject::http::Target;
@@ -15,14 +15,14 @@ use crate::subject::{ClaimSource, HostError, HostPattern};
 /// A program and its arguments: a list, or one text.
 pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
     match &node.kind {
-        Kind::Text(text) => match split(text) {
+        NodeKind::Text(text) => match split(text) {
             Ok(words) => Some(words),
             Err((message, help)) => {
                 reader.report_with_help(node.span, message, help);
                 None
             }
         },
-        Kind::List(items) if !items.is_empty() => items
+        NodeKind::List(items) if !items.is_empty() => items
             .iter()
             .map(|item| reader.text(item).map(str::to_owned))
             .collect::<Vec<_>>()
@@ -171,7 +171,7 @@ fn shipped_operations() -> Vec<String> {
 
 /// The source of the claim.
 pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
         let Some(source) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text))
         else {

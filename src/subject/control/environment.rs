@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use mock_services::catalog::examples;
+use mock_services::examples;
 
 use crate::scenario::Step;
 

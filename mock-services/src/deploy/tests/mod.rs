@@ -285,7 +285,7 @@ mod any_request {
             body in prop::collection::vec(any::<u8>(), 0..64),
         ) {
             let answer = harness().send(&Request::new(method, &format!("{target}{rest}")).header("User-Agent", "tests").body(body));
-            prop_assert!((200..500).contains(&answer.status) || answer.lacks().is_some());
+            prop_assert!((200..500).contains(&answer.status) || answer.missing_feature().is_some());
         }
 
         #[test]

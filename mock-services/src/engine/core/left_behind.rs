@@ -1,4 +1,4 @@
-//! What is still in force when the trial is over: held money, a lock that was not released.
+//! What was not ended when the trial ended: held money, a lock that was not released.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

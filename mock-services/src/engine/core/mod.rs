@@ -1,5 +1,5 @@
-//! The sequential core of an engine: state, keys and outstanding changes. Whoever locks it decides and
-//! commits alone; nothing here waits.
+//! The sequential core of an engine: state, keys and outstanding changes. It is locked for each step, so
+//! that one request at a time is decided and committed; nothing here waits.
 
 mod commit;
 mod left_behind;
@@ -14,15 +14,18 @@ use jiff::Timestamp;
 
 use self::outstanding::OutstandingChange;
 use super::job::Job;
+use super::keys::{Age, KeyLookup, KeyRefusal, KeyStore};
 use super::reply::mark_replayed;
 use crate::clock::Clock;
 use crate::fault::{IntendedEffects, Lag};
-use crate::idempotency::{Age, Idempotency, KeyLookup, KeyRefusal, KeyStore};
+use crate::idempotency::Idempotency;
 use crate::ledger::{CommitTiming, Event, Ledger};
-use crate::service::{Accepted, Answer, Context, Decision, EffectFacts, IdSource, Kind, Refusal, Service};
+use crate::service::{
+    Accepted, Answer, Context, Decision, EffectFacts, IdSource, OperationKind, Refusal, Service,
+};
 
-/// So many writes are remembered by their bytes. A trial has far fewer, and a service that runs for long must
-/// not grow.
+/// The maximum number of writes that are remembered by their bytes. A trial has far fewer, and a service that
+/// runs for a long time must not grow.
 const REMEMBERED_WRITES: usize = 4_096;
 
 /// What does not change while an engine runs.
@@ -31,7 +34,7 @@ pub(super) struct Setting<S> {
     pub(super) ids: IdSource,
     pub(super) clock: Clock,
     pub(super) ledger: Ledger,
-    /// Which effects faults apply to; all where there is none.
+    /// Which effects faults apply to; `None`: all.
     pub(super) intended: Option<IntendedEffects>,
     /// Whether the core has timers that are not started yet.
     pub(super) timers_wait: AtomicBool,
@@ -60,7 +63,7 @@ pub(super) struct Core<S: Service> {
 
 struct CommittedChange<Effect> {
     effect: Effect,
-    /// The attempt that caused it; 0 for what the service does by itself and for traces of a refusal.
+    /// The attempt that caused it; 0 for changes without a request and for traces of a refusal.
     attempt: u64,
     /// How many reads had come when it was committed; `None` for the initial state.
     reads: Option<u64>,
@@ -70,7 +73,7 @@ struct CommittedChange<Effect> {
 /// The attempt that caused a change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
-    /// Its number in the ledger; 0 for what the service does by itself.
+    /// Its number in the ledger; 0 for changes without a request.
     pub(super) attempt: u64,
     /// Its operation, as an index into those of the service.
     pub(super) operation: usize,
@@ -90,7 +93,7 @@ struct RememberedRequest {
     intended: bool,
 }
 
-/// What a request is to the service, before anything is committed.
+/// How the service treats a request, before anything is committed.
 pub(super) enum RequestAssessment<Effect> {
     Refused(Refusal<Effect>),
     Fresh(Accepted<Effect>),
@@ -136,7 +139,7 @@ impl<S: Service> Core<S> {
             core.setting.service.apply(&mut core.state, &effect);
             core.history.push(CommittedChange { effect, attempt: 0, reads: None, at: Duration::ZERO });
         }
-        // Nobody attempted what the service does by itself.
+        // These changes have no attempt as their cause.
         core.afterwards(afterwards, Cause::NO_ATTEMPT);
         core
     }
@@ -151,7 +154,7 @@ impl<S: Service> Core<S> {
         self.requests += 1;
     }
 
-    /// The first attempt with the bytes of this one, where it is not this one.
+    /// The first attempt with the same bytes, if it is not this one.
     pub(super) fn repeats(&mut self, job: &Job<S>, attempt: u64) -> Option<u64> {
         let bytes = job.bytes?;
         if self.sent.len() >= REMEMBERED_WRITES {
@@ -162,8 +165,8 @@ impl<S: Service> Core<S> {
     }
 
     /// Counts a read; stale reads lag by a number of reads.
-    pub(super) fn count_read(&mut self, kind: Kind) {
-        if kind == Kind::Read {
+    pub(super) fn count_read(&mut self, kind: OperationKind) {
+        if kind == OperationKind::Read {
             self.reads += 1;
         }
     }
@@ -176,10 +179,10 @@ impl<S: Service> Core<S> {
         Context { now: self.now, ids: self.setting.ids.ids(job.origin.caller, job.number, delivery) }
     }
 
-    /// What the request is to the service in its present state.
+    /// How the service treats the request in its present state.
     pub(super) fn assess(&self, job: &Job<S>, delivery: u32) -> RequestAssessment<S::Effect> {
         let service = &self.setting.service;
-        if job.operation(service).kind == Kind::Write
+        if job.operation(service).kind == OperationKind::Write
             && job.request.envelope().is_none()
             && job.request.method() != "DELETE"
         {
@@ -220,8 +223,8 @@ impl<S: Service> Core<S> {
         })
     }
 
-    /// Remembers what a refusal leaves, keeps it under its key where the service had begun, and gives its
-    /// answer.
+    /// Applies the traces of a refusal, stores its answer under its key if the call had begun to execute, and
+    /// returns the answer.
     pub(super) fn refused(&mut self, job: &Job<S>, refusal: Refusal<S::Effect>) -> Answer {
         let Refusal { answer, traces, begun } = refusal;
         for trace in traces {
@@ -238,7 +241,7 @@ impl<S: Service> Core<S> {
         job.keyed.as_ref().and_then(|keyed| self.remembered_requests.get(&*keyed.key).copied())
     }
 
-    /// The effects that an assessment leaves, as the ledger would record them.
+    /// The effects of an assessment, as the ledger would record them.
     fn decided(&self, assessment: &RequestAssessment<S::Effect>) -> Vec<EffectFacts> {
         match assessment {
             RequestAssessment::Fresh(accepted) => self.accepted_effects(accepted),
@@ -258,7 +261,7 @@ impl<S: Service> Core<S> {
         effects.into_iter().filter_map(|effect| self.setting.service.describe(effect)).collect()
     }
 
-    /// How many effects an assessment would leave in the ledger.
+    /// The number of effects that the ledger would record.
     pub(super) fn countable(&self, assessment: &RequestAssessment<S::Effect>) -> usize {
         self.decided(assessment).len()
     }
@@ -313,7 +316,7 @@ impl<S: Service> Core<S> {
         }
     }
 
-    /// The answer as its replays repeat it.
+    /// The answer in the form in which it is stored and replayed.
     fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
         let mut answer = answer.with_room();
         self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
@@ -381,7 +384,7 @@ impl<S: Service> Core<S> {
     }
 }
 
-/// A refusal that changes nothing and that no key keeps.
+/// A refusal that changes nothing and is not stored under a key.
 fn without_traces<Effect>(answer: Answer) -> Refusal<Effect> {
     Refusal { answer, traces: Vec::new(), begun: false }
 }

@@ -12,7 +12,7 @@ use crate::service::{After, Afterwards, Answer, Decision, Service};
 
 pub(super) struct OutstandingChange<S: Service> {
     id: u64,
-    /// The number of the request after which it happens; `None` where a time or the end decides.
+    /// The number of the request after which it happens; `None` if it waits for a time or the end.
     at_request: Option<u64>,
     cause: Cause,
     what: DeferredChange<S>,
@@ -22,7 +22,7 @@ pub(super) enum DeferredChange<S: Service> {
     /// A whole request that was deferred: the service decides again when its time comes.
     Request {
         job: Arc<Job<S>>,
-        /// What was decided when it came; recorded as withheld where it is not committed.
+        /// What was decided when it came; recorded as withheld if it is not committed.
         decided: Vec<S::Effect>,
     },
     /// Changes that were decided before.
@@ -64,7 +64,7 @@ impl<S: Service> Core<S> {
         std::mem::take(&mut self.timers)
     }
 
-    /// Commits what the requests that have come so far make due, and says which attempts that concerned.
+    /// Commits the changes that are due after the requests so far, and returns their causes.
     pub(in crate::engine) fn commit_due(&mut self) -> Vec<Cause> {
         if self.outstanding.is_empty() {
             return Vec::new();
@@ -88,7 +88,7 @@ impl<S: Service> Core<S> {
         }
     }
 
-    /// Commits all that is outstanding, and what follows from it.
+    /// Commits everything that is outstanding, and what follows from it.
     pub(in crate::engine) fn settle(&mut self) {
         while !self.outstanding.is_empty() {
             self.commit_outstanding(|_| true);
@@ -102,7 +102,7 @@ impl<S: Service> Core<S> {
         due.into_iter()
             .filter_map(|OutstandingChange { what, cause, .. }| {
                 let committed = self.commit_late(what, cause);
-                // What the service does by itself is not an attempt.
+                // Changes that the service makes without a request are not attempts.
                 (committed && cause.attempt != Cause::NO_ATTEMPT.attempt).then_some(cause)
             })
             .collect()

@@ -30,12 +30,13 @@ fn objection(line: &str) -> (FaultPart, String, String) {
 }
 
 #[test]
-fn faults_that_make_sense_meet_no_objection() {
+fn valid_faults_have_no_objections() {
     for line in [
         "payment.charge#1 commit=now reply=drop",
         "payment.charge#1..3 commit={later: {requests: 1}} reply={status: 504}",
         "payment.charge#every commit=never reply=ok where.metadata.order_id=o1 caller=3 chance=1",
-        "payment.charge commit=now reply={status: 500, kept: true, headers: {X-Should-Retry: true}, body: {error: {}}}",
+        "payment.charge commit=now reply={status: 500, kept: true, headers: {X-Should-Retry: true}, body: \
+         {error: {}}}",
         "payment.list#every reply={stale: {reads: 1}}",
         "payment.list reply={status: 429, retry_after: 1}",
         "email.send commit={part: 0.5} reply={hang: {release: 10m}}",
@@ -72,7 +73,8 @@ fn only_a_read_can_be_stale() {
     assert_eq!(part, FaultPart::Reply);
     assert_eq!(
         message,
-        "payment.charge is a write, and `stale` is for reads alone: a write is always decided on the present state"
+        "payment.charge is a write, and only a read can be `stale`: a write is always decided on the \
+         present state"
     );
     assert_eq!(help, "put the fault on a read: `payment.list` or `email.ping`");
 }
@@ -110,7 +112,7 @@ fn what_waits_for_nothing_is_refused() {
 }
 
 #[test]
-fn a_kept_answer_needs_a_write_that_is_finished() {
+fn only_a_finished_write_can_have_a_kept_answer() {
     let (_, message, _) = objection("payment.list reply={status: 500, kept: true}");
     assert_eq!(message, "payment.list is a read: its answer is kept under no key, so `kept` cannot apply");
     let (part, message, _) = objection("payment.charge commit=later reply={status: 500, kept: true}");
@@ -125,7 +127,7 @@ fn a_kept_answer_needs_a_write_that_is_finished() {
 fn a_status_is_final_and_204_has_no_body() {
     for status in [0, 100, 199, 600, 65535] {
         let (part, message, _) = objection(&format!("payment.charge reply={{status: {status}}}"));
-        assert_eq!((part, message), (FaultPart::Reply, format!("{status} is no final status")));
+        assert_eq!((part, message), (FaultPart::Reply, format!("{status} is not a final status")));
     }
     assert_eq!(
         objection("payment.charge reply={status: 204, body: x}").1,
@@ -218,7 +220,8 @@ fn a_fault_that_can_never_fire_is_shown_with_the_one_in_its_way() {
     };
     assert_eq!(
         message,
-        "this fault can never fire: an earlier one takes all of its attempts, `payment.charge#1 commit=now reply=drop`"
+        "this fault can never fire: an earlier one takes all of its attempts, `payment.charge#1 commit=now \
+         reply=drop`"
     );
 }
 

@@ -24,7 +24,11 @@ fn problems(line: &str) -> String {
 
 #[test]
 fn a_line_is_a_fault() {
-    let fault = read("  payment.charge#1..3  commit=never reply={status: 503, retry_after: 2} where.order=ord_1 where.amount=4999 caller=2 chance=0.2 optional ").unwrap();
+    let fault = read(
+        "  payment.charge#1..3  commit=never reply={status: 503, retry_after: 2} \
+        where.order=ord_1 where.amount=4999 caller=2 chance=0.2 optional ",
+    )
+    .unwrap();
     assert_eq!(fault.trigger.on, "payment.charge");
     assert_eq!(fault.trigger.attempts, Attempts::Span(1, 3));
     assert_eq!(fault.trigger.fields, Fields::new().with("order", "ord_1").with("amount", 4999));
@@ -73,7 +77,7 @@ error: a fault has no key `comit`
 }
 
 #[test]
-fn what_is_wrong_with_a_line_is_told() {
+fn the_problems_of_a_line_are_reported() {
     for (line, message, column) in [
         ("", "expected a fault, found nothing", 1),
         ("reply=drop", "a fault begins with its operation", 1),
@@ -105,7 +109,8 @@ fn what_is_wrong_with_a_line_is_told() {
 
 proptest! {
     #[test]
-    fn no_line_makes_it_panic(line in ".*", marks in "payment.charge(#[0-9.\\[, ]{0,4})? [a-z.]{0,6}=['\"{}\\[\\]:, #a\\\\é]{0,12}") {
+    fn no_line_makes_it_panic(line in ".*", marks in "payment.charge(#[0-9.\\[, ]{0,4})? \
+        [a-z.]{0,6}=['\"{}\\[\\]:, #a\\\\é]{0,12}") {
         let _ = read(&line).map_err(|problems| problems.to_string());
         let _ = read(&marks).map_err(|problems| problems.to_string());
     }

@@ -55,10 +55,15 @@ fn where_takes_conditions_or_any() {
 }
 
 #[test]
-fn a_list_may_stand_alone_or_under_its_name() {
+fn a_list_is_read_with_and_without_its_name() {
     assert_eq!(read("[]").unwrap(), []);
     assert_eq!(
-        read("faults:\n  - {on: payment.charge, reply: drop}\n  - {on: payment.charge, attempt: 2, reply: reset}").unwrap().len(),
+        read(
+            "faults:\n  - {on: payment.charge, reply: drop}\n  - {on: payment.charge, attempt: 2, reply: \
+            reset}"
+        )
+        .unwrap()
+        .len(),
         2
     );
     assert_eq!(
@@ -150,7 +155,8 @@ fn every_form_of_reply_is_read() {
 #[test]
 fn the_rest_of_a_trigger_is_read() {
     let fault = one(
-        "- {on: payment.charge, reply: ok, where: {order: o1, amount: 5, to: [a, 2]}, caller: 2, chance: 0.2, optional: true}",
+        "- {on: payment.charge, reply: ok, where: {order: o1, amount: 5, to: [a, 2]}, caller: 2, chance: \
+         0.2, optional: true}",
     );
     let fields =
         Fields::new().with("order", "o1").with("amount", 5).with("to", vec!["a".to_owned(), "2".to_owned()]);
@@ -159,7 +165,7 @@ fn the_rest_of_a_trigger_is_read() {
 }
 
 #[test]
-fn all_problems_of_all_faults_are_told_at_once() {
+fn all_problems_of_all_faults_are_reported_at_once() {
     let text = "\
 faults:
   - on: payment.chrage
@@ -233,7 +239,7 @@ fn told(inside: &str, message: &str, help: &str) {
 }
 
 #[test]
-fn a_malformed_trigger_is_told() {
+fn a_malformed_trigger_is_reported() {
     told(
         "reply: ok, attempt: 1.5",
         "expected the number of an attempt, found the number 1.5",
@@ -254,7 +260,7 @@ fn a_malformed_trigger_is_told() {
 }
 
 #[test]
-fn a_malformed_commit_is_told() {
+fn a_malformed_commit_is_reported() {
     told(
         "commit: nver",
         "expected `now`, `never`, `later` or `twice`, found the text \"nver\"",
@@ -277,7 +283,7 @@ fn a_malformed_commit_is_told() {
 }
 
 #[test]
-fn a_malformed_reply_is_told() {
+fn a_malformed_reply_is_reported() {
     told(
         "reply: dorp",
         "expected `ok`, `drop`, `reset`, `hang`, `truncate`, `garble` or `drip`, found the text \"dorp\"",
@@ -294,7 +300,8 @@ fn a_malformed_reply_is_told() {
     told(
         "reply: {hang: 5s}",
         "expected {release: …} or `until-timeout`, found the text \"5s\"",
-        "write {hang: {release: 5s}} to close the connection after that time, or {hang: until-timeout} to wait until the client's own \
+        "write {hang: {release: 5s}} to close the connection after that time, or {hang: until-timeout} to \
+         wait until the client's own \
          timeout closes it",
     );
     told(
@@ -324,7 +331,7 @@ fn a_malformed_reply_is_told() {
 }
 
 #[test]
-fn a_fault_that_changes_nothing_is_told() {
+fn a_fault_that_changes_nothing_is_reported() {
     told(
         "attempt: 2",
         "a fault without `commit` and `reply` changes nothing",
@@ -333,7 +340,7 @@ fn a_fault_that_changes_nothing_is_told() {
 }
 
 #[test]
-fn a_file_that_is_no_list_is_told() {
+fn a_file_that_is_not_a_list_is_reported() {
     assert!(problems("").contains("expected a list of faults, found nothing"));
     assert!(problems("drop").contains("expected a list of faults, found the text \"drop\""));
     assert!(problems("on: payment.charge\nreply: drop").contains("a list of faults has no key `on`"));
@@ -344,7 +351,7 @@ fn a_file_that_is_no_list_is_told() {
 }
 
 #[test]
-fn a_list_that_is_too_long_is_told() {
+fn a_list_that_is_too_long_is_reported() {
     let many = |count| {
         (1..=count)
             .map(|attempt| format!("- {{on: payment.charge, attempt: {attempt}, reply: drop}}\n"))
@@ -358,7 +365,8 @@ fn a_list_that_is_too_long_is_told() {
 
 proptest! {
     #[test]
-    fn no_fault_makes_it_panic(inside in "(on|commit|reply|where|attempt|x): [\\[\\]{}a-z0-9:., -]{0,30}(, (commit|reply): [\\[\\]{}a-z0-9:., -]{0,20})?") {
+    fn no_fault_makes_it_panic(inside in "(on|commit|reply|where|attempt|x): [\\[\\]{}a-z0-9:., -]{0,30}(, \
+        (commit|reply): [\\[\\]{}a-z0-9:., -]{0,20})?") {
         let _ = read(&format!("- {{{inside}}}")).map_err(|problems| problems.to_string());
     }
 }

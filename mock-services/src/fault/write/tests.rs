@@ -131,7 +131,8 @@ fn the_line_names_only_what_was_chosen() {
     for line in [
         "payment.charge#1 commit=now reply=drop",
         "payment.list#every commit=now reply={stale: {reads: 1}}",
-        "payment.charge#1..3 commit={later: {requests: 2}} reply={status: 503, retry_after: 2} where.order=ord_1 caller=2 chance=0.2 optional",
+        "payment.charge#1..3 commit={later: {requests: 2}} reply={status: 503, retry_after: 2} \
+         where.order=ord_1 caller=2 chance=0.2 optional",
         "email.send#[1, 2] commit={part: 0.5} reply={hang: {release: 5s}} where={\"sub ject\": \"a b\"}",
     ] {
         assert_eq!(from_line(line).to_string(), line);
@@ -145,7 +146,8 @@ fn the_line_names_only_what_was_chosen() {
 #[test]
 fn the_json_is_that_of_the_yaml_form() {
     let fault = from_line(
-        "payment.charge#every reply={status: 429, headers: {X-A: b}, body: {a: [1]}, kept: true} where.amount=4999 optional",
+        "payment.charge#every reply={status: 429, headers: {X-A: b}, body: {a: [1]}, kept: true} \
+         where.amount=4999 optional",
     );
     let json = r#"{"on":"payment.charge","attempt":"every","where":{"amount":4999},"optional":true,"commit":"now","reply":{"status":429,"headers":{"X-A":"b"},"body":"{\"a\":[1]}","kept":true}}"#;
     assert_eq!(serde_json::to_string(&fault).unwrap(), json);

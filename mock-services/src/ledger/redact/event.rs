@@ -1,103 +1,31 @@
-//! Events without the secrets in them. The ledger's own words and numbers (kinds, operations, effects,
-//! statuses) stay: nothing that a caller sent is in them.
+//! Events without the secrets in them.
 
 use std::borrow::Cow;
 
 use super::Redactor;
-use crate::ledger::entry::{Event, Received};
+use crate::ledger::entry::Event;
+use crate::ledger::event_texts::EventTexts;
 use crate::service::{Fields, Value};
+
+impl<'e> EventTexts<'e, 'e> for Redactor {
+    fn own(&mut self, text: &'e str) -> Cow<'e, str> {
+        Cow::Borrowed(text)
+    }
+
+    /// Users can hide members of events by name, as they can hide fields.
+    fn sent(&mut self, member: &'static str, text: &'e str) -> Cow<'e, str> {
+        self.value(self.hides_name(member), text)
+    }
+
+    fn fields(&mut self, fields: &'e Fields) -> Cow<'e, Fields> {
+        self.redacted_fields(fields)
+    }
+}
 
 impl Redactor {
     /// The event without what must be hidden in it.
-    pub(in crate::ledger) fn redact<'e>(&mut self, event: &'e Event<'e>) -> Cow<'e, Event<'e>> {
-        Cow::Owned(match event {
-            Event::Received(received) => Event::Received(self.received(received)),
-            Event::Refused {
-                service,
-                operation,
-                method,
-                path,
-                status,
-                caller,
-                connection,
-                key,
-                reason,
-                unsupported,
-            } => Event::Refused {
-                service: borrowed(service),
-                operation: operation.as_ref().map(borrowed),
-                method: self.member("method", method),
-                path: self.member("path", path),
-                status: *status,
-                caller: *caller,
-                connection: *connection,
-                key: self.optional("key", key.as_ref()),
-                reason: self.optional("reason", reason.as_ref()),
-                unsupported: self.optional("unsupported", unsupported.as_ref()),
-            },
-            Event::Committed { attempt, effect, id, fields, timing } => Event::Committed {
-                attempt: *attempt,
-                effect: borrowed(effect),
-                id: self.member("id", id),
-                fields: self.fields(fields),
-                timing: *timing,
-            },
-            Event::Withheld { attempt, effect, id, fields } => Event::Withheld {
-                attempt: *attempt,
-                effect: borrowed(effect),
-                id: self.member("id", id),
-                fields: self.fields(fields),
-            },
-            Event::Noted { name, caller, fields } => {
-                Event::Noted { name: self.member("name", name), caller: *caller, fields: self.fields(fields) }
-            }
-            Event::Opened { .. }
-            | Event::Fault { .. }
-            | Event::Lapsed { .. }
-            | Event::Unsent { .. }
-            | Event::Replied { .. }
-            | Event::Closed { .. }
-            | Event::Barrier { .. }
-            | Event::End { .. } => return Cow::Borrowed(event),
-        })
-    }
-
-    fn received<'e>(&mut self, received: &'e Received<'e>) -> Received<'e> {
-        let Received {
-            attempt,
-            operation,
-            method,
-            path,
-            fields,
-            key,
-            replay,
-            caller,
-            connection,
-            repeats,
-            client,
-        } = received;
-        Received {
-            attempt: *attempt,
-            operation: borrowed(operation),
-            method: self.member("method", method),
-            path: self.member("path", path),
-            fields: self.fields(fields),
-            key: self.optional("key", key.as_ref()),
-            replay: *replay,
-            caller: *caller,
-            connection: *connection,
-            repeats: *repeats,
-            client: self.fields(client),
-        }
-    }
-
-    /// The text of a member of an event. Users can hide members by name, as they can hide fields.
-    fn member<'e>(&mut self, name: &str, text: &'e str) -> Cow<'e, str> {
-        self.value(self.hides_name(name), text)
-    }
-
-    fn optional<'e>(&mut self, name: &str, text: Option<&'e Cow<'e, str>>) -> Option<Cow<'e, str>> {
-        text.map(|text| self.member(name, text))
+    pub(in crate::ledger) fn redact<'e>(&mut self, event: &'e Event<'_>) -> Event<'e> {
+        event.with_texts(self)
     }
 
     fn value<'t>(&mut self, is_hidden: bool, text: &'t str) -> Cow<'t, str> {
@@ -109,7 +37,7 @@ impl Redactor {
     }
 
     /// The fields without what must be hidden in their names and values.
-    pub(super) fn fields<'e>(&mut self, fields: &'e Fields) -> Cow<'e, Fields> {
+    pub(super) fn redacted_fields<'e>(&mut self, fields: &'e Fields) -> Cow<'e, Fields> {
         if !fields.iter().any(|(name, value)| self.hides_field(name, value)) {
             return Cow::Borrowed(fields);
         }
@@ -148,8 +76,4 @@ impl Redactor {
         };
         self.hides_name(name) || hides(name) || hides_value()
     }
-}
-
-fn borrowed<'e>(text: &'e Cow<'e, str>) -> Cow<'e, str> {
-    Cow::Borrowed(text)
 }

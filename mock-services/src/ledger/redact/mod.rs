@@ -164,7 +164,7 @@ impl Redactor {
         format!("[redacted {number}]")
     }
 
-    /// Whether the text is hidden for what it is, whatever its name.
+    /// Whether the text is hidden because of its value, with any name.
     fn is_secret(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let mut cards = Vec::new();
@@ -185,7 +185,7 @@ impl Redactor {
         joined(ranges.map(|(from, to)| char_start(text, from)..char_end(text, to)).collect())
     }
 
-    /// Finds what must be hidden in a text, also behind the escapes that it holds itself.
+    /// Finds what must be hidden in a text, also inside of escapes that it contains.
     fn search_view(&self, text: EscapeView, is_prose: bool, found: &mut Vec<(usize, usize)>) {
         let (mut here, mut view) = (Vec::new(), text);
         for _ in 0..=DEEPEST_ESCAPE {
@@ -249,7 +249,7 @@ fn char_end(text: &str, at: usize) -> usize {
 
 fn search_for(patterns: &[String], any_case: bool) -> AhoCorasick {
     let mut builder = AhoCorasickBuilder::new();
-    // It fails only for more patterns than anybody names.
+    // It fails only for an extreme number of patterns.
     builder
         .match_kind(MatchKind::LeftmostLongest)
         .ascii_case_insensitive(any_case)

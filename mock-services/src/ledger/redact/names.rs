@@ -9,7 +9,7 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
 /// The other parts of a name end at most this far after one part.
 const LONGEST_NAME: usize = 200;
 
-/// The place of the value of a name that was found between `from` and `to`; `None` where it has none.
+/// The place of the value of a name that was found between `from` and `to`; `None` if it has none.
 pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, usize)> {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     if text[..from].last().is_some_and(in_word) {
@@ -17,7 +17,7 @@ pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, us
     }
     let mut at = to;
     if matches!(text.get(at), Some(b'.' | b'[' | b']')) {
-        // No name is longer; a text of brackets alone would be read to its end again and again.
+        // No name is longer. Without the limit, a text of brackets would be read to its end again and again.
         let near = &text[..text.len().min(at + LONGEST_NAME)];
         at = skip(near, at, |byte| in_word(&byte) || b".[]".contains(&byte));
     }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_value_of_a_name_is_found_however_it_is_given() {
+    fn the_value_of_a_name_is_found_in_every_notation() {
         for (text, value) in [
             ("password=abc&x=1", Some("abc")),
             ("/x?password=abc", Some("abc")),

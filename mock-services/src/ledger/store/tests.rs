@@ -107,7 +107,7 @@ fn received_from(client: &Fields) -> Event<'_> {
 }
 
 #[test]
-fn the_headers_of_a_client_are_kept_once() {
+fn the_headers_of_a_client_are_stored_once() {
     let clients = ["one", "two"].map(|agent| Fields::new().with("user-agent", agent));
     let mut store = EntryStore::default();
     for client in clients.iter().cycle().take(10) {

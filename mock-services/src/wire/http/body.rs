@@ -20,17 +20,17 @@ pub(super) struct Chunked {
     trailers: usize,
 }
 
-/// What a piece of input came to.
+/// The result of a piece of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BodyProgress {
-    /// More is needed; so many bytes of the input are done with.
+    /// More input is needed; this many bytes were used.
     More(usize),
-    /// The body is whole; so many bytes of the input belonged to it.
+    /// The body is complete; this many bytes were used.
     Done(usize),
 }
 
 impl Chunked {
-    /// Takes what is there. An error is the status of the refusal.
+    /// Decodes the input. An error is the status of the refusal.
     pub(super) fn feed(
         &mut self,
         input: &[u8],
@@ -134,7 +134,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_comes_out_however_the_input_is_cut(cuts in proptest::collection::vec(1usize..7, 0..40)) {
+        fn the_result_does_not_depend_on_how_the_input_is_split(
+            cuts in proptest::collection::vec(1usize..7, 0..40)
+        ) {
             let input = b"3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n";
             let (mut decoder, mut body, mut buffer, mut at) = (Chunked::default(), Vec::new(), Vec::new(), 0);
             let mut done = false;

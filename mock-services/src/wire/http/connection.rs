@@ -8,29 +8,29 @@ use tokio::sync::watch;
 
 use super::body::{BodyProgress, Chunked};
 use super::deadline::Deadline;
-use super::encode::{Frame, encode};
-use super::head::{BodyFraming, Head, parse};
+use super::encode::{ResponseFrame, encode};
+use super::head::{BodyFraming, RequestHead, parse};
 use super::late;
 use crate::delivery::{ClientGone, DeliveryMode, Origin, PendingReply};
 use crate::engine::Engine;
 use crate::service::{Answer, Request, Service};
 use crate::wire::Limits;
-use crate::wire::activity::{Attached, Doing};
-use crate::wire::close::{ConnectionEnd, attend, speaks};
+use crate::wire::activity::{ConnectionActivity, TrackedConnection};
+use crate::wire::close::{ConnectionEnd, run_while_watching, sends_first_byte};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
 use crate::wire::open::ConnectionRecord;
 
-/// Buffers that have grown larger are given back after each answer.
+/// Larger buffers are freed after each answer.
 const LARGEST_KEPT_BUFFER: usize = 64 * 1024;
 
 /// What came in next.
-pub(super) enum Next {
+pub(super) enum NextInput {
     Request {
         request: Request,
         keep_alive: bool,
     },
-    /// Something that is no request that could be answered by the service.
+    /// Input that is not a valid request; with the status of the refusal.
     Bad(u16),
     Ended(ConnectionEnd),
 }
@@ -47,6 +47,15 @@ pub(super) struct Connection<'a> {
     pub(super) in_body: bool,
 }
 
+/// The error page of nginx, which is in front of many services. `title` is the status and its words.
+pub(super) fn nginx_page(status: u16, title: &str) -> Answer {
+    let body = format!(
+        "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n\
+         <hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+    );
+    Answer::text(status, "text/html", body).with_header("Server", "nginx")
+}
+
 /// Serves the connection until either side ends it, or the trial ends.
 pub(in crate::wire) async fn serve<S: Service>(
     stream: TcpStream,
@@ -54,75 +63,75 @@ pub(in crate::wire) async fn serve<S: Service>(
     origin: Origin,
     limits: Limits,
     mut shed: watch::Receiver<u64>,
-    mut attached: Attached,
+    mut tracked: TrackedConnection,
 ) {
     // Answers are small and awaited: holding them back for more would only delay them.
     let _ = stream.set_nodelay(true);
-    let spoken = tokio::select! {
+    let has_input = tokio::select! {
         biased;
-        spoken = speaks(&stream, &mut shed, limits.idle_time) => Some(spoken),
-        () = attached.is_late() => None,
+        has_input = sends_first_byte(&stream, &mut shed, limits.idle_time) => Some(has_input),
+        () = tracked.is_late() => None,
     };
     drop(shed);
-    match spoken {
-        // In a box of its own, so that those who say nothing take little.
-        Some(true) => Box::pin(converse(stream, engine, origin, limits, attached)).await,
+    match has_input {
+        // Boxed, so that a connection without input takes little memory.
+        Some(true) => Box::pin(serve_requests(stream, engine, origin, limits, tracked)).await,
         Some(false) => {}
         None => {
-            attached.cut_off();
+            tracked.cut_off();
             Box::pin(late::serve(stream, engine, origin)).await;
         }
     }
 }
 
-async fn converse<S: Service>(
+async fn serve_requests<S: Service>(
     stream: TcpStream,
     engine: Arc<Engine<S>>,
     origin: Origin,
     limits: Limits,
-    mut attached: Attached,
+    mut tracked: TrackedConnection,
 ) {
     let mut connection = Connection::new(stream, &limits);
     let mut open = ConnectionRecord::new(Arc::clone(&engine), origin);
-    let late = attached.is_late();
+    let late = tracked.is_late();
     let end = tokio::select! {
         biased;
-        end = talk(&mut connection, &mut open, origin, &mut attached) => Some(end),
+        end = answer_requests(&mut connection, &mut open, origin, &mut tracked) => Some(end),
         () = late => None,
     };
     let Some(end) = end else {
         drop(open);
-        if attached.cut_off() != Doing::Answering {
-            late::listen_on(connection, engine, origin).await;
+        if tracked.cut_off() != ConnectionActivity::Answering {
+            late::close_idle(connection, engine, origin).await;
         }
         return;
     };
-    attached.does(Doing::Idle);
+    tracked.set_activity(ConnectionActivity::Idle);
     open.ends(end);
     tokio::select! {
         () = end.carry_out(&mut connection.stream) => {}
-        () = attached.is_late() => {}
+        () = tracked.is_late() => {}
     }
 }
 
-async fn talk<S: Service>(
+async fn answer_requests<S: Service>(
     connection: &mut Connection<'_>,
     open: &mut ConnectionRecord<S>,
     origin: Origin,
-    attached: &mut Attached,
+    tracked: &mut TrackedConnection,
 ) -> ConnectionEnd {
     loop {
-        attached.does(Doing::Idle);
-        match connection.next(open.engine().service().key_header(), Some(attached)).await {
-            Next::Ended(end) => return end,
-            Next::Bad(status) => {
-                open.asked();
-                attached.does(Doing::Answering);
+        tracked.set_activity(ConnectionActivity::Idle);
+        match connection.next(open.engine().service().key_header(), Some(tracked)).await {
+            NextInput::Ended(end) => return end,
+            NextInput::Bad(status) => {
+                open.request_came();
+                tracked.set_activity(ConnectionActivity::Answering);
                 return connection.refuse(open.engine(), origin, status).await;
             }
-            Next::Request { request, keep_alive } => {
-                open.asked();
-                attached.does(Doing::Answering);
+            NextInput::Request { request, keep_alive } => {
+                open.request_came();
+                tracked.set_activity(ConnectionActivity::Answering);
                 if let Some(end) = connection.answer(open.engine(), origin, request, keep_alive).await {
                     return end;
                 }
@@ -147,14 +156,18 @@ impl<'a> Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Reads the next request, whole.
-    pub(super) async fn next(&mut self, key_header: &str, mut attached: Option<&mut Attached>) -> Next {
+    /// Reads the next request completely.
+    pub(super) async fn next(
+        &mut self,
+        key_header: &str,
+        mut tracked: Option<&mut TrackedConnection>,
+    ) -> NextInput {
         self.deadline.begin(self.limits.idle_time);
         let mut begun = false;
         let head = loop {
             if !self.buffer.is_empty() {
-                if let Some(attached) = &mut attached {
-                    attached.does(Doing::Reading);
+                if let Some(tracked) = &mut tracked {
+                    tracked.set_activity(ConnectionActivity::Reading);
                 }
                 match parse(&self.buffer, self.limits.head, key_header) {
                     Ok(Some(head)) => break head,
@@ -163,15 +176,15 @@ impl Connection<'_> {
                         begun = true;
                         self.deadline.begin(self.limits.head_time);
                     }
-                    Err(status) => return Next::Bad(status),
+                    Err(status) => return NextInput::Bad(status),
                 }
             }
             let was_empty = self.buffer.is_empty();
             match self.read_line().await {
-                Ok(0) | Err(None) => return Next::Ended(ConnectionEnd::Left),
+                Ok(0) | Err(None) => return NextInput::Ended(ConnectionEnd::Left),
                 Ok(_) => {}
-                Err(Some(_)) if was_empty => return Next::Ended(ConnectionEnd::Silent),
-                Err(Some(status)) => return Next::Bad(status),
+                Err(Some(_)) if was_empty => return NextInput::Ended(ConnectionEnd::Silent),
+                Err(Some(status)) => return NextInput::Bad(status),
             }
         };
         let keep_alive = head.keep_alive;
@@ -179,14 +192,14 @@ impl Connection<'_> {
         let body = self.body(head).await;
         self.in_body = false;
         match body {
-            Ok(request) => Next::Request { request, keep_alive },
-            Err(None) => Next::Ended(ConnectionEnd::Left),
-            Err(Some(status)) => Next::Bad(status),
+            Ok(request) => NextInput::Request { request, keep_alive },
+            Err(None) => NextInput::Ended(ConnectionEnd::Left),
+            Err(Some(status)) => NextInput::Bad(status),
         }
     }
 
-    async fn body(&mut self, head: Head) -> Result<Request, Option<u16>> {
-        let Head { request, length, framing, expects_continue, .. } = head;
+    async fn body(&mut self, head: RequestHead) -> Result<Request, Option<u16>> {
+        let RequestHead { request, length, framing, expects_continue, .. } = head;
         self.buffer.drain(..length);
         if framing == BodyFraming::Length(0) {
             return Ok(request);
@@ -236,8 +249,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Reads until a line of the head has ended: only then can the head have. The first bytes are given at
-    /// once, because they show what is not HTTP at all and would never end a line.
+    /// Reads until the end of a line, because only then the head can be complete. The first bytes are
+    /// returned at once, because they show input that is not HTTP and may have no line end.
     async fn read_line(&mut self) -> Result<usize, Option<u16>> {
         loop {
             let before = self.buffer.len();
@@ -249,7 +262,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Reads what comes next; the error is 408 where the caller took too long, and nothing where it left.
+    /// Reads the next input; the error is 408 if the caller took too long, and `None` if it left.
     async fn read(&mut self) -> Result<usize, Option<u16>> {
         self.buffer.reserve(4096);
         tokio::select! {
@@ -259,7 +272,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Answers a request; says how the connection ends where it does.
+    /// Answers a request; returns how the connection ends, if it does.
     async fn answer<S: Service>(
         &mut self,
         engine: &Arc<Engine<S>>,
@@ -268,19 +281,21 @@ impl Connection<'_> {
         keep_alive: bool,
     ) -> Option<ConnectionEnd> {
         let head_only = request.method() == "HEAD";
-        let gone = ClientGone::attended();
+        let gone = ClientGone::watched();
         let handled = engine.handle(request, origin, &gone);
-        let (delivery, is_there) = attend(&mut self.stream, &mut self.buffer, &gone, handled).await;
+        let (delivery, is_there) =
+            run_while_watching(&mut self.stream, &mut self.buffer, &gone, handled).await;
         if !is_there {
             delivery.record_caller_left();
             return Some(ConnectionEnd::Left);
         }
-        let frame = Frame { now: engine.clock().wall(), keep_alive, head_only };
+        let frame = ResponseFrame { now: engine.clock().wall(), keep_alive, head_only };
         let end = self.send(&delivery.answer, frame, delivery.mode, delivery.pending.as_ref()).await;
         end.or((!keep_alive).then_some(ConnectionEnd::Finish))
     }
 
-    /// Refuses what cannot be read, in the words of the server that is in front of such a service.
+    /// Refuses input that is not a valid request, with the page of a server that is in front of such a
+    /// service.
     async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) -> ConnectionEnd {
         let title = match status {
             408 => "408 Request Time-out",
@@ -290,12 +305,9 @@ impl Connection<'_> {
             505 => "505 HTTP Version Not Supported",
             _ => "400 Bad Request",
         };
-        let body = format!(
-            "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
-        );
-        let answer = Answer::text(status, "text/html", body).with_header("Server", "nginx");
+        let answer = nginx_page(status, title);
         engine.record_wire_refusal(origin, "", status, None);
-        let frame = Frame { now: engine.clock().wall(), keep_alive: false, head_only: false };
+        let frame = ResponseFrame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         let ends = if status == 408 { ConnectionEnd::TimedOut } else { ConnectionEnd::Finish };
         self.send(&answer, frame, DeliveryMode::Whole, None).await.unwrap_or(ends)
     }
@@ -303,7 +315,7 @@ impl Connection<'_> {
     pub(super) async fn send(
         &mut self,
         answer: &Answer,
-        frame: Frame,
+        frame: ResponseFrame,
         mode: DeliveryMode,
         pending: Option<&PendingReply<'_>>,
     ) -> Option<ConnectionEnd> {

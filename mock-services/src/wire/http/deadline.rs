@@ -1,40 +1,40 @@
-//! How long a caller is waited for.
+//! The deadline of the next input.
 
 use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A deadline that moves with every request, and its timer, which does not: it fires at that time or before
-/// it, and is set again then.
+/// A deadline that moves with every request. Its timer is not reset each time: it can fire early, and is set
+/// again then.
 #[derive(Debug)]
 pub(super) struct Deadline {
     until: Instant,
-    alarm: Pin<Box<Sleep>>,
+    timer: Pin<Box<Sleep>>,
 }
 
 impl Deadline {
     pub(super) fn new(time: Duration) -> Self {
         let until = Instant::now() + time;
-        Deadline { until, alarm: Box::pin(sleep_until(until)) }
+        Deadline { until, timer: Box::pin(sleep_until(until)) }
     }
 
-    /// Waits for so long from now on, and no longer.
+    /// Sets the deadline to this time from now.
     pub(super) fn begin(&mut self, time: Duration) {
         self.until = Instant::now() + time;
-        if self.until < self.alarm.deadline() {
-            self.alarm.as_mut().reset(self.until);
+        if self.until < self.timer.deadline() {
+            self.timer.as_mut().reset(self.until);
         }
     }
 
     /// Waits until the time is over.
     pub(super) async fn is_over(&mut self) {
         loop {
-            self.alarm.as_mut().await;
-            if self.alarm.deadline() >= self.until {
+            self.timer.as_mut().await;
+            if self.timer.deadline() >= self.until {
                 return;
             }
-            self.alarm.as_mut().reset(self.until);
+            self.timer.as_mut().reset(self.until);
         }
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_put_off_is_over_at_the_later_time_and_not_at_the_first() {
+    async fn a_deadline_that_was_moved_ends_at_the_later_time() {
         let begun = Instant::now();
         let mut deadline = Deadline::new(Duration::from_secs(10));
         for _ in 0..3 {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_shorter_time_counts_at_once_and_a_longer_one_behind_it_too() {
+    async fn a_shorter_time_applies_at_once_and_so_does_a_longer_one_after_it() {
         let begun = Instant::now();
         let mut deadline = Deadline::new(Duration::from_secs(300));
         deadline.begin(Duration::from_secs(10));

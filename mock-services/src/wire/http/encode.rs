@@ -9,24 +9,24 @@ use crate::fault::Framing;
 use crate::service::Answer;
 use crate::wire::deliver::{Encoded, Filler};
 
-/// So much of what fills an answer up is sent at a time.
-const PIECE: usize = 64 * 1024;
+/// The size of one piece of padding.
+const PADDING_PIECE: usize = 64 * 1024;
 
 /// What the bytes depend on besides the answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct ResponseFrame {
     pub(super) now: Timestamp,
     pub(super) keep_alive: bool,
     /// The answer to a `HEAD`: the length of the body without the body.
     pub(super) head_only: bool,
 }
 
-/// Encodes an answer with its body, ready to be sent in the given manner, into a buffer that may have been
+/// Encodes an answer with its body, ready to be sent in the given mode, into a buffer that may have been
 /// used before.
 pub(super) fn encode(
     answer: &Answer,
     body: &[u8],
-    frame: Frame,
+    frame: ResponseFrame,
     mode: DeliveryMode,
     mut bytes: Vec<u8>,
 ) -> Encoded {
@@ -38,7 +38,7 @@ pub(super) fn encode(
     bytes.extend_from_slice(b"HTTP/1.1 ");
     push_number(&mut bytes, u64::from(answer.status));
     bytes.push(b' ');
-    bytes.extend_from_slice(words(answer).as_bytes());
+    bytes.extend_from_slice(reason_phrase(answer).as_bytes());
     bytes.extend_from_slice(b"\r\nDate: ");
     push_date(&mut bytes, frame.now);
     for (name, value) in &answer.headers {
@@ -59,7 +59,7 @@ pub(super) fn encode(
     bytes.extend_from_slice(b"\r\n\r\n");
     let body_at = bytes.len();
     if bodiless || frame.head_only || body.is_empty() {
-        // With no body to cut, the head is: the caller must see an answer that is not whole.
+        // Without a body, the head is cut: the caller must see an incomplete answer.
         return Encoded { cut: body_at / 2, bytes, body_at, filler };
     }
     let half = body.len() / 2;
@@ -80,7 +80,7 @@ fn filler(body: &[u8], mode: DeliveryMode) -> Filler {
         DeliveryMode::Oversize(size) => {
             let total = size.saturating_sub(body.len() as u64);
             Filler {
-                piece: vec![b' '; PIECE.min(usize::try_from(total).unwrap_or(PIECE))],
+                piece: vec![b' '; PADDING_PIECE.min(usize::try_from(total).unwrap_or(PADDING_PIECE))],
                 total,
                 first: false,
             }
@@ -93,7 +93,7 @@ fn push_number(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Writing the same second again is the common case under load.
+/// Writes the date. The text of the last second is cached: under load most answers have the same.
 fn push_date(bytes: &mut Vec<u8>, now: Timestamp) {
     thread_local! {
         static LAST: RefCell<(i64, String)> = const { RefCell::new((i64::MIN, String::new())) };
@@ -109,8 +109,8 @@ fn push_date(bytes: &mut Vec<u8>, now: Timestamp) {
     });
 }
 
-/// The words after the status of an answer. Those of nginx's own pages are the words in the page.
-fn words(answer: &Answer) -> &'static str {
+/// The reason phrase of an answer. nginx's own pages have other phrases.
+fn reason_phrase(answer: &Answer) -> &'static str {
     let of_nginx = match answer.status {
         408 => "Request Time-out",
         413 => "Request Entity Too Large",
@@ -122,7 +122,7 @@ fn words(answer: &Answer) -> &'static str {
     if is_page { of_nginx } else { reason(answer.status) }
 }
 
-/// The words after a status.
+/// The reason phrase of a status.
 const fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",
@@ -170,11 +170,15 @@ const fn reason(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    fn frame() -> Frame {
-        Frame { now: Timestamp::from_second(1_763_170_000).unwrap(), keep_alive: true, head_only: false }
+    fn frame() -> ResponseFrame {
+        ResponseFrame {
+            now: Timestamp::from_second(1_763_170_000).unwrap(),
+            keep_alive: true,
+            head_only: false,
+        }
     }
 
-    fn encode(answer: &Answer, frame: Frame, mode: DeliveryMode) -> Encoded {
+    fn encode(answer: &Answer, frame: ResponseFrame, mode: DeliveryMode) -> Encoded {
         super::encode(answer, &answer.body, frame, mode, Vec::new())
     }
 
@@ -186,7 +190,8 @@ mod tests {
     fn an_answer_has_a_date_its_headers_in_order_and_its_length() {
         let answer = Answer::json(200, &[1, 2]).with_header("Request-Id", "req_1");
         let encoded = encode(&answer, frame(), DeliveryMode::Whole);
-        let expected = "HTTP/1.1 200 OK\r\nDate: Sat, 15 Nov 2025 01:26:40 GMT\r\nContent-Type: application/json\r\n\
+        let expected = "HTTP/1.1 200 OK\r\nDate: Sat, 15 Nov 2025 01:26:40 GMT\r\nContent-Type: \
+            application/json\r\n\
                         Request-Id: req_1\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n[1,2]";
         assert_eq!(text(&encoded, encoded.bytes.len()), expected);
     }
@@ -232,10 +237,10 @@ mod tests {
         let large = encode(&Answer::json(200, &"x"), frame(), DeliveryMode::Oversize(256_000_000));
         assert!(text(&large, large.bytes.len()).contains("Content-Length: 256000000\r\n"));
         assert!(text(&large, large.bytes.len()).ends_with("\r\n\r\n\"x\""));
-        assert_eq!((large.filler.total, large.filler.piece.len()), (256_000_000 - 3, PIECE));
+        assert_eq!((large.filler.total, large.filler.piece.len()), (256_000_000 - 3, PADDING_PIECE));
         let head = encode(
             &Answer::json(200, &"x"),
-            Frame { head_only: true, ..frame() },
+            ResponseFrame { head_only: true, ..frame() },
             DeliveryMode::Oversize(2_000),
         );
         assert_eq!(head.filler.total, 0);
@@ -244,8 +249,11 @@ mod tests {
 
     #[test]
     fn the_answer_to_a_head_has_a_length_and_no_body() {
-        let encoded =
-            encode(&Answer::json(200, &"x"), Frame { head_only: true, ..frame() }, DeliveryMode::Whole);
+        let encoded = encode(
+            &Answer::json(200, &"x"),
+            ResponseFrame { head_only: true, ..frame() },
+            DeliveryMode::Whole,
+        );
         assert!(
             text(&encoded, encoded.bytes.len())
                 .ends_with("Content-Length: 3\r\nConnection: keep-alive\r\n\r\n")

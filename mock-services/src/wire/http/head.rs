@@ -1,17 +1,16 @@
-//! The head of a request: read strictly, because what two programs could read in two ways must not become
-//! evidence.
+//! The head of a request. It is parsed strictly: input that two programs could read differently is refused.
 
 use std::mem::MaybeUninit;
 
 use crate::service::Request;
 
-const MOST_HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 
 /// A request whose body has not been read.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub(super) request: Request,
-    /// How many bytes of the buffer it took.
+    /// Its length in the buffer.
     pub(super) length: usize,
     pub(super) framing: BodyFraming,
     pub(super) keep_alive: bool,
@@ -26,10 +25,10 @@ pub(super) enum BodyFraming {
     Chunked,
 }
 
-/// Parses the head at the start of the buffer. `Ok(None)`: it is not all there yet. An error is the status of
-/// the refusal. Of the header that carries the service's idempotency key there can be only one value.
-pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<Option<Head>, u16> {
-    let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+/// Parses the head at the start of the buffer. `Ok(None)`: it is not complete yet. An error is the status of
+/// the refusal. The header with the idempotency key can have only one value.
+pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<Option<RequestHead>, u16> {
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
     let length = match parsed.parse_with_uninit_headers(buffer, &mut headers) {
         Ok(httparse::Status::Complete(length)) => length,
@@ -53,7 +52,7 @@ pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<O
     let mut key = None;
     let mut expects_continue = false;
     for header in parsed.headers.iter() {
-        // Bytes that are no UTF-8 mean one thing here and another there; two keys could even become the same.
+        // Other encodings are ambiguous: two different keys could become the same.
         let value = std::str::from_utf8(header.value).map_err(|_| 400u16)?;
         let name = header.name;
         if name.eq_ignore_ascii_case(key_header) && key.replace(value).is_some_and(|other| other != value) {
@@ -87,17 +86,17 @@ pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<O
         }
         request.push_header(name, value);
     }
-    // The old version need not name the host.
+    // HTTP/1.0 does not require a host.
     if hosts > 1 || (is_current && hosts == 0) {
         return Err(400);
     }
     let framing = match (content_length, codings) {
         (length, 0) => BodyFraming::Length(length.unwrap_or(0)),
-        // The old version knows no chunks, and nobody makes chunks of chunks.
+        // HTTP/1.0 has no chunks, and chunked is applied at most once.
         (None, 1) if is_current => BodyFraming::Chunked,
         _ => return Err(400),
     };
-    Ok(Some(Head { request, length, framing, keep_alive, expects_continue }))
+    Ok(Some(RequestHead { request, length, framing, keep_alive, expects_continue }))
 }
 
 /// The path and query, also of a target that names the host, as clients send it to a proxy.
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parsed(text: &str) -> Result<Option<Head>, u16> {
+    fn parsed(text: &str) -> Result<Option<RequestHead>, u16> {
         parse(text.as_bytes(), 1024, "Idempotency-Key")
     }
 
@@ -226,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_refused_or_wanted_more_of(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&bytes, 1024, "idempotency-key");
         }
     }

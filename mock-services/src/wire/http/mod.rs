@@ -1,5 +1,5 @@
-//! HTTP/1.1 with keep-alive, written by hand around `httparse` because every byte that leaves is part of the
-//! experiment: one encoder makes the bytes of all answers, faulted or not.
+//! HTTP/1.1 with keep-alive, written by hand around `httparse` because faults need control over every byte:
+//! one encoder writes the bytes of all answers, with and without faults.
 
 mod body;
 mod connection;

@@ -1,8 +1,8 @@
-//! How a client says who it is: the mechanisms PLAIN and LOGIN, with and without an initial response.
+//! Authentication: the mechanisms PLAIN and LOGIN, with and without an initial response.
 
 use crate::service::base64_decoded;
 
-/// What the next line is expected to answer.
+/// The challenge that the next line answers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     Plain,
@@ -10,14 +10,14 @@ pub(super) enum Challenge {
     Password { user: String },
 }
 
-/// What an `AUTH` command or an answer to a challenge comes to.
+/// The result of an `AUTH` command or of an answer to a challenge.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Exchange {
-    /// Ask on.
+pub(super) enum AuthStep {
+    /// The next challenge.
     Ask(Challenge),
-    /// The client has said all.
+    /// The credentials are complete.
     Credentials { user: String, secret: String },
-    /// No such mechanism.
+    /// The mechanism is unknown.
     Unknown,
     /// Not base64, or not what the mechanism asks for.
     Malformed,
@@ -35,42 +35,42 @@ impl Challenge {
         }
     }
 
-    /// What the client's answer comes to.
-    pub(super) fn answered(self, line: &str) -> Exchange {
+    /// The result of the client's answer.
+    pub(super) fn answered(self, line: &str) -> AuthStep {
         if line == "*" {
-            return Exchange::Cancelled;
+            return AuthStep::Cancelled;
         }
-        let Some(text) = decoded(line) else { return Exchange::Malformed };
+        let Some(text) = decoded(line) else { return AuthStep::Malformed };
         match self {
             Challenge::Plain => plain(&text),
-            Challenge::Username => Exchange::Ask(Challenge::Password { user: text }),
-            Challenge::Password { user } => Exchange::Credentials { user, secret: text },
+            Challenge::Username => AuthStep::Ask(Challenge::Password { user: text }),
+            Challenge::Password { user } => AuthStep::Credentials { user, secret: text },
         }
     }
 }
 
 /// What follows `AUTH`.
-pub(super) fn begun(rest: &str) -> Exchange {
+pub(super) fn start_auth(rest: &str) -> AuthStep {
     let (mechanism, initial) =
         rest.split_once(' ').map_or((rest, None), |(mechanism, initial)| (mechanism, Some(initial.trim())));
     let challenge = match mechanism.to_ascii_uppercase().as_str() {
         "PLAIN" => Challenge::Plain,
         "LOGIN" => Challenge::Username,
-        _ => return Exchange::Unknown,
+        _ => return AuthStep::Unknown,
     };
     match initial {
-        None => Exchange::Ask(challenge),
+        None => AuthStep::Ask(challenge),
         Some(line) => challenge.answered(line),
     }
 }
 
-fn plain(text: &str) -> Exchange {
+fn plain(text: &str) -> AuthStep {
     let mut parts = text.split('\0');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some(_), Some(user), Some(secret), None) => {
-            Exchange::Credentials { user: user.to_owned(), secret: secret.to_owned() }
+            AuthStep::Credentials { user: user.to_owned(), secret: secret.to_owned() }
         }
-        _ => Exchange::Malformed,
+        _ => AuthStep::Malformed,
     }
 }
 
@@ -83,22 +83,22 @@ fn decoded(line: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn credentials(user: &str, secret: &str) -> Exchange {
-        Exchange::Credentials { user: user.to_owned(), secret: secret.to_owned() }
+    fn credentials(user: &str, secret: &str) -> AuthStep {
+        AuthStep::Credentials { user: user.to_owned(), secret: secret.to_owned() }
     }
 
     #[test]
     fn plain_is_read_with_and_without_an_initial_response() {
-        assert_eq!(begun("PLAIN AGFubgBzZWNyZXQ="), credentials("ann", "secret"));
-        assert_eq!(begun("plain"), Exchange::Ask(Challenge::Plain));
+        assert_eq!(start_auth("PLAIN AGFubgBzZWNyZXQ="), credentials("ann", "secret"));
+        assert_eq!(start_auth("plain"), AuthStep::Ask(Challenge::Plain));
         assert_eq!(Challenge::Plain.answered("AGFubgBzZWNyZXQ="), credentials("ann", "secret"));
     }
 
     #[test]
     fn login_asks_for_name_and_password() {
-        assert_eq!(begun("LOGIN"), Exchange::Ask(Challenge::Username));
-        let asked = begun("LOGIN YW5u");
-        assert_eq!(asked, Exchange::Ask(Challenge::Password { user: "ann".to_owned() }));
+        assert_eq!(start_auth("LOGIN"), AuthStep::Ask(Challenge::Username));
+        let asked = start_auth("LOGIN YW5u");
+        assert_eq!(asked, AuthStep::Ask(Challenge::Password { user: "ann".to_owned() }));
         assert_eq!(
             Challenge::Password { user: "ann".to_owned() }.answered("c2VjcmV0"),
             credentials("ann", "secret")
@@ -106,10 +106,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_apart() {
-        assert_eq!(begun("CRAM-MD5"), Exchange::Unknown);
-        assert_eq!(begun("PLAIN %%"), Exchange::Malformed);
-        assert_eq!(begun("PLAIN YW5u"), Exchange::Malformed);
-        assert_eq!(Challenge::Username.answered("*"), Exchange::Cancelled);
+    fn each_kind_of_invalid_input_is_distinguished() {
+        assert_eq!(start_auth("CRAM-MD5"), AuthStep::Unknown);
+        assert_eq!(start_auth("PLAIN %%"), AuthStep::Malformed);
+        assert_eq!(start_auth("PLAIN YW5u"), AuthStep::Malformed);
+        assert_eq!(Challenge::Username.answered("*"), AuthStep::Cancelled);
     }
 }

@@ -1,6 +1,6 @@
-//! One command line taken apart: its verb, and the path and parameters of `MAIL` and `RCPT`.
+//! Parses one command line: its verb, and the path and parameters of `MAIL` and `RCPT`.
 
-/// The longest path that is taken: 64 and 255 bytes around the @, and room for quotes.
+/// The maximum length of a path: 64 and 255 bytes around the @, and some for quotes.
 const LONGEST_PATH: usize = 340;
 
 /// The verb in upper case and the rest of the line.
@@ -12,13 +12,13 @@ pub(super) fn verb(line: &str) -> (String, &str) {
 
 /// A path with its parameters, each in upper case up to its value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Path {
+pub(super) struct MailPath {
     pub(super) address: String,
     pub(super) parameters: Vec<(String, String)>,
 }
 
 /// `FROM:<a@b> SIZE=10`, with or without a space after the colon and with or without angle brackets.
-pub(super) fn path(rest: &str, keyword: &str) -> Option<Path> {
+pub(super) fn path(rest: &str, keyword: &str) -> Option<MailPath> {
     let head = rest.get(..keyword.len())?;
     if !head.eq_ignore_ascii_case(keyword) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn path(rest: &str, keyword: &str) -> Option<Path> {
         }
         None => rest.split_once(' ').unwrap_or((rest, "")),
     };
-    // A source route says by which hosts to go; it is allowed and ignored.
+    // A source route is allowed and ignored.
     let address = match address.strip_prefix('@') {
         Some(route) => route.split_once(':')?.1,
         None => address,
@@ -50,7 +50,7 @@ pub(super) fn path(rest: &str, keyword: &str) -> Option<Path> {
             (name.to_ascii_uppercase(), value.to_owned())
         })
         .collect();
-    Some(Path { address: address.to_owned(), parameters })
+    Some(MailPath { address: address.to_owned(), parameters })
 }
 
 /// Whether it has a local part and a domain, and no space outside quotes.
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verb_is_told_whatever_its_case() {
+    fn the_case_of_a_verb_does_not_matter() {
         assert_eq!(verb("mail FROM:<a@b>"), ("MAIL".to_owned(), "FROM:<a@b>"));
         assert_eq!(verb("  QUIT "), ("QUIT".to_owned(), ""));
         assert_eq!(verb(""), (String::new(), ""));

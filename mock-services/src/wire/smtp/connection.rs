@@ -10,38 +10,38 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Session, SmtpOptions, Step, encode, handshake};
+use super::{Session, SmtpOptions, SmtpStep, encode, handshake};
 use crate::delivery::{ClientGone, DeliveryMode, Origin};
 use crate::engine::Engine;
 use crate::service::{Envelope, Request, Service};
 use crate::wire::Limits;
-use crate::wire::activity::{Attached, Doing};
-use crate::wire::close::{ConnectionEnd, WireStream, attend, speaks};
+use crate::wire::activity::{ConnectionActivity, TrackedConnection};
+use crate::wire::close::{ConnectionEnd, WireStream, run_while_watching, sends_first_byte};
 use crate::wire::deliver::{Encoded, Filler, deliver};
 use crate::wire::garble::garble;
 use crate::wire::open::ConnectionRecord;
 
-/// What comes after a part of the conversation.
-enum Then {
+/// How a part of the session ends.
+enum SessionEnd {
     Ends(ConnectionEnd),
-    /// The client wants to go on over TLS.
+    /// The client wants to continue over TLS.
     StartTls,
 }
 
 /// How a connection is secured.
 pub(in crate::wire) enum Security {
-    /// When the client asks for it, where that is possible.
+    /// When the client asks for it, if that is possible.
     StartTls(Option<TlsAcceptor>),
     /// From the first byte.
     Implicit(TlsAcceptor),
 }
 
-struct Conversation<S: Service> {
+struct SmtpConnection<S: Service> {
     session: Session,
     open: ConnectionRecord<S>,
-    /// How long the client may say nothing, and how long a line or a message may take.
+    /// The maximum time without input, and of a line or a message.
     deadline: Duration,
-    attached: Attached,
+    tracked: TrackedConnection,
 }
 
 /// Serves the connection until either side ends it.
@@ -52,131 +52,134 @@ pub(in crate::wire) async fn serve<S: Service>(
     security: Security,
     limits: Limits,
     mut shed: watch::Receiver<u64>,
-    attached: Attached,
+    tracked: TrackedConnection,
 ) {
     let _ = stream.set_nodelay(true);
     let options = SmtpOptions {
         hostname: "localhost".to_owned(),
         size_limit: limits.body,
-        require_auth: engine.requires_minted_key(),
+        require_auth: engine.requires_generated_key(),
         starttls: matches!(security, Security::StartTls(Some(_))),
     };
     let session = Session::new(options);
-    let speaks = async {
+    let first_byte = async {
         // Over TLS the client sends first, and is greeted after the handshake.
         let greeted =
             matches!(security, Security::Implicit(_)) || stream.write_all(&session.greeting()).await.is_ok();
-        greeted && speaks(&stream, &mut shed, limits.idle_time).await
+        greeted && sends_first_byte(&stream, &mut shed, limits.idle_time).await
     };
-    let spoken = tokio::select! {
+    let has_input = tokio::select! {
         biased;
-        spoken = speaks => spoken,
-        () = attached.is_late() => true,
+        has_input = first_byte => has_input,
+        () = tracked.is_late() => true,
     };
-    if spoken {
+    if has_input {
         drop(shed);
-        let conversation = Conversation {
+        let connection = SmtpConnection {
             session,
             open: ConnectionRecord::new(engine, origin),
             deadline: limits.idle_time,
-            attached,
+            tracked,
         };
-        // In a box of its own, so that those who say nothing take little.
-        Box::pin(until_late(stream, conversation, security, limits)).await;
+        // Boxed, so that a connection without input takes little memory.
+        Box::pin(until_late(stream, connection, security, limits)).await;
     }
 }
 
-/// Converses until the connection ends or the trial does. A client that wants to send more has to connect
-/// again, and is recorded then.
+/// Runs until the connection or the trial ends. A client that wants to send more has to connect again, and is
+/// recorded then.
 async fn until_late<S: Service>(
     stream: TcpStream,
-    mut conversation: Conversation<S>,
+    mut connection: SmtpConnection<S>,
     security: Security,
     limits: Limits,
 ) {
-    let late = conversation.attached.is_late();
+    let late = connection.tracked.is_late();
     let is_cut = tokio::select! {
         biased;
-        () = converse(stream, &mut conversation, security, limits) => false,
+        () = run_with_tls(stream, &mut connection, security, limits) => false,
         () = late => true,
     };
-    let Conversation { open, mut attached, .. } = conversation;
+    let SmtpConnection { open, mut tracked, .. } = connection;
     drop(open);
     if is_cut {
-        attached.cut_off();
+        tracked.cut_off();
     }
 }
 
-async fn converse<S: Service>(
+async fn run_with_tls<S: Service>(
     mut stream: TcpStream,
-    conversation: &mut Conversation<S>,
+    connection: &mut SmtpConnection<S>,
     security: Security,
     limits: Limits,
 ) {
     let (acceptor, is_implicit) = match security {
         Security::Implicit(acceptor) => (acceptor, true),
-        Security::StartTls(acceptor) => match (conversation.go_on(&mut stream).await, acceptor) {
-            (Then::StartTls, Some(acceptor)) => (acceptor, false),
+        Security::StartTls(acceptor) => match (connection.run(&mut stream).await, acceptor) {
+            (SessionEnd::StartTls, Some(acceptor)) => (acceptor, false),
             _ => return,
         },
     };
     let verb = if is_implicit { "TLS" } else { "STARTTLS" };
     match tokio::time::timeout(limits.head_time, acceptor.accept(stream)).await {
         Ok(Ok(mut secured)) => {
-            conversation.session.tls_started();
-            let greeting = if is_implicit { conversation.session.greeting() } else { Vec::new() };
+            connection.session.tls_started();
+            let greeting = if is_implicit { connection.session.greeting() } else { Vec::new() };
             if secured.write_all(&greeting).await.is_ok() && secured.flush().await.is_ok() {
-                conversation.go_on(&mut secured).await;
+                connection.run(&mut secured).await;
             } else {
-                conversation.note_refusal(verb, 0, handshake::LEFT);
-                conversation.open.ends(ConnectionEnd::Left);
+                connection.record_refusal(verb, 0, handshake::LEFT);
+                connection.open.ends(ConnectionEnd::Left);
             }
         }
         Ok(Err(error)) => {
-            conversation.note_refusal(verb, 0, &handshake::why(&error));
-            conversation.open.ends(ConnectionEnd::Left);
+            connection.record_refusal(verb, 0, &handshake::why(&error));
+            connection.open.ends(ConnectionEnd::Left);
         }
         Err(_) => {
-            conversation.note_refusal(verb, 0, handshake::TOOK_TOO_LONG);
-            conversation.open.ends(ConnectionEnd::Silent);
+            connection.record_refusal(verb, 0, handshake::TOOK_TOO_LONG);
+            connection.open.ends(ConnectionEnd::Silent);
         }
     }
 }
 
-impl<S: Service> Conversation<S> {
-    /// Records that the client was refused, or left, before it could send a
-    /// message.
-    fn note_refusal(&self, verb: &str, code: u16, reason: &str) {
+impl<S: Service> SmtpConnection<S> {
+    /// Records that the client was refused, or left, before it could send a message.
+    fn record_refusal(&self, verb: &str, code: u16, reason: &str) {
         self.open.engine().record_wire_refusal(self.open.origin, verb, code, Some(reason));
     }
 
-    /// Talks until the connection ends, and ends it, or continues over TLS.
-    async fn go_on<L: WireStream>(&mut self, stream: &mut L) -> Then {
-        let then = self.speak(stream).await;
-        if let Then::Ends(end) = then {
-            self.attached.does(Doing::Idle);
+    /// Runs the session until the connection ends or continues over TLS.
+    async fn run<L: WireStream>(&mut self, stream: &mut L) -> SessionEnd {
+        let then = self.run_session(stream).await;
+        if let SessionEnd::Ends(end) = then {
+            self.tracked.set_activity(ConnectionActivity::Idle);
             self.open.ends(end);
             end.carry_out(stream).await;
         }
         then
     }
 
-    async fn speak<L: WireStream>(&mut self, stream: &mut L) -> Then {
+    async fn run_session<L: WireStream>(&mut self, stream: &mut L) -> SessionEnd {
         let mut buffer = Vec::with_capacity(4096);
         let mut steps = Vec::new();
-        // A line or a message that comes byte by byte has the time of one that does not come.
+        // A line or a message that comes byte by byte has the same time as one that does not come.
         let mut deadline = Instant::now() + self.deadline;
         let mut is_first = true;
         loop {
             match tokio::time::timeout_at(deadline, stream.read_buf(&mut buffer)).await {
                 Ok(Ok(0) | Err(_)) if is_first && self.session.is_secure() => {
-                    self.note_refusal("TLS", 0, handshake::LEFT);
-                    return Then::Ends(ConnectionEnd::Left);
+                    self.record_refusal("TLS", 0, handshake::LEFT);
+                    return SessionEnd::Ends(ConnectionEnd::Left);
                 }
-                Ok(Ok(0) | Err(_)) => return Then::Ends(ConnectionEnd::Left),
+                Ok(Ok(0) | Err(_)) => return SessionEnd::Ends(ConnectionEnd::Left),
                 Err(_) => {
-                    let told = stream.write_all(&self.session.timed_out()).await.is_ok();
-                    return Then::Ends(if told { ConnectionEnd::TimedOut } else { ConnectionEnd::Silent });
+                    let is_sent = stream.write_all(&self.session.timed_out()).await.is_ok();
+                    return SessionEnd::Ends(if is_sent {
+                        ConnectionEnd::TimedOut
+                    } else {
+                        ConnectionEnd::Silent
+                    });
                 }
                 Ok(Ok(_)) => {}
             }
@@ -184,12 +187,12 @@ impl<S: Service> Conversation<S> {
                 && !self.session.is_secure()
                 && handshake::is_client_hello(&buffer)
             {
-                self.note_refusal("TLS", 0, handshake::TLS_ON_THE_PLAIN_PORT);
-                return Then::Ends(ConnectionEnd::Finish);
+                self.record_refusal("TLS", 0, handshake::TLS_ON_THE_PLAIN_PORT);
+                return SessionEnd::Ends(ConnectionEnd::Finish);
             }
             self.session.feed(&buffer, &mut steps);
             buffer.clear();
-            let mut due: VecDeque<Step> = steps.drain(..).collect();
+            let mut due: VecDeque<SmtpStep> = steps.drain(..).collect();
             let proceeds = !due.is_empty();
             while let Some(step) = due.pop_front() {
                 if let Some(then) = self.step(stream, &mut buffer, step, &mut steps).await {
@@ -199,38 +202,42 @@ impl<S: Service> Conversation<S> {
                 buffer.clear();
                 due.extend(steps.drain(..));
             }
-            self.attached.does(if proceeds { Doing::Idle } else { Doing::Reading });
+            self.tracked.set_activity(if proceeds {
+                ConnectionActivity::Idle
+            } else {
+                ConnectionActivity::Reading
+            });
             if proceeds {
                 deadline = Instant::now() + self.deadline;
             }
         }
     }
 
-    /// Carries one step out; says what comes then where the conversation does not just go on.
+    /// Performs one step; returns how the session ends, if it does.
     async fn step<L: WireStream>(
         &mut self,
         stream: &mut L,
         buffer: &mut Vec<u8>,
-        step: Step,
-        next: &mut Vec<Step>,
-    ) -> Option<Then> {
+        step: SmtpStep,
+        next: &mut Vec<SmtpStep>,
+    ) -> Option<SessionEnd> {
         match step {
-            Step::Say(bytes) => {
-                let said = stream.write_all(&bytes).await.is_ok() && stream.flush().await.is_ok();
-                (!said).then_some(Then::Ends(ConnectionEnd::Left))
+            SmtpStep::Send(bytes) => {
+                let is_sent = stream.write_all(&bytes).await.is_ok() && stream.flush().await.is_ok();
+                (!is_sent).then_some(SessionEnd::Ends(ConnectionEnd::Left))
             }
-            Step::Authenticate { secret, .. } => {
+            SmtpStep::Authenticate { secret, .. } => {
                 let valid = self.open.engine().admits(Some(&secret));
                 self.session.authenticated(valid, next);
                 None
             }
-            Step::Refused { verb, code, text } => {
-                self.note_refusal(verb, code, text);
+            SmtpStep::Refused { verb, code, text } => {
+                self.record_refusal(verb, code, text);
                 None
             }
-            Step::StartTls => Some(Then::StartTls),
-            Step::Close => Some(Then::Ends(ConnectionEnd::Finish)),
-            Step::Message { envelope, message } => {
+            SmtpStep::StartTls => Some(SessionEnd::StartTls),
+            SmtpStep::Close => Some(SessionEnd::Ends(ConnectionEnd::Finish)),
+            SmtpStep::Message { envelope, message } => {
                 self.message(stream, buffer, envelope, message, next).await
             }
         }
@@ -242,29 +249,29 @@ impl<S: Service> Conversation<S> {
         buffer: &mut Vec<u8>,
         envelope: Envelope,
         message: Vec<u8>,
-        next: &mut Vec<Step>,
-    ) -> Option<Then> {
-        self.open.asked();
-        self.attached.does(Doing::Answering);
-        let gone = ClientGone::attended();
+        next: &mut Vec<SmtpStep>,
+    ) -> Option<SessionEnd> {
+        self.open.request_came();
+        self.tracked.set_activity(ConnectionActivity::Answering);
+        let gone = ClientGone::watched();
         let handled = self.open.engine().handle(Request::smtp(envelope, message), self.open.origin, &gone);
-        let (delivery, is_there) = attend(stream, buffer, &gone, handled).await;
+        let (delivery, is_there) = run_while_watching(stream, buffer, &gone, handled).await;
         if !is_there {
             delivery.record_caller_left();
-            return Some(Then::Ends(ConnectionEnd::Left));
+            return Some(SessionEnd::Ends(ConnectionEnd::Left));
         }
         let mut bytes = encode(&delivery.answer.clone().written());
         if delivery.mode == DeliveryMode::Garble {
             // An SMTP reply is little more than its code: the line as a whole must not parse.
             let end = bytes.len().saturating_sub(2);
-            let mut stream = bytes[..end].to_vec();
-            garble(&mut stream);
-            bytes.splice(..end, stream);
+            let mut line = bytes[..end].to_vec();
+            garble(&mut line);
+            bytes.splice(..end, line);
         }
         let filler = filler(delivery.answer.status, bytes.len(), delivery.mode);
         let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0, filler };
         match deliver(stream, buffer, &encoded, delivery.mode, delivery.pending.as_ref()).await {
-            Some(end) => Some(Then::Ends(end)),
+            Some(end) => Some(SessionEnd::Ends(end)),
             None => {
                 self.session.message_answered(delivery.answer.status, next);
                 None
@@ -273,12 +280,12 @@ impl<S: Service> Conversation<S> {
     }
 }
 
-/// Continued lines before the reply, as many as bring it to the size.
+/// Continued lines before the reply, up to the size.
 fn filler(code: u16, length: usize, mode: DeliveryMode) -> Filler {
     const WIDTH: usize = 80;
     let DeliveryMode::Oversize(size) = mode else { return Filler::default() };
-    let stream = format!("{code:03}-{:width$}\r\n", "", width = WIDTH - 6);
+    let line = format!("{code:03}-{:width$}\r\n", "", width = WIDTH - 6);
     let lines = size.saturating_sub(length as u64).div_ceil(WIDTH as u64);
     // Whole lines in each piece, so that the last piece ends with one.
-    Filler { piece: stream.repeat(512).into_bytes(), total: lines * WIDTH as u64, first: true }
+    Filler { piece: line.repeat(512).into_bytes(), total: lines * WIDTH as u64, first: true }
 }

@@ -1,19 +1,18 @@
-//! The message after `DATA`: finds its end and takes the stuffed dots out, however the bytes are cut. A line
-//! ends in CRLF and in nothing else, so that no message can smuggle a second one past a server that reads
-//! bare line feeds differently.
+//! The message after `DATA`: finds its end and removes the stuffed dots. The result does not depend on how
+//! the bytes are split. Only CRLF ends a line, which prevents SMTP smuggling with bare line feeds.
 
-/// A message that is coming in.
+/// A message that is being received.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct IncomingMessage {
     message: Vec<u8>,
     limit: usize,
     too_large: bool,
-    at: At,
+    at: BytePosition,
 }
 
-/// What comes before the next byte.
+/// The position of the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum BytePosition {
     LineStart,
     Dot,
     DotCr,
@@ -21,18 +20,18 @@ enum At {
     Cr,
 }
 
-impl Incoming {
-    /// A message of at most `limit` bytes; what is beyond is read and thrown away.
+impl IncomingMessage {
+    /// A message of at most `limit` bytes; the rest is read and discarded.
     pub(super) fn new(limit: usize) -> Self {
-        Incoming { message: Vec::new(), limit, too_large: false, at: At::LineStart }
+        IncomingMessage { message: Vec::new(), limit, too_large: false, at: BytePosition::LineStart }
     }
 
-    /// Reads on. Says how many bytes were used and whether the end was among them; none after the end is
-    /// used.
+    /// Reads more bytes. Returns how many were used and whether the end was among them; bytes after the end
+    /// are not used.
     pub(super) fn read(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut used = 0;
         while let Some(&byte) = bytes.get(used) {
-            if self.at == At::Text && byte != b'\r' {
+            if self.at == BytePosition::Text && byte != b'\r' {
                 let rest = &bytes[used..];
                 let run = rest.iter().position(|byte| *byte == b'\r').unwrap_or(rest.len());
                 self.keep(&rest[..run]);
@@ -54,26 +53,26 @@ impl Incoming {
 
     fn step(&mut self, byte: u8) -> bool {
         match (self.at, byte) {
-            (At::DotCr, b'\n') => return true,
-            (At::LineStart, b'.') => {
-                self.at = At::Dot;
+            (BytePosition::DotCr, b'\n') => return true,
+            (BytePosition::LineStart, b'.') => {
+                self.at = BytePosition::Dot;
                 return false;
             }
-            (At::Dot, b'\r') => {
-                self.at = At::DotCr;
+            (BytePosition::Dot, b'\r') => {
+                self.at = BytePosition::DotCr;
                 return false;
             }
-            (At::DotCr, _) => {
+            (BytePosition::DotCr, _) => {
                 self.keep(b"\r");
-                self.at = At::Cr;
+                self.at = BytePosition::Cr;
             }
             _ => {}
         }
         self.keep(&[byte]);
         self.at = match (self.at, byte) {
-            (At::Cr, b'\n') => At::LineStart,
-            (_, b'\r') => At::Cr,
-            _ => At::Text,
+            (BytePosition::Cr, b'\n') => BytePosition::LineStart,
+            (_, b'\r') => BytePosition::Cr,
+            _ => BytePosition::Text,
         };
         false
     }
@@ -114,16 +113,16 @@ mod tests {
     #[test]
     fn only_a_dot_between_two_crlf_ends_the_message() {
         for harmless in [&b"a\n.\r\nb"[..], b"a\r\n.\nb", b"a\r.\r\nb", b"a\n.\nb", b"a\r\n.\r.\r\nb"] {
-            let mut incoming = Incoming::new(100);
+            let mut incoming = IncomingMessage::new(100);
             assert_eq!(incoming.read(harmless), (harmless.len(), false), "{harmless:?}");
         }
-        assert_eq!(Incoming::new(100).read(b"a\r\n.\r\nQUIT\r\n"), (6, true));
-        assert_eq!(Incoming::new(100).read(b".\r\n"), (3, true));
+        assert_eq!(IncomingMessage::new(100).read(b"a\r\n.\r\nQUIT\r\n"), (6, true));
+        assert_eq!(IncomingMessage::new(100).read(b".\r\n"), (3, true));
     }
 
     #[test]
     fn a_message_over_the_limit_is_read_to_its_end_and_not_kept() {
-        let mut incoming = Incoming::new(4);
+        let mut incoming = IncomingMessage::new(4);
         assert_eq!(incoming.read(b"abc\r\n.\r\n"), (8, true));
         assert_eq!(incoming.message.capacity(), 0);
         assert_eq!(incoming.finish(), None);
@@ -131,13 +130,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_stuffed_comes_out_as_it_was(
+        fn stuffed_dots_are_removed(
             message in proptest::collection::vec(proptest::sample::select(&b".\r\nab"[..]), 0..60),
             cut in 0usize..80,
         ) {
             let wire = stuffed(&message);
             let cut = cut.min(wire.len());
-            let mut incoming = Incoming::new(1000);
+            let mut incoming = IncomingMessage::new(1000);
             let (used, done) = incoming.read(&wire[..cut]);
             if !done {
                 prop_assert_eq!(used, cut);

@@ -1,4 +1,4 @@
-//! Why a TLS handshake failed, in words for the ledger.
+//! Why a TLS handshake failed, for the ledger.
 
 use std::io;
 
@@ -7,13 +7,15 @@ use tokio_rustls::rustls::{AlertDescription, Error};
 /// The first bytes of a client that begins TLS at once.
 const CLIENT_HELLO: [u8; 2] = [0x16, 0x03];
 
-/// What is recorded where a client begins TLS on the port that begins in plain text.
-pub(super) const TLS_ON_THE_PLAIN_PORT: &str = "the client began TLS on the port that begins in plain text; TLS from the first byte is spoken on another port";
-/// What is recorded where a client takes too long.
+/// Recorded if a client begins TLS on the port that begins in plain text.
+pub(super) const TLS_ON_THE_PLAIN_PORT: &str =
+    "the client began TLS on the port that begins in plain text; TLS from the first byte has another port";
+/// Recorded if a client takes too long.
 pub(super) const TOOK_TOO_LONG: &str = "the client did not finish the handshake in time";
-/// What is recorded where a client leaves without an error. Node verifies the certificate after the
-/// handshake and does just this.
-pub(super) const LEFT: &str = "the client closed the connection during the handshake or right after it, as clients do that do not accept the certificate";
+/// Recorded if a client leaves without an error, as Node does, which verifies the certificate after the
+/// handshake.
+pub(super) const LEFT: &str = "the client closed the connection during the handshake or right after it, as \
+    clients do that do not accept the certificate";
 
 /// Whether these first bytes are the beginning of TLS.
 pub(super) fn is_client_hello(bytes: &[u8]) -> bool {

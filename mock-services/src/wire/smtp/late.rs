@@ -1,5 +1,5 @@
 //! SMTP connections that come after the trial has ended. A client that sends anything wants to send a
-//! message: that is recorded as a write, and refused before the message is handed over.
+//! message: that is recorded as a write, and refused before the message is sent.
 
 use std::sync::Arc;
 use std::time::Duration;

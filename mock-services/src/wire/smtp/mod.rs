@@ -1,6 +1,6 @@
-//! The server's side of an SMTP conversation. The session is a pure machine: bytes go in, steps come out; it
-//! knows no socket, no clock, no TLS and no fault. The connection holds it, carries the steps out and tells
-//! it how they went.
+//! The server side of SMTP. The session is a pure state machine: it reads bytes and returns steps. It has no
+//! socket, no clock, no TLS and no faults. The connection performs the steps and passes their results to the
+//! session.
 
 mod auth;
 mod command;
@@ -20,50 +20,48 @@ pub(super) use late::{serve as serve_late, serve_secured as serve_late_secured};
 use reply::encode;
 use session::Session;
 
-/// What a session offers and demands.
+/// What a session offers and requires.
 #[derive(Debug, Clone)]
 pub(crate) struct SmtpOptions {
-    /// The name by which the server introduces itself.
+    /// The name of the server in its greeting.
     pub(crate) hostname: String,
-    /// How large a message may be, in bytes.
+    /// The maximum size of a message, in bytes.
     pub(crate) size_limit: usize,
-    /// Whether mail is taken from authenticated clients alone.
+    /// Whether only authenticated clients can send mail.
     pub(crate) require_auth: bool,
     /// Whether the client may switch to TLS.
     pub(crate) starttls: bool,
 }
 
-/// What the holder of a session has to do next, in order.
+/// What the connection of a session does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum SmtpStep {
     /// Send these bytes.
-    Say(Vec<u8>),
-    /// A message has come in whole: send its answer, then call [`Session::message_answered`].
+    Send(Vec<u8>),
+    /// A message is complete: send its answer, then call [`Session::message_answered`].
     Message {
-        /// Who it is from and for.
+        /// Its sender and recipients.
         envelope: Envelope,
-        /// The message as it was before dots were stuffed.
+        /// The message without stuffed dots.
         message: Vec<u8>,
     },
-    /// Record that the client was refused before it could send a message; what it is told
-    /// follows.
+    /// Record that the client was refused before it could send a message; the reply is the next step.
     Refused {
         /// The command.
         verb: &'static str,
         /// The code.
         code: u16,
-        /// What the client is told.
+        /// The text of the refusal.
         text: &'static str,
     },
-    /// Say whether this is a valid user with [`Session::authenticated`].
+    /// Check the credentials, then call [`Session::authenticated`].
     Authenticate {
         /// The name.
         user: String,
         /// The password or API key.
         secret: String,
     },
-    /// Shake hands, then call [`Session::tls_started`]. What the client sent in the clear after its command
-    /// is gone.
+    /// Do the TLS handshake, then call [`Session::tls_started`]. Plain text after the command is discarded.
     StartTls,
     /// Close the connection.
     Close,

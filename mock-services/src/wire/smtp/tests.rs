@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Session, SmtpOptions, Step, encode};
+use super::{Session, SmtpOptions, SmtpStep, encode};
 use crate::service::Answer;
 
 fn options() -> SmtpOptions {
@@ -13,11 +13,11 @@ fn options() -> SmtpOptions {
 #[derive(Debug, Default, PartialEq)]
 struct Heard {
     said: String,
-    asked: Vec<Step>,
+    asked: Vec<SmtpStep>,
 }
 
 /// A holder that answers at once: every message is queued, and the only secret is `secret`.
-fn converse(options: SmtpOptions, pieces: &[&[u8]]) -> Heard {
+fn session_output(options: SmtpOptions, pieces: &[&[u8]]) -> Heard {
     let mut session = Session::new(options);
     let mut heard = Heard::default();
     for piece in pieces {
@@ -27,17 +27,19 @@ fn converse(options: SmtpOptions, pieces: &[&[u8]]) -> Heard {
             let mut more = Vec::new();
             for step in steps {
                 match &step {
-                    Step::Say(bytes) => heard.said.push_str(&String::from_utf8_lossy(bytes)),
-                    Step::Message { .. } => {
+                    SmtpStep::Send(bytes) => heard.said.push_str(&String::from_utf8_lossy(bytes)),
+                    SmtpStep::Message { .. } => {
                         let answer = Answer::bare(250, b"2.0.0 Ok: queued");
                         heard.said.push_str(&String::from_utf8_lossy(&encode(&answer)));
                         session.message_answered(250, &mut more);
                     }
-                    Step::Authenticate { secret, .. } => session.authenticated(secret == "secret", &mut more),
-                    Step::StartTls => session.tls_started(),
-                    Step::Close | Step::Refused { .. } => {}
+                    SmtpStep::Authenticate { secret, .. } => {
+                        session.authenticated(secret == "secret", &mut more)
+                    }
+                    SmtpStep::StartTls => session.tls_started(),
+                    SmtpStep::Close | SmtpStep::Refused { .. } => {}
                 }
-                if !matches!(step, Step::Say(_) | Step::Refused { .. }) {
+                if !matches!(step, SmtpStep::Send(_) | SmtpStep::Refused { .. }) {
                     heard.asked.push(step);
                 }
             }
@@ -52,7 +54,7 @@ fn codes(heard: &Heard) -> Vec<&str> {
 }
 
 fn said(input: &str) -> Heard {
-    converse(options(), &[input.as_bytes()])
+    session_output(options(), &[input.as_bytes()])
 }
 
 const MAIL: &str =
@@ -62,10 +64,10 @@ const MAIL: &str =
 fn a_message_comes_in_with_its_envelope_and_without_its_stuffed_dots() {
     let heard = said(&format!("{MAIL}Subject: x\r\n\r\n..dot\r\n.\r\nQUIT\r\n"));
     assert_eq!(codes(&heard), ["250", "250", "250", "250", "354", "250", "221"]);
-    let Step::Message { envelope, message } = &heard.asked[0] else { panic!("{heard:?}") };
+    let SmtpStep::Message { envelope, message } = &heard.asked[0] else { panic!("{heard:?}") };
     assert_eq!((envelope.from.as_str(), envelope.to.join(",")), ("a@b.c", "d@e.f,g@h.i".to_owned()));
     assert_eq!(message, b"Subject: x\r\n\r\n.dot\r\n");
-    assert_eq!(heard.asked[1..], [Step::Close]);
+    assert_eq!(heard.asked[1..], [SmtpStep::Close]);
 }
 
 #[test]
@@ -73,12 +75,16 @@ fn pipelined_input_waits_until_the_message_is_answered() {
     let mut session = Session::new(options());
     let mut steps = Vec::new();
     session.feed(format!("{MAIL}x\r\n.\r\nNOOP\r\nQUIT\r\n").as_bytes(), &mut steps);
-    assert!(matches!(steps.last(), Some(Step::Message { .. })));
+    assert!(matches!(steps.last(), Some(SmtpStep::Message { .. })));
     steps.clear();
     session.message_answered(250, &mut steps);
     assert_eq!(
         steps,
-        [Step::Say(b"250 2.0.0 Ok\r\n".to_vec()), Step::Say(b"221 2.0.0 Bye\r\n".to_vec()), Step::Close]
+        [
+            SmtpStep::Send(b"250 2.0.0 Ok\r\n".to_vec()),
+            SmtpStep::Send(b"221 2.0.0 Bye\r\n".to_vec()),
+            SmtpStep::Close
+        ]
     );
 }
 
@@ -90,7 +96,7 @@ fn an_answer_of_421_ends_the_conversation() {
     steps.clear();
     session.message_answered(421, &mut steps);
     session.feed(b"NOOP\r\n", &mut steps);
-    assert_eq!(steps, [Step::Close]);
+    assert_eq!(steps, [SmtpStep::Close]);
 }
 
 #[test]
@@ -110,7 +116,9 @@ fn the_extensions_are_offered() {
         assert!(heard.said.contains(offer), "{offer}: {}", heard.said);
     }
     assert!(
-        !converse(SmtpOptions { starttls: false, ..options() }, &[b"EHLO me\r\n"]).said.contains("STARTTLS")
+        !session_output(SmtpOptions { starttls: false, ..options() }, &[b"EHLO me\r\n"])
+            .said
+            .contains("STARTTLS")
     );
     assert_eq!(said("HELO me\r\n").said, "250 mail.example\r\n");
 }
@@ -118,7 +126,8 @@ fn the_extensions_are_offered() {
 #[test]
 fn commands_out_of_order_are_refused() {
     let heard = said(
-        "MAIL FROM:<a@b>\r\nEHLO x\r\nRCPT TO:<a@b>\r\nDATA\r\nMAIL FROM:<>\r\nMAIL FROM:<>\r\nDATA\r\nRSET\r\nDATA\r\n",
+        "MAIL FROM:<a@b>\r\nEHLO x\r\nRCPT TO:<a@b>\r\nDATA\r\nMAIL FROM:<>\r\nMAIL \
+         FROM:<>\r\nDATA\r\nRSET\r\nDATA\r\n",
     );
     assert_eq!(codes(&heard), ["503", "250", "503", "503", "250", "503", "554", "250", "503"]);
 }
@@ -130,7 +139,8 @@ fn what_is_not_understood_is_refused_by_its_kind() {
     );
     assert_eq!(codes(&heard), ["500", "502", "501", "252", "250", "501", "501", "555"]);
     let heard = said(
-        "EHLO x\r\nMAIL FROM:<a@b> SIZE=x\r\nMAIL FROM:<a@b> BODY=x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<x>\r\nRCPT <a@b>\r\n",
+        "EHLO x\r\nMAIL FROM:<a@b> SIZE=x\r\nMAIL FROM:<a@b> BODY=x\r\nMAIL FROM:<a@b>\r\nRCPT \
+         TO:<x>\r\nRCPT <a@b>\r\n",
     );
     assert_eq!(codes(&heard), ["250", "501", "501", "250", "501", "501"]);
 }
@@ -138,9 +148,16 @@ fn what_is_not_understood_is_refused_by_its_kind() {
 #[test]
 fn authentication_is_asked_of_the_holder_and_demanded_where_required() {
     let strict = SmtpOptions { require_auth: true, ..options() };
-    let heard = converse(strict, &[b"EHLO x\r\nMAIL FROM:<a@b>\r\nAUTH PLAIN AGFubgBub25zZW5zZQ==\r\nAUTH LOGIN\r\nYW5u\r\nc2VjcmV0\r\nAUTH PLAIN\r\nMAIL FROM:<a@b>\r\n"]);
+    let heard = session_output(
+        strict,
+        &[b"EHLO x\r\nMAIL FROM:<a@b>\r\nAUTH PLAIN \
+        AGFubgBub25zZW5zZQ==\r\nAUTH LOGIN\r\nYW5u\r\nc2VjcmV0\r\nAUTH PLAIN\r\nMAIL FROM:<a@b>\r\n"],
+    );
     assert_eq!(codes(&heard), ["250", "530", "535", "334", "334", "235", "503", "250"]);
-    assert_eq!(heard.asked[1], Step::Authenticate { user: "ann".to_owned(), secret: "secret".to_owned() });
+    assert_eq!(
+        heard.asked[1],
+        SmtpStep::Authenticate { user: "ann".to_owned(), secret: "secret".to_owned() }
+    );
     let heard = said("EHLO x\r\nAUTH PLAIN\r\nAGFubgBzZWNyZXQ=\r\nRSET\r\nAUTH LOGIN\r\n");
     assert!(heard.said.contains("334 \r\n"), "{}", heard.said);
     assert_eq!(codes(&heard), ["250", "334", "235", "250", "503"]);
@@ -151,19 +168,22 @@ fn authentication_is_asked_of_the_holder_and_demanded_where_required() {
 }
 
 #[test]
-fn what_was_sent_in_the_clear_behind_starttls_is_thrown_away() {
+fn plain_text_after_starttls_is_discarded() {
     let mut session = Session::new(options());
     let mut steps = Vec::new();
     session.feed(b"EHLO x\r\nSTARTTLS\r\nMAIL FROM:<evil@x>\r\n", &mut steps);
     session.feed(b"RCPT TO:<evil@x>\r\n", &mut steps);
-    assert_eq!(steps[1..], [Step::Say(b"220 2.0.0 Ready to start TLS\r\n".to_vec()), Step::StartTls]);
+    assert_eq!(
+        steps[1..],
+        [SmtpStep::Send(b"220 2.0.0 Ready to start TLS\r\n".to_vec()), SmtpStep::StartTls]
+    );
     session.tls_started();
     steps.clear();
     session.feed(b"MAIL FROM:<a@b>\r\nEHLO x\r\nSTARTTLS\r\n", &mut steps);
-    let Step::Say(offer) = &steps[1] else { panic!("{steps:?}") };
+    let SmtpStep::Send(offer) = &steps[1] else { panic!("{steps:?}") };
     assert!(!String::from_utf8_lossy(offer).contains("STARTTLS"));
     let replies: Vec<_> =
-        steps.iter().map(|step| matches!(step, Step::Say(bytes) if bytes.starts_with(b"503"))).collect();
+        steps.iter().map(|step| matches!(step, SmtpStep::Send(bytes) if bytes.starts_with(b"503"))).collect();
     assert_eq!(replies, [true, false, true]);
 }
 
@@ -177,7 +197,7 @@ fn too_much_of_anything_is_refused() {
     let many = format!("EHLO x\r\nMAIL FROM:<a@b>\r\n{}DATA\r\nx\r\n.\r\n", "RCPT TO:<a@b>\r\n".repeat(1001));
     let heard = said(&many);
     assert_eq!(codes(&heard)[1001..], ["250", "452", "354", "250"]);
-    let Step::Message { envelope, .. } = &heard.asked[0] else { panic!("no message") };
+    let SmtpStep::Message { envelope, .. } = &heard.asked[0] else { panic!("no message") };
     assert_eq!(envelope.to.len(), 1000);
 }
 
@@ -186,18 +206,18 @@ fn a_client_that_makes_too_many_errors_is_sent_away() {
     let heard = said(&"FOO\r\n".repeat(30));
     assert_eq!(codes(&heard).len(), 21);
     assert!(heard.said.ends_with("421 4.7.0 Error: too many errors\r\n"));
-    assert_eq!(heard.asked, [Step::Close]);
+    assert_eq!(heard.asked, [SmtpStep::Close]);
 }
 
 #[test]
-fn a_backlog_without_end_is_not_kept() {
+fn an_endless_backlog_is_not_stored() {
     let mut session = Session::new(options());
     let mut steps = Vec::new();
     session.feed(format!("{MAIL}x\r\n.\r\n").as_bytes(), &mut steps);
     for _ in 0..70 {
         session.feed(&[b'x'; 1024], &mut steps);
     }
-    assert_eq!(steps.last(), Some(&Step::Close));
+    assert_eq!(steps.last(), Some(&SmtpStep::Close));
 }
 
 fn fragment() -> impl Strategy<Value = Vec<u8>> {
@@ -225,25 +245,29 @@ fn fragment() -> impl Strategy<Value = Vec<u8>> {
         b"\0",
         b"QUIT\r\n",
     ];
-    prop_oneof![8 => proptest::sample::select(words).prop_map(<[u8]>::to_vec), 1 => proptest::collection::vec(any::<u8>(), 0..1500)]
+    let word = proptest::sample::select(words).prop_map(<[u8]>::to_vec);
+    prop_oneof![8 => word, 1 => proptest::collection::vec(any::<u8>(), 0..1500)]
 }
 
 proptest! {
-    /// STARTTLS is left out of the comparison: what follows it in one piece is gone, and meant to be.
+    /// STARTTLS is left out of the comparison: input that follows it in the same piece is discarded.
     #[test]
-    fn however_the_bytes_are_cut_the_conversation_is_the_same(fragments in proptest::collection::vec(fragment(), 0..40), cut in 1usize..7) {
+    fn the_session_does_not_depend_on_how_the_bytes_are_split(
+        fragments in proptest::collection::vec(fragment(), 0..40),
+        cut in 1usize..7,
+    ) {
         let input = fragments.concat();
-        let whole = converse(SmtpOptions { starttls: false, ..options() }, &[&input]);
+        let whole = session_output(SmtpOptions { starttls: false, ..options() }, &[&input]);
         let bytes: Vec<&[u8]> = input.chunks(1).collect();
-        prop_assert_eq!(&converse(SmtpOptions { starttls: false, ..options() }, &bytes), &whole);
+        prop_assert_eq!(&session_output(SmtpOptions { starttls: false, ..options() }, &bytes), &whole);
         let pieces: Vec<&[u8]> = input.chunks(cut).collect();
-        prop_assert_eq!(&converse(SmtpOptions { starttls: false, ..options() }, &pieces), &whole);
+        prop_assert_eq!(&session_output(SmtpOptions { starttls: false, ..options() }, &pieces), &whole);
     }
 
     #[test]
     fn no_bytes_can_break_the_session(fragments in proptest::collection::vec(fragment(), 0..60)) {
         let pieces: Vec<&[u8]> = fragments.iter().map(Vec::as_slice).collect();
-        let heard = converse(options(), &pieces);
+        let heard = session_output(options(), &pieces);
         prop_assert!(heard.said.is_empty() || heard.said.ends_with("\r\n"));
     }
 }

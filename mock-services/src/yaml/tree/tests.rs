@@ -22,44 +22,44 @@ fn every_value_knows_where_it_stood() {
     let file = tree(text);
     let faults = file.get("faults").unwrap();
     assert_eq!(written(text, faults), "- on: payment.charge\n    where: {order: \"o 1\", ünï: [1, 2]}");
-    let Kind::List(items) = &faults.kind else { panic!("{faults:?}") };
+    let NodeKind::List(items) = &faults.kind else { panic!("{faults:?}") };
     assert_eq!(written(text, items[0].get("on").unwrap()), "payment.charge");
     let condition = items[0].get("where").unwrap();
     assert_eq!(written(text, condition), "{order: \"o 1\", ünï: [1, 2]}");
     assert_eq!(written(text, condition.get("order").unwrap()), "\"o 1\"");
     assert_eq!(written(text, condition.get("ünï").unwrap()), "[1, 2]");
-    let Kind::Map(entries) = &condition.kind else { panic!("{condition:?}") };
+    let NodeKind::Map(entries) = &condition.kind else { panic!("{condition:?}") };
     assert_eq!(&text[entries[1].0.span.range()], "ünï");
 }
 
 #[test]
-fn keys_are_names_whatever_they_look_like() {
-    let Kind::Map(entries) = tree("{on: no, 404: 1, true: 2, \"\": 3, null: 4}").kind else {
+fn every_scalar_can_be_a_key() {
+    let NodeKind::Map(entries) = tree("{on: no, 404: 1, true: 2, \"\": 3, null: 4}").kind else {
         panic!("not a map")
     };
     assert_eq!(
         entries.iter().map(|(key, _)| key.name.as_str()).collect::<Vec<_>>(),
         ["on", "404", "true", "", "null"]
     );
-    assert_eq!(entries[0].1.kind, Kind::Text("no".to_owned()));
+    assert_eq!(entries[0].1.kind, NodeKind::Text("no".to_owned()));
 }
 
 #[test]
 fn quotes_make_a_text_of_anything() {
-    let Kind::List(items) = tree("[4999, \"4999\", '4999', 0x10, 1e3, 1..3, ~, 'true']").kind else {
+    let NodeKind::List(items) = tree("[4999, \"4999\", '4999', 0x10, 1e3, 1..3, ~, 'true']").kind else {
         panic!("not a list")
     };
-    let text = |text: &str| Kind::Text(text.to_owned());
-    let kinds: Vec<Kind> = items.into_iter().map(|node| node.kind).collect();
-    let number = Kind::Integer(4999);
+    let text = |text: &str| NodeKind::Text(text.to_owned());
+    let kinds: Vec<NodeKind> = items.into_iter().map(|node| node.kind).collect();
+    let number = NodeKind::Integer(4999);
     let expected = [
         number,
         text("4999"),
         text("4999"),
-        Kind::Integer(16),
-        Kind::Float(1000.0),
+        NodeKind::Integer(16),
+        NodeKind::Float(1000.0),
         text("1..3"),
-        Kind::Null,
+        NodeKind::Null,
         text("true"),
     ];
     assert_eq!(kinds, expected);
@@ -70,18 +70,18 @@ fn json_is_read_with_its_tabs_and_escapes() {
     let json = "{\n\t\"a\":\t[true,null],\n\t\"b\":\"\\u00e9\\ud83d\\ude00\\/\",\"c\":{}\n}";
     let file = tree(json);
     assert_eq!(file.get("b").and_then(Node::as_text), Some("é😀/"));
-    assert_eq!(file.get("c").unwrap().kind, Kind::Map(Vec::new()));
+    assert_eq!(file.get("c").unwrap().kind, NodeKind::Map(Vec::new()));
 }
 
 #[test]
 fn a_file_with_nothing_in_it_is_nothing() {
     for text in ["", "\n\n", "# only words\n", "---\n", "\u{feff}"] {
-        assert_eq!(tree(text).kind, Kind::Null, "{text:?}");
+        assert_eq!(tree(text).kind, NodeKind::Null, "{text:?}");
     }
 }
 
 #[test]
-fn a_mark_of_byte_order_at_the_beginning_is_no_part_of_the_first_key() {
+fn a_byte_order_mark_is_not_part_of_the_first_key() {
     let text = "\u{feff}a: 1";
     assert_eq!(written(text, tree(text).get("a").unwrap()), "1");
 }
@@ -89,7 +89,7 @@ fn a_mark_of_byte_order_at_the_beginning_is_no_part_of_the_first_key() {
 #[test]
 fn a_second_key_of_one_name_is_shown_with_the_line_of_the_first() {
     let picture = "\
-error: the key `on` stands here a second time
+error: the key `on` occurs a second time
  --> file.yaml:3:1
   |
 3 | on: b
@@ -100,7 +100,7 @@ error: the key `on` stands here a second time
 }
 
 #[test]
-fn what_goes_beyond_plain_data_is_refused_where_it_stands() {
+fn everything_beyond_plain_data_is_refused_at_its_place() {
     for (text, message, place) in [
         ("a: &x 1", "anchors are not read", "1:4"),
         ("- a\n- *x", "aliases are not read", "2:3"),
@@ -112,7 +112,7 @@ fn what_goes_beyond_plain_data_is_refused_where_it_stands() {
         ("? [a]\n: b", "a key must be a text", "1:3"),
         (": 1", "a key is missing here", "1:1"),
         ("a:\n\tb: 1", "a tab cannot be used to indent", "2:2"),
-        ("a: b\0c", "the file holds a NUL byte", "1:5"),
+        ("a: b\0c", "the file has a NUL byte", "1:5"),
         ("a: 1e999", "the number 1e999 is too large", "1:4"),
     ] {
         let problem = refused(text);
@@ -127,7 +127,7 @@ fn a_placeholder_without_quotes_in_braces_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn what_is_no_yaml_is_shown_where_it_breaks() {
+fn invalid_yaml_is_reported_at_its_place() {
     let picture = "\
 error: this is not YAML: unclosed bracket '['
  --> file.yaml:2:4
@@ -173,7 +173,8 @@ proptest! {
     }
 
     #[test]
-    fn no_jumble_of_yaml_marks_makes_it_panic(text in "[-\\[\\]{}:,?&*!|>'\"%@#\\\\ \t\r\na1é\u{feff}\u{85}~.<]{0,60}") {
+    fn no_jumble_of_yaml_marks_makes_it_panic(text in "[-\\[\\]{}:,?&*!|>'\"%@#\\\\ \
+        \t\r\na1é\u{feff}\u{85}~.<]{0,60}") {
         if let Err(problem) = parse(&Source::new("any.yaml", text)) {
             let _ = (problem.to_string(), problem.position());
         }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 fn words(list: &str) -> Vec<String> {
     let node = parse(&Source::new("list", list)).unwrap();
-    let Kind::List(values) = node.kind else { panic!("{list} is no list") };
+    let NodeKind::List(values) = node.kind else { panic!("{list} is no list") };
     words_of(&values)
 }
 
@@ -50,10 +50,10 @@ proptest! {
         wrapped in any::<bool>(),
     ) {
         let span = mock_services::yaml::Span::default();
-        let text = |value: &String| Node::new(Kind::Text(value.clone()), span);
+        let text = |value: &String| Node::new(NodeKind::Text(value.clone()), span);
         let key = |name: &str| mock_services::yaml::Key { name: name.to_owned(), span };
         let node = |(index, value)| match wrapped && index % 2 == 0 {
-            true => Node::new(Kind::Map(vec![(key("k"), text(value))]), span),
+            true => Node::new(NodeKind::Map(vec![(key("k"), text(value))]), span),
             false => text(value),
         };
         let nodes: Vec<Node> = values.iter().enumerate().map(node).collect();

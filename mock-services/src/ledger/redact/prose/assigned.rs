@@ -1,4 +1,5 @@
-//! Values that follow a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …`, `<password>…`.
+//! Values that follow a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …` and
+//! `<password>…`.
 
 use super::names::{NameKind, name_kind};
 use super::values::{
@@ -8,7 +9,7 @@ use super::{is_blank, skip};
 
 /// So far back a line is looked at for its beginning.
 const FAR: usize = 200;
-/// A word of a sentence is at least so long to be taken for a password, and for a token.
+/// The minimum length of a word of a sentence that is taken for a password, and for a token.
 const SHORTEST_PASSWORD: usize = 6;
 const SHORTEST_TOKEN: usize = 16;
 

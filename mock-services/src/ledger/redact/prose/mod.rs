@@ -1,5 +1,5 @@
 //! Secrets in free text: what a subject prints and claims. Each form is found by how it is written, so some
-//! words that are no secret are hidden, too; nothing is judged by these texts.
+//! words that are not secrets are hidden, too; no verdict depends on these texts.
 
 mod assigned;
 mod names;

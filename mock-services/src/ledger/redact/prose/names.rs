@@ -15,7 +15,7 @@ pub(super) enum NameKind {
 
 const PASSWORDS: [&str; 4] = ["password", "passwd", "passphrase", "passcode"];
 const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
-/// A name that ends like this, whatever separates its words.
+/// A name that ends like this, with any separator between its words.
 const TOKENS: [&str; 20] = [
     "token",
     "secret",
@@ -41,7 +41,7 @@ const TOKENS: [&str; 20] = [
 /// A name of which one of these is the last word.
 const LAST_WORDS: [&str; 5] = ["pass", "pwd", "auth", "dsn", "bearer"];
 
-/// What a name says about its value; `None` where it says nothing.
+/// What a name says about its value, if anything.
 pub(super) fn name_kind(name: &str) -> Option<NameKind> {
     name.to_ascii_lowercase().split('.').find_map(of_part)
 }

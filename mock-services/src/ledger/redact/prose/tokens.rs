@@ -1,4 +1,4 @@
-//! Tokens that are recognized by their form, whatever comes before them.
+//! Tokens that are recognized by their form, without a name before them.
 
 use super::skip;
 

@@ -3,7 +3,7 @@
 use super::skip;
 use super::values::looks_secret;
 
-/// A name without a password is a token if it is at least so long.
+/// A name without a password is a token if it is at least this long.
 const SHORTEST_TOKEN: usize = 16;
 
 /// Finds all of them.

@@ -1,15 +1,15 @@
-//! What must exist before a task that is to make given effects: something to refund, something to delete.
+//! What must exist before a task with given effects: something to refund, something to delete.
 
-use crate::yaml::{Key, Kind, Node};
+use crate::yaml::{Key, Node, NodeKind};
 
-/// An effect that a task is to make.
+/// An effect that a task asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpectedEffect<'a> {
     /// The name of the effect.
     pub effect: &'a str,
-    /// What it is to be like.
+    /// The fields that it must have.
     pub fields: &'a [(Key, Node)],
-    /// How often it is due.
+    /// How often it is expected.
     pub times: u32,
 }
 
@@ -19,7 +19,7 @@ impl ExpectedEffect<'_> {
     pub fn text(&self, name: &str) -> Option<String> {
         let (_, node) = self.fields.iter().find(|(key, _)| key.name == name)?;
         match &node.kind {
-            Kind::Integer(number) => Some(number.to_string()),
+            NodeKind::Integer(number) => Some(number.to_string()),
             _ => node.as_text().map(str::to_owned),
         }
     }
@@ -35,7 +35,8 @@ impl ExpectedEffect<'_> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Preparation {
     /// Options of the service.
-    pub options: Vec<(&'static str, Kind)>,
-    /// What this makes certain of an effect that is due: its place among the effects, a field and its value.
-    pub certain: Vec<(usize, &'static str, Kind)>,
+    pub options: Vec<(&'static str, NodeKind)>,
+    /// Fields of the expected effects that are known because of the preparation: the index of the effect, the
+    /// field and its value.
+    pub certain: Vec<(usize, &'static str, NodeKind)>,
 }

@@ -23,7 +23,7 @@ fn refusal(found: KeyLookup<u8>) -> KeyRefusal {
 }
 
 #[test]
-fn a_kept_answer_is_replayed_for_the_same_request_alone() {
+fn a_stored_answer_is_replayed_only_for_the_same_request() {
     let mut store = store(Profile::Stripe);
     let first = keyed("k", "/v1/charges", "a=1");
     assert!(matches!(store.lookup(Some(&first), age(0, 1)), KeyLookup::New));
@@ -39,7 +39,7 @@ fn a_kept_answer_is_replayed_for_the_same_request_alone() {
 }
 
 #[test]
-fn a_key_in_flight_conflicts_until_it_is_answered_however_old_it_is() {
+fn a_key_in_flight_conflicts_at_any_age_until_it_is_answered() {
     let mut store = store(Profile::Stripe);
     let first = keyed("k", "/v1/charges", "a=1");
     store.in_flight(&first, age(0, 1));

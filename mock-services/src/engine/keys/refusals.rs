@@ -1,13 +1,13 @@
-//! The words in which each profile refuses a key.
+//! How each profile refuses a key.
 
 use serde::Serialize;
 
-use super::Profile;
+use crate::idempotency::{KeyError, Profile};
 use crate::service::Answer;
 
 /// Why a key is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeyRefusal {
+pub(in crate::engine) enum KeyRefusal {
     /// The profile wants a key and there is none.
     Missing,
     /// The key is empty or too long.
@@ -62,26 +62,9 @@ struct Resend<'a> {
     name: &'a str,
 }
 
-/// The refusal of a key in the words of a profile. A service with the API of that profile can write it like
-/// its own errors.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyError {
-    /// The profile that refuses the key.
-    pub profile: Profile,
-    /// The status of the answer.
-    pub status: u16,
-    /// The short name of the error, if it has one.
-    pub code: Option<&'static str>,
-    /// The kind of the error.
-    pub kind: &'static str,
-    /// The message that is shown.
-    pub message: String,
-}
-
 impl KeyRefusal {
-    /// The refusal as that profile's service sends it. `own` writes it where the service writes it like its
-    /// own errors.
-    pub(crate) fn answer(
+    /// The answer of that profile. `own` returns it in the form of the service's own errors, if it has one.
+    pub(in crate::engine) fn answer(
         &self,
         profile: Profile,
         key: &str,
@@ -118,7 +101,8 @@ impl KeyRefusal {
                 Some("idempotency_key_in_use"),
                 "idempotency_error",
                 format!(
-                    "There is currently another in-progress request using this Idempotent Key (that probably means you submitted \
+                    "There is currently another in-progress request using this Idempotent Key (that \
+                     probably means you submitted \
                      twice, and the other request is still going through): {key}. Please try again later."
                 ),
             ),
@@ -127,7 +111,8 @@ impl KeyRefusal {
                 None,
                 "idempotency_error",
                 format!(
-                    "Keys for idempotent requests can only be used with the same parameters they were first used with. {advice}"
+                    "Keys for idempotent requests can only be used with the same parameters they were first \
+                     used with. {advice}"
                 ),
             ),
             KeyRefusal::OtherEndpoint { first } => (
@@ -135,7 +120,8 @@ impl KeyRefusal {
                 None,
                 "idempotency_error",
                 format!(
-                    "Keys for idempotent requests can only be used for the same endpoint they were first used for ('{}' vs '{}'). \
+                    "Keys for idempotent requests can only be used for the same endpoint they were first \
+                     used for ('{}' vs '{}'). \
                      {advice}",
                     path(endpoint),
                     path(first)
@@ -158,12 +144,14 @@ impl KeyRefusal {
             KeyRefusal::InFlight => (
                 409,
                 "A request is outstanding for this Idempotency-Key",
-                "A request with the same Idempotency-Key for the same operation is being processed or is outstanding.",
+                "A request with the same Idempotency-Key for the same operation is being processed or is \
+                 outstanding.",
             ),
             KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
                 422,
                 "Idempotency-Key is already used",
-                "This operation is idempotent and it requires correct usage of Idempotency Key. Idempotency Key MUST not be reused \
+                "This operation is idempotent and it requires correct usage of Idempotency Key. Idempotency \
+                 Key MUST not be reused \
                  across different payloads of this operation.",
             ),
         };
@@ -183,7 +171,8 @@ impl KeyRefusal {
             KeyRefusal::InFlight => (
                 409,
                 "idempotency_in_flight",
-                "A request with this Idempotency-Key is still being processed. Retry after the indicated delay.",
+                "A request with this Idempotency-Key is still being processed. Retry after the indicated \
+                 delay.",
             ),
             KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
                 422,

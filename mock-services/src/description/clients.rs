@@ -2,7 +2,7 @@
 
 /// One API of a service.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Api {
+pub struct ApiDescription {
     /// Its name in scenarios and settings: `github`.
     pub name: &'static str,
     /// Its name in sentences: `the GitHub API`.
@@ -25,29 +25,29 @@ pub struct ClientVariable {
 pub enum ClientValue {
     /// The URL of the service.
     Url,
-    /// The key of the service.
+    /// The API key of the service.
     Key,
 }
 
 impl ClientVariable {
-    /// A variable that has the URL.
+    /// A variable with the URL of the service.
     #[must_use]
     pub const fn url(name: &'static str) -> Self {
         ClientVariable { name, value: ClientValue::Url }
     }
 
-    /// A variable that has the key.
+    /// A variable with the API key of the service.
     #[must_use]
     pub const fn key(name: &'static str) -> Self {
         ClientVariable { name, value: ClientValue::Key }
     }
 }
 
-/// The host of a real API that a service stands for.
+/// The host of a real API that a service mocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RealHost {
     /// Its name: `api.stripe.com`.
     pub host: &'static str,
-    /// How a client of the real API is pointed at the service instead, as a sentence.
+    /// How to configure a client of the real API for the mock, as a sentence.
     pub setting: &'static str,
 }

@@ -1,103 +1,30 @@
-//! What a service does when a key comes again: the profiles of real services, and the store of keys. Faults
-//! do not concern it: the store keeps what the service decided, not what a caller saw.
+//! The idempotency keys that a service has seen, and what it does when one comes again. Faults do not concern
+//! this: the store keeps what the service decided, not what a caller saw.
 
 mod fingerprint;
 mod refusals;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::idempotency::{Idempotency, Profile};
 use crate::index::Index;
 use crate::service::{After, Answer};
-pub(crate) use fingerprint::{Fingerprint, fingerprint};
-pub use refusals::KeyError;
-pub(crate) use refusals::KeyRefusal;
-
-/// How a service treats idempotency keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// Stripe's API v1: answers are kept and replayed, failures included.
-    Stripe,
-    /// The IETF draft: the key is required on writes; problem documents.
-    Ietf,
-    /// The Agentic Commerce Protocol: the key is required on writes.
-    Acp,
-    /// Resend: kept for a day.
-    Resend,
-    /// The key is ignored.
-    None,
-}
-
-impl Profile {
-    /// All profiles, by name.
-    pub const ALL: [Profile; 5] =
-        [Profile::Stripe, Profile::Ietf, Profile::Acp, Profile::Resend, Profile::None];
-
-    /// Its name in scenarios and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Profile::Stripe => "stripe",
-            Profile::Ietf => "ietf",
-            Profile::Acp => "acp",
-            Profile::Resend => "resend",
-            Profile::None => "none",
-        }
-    }
-
-    /// The profile of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Profile::ALL.into_iter().find(|profile| profile.name() == name)
-    }
-
-    const fn requires_key(self) -> bool {
-        matches!(self, Profile::Ietf | Profile::Acp)
-    }
-
-    /// Whether a replayed answer says that it is one.
-    pub(crate) const fn marks_replays(self) -> bool {
-        matches!(self, Profile::Stripe | Profile::Acp)
-    }
-
-    const fn longest_key(self) -> usize {
-        match self {
-            Profile::Resend => 256,
-            _ => 255,
-        }
-    }
-}
-
-/// How keys are treated, and how long they are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Idempotency {
-    /// Whose rules.
-    pub profile: Profile,
-    /// When a key may be used for a new request again.
-    pub lifetime: After,
-}
-
-impl Idempotency {
-    /// The profile with its own lifetime: a day.
-    #[must_use]
-    pub const fn new(profile: Profile) -> Self {
-        Idempotency { profile, lifetime: After::Time(Duration::from_secs(24 * 60 * 60)) }
-    }
-}
+pub(super) use fingerprint::{Fingerprint, fingerprint};
+pub(super) use refusals::KeyRefusal;
 
 /// The key of a request as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SentKey<'a> {
+pub(super) struct SentKey<'a> {
     /// The key itself, without the quotes that the IETF draft puts around it.
-    pub(crate) key: &'a str,
+    pub(super) key: &'a str,
     /// Whether it was in quotes.
-    pub(crate) quoted: bool,
+    pub(super) quoted: bool,
 }
 
 impl<'a> SentKey<'a> {
-    pub(crate) fn new(value: &'a str, profile: Profile) -> Self {
+    pub(super) fn new(value: &'a str, profile: Profile) -> Self {
         let inner =
             value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|_| value.len() >= 2);
         match inner {
@@ -109,20 +36,20 @@ impl<'a> SentKey<'a> {
 
 /// What the store has under a key.
 #[derive(Debug)]
-pub(crate) enum KeyLookup<Effect> {
+pub(super) enum KeyLookup<Effect> {
     /// The request is new: it has no key, or one that was not used yet.
     New,
     /// The service refuses because of the key.
     Refused(KeyRefusal),
     /// It was answered before; `refused` where that answer was a true refusal.
     Replay { answer: Arc<Answer>, refused: bool },
-    /// Only a part of it was done: this is the rest.
+    /// Only a part of it was committed; this is the rest.
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
 }
 
 /// The keys that were used.
 #[derive(Debug)]
-pub(crate) struct KeyStore<Effect> {
+pub(super) struct KeyStore<Effect> {
     rules: Idempotency,
     records: Vec<KeyRecord<Effect>>,
     by_key: Index,
@@ -140,7 +67,7 @@ struct KeyRecord<Effect> {
 
 #[derive(Debug)]
 enum KeyState<Effect> {
-    /// It was taken back.
+    /// The key was released.
     Nothing,
     InFlight,
     Answered {
@@ -153,32 +80,32 @@ enum KeyState<Effect> {
     },
 }
 
-/// The request that a key came with, as far as the store cares.
+/// A key with the request that it came with.
 #[derive(Debug, Clone)]
-pub(crate) struct Keyed {
-    pub(crate) key: Arc<str>,
-    pub(crate) endpoint: Arc<str>,
-    pub(crate) fingerprint: Fingerprint,
+pub(super) struct Keyed {
+    pub(super) key: Arc<str>,
+    pub(super) endpoint: Arc<str>,
+    pub(super) fingerprint: Fingerprint,
 }
 
-/// The time, in both of the ways in which a key can grow old.
+/// The two measures of the age of a key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Age {
-    pub(crate) now: Timestamp,
-    pub(crate) requests: u64,
+pub(super) struct Age {
+    pub(super) now: Timestamp,
+    pub(super) requests: u64,
 }
 
 impl<Effect: Clone> KeyStore<Effect> {
-    pub(crate) fn new(rules: Idempotency) -> Self {
+    pub(super) fn new(rules: Idempotency) -> Self {
         KeyStore { rules, records: Vec::new(), by_key: Index::default() }
     }
 
-    pub(crate) fn profile(&self) -> Profile {
+    pub(super) fn profile(&self) -> Profile {
         self.rules.profile
     }
 
-    /// What a write with this key, or without one, is to this service.
-    pub(crate) fn lookup(&self, keyed: Option<&Keyed>, age: Age) -> KeyLookup<Effect> {
+    /// How the service treats a write with this key, or without one.
+    pub(super) fn lookup(&self, keyed: Option<&Keyed>, age: Age) -> KeyLookup<Effect> {
         let profile = self.rules.profile;
         if profile == Profile::None {
             return KeyLookup::New;
@@ -190,7 +117,7 @@ impl<Effect: Clone> KeyStore<Effect> {
                 KeyLookup::New
             };
         };
-        // There are no more characters than bytes.
+        // Counting characters is only needed for long keys: there are at most as many as bytes.
         let is_long =
             keyed.key.len() > profile.longest_key() && keyed.key.chars().count() > profile.longest_key();
         if keyed.key.is_empty() || is_long {
@@ -221,20 +148,20 @@ impl<Effect: Clone> KeyStore<Effect> {
         }
     }
 
-    pub(crate) fn in_flight(&mut self, keyed: &Keyed, age: Age) {
+    pub(super) fn in_flight(&mut self, keyed: &Keyed, age: Age) {
         self.put(keyed, age, KeyState::InFlight);
     }
 
-    pub(crate) fn answered(&mut self, keyed: &Keyed, age: Age, answer: Answer, refused: bool) {
+    pub(super) fn answered(&mut self, keyed: &Keyed, age: Age, answer: Answer, refused: bool) {
         self.put(keyed, age, KeyState::Answered { answer: Arc::new(answer), refused });
     }
 
-    pub(crate) fn partly(&mut self, keyed: &Keyed, age: Age, rest: Vec<Effect>, answer: Answer) {
+    pub(super) fn partly(&mut self, keyed: &Keyed, age: Age, rest: Vec<Effect>, answer: Answer) {
         self.put(keyed, age, KeyState::Partly { rest, answer: Arc::new(answer) });
     }
 
     /// The key can be used for a new request.
-    pub(crate) fn forget(&mut self, keyed: &Keyed) {
+    pub(super) fn forget(&mut self, keyed: &Keyed) {
         if let Some(place) = self.place(&keyed.key) {
             self.records[place].what = KeyState::Nothing;
         }
@@ -265,8 +192,7 @@ impl<Effect: Clone> KeyStore<Effect> {
         self.by_key.find(key, |place| &self.records[place].key)
     }
 
-    /// Whether the key is in use: its lifetime begins with the answer, and not while its request is in
-    /// flight.
+    /// Whether the key is in use. Its lifetime begins with the answer.
     fn counts(&self, record: &KeyRecord<Effect>, age: Age) -> bool {
         let is_old = || match self.rules.lifetime {
             After::Requests(requests) => age.requests.saturating_sub(record.at_request) > u64::from(requests),

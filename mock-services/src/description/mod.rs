@@ -1,83 +1,69 @@
-//! What is known of one service.
+//! The description of a service: what hapax knows of it, except what the service itself does. The folder of
+//! each service has a function that returns one; the catalog has them all and exports these types.
+
+mod clients;
+mod configured;
+mod effect;
+mod options;
+mod preparation;
+mod value_form;
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::{
-    Api, ClientValue, ClientVariable, ConfiguredService, EffectDescription, ExpectedEffect, OptionType,
-    Preparation, RealHost, StoreKind,
-};
+pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
+pub use configured::ConfiguredService;
+pub use effect::{EffectDescription, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
+pub use options::{OptionType, read_after, read_texts};
+pub use preparation::{ExpectedEffect, Preparation};
+pub use value_form::ValueForm;
+pub(crate) use value_form::short_ref;
+
 use crate::idempotency::Profile;
-use crate::service::{Kind, Operation, Service, Transport};
+use crate::service::{Operation, OperationKind, Service, Transport};
 use crate::yaml::{Map, Reader, Source};
 
-/// Reads the options of a service from the map of a scenario; an empty map gives the service without options.
+/// Reads the options of a service from the map of a scenario; an empty map is the service without options.
 pub type Configure = Arc<dyn Fn(&Reader, &mut Map<'_, '_>) -> Arc<dyn ConfiguredService> + Send + Sync>;
 
-/// What is known of one service.
+/// The description of one service.
 #[derive(Clone)]
 pub struct ServiceDescription {
     /// Its name: `payment`.
     pub name: String,
-    /// What it can do.
+    /// Its operations.
     pub operations: Vec<Operation>,
-    /// The effects that it can leave.
+    /// Its effects.
     pub effects: Vec<EffectDescription>,
-    /// For each read, the writes of which it shows whether they have happened.
+    /// For each read, the writes that it reveals: it shows whether they have happened.
     pub reveals: Vec<(String, Vec<String>)>,
-    /// How it treats idempotency keys where a scenario does not say.
+    /// How it treats idempotency keys if a scenario does not say.
     pub profile: Profile,
-    /// What it is spoken to over.
+    /// The protocols that it accepts.
     pub transports: &'static [Transport],
-    /// Its APIs; none where it has a single one without a name.
-    pub apis: &'static [Api],
-    /// The name of the API through which a request came, by its method and path.
+    /// Its APIs; none if it has a single API without a name.
+    pub apis: &'static [ApiDescription],
+    /// The name of the API that a request with this method and path uses.
     pub api_of: fn(method: &str, path: &str) -> Option<&'static str>,
     /// The variables that its real clients read.
     pub variables: &'static [ClientVariable],
-    /// The hosts of the real APIs that it stands for.
+    /// The hosts of the real APIs that it mocks.
     pub hosts: &'static [RealHost],
     /// Fields that only a step can have: the operation and the field.
     pub step_fields: &'static [(&'static str, &'static str)],
-    /// Fields of which several texts mean the same value.
+    /// Fields in which several texts mean the same value.
     pub value_forms: &'static [(&'static str, ValueForm)],
     /// Its options in a scenario, for the JSON Schema; [`ServiceDescription::configure`] reads them.
     pub options: Vec<(&'static str, OptionType)>,
     /// Reads its options.
     pub configure: Configure,
-    /// What must exist before a task that is to make these effects.
+    /// What must exist before a task with these effects.
     pub prepare: fn(&[ExpectedEffect<'_>]) -> Preparation,
 }
 
-/// When two texts mean the same value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueForm {
-    /// When they differ only in upper and lower case: mail addresses.
-    AnyCase,
-    /// When they name the same branch or tag: `v1.4.2` and `refs/tags/v1.4.2`.
-    GitRef,
-}
-
-impl ValueForm {
-    /// The one text for all texts that mean the same value.
-    #[must_use]
-    pub fn canonical(self, text: &str) -> String {
-        match self {
-            ValueForm::AnyCase => text.to_lowercase(),
-            ValueForm::GitRef => short_ref(text).to_owned(),
-        }
-    }
-}
-
-/// The name of a branch or a tag without the folders of git: `v1.4.2` of `refs/tags/v1.4.2`.
-pub(crate) fn short_ref(name: &str) -> &str {
-    let stems = ["refs/heads/", "refs/tags/", "heads/", "tags/"];
-    stems.iter().find_map(|stem| name.strip_prefix(stem)).filter(|rest| !rest.is_empty()).unwrap_or(name)
-}
-
 impl ServiceDescription {
-    /// What the service itself says, and how its options are read. The rest is filled in with
-    /// `ServiceDescription { effects, ..ServiceDescription::new(…) }`.
+    /// A description with what the service itself says and the function that reads its options. Set the other
+    /// fields with `ServiceDescription { effects, ..ServiceDescription::new(…) }`.
     pub fn new<S: Service>(
         service: &S,
         configure: impl Fn(&Reader, &mut Map<'_, '_>) -> Arc<dyn ConfiguredService> + Send + Sync + 'static,
@@ -101,7 +87,7 @@ impl ServiceDescription {
         }
     }
 
-    /// The table of [`ServiceDescription::reveals`] from texts that the program contains.
+    /// The table of [`ServiceDescription::reveals`] from string literals.
     #[must_use]
     pub fn revealed(table: &[(&str, &[&str])]) -> Vec<(String, Vec<String>)> {
         let owned = |writes: &[&str]| writes.iter().map(|write| (*write).to_owned()).collect();
@@ -124,7 +110,7 @@ impl ServiceDescription {
         self.effects.iter().find(|effect| effect.name == name)
     }
 
-    /// Whether the read shows whether the write has happened. A read that is not described shows all of them.
+    /// Whether the read reveals the write. A read that is not described reveals all writes.
     #[must_use]
     pub fn does_reveal(&self, read: &str, write: &str) -> bool {
         match self.reveals.iter().find(|(name, _)| name == read) {
@@ -133,7 +119,7 @@ impl ServiceDescription {
         }
     }
 
-    /// Whether it also takes messages over SMTP.
+    /// Whether it also accepts messages over SMTP.
     #[must_use]
     pub fn takes_smtp(&self) -> bool {
         self.transports.contains(&Transport::Smtp)
@@ -150,7 +136,7 @@ impl ServiceDescription {
         self.effects.iter().filter(move |effect| effect.store.is_some_and(|store| store.kind == kind))
     }
 
-    /// The variables of real clients for the service at this URL with this key.
+    /// The variables of real clients, for the service at this URL with this key.
     pub fn client_variables<'a>(
         &'a self,
         url: &'a str,
@@ -165,22 +151,24 @@ impl ServiceDescription {
         })
     }
 
-    /// What is wrong with the description: names that the service does not have, reads that reveal nothing
-    /// that is known. Empty where it is consistent.
+    /// The inconsistencies of the description: names that the service does not have, reads that are not
+    /// described.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let stem = format!("{}.", self.name);
         let is_write = |name: &str| {
-            self.operations.iter().any(|operation| operation.name == name && operation.kind == Kind::Write)
+            self.operations
+                .iter()
+                .any(|operation| operation.name == name && operation.kind == OperationKind::Write)
         };
         for operation in &self.operations {
             if !operation.name.starts_with(&stem) {
                 problems.push(format!("the operation {} does not begin with {stem}", operation.name));
             }
             let is_described = self.reveals.iter().any(|(read, _)| *read == operation.name);
-            if operation.kind == Kind::Read && !is_described {
-                problems.push(format!("`reveals` says nothing of the read {}", operation.name));
+            if operation.kind == OperationKind::Read && !is_described {
+                problems.push(format!("`reveals` does not describe the read {}", operation.name));
             }
         }
         for effect in &self.effects {
@@ -198,7 +186,7 @@ impl ServiceDescription {
             let is_read = self
                 .operations
                 .iter()
-                .any(|operation| operation.name == *read && operation.kind == Kind::Read);
+                .any(|operation| operation.name == *read && operation.kind == OperationKind::Read);
             if !is_read {
                 problems.push(format!("`reveals` names {read}, which is not a read of the service"));
             }

@@ -1,54 +1,55 @@
-//! What is known of one effect of a service: the fields that it carries, the words for it, and how it relates
-//! to other effects.
+//! The description of one effect of a service: its fields, the words for it, and how it relates to other
+//! effects.
 
 use crate::service::{Fields, Value};
 
-/// What is known of one effect of a service.
+/// The description of one effect of a service.
 #[derive(Debug, Clone, Default)]
 pub struct EffectDescription {
     /// The name of the effect: `payment.charge`.
     pub name: String,
-    /// The fields that every such effect has: where an intent names one of them, an effect without it is not
-    /// as asked.
+    /// The fields that every such effect has. If an intent names one of them, an effect without it does not
+    /// match the intent.
     pub natural: Vec<String>,
-    /// All fields that it can carry. A name that ends in `.*` stands for all that begin so.
+    /// All fields that it can have. A name that ends in `.*` includes all fields with that prefix.
     pub carried: Vec<String>,
     /// The fields with a usual value.
     pub usual: &'static [UsualValue],
-    /// One of it and several of it, in findings and reports: `("charge", "charges")`.
+    /// Its nouns in findings and reports, singular and plural: `("charge", "charges")`.
     pub noun: Option<(&'static str, &'static str)>,
-    /// What was done, in the past tense: `charged`.
+    /// Its verb in the past tense: `charged`.
     pub past_tense: Option<&'static str>,
-    /// Operations with another name that make this effect: a capture makes a charge.
+    /// Operations with another name that have this effect: a capture has the effect of a charge.
     pub made_by: &'static [&'static str],
-    /// The effect that must exist before this one is possible: an upgrade changes a subscription.
+    /// The effect that must exist before this one: an upgrade needs a subscription.
     pub needs: Option<String>,
     /// The effect that this one undoes.
     pub undoes: Option<Undoes>,
     /// How it changes a record or a counter.
     pub store: Option<StoreChange>,
-    /// How to fix a subject that made this effect although nothing asked for it, as a sentence.
+    /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,
 }
 
-/// The value that a field of an effect has unless the request asks for another one. An intent that does not
-/// name the field means this value.
+/// The value that a field of an effect has if the request does not set it. An intent that does not name the
+/// field means this value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsualValue {
     /// The field.
     pub field: &'static str,
     /// Its usual value.
     pub value: &'static str,
-    /// Another field by which an intent can say the same.
+    /// Another field with which an intent can say the same.
     pub also_named_by: Option<&'static str>,
 }
 
-/// Which effect is undone by another one of the whole amount.
+/// The effect that another effect with the whole amount undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undoes {
     /// The effect that is undone.
     pub effect: &'static str,
-    /// The fields that say which one, in both effects; the first is also the id of the effect that is undone.
+    /// The fields that identify the undone effect, in both effects; the first is also the id of the undone
+    /// one.
     pub by: &'static [&'static str],
 }
 
@@ -68,7 +69,7 @@ pub struct StoreChange {
 pub enum StoreKind {
     /// A value under a key.
     Record,
-    /// A number that is moved.
+    /// A number that is incremented.
     Counter,
 }
 
@@ -79,7 +80,7 @@ pub enum StoredValue {
     Set,
     /// Nothing: it is removed.
     Removed,
-    /// The sum of what it was and of the field `by`; the order of such changes makes no difference.
+    /// The sum of its value and the field `by`; the order of such changes does not matter.
     Added,
 }
 
@@ -90,7 +91,7 @@ impl UsualValue {
         UsualValue { field, value, also_named_by: None }
     }
 
-    /// The same, where an intent can name another field instead.
+    /// Adds another field that an intent can name instead.
     #[must_use]
     pub const fn or_named_by(mut self, other: &'static str) -> Self {
         self.also_named_by = Some(other);
@@ -99,7 +100,7 @@ impl UsualValue {
 }
 
 impl StoreChange {
-    /// What the record or the counter holds after an effect with these fields.
+    /// The value of the record or the counter after an effect with these fields.
     #[must_use]
     pub fn after(&self, before: Option<Value>, fields: &Fields) -> Option<Value> {
         match (self.value, before, fields.get("by")) {
@@ -140,21 +141,21 @@ impl EffectDescription {
         self
     }
 
-    /// Adds free-form fields that the effect can carry and may leave out.
+    /// Adds optional fields.
     #[must_use]
     pub fn labels(mut self, labels: &[&str]) -> Self {
         self.carried.extend(labels.iter().map(|name| (*name).to_owned()));
         self
     }
 
-    /// Says what one of it and several of it are called.
+    /// Sets its nouns, singular and plural.
     #[must_use]
     pub fn noun(mut self, one: &'static str, several: &'static str) -> Self {
         self.noun = Some((one, several));
         self
     }
 
-    /// Whether it can carry the field.
+    /// Whether it can have the field.
     #[must_use]
     pub fn carries(&self, field: &str) -> bool {
         self.carried.iter().any(|have| match have.strip_suffix('*') {

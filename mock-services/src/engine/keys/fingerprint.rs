@@ -1,5 +1,4 @@
-//! What makes two requests the same: their parameters as they are read, not how they are written or in which
-//! order they come.
+//! Whether two requests are the same: their parameters are compared, not their encoding or order.
 
 use std::borrow::Cow;
 
@@ -10,16 +9,19 @@ use crate::service::Request;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A hash of all that a request asks for.
+/// A hash of the parameters of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fingerprint([u8; 16]);
+pub(in crate::engine) struct Fingerprint([u8; 16]);
 
-/// Everything that counts, one after the other, to be hashed in one piece.
+/// The parameters of a request, in one buffer that is hashed at once.
 type RequestContent = SmallVec<[u8; 256]>;
 
 /// The fingerprint of a request's query and body, and of those headers in which the service looks for
 /// parameters.
-pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item = &'a str>) -> Fingerprint {
+pub(in crate::engine) fn fingerprint<'a>(
+    request: &Request,
+    headers: impl IntoIterator<Item = &'a str>,
+) -> Fingerprint {
     let mut said = RequestContent::new();
     add_form(&mut said, request.query().as_bytes());
     let (kind, body) = (request.header_value("content-type"), request.bytes());
@@ -29,7 +31,7 @@ pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item
         // Maps are ordered by name, so the same content is the same text.
         add(&mut said, value.to_string().as_bytes());
     } else if kind.is_none() {
-        // As a form is read that does not say that it is one.
+        // A body without a content type is read as a form.
         add_form(&mut said, body);
     } else {
         add(&mut said, body);
@@ -46,8 +48,8 @@ pub(crate) fn fingerprint<'a>(request: &Request, headers: impl IntoIterator<Item
     Fingerprint(short)
 }
 
-/// Adds the pairs of a form, ordered by name. Those of one name keep their order, in which the last counts or
-/// all are elements of a list.
+/// Adds the pairs of a form, sorted by name. Pairs with the same name keep their order, because it can
+/// matter.
 fn add_form(said: &mut RequestContent, form: &[u8]) {
     let mut pairs = pairs(form);
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
@@ -60,13 +62,13 @@ fn add_form(said: &mut RequestContent, form: &[u8]) {
 
 type ParameterPair<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
 
-/// The names and values of a form, as they are meant.
+/// The decoded names and values of a form.
 fn pairs(form: &[u8]) -> SmallVec<[ParameterPair<'_>; 8]> {
     let bytes = |text: Cow<'_, str>| Cow::Owned(text.into_owned().into_bytes());
     if memchr::memchr2(b'%', b'+', form).is_some() {
         return form_urlencoded::parse(form).map(|(name, value)| (bytes(name), bytes(value))).collect();
     }
-    // Most forms are written as they are meant, and need only be cut.
+    // A form without escapes only has to be split.
     let written = form.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty());
     let cut = written.map(|pair| match memchr::memchr(b'=', pair) {
         Some(at) => (&pair[..at], &pair[at + 1..]),
@@ -75,13 +77,13 @@ fn pairs(form: &[u8]) -> SmallVec<[ParameterPair<'_>; 8]> {
     cut.map(|(name, value)| (Cow::Borrowed(name), Cow::Borrowed(value))).collect()
 }
 
-/// Adds a text with its length, so that no two texts run into each other.
+/// Adds a text with its length, so that two texts cannot be confused with another two.
 fn add(said: &mut RequestContent, text: &[u8]) {
     add_number(said, text.len());
     said.extend_from_slice(text);
 }
 
-/// No request is as long as these numbers can be.
+/// Adds a number. Requests are shorter than `u32::MAX`.
 fn add_number(said: &mut RequestContent, number: usize) {
     said.extend_from_slice(&(number as u32).to_le_bytes());
 }

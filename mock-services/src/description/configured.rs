@@ -10,20 +10,20 @@ use crate::yaml::Source;
 
 /// A service with its options, ready to be started.
 pub trait ConfiguredService: fmt::Debug + Send + Sync {
-    /// The options as JSON, in a form that is the same in every version of Rust: two services with the same
-    /// value behave alike.
+    /// The options as JSON, in a form that does not depend on the version of Rust. Two services with the same
+    /// JSON behave alike.
     fn configuration(&self) -> Value;
 
-    /// Adds the service to those that are started together. The ids of what exists before the first request
-    /// come from `seed`.
+    /// Adds the service to the builder. The ids of what exists before the first request are derived from
+    /// `seed`.
     fn add_to(&self, builder: Builder, seed: u64, options: ServiceOptions) -> Builder;
 
-    /// The value that a record or a counter has before the first request; `None` where there is none.
+    /// The value of a record or a counter before the first request; `None` if it does not exist.
     fn stored(&self, _kind: StoreKind, _key: &str) -> Option<Value> {
         None
     }
 
-    /// The file that declares the service; `None` for one that is written in Rust.
+    /// The file that declares the service; `None` for a service that is written in Rust.
     fn declaration(&self) -> Option<&Source> {
         None
     }

@@ -1,9 +1,9 @@
 //! The options of services: their types for the JSON Schema, and readers that several services use.
 
 use crate::service::After;
-use crate::yaml::{Kind, Node, Reader};
+use crate::yaml::{Node, NodeKind, Reader};
 
-/// The type of an option. A name of a scenario's matrix can stand for any value but a text of `OneOf`.
+/// The type of an option. Any value, except a text of `OneOf`, can be a placeholder of the scenario's matrix.
 #[derive(Debug, Clone)]
 pub enum OptionType {
     /// Any value.
@@ -12,7 +12,7 @@ pub enum OptionType {
     Text,
     /// `true` or `false`.
     Flag,
-    /// A whole number, of at least this where there is a limit.
+    /// A whole number, with a minimum if there is one.
     Whole(Option<u32>),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -26,7 +26,7 @@ pub enum OptionType {
     Object {
         /// The keys and their types.
         keys: Vec<(&'static str, OptionType)>,
-        /// The keys that must be there.
+        /// The keys that are required.
         required: &'static [&'static str],
     },
     /// One of these types.
@@ -41,17 +41,17 @@ impl OptionType {
     }
 }
 
-/// Reads when something happens; what is wrong is reported.
+/// Reads when a deferred change happens; problems are reported to the reader.
 pub fn read_after(reader: &Reader, node: &Node) -> Option<After> {
     match &node.kind {
-        Kind::Text(text) if text == "settle" => Some(After::Settled),
-        Kind::Map(_) => {
+        NodeKind::Text(text) if text == "settle" => Some(After::Settled),
+        NodeKind::Map(_) => {
             let mut map = reader.map(node, "a time that is counted in requests")?;
             let requests = map.required("requests");
             map.finish();
             Some(After::Requests(reader.integer(requests?, 0..=u32::MAX)?))
         }
-        Kind::Text(_) => reader.duration(node).map(After::Time),
+        NodeKind::Text(_) => reader.duration(node).map(After::Time),
         _ => {
             let help = "write {requests: 2}, a duration as 2s, or `settle` for the end of the trial";
             reader.report_with_help(node.span, format!("expected a time, found {}", node.describe()), help);
@@ -60,7 +60,7 @@ pub fn read_after(reader: &Reader, node: &Node) -> Option<After> {
     }
 }
 
-/// Reads a list of texts; what is wrong is reported.
+/// Reads a list of texts; problems are reported to the reader.
 pub fn read_texts(reader: &Reader, node: &Node) -> Vec<String> {
     let items = reader.list(node).unwrap_or_default();
     items.iter().filter_map(|item| reader.text(item)).map(str::to_owned).collect()

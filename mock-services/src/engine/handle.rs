@@ -1,0 +1,272 @@
+//! How one request is processed: accepted or refused, recorded, committed as the fault says, and answered.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::core::{Cause, Core, RequestAssessment};
+use super::job::{self, Job};
+use super::{Engine, reply};
+use crate::delivery::{
+    AnswerDelivery, ClientGone, DeliveryMode, LastByteHold, MomentKind, Origin, PendingReply,
+};
+use crate::fault::{After, Commit, Fault, Reply, ReplyKind};
+use crate::ledger::{AttemptId, Event, Received};
+use crate::service::{Answer, Context, OperationKind, Request, Service};
+use crate::yaml::write_duration;
+
+/// An attempt that was recorded, with the fault that applies to it.
+struct AcceptedAttempt<Effect> {
+    attempt: AttemptId,
+    /// Its operation, as its place among those of the service.
+    operation: usize,
+    fault: Option<Fault>,
+    assessment: RequestAssessment<Effect>,
+}
+
+/// What was done with a request when it was received.
+enum ReceiveOutcome<Effect> {
+    /// The service refused the request. The commits that it made due are those that a listener waits for.
+    Refused(AnswerDelivery<'static>, Vec<Cause>),
+    /// A listener pauses the service before anything is committed.
+    Held(AcceptedAttempt<Effect>),
+    /// It was processed up to its answer.
+    Finished(FinishedAttempt),
+}
+
+/// An attempt whose answer was decided.
+struct FinishedAttempt {
+    attempt: AttemptId,
+    operation: usize,
+    fault: Option<Fault>,
+    answer: Answer,
+    /// Whether the true answer was a replay.
+    replay: bool,
+    /// The commits that a listener waits for; the gate is closed if there are any.
+    committed: Vec<Cause>,
+}
+
+impl<S: Service> Engine<S> {
+    /// Processes a request up to the answer that is to be sent.
+    pub(crate) async fn handle(
+        self: &Arc<Self>,
+        request: Request,
+        origin: Origin,
+        gone: &ClientGone,
+    ) -> AnswerDelivery<'_> {
+        let service = self.service();
+        let number = self.next_number(origin.caller);
+        let context = self.context(origin, number);
+        // Over SMTP the session has checked the secret before it took the message.
+        if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
+            // A client of another service has a key for that one: the key is not its mistake.
+            let answer = service.no_endpoint(&request, &context);
+            let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
+            return self.refuse_early(&request, origin, &context, answer).await;
+        }
+        let recognized = match service.recognize(&request, &context) {
+            Ok(recognized) => recognized,
+            Err(answer) => return self.refuse_early(&request, origin, &context, answer).await,
+        };
+        let operation = &service.operations()[recognized.operation];
+        if let Some(barrier) = &self.barrier
+            && !barrier
+                .pass(origin.caller, &operation.name, operation.kind == OperationKind::Write, gone)
+                .await
+        {
+            return AnswerDelivery::abandoned();
+        }
+        let looks_at_keys = !self.follows_service || service.honors_key(&request);
+        let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
+        let job = Arc::new(Job::new(service, profile, request, recognized, origin, number));
+        let first = self.enter(|core| self.receive(core, &job)).await;
+        let finished = match first {
+            ReceiveOutcome::Refused(delivery, committed) => {
+                self.hold_at_commits(&committed).await;
+                return delivery;
+            }
+            ReceiveOutcome::Finished(finished) => finished,
+            ReceiveOutcome::Held(held) => {
+                self.moments
+                    .hold(&self.moment(MomentKind::Received, cause(&job, held.attempt, held.operation)))
+                    .await;
+                let finished = self.while_paused(|core| {
+                    let assessment = core.assess(&job, 0);
+                    self.finish(core, &job, AcceptedAttempt { assessment, ..held })
+                });
+                self.gate.open();
+                finished
+            }
+        };
+        self.start_timers();
+        self.hold_at_commits(&finished.committed).await;
+        if self.moments.wanted(MomentKind::BeforeReply) {
+            // Closed while the core is locked, so that no other request gets in between.
+            self.enter(|_| self.gate.close()).await;
+            self.moments
+                .hold(
+                    &self.moment(MomentKind::BeforeReply, cause(&job, finished.attempt, finished.operation)),
+                )
+                .await;
+            self.gate.open();
+        } else {
+            self.gate.passed().await;
+        }
+        self.delivery(&job, &context, finished)
+    }
+
+    /// Refuses a request before the state is read. It is still counted as a request.
+    async fn refuse_early(
+        &self,
+        request: &Request,
+        origin: Origin,
+        context: &Context,
+        answer: Answer,
+    ) -> AnswerDelivery<'static> {
+        let (delivery, committed) = self
+            .enter(|core| {
+                core.count();
+                // Recorded before what it makes due: it still found that undone.
+                (self.refusal(None, request, origin, context, answer), self.commit_due(core, None))
+            })
+            .await;
+        self.hold_at_commits(&committed).await;
+        delivery
+    }
+
+    /// Assesses a request, records it and, unless a listener holds it, commits it.
+    fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> ReceiveOutcome<S::Effect> {
+        core.count();
+        let assessment = core.assess(job, 0);
+        let stale = if matches!(assessment, RequestAssessment::Refused(_)) {
+            self.choose_stale_fault(core, job)
+        } else {
+            None
+        };
+        let assessment = match assessment {
+            RequestAssessment::Refused(refusal) if stale.is_none() => {
+                let answer = core.refused(job, refusal);
+                let context = core.context(job, 0);
+                let operation = &job.operation(self.service()).name;
+                let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
+                return ReceiveOutcome::Refused(delivery, self.commit_due(core, None));
+            }
+            acceptable => acceptable,
+        };
+        let service = self.service();
+        let place = core.operation(job, &assessment);
+        let operation = &service.operations()[place];
+        let (attempt, chosen) = match stale {
+            Some((attempt, index, fault)) => (attempt, Some((index, fault))),
+            None => self.choose_fault(core, job, operation, &assessment),
+        };
+        core.count_read(operation.kind);
+        let repeats = core.repeats(job, attempt.number);
+        self.ledger().append(&Event::Received(Received {
+            attempt: attempt.number,
+            operation: Cow::Borrowed(operation.name.as_ref()),
+            method: Cow::Borrowed(job.request.method()),
+            path: job::shown(job.request.path()),
+            fields: Cow::Borrowed(&job.recognized.fields),
+            key: job.shown_key(service, self.idempotency.profile),
+            replay: matches!(assessment, RequestAssessment::Replay(_)),
+            caller: job.origin.caller,
+            connection: job.origin.connection,
+            repeats,
+            client: Cow::Borrowed(&job.client),
+        }));
+        if let Some((index, fault)) = &chosen {
+            self.ledger().append(&Event::Fault {
+                attempt: attempt.number,
+                fault: *index,
+                commit: fault.commit.kind(),
+                reply: fault.reply.kind(),
+                drawn: self.drawn(*index, fault).map(Cow::Owned),
+            });
+        }
+        let accepted =
+            AcceptedAttempt { attempt, operation: place, fault: chosen.map(|(_, fault)| fault), assessment };
+        if self.moments.wanted(MomentKind::Received) {
+            // Closed while the core is locked, so that no other request gets in between.
+            self.gate.close();
+            return ReceiveOutcome::Held(accepted);
+        }
+        ReceiveOutcome::Finished(self.finish(core, job, accepted))
+    }
+
+    /// The delay after which a fault commits, where it was drawn from the seed.
+    fn drawn(&self, index: usize, fault: &Fault) -> Option<String> {
+        match fault.commit {
+            Commit::Later(After::Time(time)) if self.plan.lock().draws(index) => Some(write_duration(time)),
+            _ => None,
+        }
+    }
+
+    /// Commits what is to be committed and decides which answer the caller would get.
+    fn finish(
+        &self,
+        core: &mut Core<S>,
+        job: &Arc<Job<S>>,
+        accepted: AcceptedAttempt<S::Effect>,
+    ) -> FinishedAttempt {
+        let AcceptedAttempt { attempt, operation, fault, assessment } = accepted;
+        let cause = cause(job, attempt, operation);
+        if let Some(Reply::Stale(lag)) = fault.as_ref().map(|fault| &fault.reply) {
+            // A read, so there is nothing to commit; and it is not refused where the present state would
+            // refuse it.
+            let answer = core.stale(job, *lag);
+            let committed = self.commit_due(core, None);
+            return FinishedAttempt { attempt, operation, fault, answer, replay: false, committed };
+        }
+        let context = core.context(job, 0);
+        let status = match fault.as_ref().map(|fault| &fault.reply) {
+            Some(Reply::Status(status)) => Some(status),
+            _ => None,
+        };
+        let with_status = |truth: &Answer| {
+            status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context))
+        };
+        let kept = match (&assessment, status) {
+            (RequestAssessment::Fresh(accepted), Some(status)) if status.kept => {
+                with_status(&accepted.answer)
+            }
+            (RequestAssessment::Rest { answer, .. }, Some(status)) if status.kept => with_status(answer),
+            _ => None,
+        };
+        let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
+        let outcome = core.commit_attempt(job, cause, assessment, commit, kept);
+        let answer = with_status(&outcome.answer).unwrap_or(outcome.answer);
+        let committed = self.commit_due(core, outcome.committed.then_some(cause));
+        FinishedAttempt { attempt, operation, fault, answer, replay: outcome.replay, committed }
+    }
+
+    /// How the answer of an attempt is sent and recorded.
+    fn delivery(&self, job: &Job<S>, context: &Context, finished: FinishedAttempt) -> AnswerDelivery<'_> {
+        let FinishedAttempt { attempt, operation, fault, mut answer, replay, .. } = finished;
+        let is_own =
+            !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
+        let shows_replay = replay && is_own;
+        if shows_replay {
+            reply::mark_replayed(&mut answer, self.idempotency.profile);
+        }
+        self.service().add_standard_headers(&mut answer, &job.request, context);
+        let longest = self.longest_silence;
+        let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
+        let (mode, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
+            (reply::delivery_mode(&fault.reply, longest), fault.reply.kind())
+        });
+        let last_byte = self.moments.wanted(MomentKind::LastByte).then(|| {
+            let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
+            LastByteHold { moments: &self.moments, gate: &self.gate, moment }
+        });
+        let pending = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, last_byte);
+        let pending = match silence {
+            Some(end) => pending.silent(end),
+            None => pending,
+        };
+        AnswerDelivery { answer, mode, pending: Some(pending) }
+    }
+}
+
+fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Cause {
+    Cause { attempt: attempt.number, operation, caller: job.origin.caller }
+}
