@@ -24,12 +24,12 @@ pub(in crate::engine) enum KeyRefusal {
 }
 
 #[derive(Serialize)]
-struct Stripe<'a> {
-    error: StripeError<'a>,
+struct StripeKeyErrorBody<'a> {
+    error: StripeKeyError<'a>,
 }
 
 #[derive(Serialize)]
-struct StripeError<'a> {
+struct StripeKeyError<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
     message: String,
@@ -38,7 +38,7 @@ struct StripeError<'a> {
 }
 
 #[derive(Serialize)]
-struct KeyProblemBody<'a> {
+struct IetfKeyProblem<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     title: &'a str,
@@ -47,7 +47,7 @@ struct KeyProblemBody<'a> {
 }
 
 #[derive(Serialize)]
-struct Acp<'a> {
+struct AcpKeyError<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     code: &'a str,
@@ -55,7 +55,7 @@ struct Acp<'a> {
 }
 
 #[derive(Serialize)]
-struct Resend<'a> {
+struct ResendKeyError<'a> {
     #[serde(rename = "statusCode")]
     status: u16,
     message: &'a str,
@@ -76,7 +76,10 @@ impl KeyRefusal {
                 let error = self.stripe(key, endpoint);
                 own(&error).unwrap_or_else(|| {
                     let KeyError { status, code, kind, message, .. } = error;
-                    Answer::json(status, &Stripe { error: StripeError { code, message, kind } })
+                    Answer::json(
+                        status,
+                        &StripeKeyErrorBody { error: StripeKeyError { code, message, kind } },
+                    )
                 })
             }
             Profile::Ietf => self.ietf(),
@@ -155,7 +158,7 @@ impl KeyRefusal {
                  across different payloads of this operation.",
             ),
         };
-        let mut answer = Answer::json(status, &KeyProblemBody { kind: "about:blank", title, status, detail });
+        let mut answer = Answer::json(status, &IetfKeyProblem { kind: "about:blank", title, status, detail });
         answer.set_header("Content-Type", "application/problem+json");
         answer
     }
@@ -180,7 +183,7 @@ impl KeyRefusal {
                 "The Idempotency-Key was already used with different request parameters.",
             ),
         };
-        let answer = Answer::json(status, &Acp { kind: "invalid_request", code, message });
+        let answer = Answer::json(status, &AcpKeyError { kind: "invalid_request", code, message });
         if status == 409 { answer.with_header("Retry-After", "1") } else { answer }
     }
 
@@ -200,6 +203,6 @@ impl KeyRefusal {
                 "Same idempotency key used with a different request payload.",
             ),
         };
-        Answer::json(status, &Resend { status, message, name })
+        Answer::json(status, &ResendKeyError { status, message, name })
     }
 }
