@@ -80,7 +80,8 @@ fn an_opened_ticket_is_an_effect_and_reads_show_it() {
     let id = ticket["id"].as_str().unwrap().to_owned();
     assert!(id.starts_with("tkt_") && id.len() == 20, "{id}");
     let expected = json!({
-        "id": id, "object": "ticket", "customer": "cus_1", "order": "ord_1", "subject": "Late", "text": {"a": 1},
+        "id": id, "object": "ticket", "customer": "cus_1", "order": "ord_1", "subject": "Late",
+        "text": {"a": 1},
         "state": "open", "last_answer": null, "created_at": "2026-11-15T10:00:00Z",
     });
     assert_eq!(ticket, expected);
@@ -285,7 +286,10 @@ proptest! {
     }
 
     #[test]
-    fn folding_the_first_changes_gives_the_state_after_them(subjects in proptest::collection::vec("[a-c]", 1..6), closed in 0usize..6) {
+    fn folding_the_first_changes_gives_the_state_after_them(
+        subjects in proptest::collection::vec("[a-c]", 1..6),
+        closed in 0usize..6,
+    ) {
         let mut harness = CustomHarness::new(TICKETS);
         let mut seen = vec![harness.get("/tickets")];
         let mut ids = Vec::new();

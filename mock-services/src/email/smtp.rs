@@ -225,7 +225,8 @@ mod tests {
             b"<p>&",
             b"=E",
         ];
-        prop_oneof![4 => proptest::sample::select(words).prop_map(<[u8]>::to_vec), 1 => proptest::collection::vec(any::<u8>(), 0..40)]
+        prop_oneof![4 => proptest::sample::select(words).prop_map(<[u8]>::to_vec),
+            1 => proptest::collection::vec(any::<u8>(), 0..40)]
     }
 
     proptest! {

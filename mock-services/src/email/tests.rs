@@ -66,11 +66,13 @@ pub(super) fn post(path: &str, body: &Json) -> Request {
 }
 
 fn mail(to: &[&str]) -> Json {
-    json!({"from": "Shop <shop@x.example>", "to": to, "subject": "Hi", "text": "Hello", "tags": [{"name": "order", "value": "o1"}]})
+    json!({"from": "Shop <shop@x.example>", "to": to, "subject": "Hi", "text": "Hello",
+        "tags": [{"name": "order", "value": "o1"}]})
 }
 
 fn sendgrid_mail() -> Json {
-    json!({"from": {"email": "shop@x.example"}, "subject": "Hi", "personalizations": [{"to": [{"email": "ann@x.example"}]}],
+    json!({"from": {"email": "shop@x.example"}, "subject": "Hi",
+        "personalizations": [{"to": [{"email": "ann@x.example"}]}],
         "content": [{"type": "text/plain", "value": "Hello"}]})
 }
 
@@ -96,7 +98,8 @@ fn each_delivery_is_one_effect_after_the_acceptance() {
     let fields = serde_json::to_value(&facts[0].fields).unwrap();
     assert_eq!(
         fields,
-        json!({"to": "ann@x.example", "from": "shop@x.example", "subject": "Hi", "text": "Hello", "message": id(&accepted.answer),
+        json!({"to": "ann@x.example", "from": "shop@x.example", "subject": "Hi", "text": "Hello",
+            "message": id(&accepted.answer),
             "order": "o1", "metadata.order": "o1"})
     );
 }

@@ -13,11 +13,11 @@ use crate::endpoints;
 use crate::service::{Answer, Context};
 
 /// A refusal that is not a response yet.
-pub(crate) type Refused = Box<StripeError>;
+pub(crate) type Refused = Box<PaymentError>;
 
 /// An error of Stripe.
 #[derive(Debug, Clone)]
-pub(crate) struct StripeError {
+pub(crate) struct PaymentError {
     status: u16,
     executed: bool,
     /// The changes that are committed although the call is refused.
@@ -54,15 +54,15 @@ pub(crate) fn doc_url(code: &str) -> String {
     format!("https://stripe.com/docs/error-codes/{}", code.replace('_', "-"))
 }
 
-impl StripeError {
+impl PaymentError {
     /// An invalid request.
     pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
-        StripeError::new(400, "invalid_request_error", message)
+        PaymentError::new(400, "invalid_request_error", message)
     }
 
     /// An error with this status.
     pub(crate) fn new(status: u16, kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        StripeError {
+        PaymentError {
             status,
             executed: false,
             changes_to_commit: Vec::new(),
@@ -114,8 +114,8 @@ impl StripeError {
 
     /// A feature that Stripe has and this service does not; `what` names it: `POST /v1/invoices`.
     pub(crate) fn unsupported_feature(status: u16, kind: &'static str, what: String) -> Self {
-        let problem = StripeError::new(status, kind, endpoints::lacking(&what));
-        StripeError { unsupported: Some(what), ..problem }
+        let problem = PaymentError::new(status, kind, endpoints::lacking(&what));
+        PaymentError { unsupported: Some(what), ..problem }
     }
 
     /// Sets the bank's reason for declining.
@@ -185,7 +185,7 @@ pub(crate) fn unknown_url(method: &str, path: &str) -> Refused {
          help at \
          https://support.stripe.com/."
     );
-    Box::new(StripeError::invalid(message).status(404))
+    Box::new(PaymentError::invalid(message).status(404))
 }
 
 /// The path is not one of Stripe's: the request is meant for another service.
@@ -193,23 +193,23 @@ pub(crate) fn url_of_another_service(method: &str, path: &str) -> Refused {
     let refused = unknown_url(method, path);
     let message = endpoints::no_such_endpoint("payment", "Stripe's API", method, path);
     let message = format!("{} ({message})", refused.body.message);
-    Box::new(StripeError::invalid(message).status(404))
+    Box::new(PaymentError::invalid(message).status(404))
 }
 
 /// An endpoint that Stripe has and this service does not.
 pub(crate) fn unsupported_endpoint(endpoint: String) -> Refused {
-    Box::new(StripeError::unsupported_feature(501, "api_error", endpoint))
+    Box::new(PaymentError::unsupported_feature(501, "api_error", endpoint))
 }
 
 /// A part of an endpoint that Stripe has and this service does not: a parameter, a value, a path to expand.
 pub(crate) fn unsupported_part(part: &str, endpoint: &str, param: impl Into<Cow<'static, str>>) -> Refused {
     let what = if endpoint.is_empty() { part.to_owned() } else { format!("{part} of {endpoint}") };
-    Box::new(StripeError::unsupported_feature(400, "invalid_request_error", what).param(param))
+    Box::new(PaymentError::unsupported_feature(400, "invalid_request_error", what).param(param))
 }
 
 /// A body that is not a form.
 pub(crate) fn not_a_form() -> Refused {
-    Box::new(StripeError::invalid(
+    Box::new(PaymentError::invalid(
         "Invalid request (check that your POST content type is application/x-www-form-urlencoded). If you \
          have any questions, we \
          can help at https://support.stripe.com/.",
@@ -219,7 +219,7 @@ pub(crate) fn not_a_form() -> Refused {
 /// A required parameter is missing.
 pub(crate) fn missing(name: &'static str) -> Refused {
     Box::new(
-        StripeError::invalid(format!("Missing required param: {name}."))
+        PaymentError::invalid(format!("Missing required param: {name}."))
             .code("parameter_missing")
             .param(name),
     )
@@ -227,7 +227,7 @@ pub(crate) fn missing(name: &'static str) -> Refused {
 
 /// A parameter names an object that does not exist.
 pub(crate) fn no_such(kind: &str, id: &str, param: impl Into<Cow<'static, str>>) -> Refused {
-    Box::new(StripeError::invalid(format!("No such {kind}: '{id}'")).code("resource_missing").param(param))
+    Box::new(PaymentError::invalid(format!("No such {kind}: '{id}'")).code("resource_missing").param(param))
 }
 
 /// The path names an object that does not exist.
@@ -239,7 +239,7 @@ pub(crate) fn not_found(kind: &str, id: &str) -> Refused {
 /// A payment intent is not in the required state.
 pub(crate) fn unexpected_state(message: impl Into<Cow<'static, str>>, intent: &Intent) -> Refused {
     Box::new(
-        StripeError::invalid(message)
+        PaymentError::invalid(message)
             .code("payment_intent_unexpected_state")
             .intent(intent.clone())
             .executed(),

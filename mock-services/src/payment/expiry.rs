@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::errors::{Refused, StripeError};
+use super::errors::{PaymentError, Refused};
 
 /// How many years in the future a card can expire.
 const MAX_EXPIRY_YEARS: i64 = 50;
@@ -33,7 +33,7 @@ impl CardData {
     pub(crate) fn check(&self, now: Timestamp) -> Result<(), Refused> {
         let wrong = |code, param, what: &str| {
             let message = format!("Your card's {what} is invalid.");
-            Err(Box::new(StripeError::new(402, "card_error", message).code(code).param(param).executed()))
+            Err(Box::new(PaymentError::new(402, "card_error", message).code(code).param(param).executed()))
         };
         let today = now.to_zoned(TimeZone::UTC);
         let (this_year, this_month) = (i64::from(today.year()), i64::from(today.month()));

@@ -1,19 +1,19 @@
 //! Stripe's responses when it fails, or when the API key is invalid.
 
-use super::errors::StripeError;
+use super::errors::PaymentError;
 use crate::service::{Answer, Context, Request};
 
 /// Stripe's response when it fails with this status.
 pub(crate) fn failure(status: u16, context: &Context) -> Answer {
-    let invalid = |message: &'static str| StripeError::new(status, "invalid_request_error", message);
-    let server = |message: &'static str| StripeError::new(status, "api_error", message);
+    let invalid = |message: &'static str| PaymentError::new(status, "invalid_request_error", message);
+    let server = |message: &'static str| PaymentError::new(status, "api_error", message);
     let problem = match status {
         400 => invalid(
             "Invalid request. If you have any questions, we can help at \
                         https://support.stripe.com/.",
         ),
         401 => invalid(NO_KEY),
-        402 => StripeError::new(402, "card_error", "Your card was declined.")
+        402 => PaymentError::new(402, "card_error", "Your card was declined.")
             .code("card_declined")
             .decline_code(Some("generic_decline")),
         403 => invalid(
@@ -83,8 +83,8 @@ const NO_KEY: &str = "You did not provide an API key. You need to provide your A
 /// The response to a request without a valid key.
 pub(crate) fn unauthorized(request: &Request, context: &Context) -> Answer {
     let problem = match request.credential().filter(|key| !key.is_empty()) {
-        None => StripeError::new(401, "invalid_request_error", NO_KEY),
-        Some(key) => StripeError::new(
+        None => PaymentError::new(401, "invalid_request_error", NO_KEY),
+        Some(key) => PaymentError::new(
             401,
             "invalid_request_error",
             format!("Invalid API Key provided: {}", masked(&key)),

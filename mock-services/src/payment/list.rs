@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::errors::{Refused, StripeError, no_such};
+use super::errors::{PaymentError, Refused, no_such};
 use super::money::below_one;
 use super::objects::Object;
 use super::params::{self, Params};
@@ -54,7 +54,7 @@ pub(crate) fn limit(params: &Params<'_>) -> Result<usize, Refused> {
         None => Ok(10),
         Some(limit) if limit < 1 => Err(Box::new(below_one("limit"))),
         Some(limit) if limit > 100 => Err(Box::new(
-            StripeError::invalid("This value must be less than or equal to 100.")
+            PaymentError::invalid("This value must be less than or equal to 100.")
                 .code("parameter_invalid_integer")
                 .param("limit"),
         )),
@@ -73,7 +73,7 @@ impl PageRequest {
         };
         if page.starting_after.is_some() && page.ending_before.is_some() {
             let message = "You may only specify one of these parameters: ending_before, starting_after.";
-            return Err(Box::new(StripeError::invalid(message).param("starting_after")));
+            return Err(Box::new(PaymentError::invalid(message).param("starting_after")));
         }
         Ok(page)
     }
@@ -124,7 +124,7 @@ impl CreatedRange {
                 other => {
                     let message = format!("Received unknown parameter: created[{other}]");
                     return Err(Box::new(
-                        StripeError::invalid(message)
+                        PaymentError::invalid(message)
                             .code("parameter_unknown")
                             .param(format!("created[{other}]")),
                     ));

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::errors::{Refused, StripeError};
+use super::errors::{PaymentError, Refused};
 use super::params::Params;
 use crate::service::Fields;
 
@@ -188,7 +188,7 @@ fn check_count(count: usize) -> Result<(), Refused> {
 }
 
 fn invalid(message: String) -> Refused {
-    Box::new(StripeError::invalid(message).param("metadata"))
+    Box::new(PaymentError::invalid(message).param("metadata"))
 }
 
 impl Serialize for Metadata {

@@ -38,7 +38,7 @@ pub use options::{Customers, EarlierCharge, PaymentOptions};
 pub use state::PaymentState;
 
 use calls::CallContext;
-use errors::StripeError;
+use errors::PaymentError;
 
 use crate::idempotency::{Idempotency, KeyError, Profile};
 use crate::service::{
@@ -148,7 +148,7 @@ impl Service for Payment {
     }
 
     fn key_error(&self, error: &KeyError, context: &Context) -> Option<Answer> {
-        let problem = StripeError::new(error.status, error.kind, error.message.clone());
+        let problem = PaymentError::new(error.status, error.kind, error.message.clone());
         (error.profile == Profile::Stripe).then(|| match error.code {
             Some(code) => problem.code(code).answer(context),
             None => problem.answer(context),

@@ -1,6 +1,6 @@
 //! Currencies, the amounts that Stripe accepts in them, and their format in messages.
 
-use super::errors::{Refused, StripeError};
+use super::errors::{PaymentError, Refused};
 
 /// A currency that Stripe supports: its code, its minimum amount and its symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Currency {
                 code.to_lowercase(),
                 known.join(", ")
             );
-            Box::new(StripeError::invalid(message).param("currency"))
+            Box::new(PaymentError::invalid(message).param("currency"))
         })
     }
 
@@ -109,14 +109,14 @@ impl Currency {
         let shown = self.show(limit);
         let unit = if self.sign.is_empty() { String::new() } else { format!(" {}", self.code) };
         Err(Box::new(
-            StripeError::invalid(format!("Amount must be {word} {shown}{unit}")).code(code).param("amount"),
+            PaymentError::invalid(format!("Amount must be {word} {shown}{unit}")).code(code).param("amount"),
         ))
     }
 }
 
 /// The error for a number below 1.
-pub(crate) fn below_one(param: &'static str) -> StripeError {
-    StripeError::invalid("This value must be greater than or equal to 1.")
+pub(crate) fn below_one(param: &'static str) -> PaymentError {
+    PaymentError::invalid("This value must be greater than or equal to 1.")
         .code("parameter_invalid_integer")
         .param(param)
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::errors::{Refused, StripeError, missing, not_a_form, unsupported_part};
+use super::errors::{PaymentError, Refused, missing, not_a_form, unsupported_part};
 use super::form::{self, Pairs};
 use crate::service::Request;
 
@@ -54,7 +54,7 @@ impl<'a> Params<'a> {
         unknown.dedup();
         let plural = if unknown.len() > 1 { "s" } else { "" };
         let message = format!("Received unknown parameter{plural}: {}", unknown.join(", "));
-        Err(Box::new(StripeError::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
+        Err(Box::new(PaymentError::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
     }
 
     /// Also refuses names that Stripe accepts and this service does not support. A name with a bracket,
@@ -107,7 +107,7 @@ impl<'a> Params<'a> {
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, Refused> {
         match self.plain(name)? {
             Some("") => Err(Box::new(
-                StripeError::invalid(format!(
+                PaymentError::invalid(format!(
                     "You passed an empty string for '{name}'. We assume empty values are an attempt to \
                      unset a field; however \
                      '{name}' cannot be unset. You should remove '{name}' from your request or supply a \
@@ -147,7 +147,7 @@ impl<'a> Params<'a> {
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
             Some(other) => Err(Box::new(
-                StripeError::invalid(format!("Invalid boolean: {other}"))
+                PaymentError::invalid(format!("Invalid boolean: {other}"))
                     .code("parameter_invalid_boolean")
                     .param(name),
             )),
@@ -164,7 +164,8 @@ impl<'a> Params<'a> {
         match words.iter().find(|word| **word == text) {
             Some(word) => Ok(Some(word)),
             None => Err(Box::new(
-                StripeError::invalid(format!("Invalid {name}: must be one of {}", any_of(words))).param(name),
+                PaymentError::invalid(format!("Invalid {name}: must be one of {}", any_of(words)))
+                    .param(name),
             )),
         }
     }
@@ -184,7 +185,7 @@ impl<'a> Params<'a> {
                 Some(rest) if rest.starts_with('[') => {
                     let inside = form::inner(other, name).map_or("", |(first, _)| first);
                     let message = format!("Invalid string: {{\"{inside}\"=>\"{value}\"}}");
-                    return Err(Box::new(StripeError::invalid(message).param(name)));
+                    return Err(Box::new(PaymentError::invalid(message).param(name)));
                 }
                 _ => {}
             }
@@ -197,7 +198,7 @@ impl<'a> Params<'a> {
 pub(crate) fn integer(text: &str, param: impl Into<Cow<'static, str>>) -> Result<i64, Refused> {
     text.parse().map_err(|_| {
         Box::new(
-            StripeError::invalid(format!("Invalid integer: {text}"))
+            PaymentError::invalid(format!("Invalid integer: {text}"))
                 .code("parameter_invalid_integer")
                 .param(param),
         )

@@ -2,10 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::calls::{
-    ApiCall, charge, customer, intent, intent_steps, method, read, refund, search, subscription, token,
-    unsubscribe,
-};
+use super::calls::{ApiCall, charge, customer, intent, method, read, refund, search, subscription, token};
 use super::errors::{Refused, unknown_url, unsupported_endpoint, url_of_another_service};
 use super::objects::{Charge, Customer, Intent, Refund, Subscription};
 use super::operations::PaymentOperation;
@@ -44,10 +41,10 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
             )
         }
         ("POST", ("charges", Some(_), None)) => {
-            (PaymentOperation::Relabel, Box::new(charge::UpdateCharge::read(id(), &params()?, f)?))
+            (PaymentOperation::Relabel, Box::new(charge::steps::UpdateCharge::read(id(), &params()?, f)?))
         }
         ("POST", ("charges", Some(_), Some("capture"))) => {
-            (PaymentOperation::Capture, Box::new(charge::CaptureCharge::read(id(), &params()?, f)?))
+            (PaymentOperation::Capture, Box::new(charge::steps::CaptureCharge::read(id(), &params()?, f)?))
         }
         ("GET", ("charges", None, None)) => {
             (PaymentOperation::List, Box::new(read::ListObjects::<Charge>::read(&params()?, f)?))
@@ -67,13 +64,13 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
             (PaymentOperation::Intent, Box::new(intent::UpdateIntent::read(id(), &params()?, f)?))
         }
         ("POST", ("payment_intents", Some(_), Some("confirm"))) => {
-            (PaymentOperation::Charge, Box::new(intent_steps::ConfirmIntent::read(id(), &params()?, f)?))
+            (PaymentOperation::Charge, Box::new(intent::steps::ConfirmIntent::read(id(), &params()?, f)?))
         }
         ("POST", ("payment_intents", Some(_), Some("capture"))) => {
-            (PaymentOperation::Capture, Box::new(intent_steps::CaptureIntent::read(id(), &params()?, f)?))
+            (PaymentOperation::Capture, Box::new(intent::steps::CaptureIntent::read(id(), &params()?, f)?))
         }
         ("POST", ("payment_intents", Some(_), Some("cancel"))) => {
-            (PaymentOperation::Intent, Box::new(intent_steps::CancelIntent::read(id(), &params()?, f)?))
+            (PaymentOperation::Intent, Box::new(intent::steps::CancelIntent::read(id(), &params()?, f)?))
         }
         ("GET", ("payment_intents", None, None)) => {
             (PaymentOperation::List, Box::new(read::ListObjects::<Intent>::read(&params()?, f)?))
@@ -132,7 +129,7 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         ),
         ("DELETE", ("subscriptions", Some(_), None)) => (
             PaymentOperation::Unsubscribe,
-            Box::new(unsubscribe::CancelSubscription::read(id(), &params()?, f)?),
+            Box::new(subscription::cancel::CancelSubscription::read(id(), &params()?, f)?),
         ),
         ("GET", ("subscriptions", None, None)) => (
             PaymentOperation::Subscriptions,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::cards::{Card, Decline};
 use super::effects::PaymentChange;
-use super::errors::{Refused, StripeError, no_such};
+use super::errors::{PaymentError, Refused, no_such};
 use super::expiry::CardData;
 use super::options::is_id;
 use super::params::Params;
@@ -42,7 +42,7 @@ impl Instrument {
         if let Some(token) = self.token.as_deref().and_then(|token| state.tokens.get(token)) {
             if token.used {
                 let message = format!("You cannot use a Stripe token more than once: {}.", token.id);
-                return Err(Box::new(StripeError::invalid(message).code("token_already_used")));
+                return Err(Box::new(PaymentError::invalid(message).code("token_already_used")));
             }
             return Ok(Instrument { card: token.card.card, ..self.clone() });
         }
@@ -141,7 +141,7 @@ pub(crate) fn method(id: &str, param: &'static str) -> Result<Instrument, Refuse
                  case you should retry this request on that connected account. Learn more at \
                  https://stripe.com/docs/connect/authentication"
             );
-            Err(Box::new(StripeError::invalid(message).code("resource_missing").param(param)))
+            Err(Box::new(PaymentError::invalid(message).code("resource_missing").param(param)))
         }
     }
 }
@@ -172,7 +172,7 @@ fn number(digits: Option<&str>, written: CardData, param: &str) -> Result<Instru
     let name = format!("{param}[number]");
     let Some(digits) = digits else {
         return Err(Box::new(
-            StripeError::invalid(format!("Missing required param: {name}."))
+            PaymentError::invalid(format!("Missing required param: {name}."))
                 .code("parameter_missing")
                 .param(name),
         ));
@@ -180,7 +180,7 @@ fn number(digits: Option<&str>, written: CardData, param: &str) -> Result<Instru
     match Card::numbered(digits) {
         Some(card) => Ok(Instrument { written, ..Instrument::new(card) }),
         None => Err(Box::new(
-            StripeError::new(402, "card_error", "Your card number is incorrect.")
+            PaymentError::new(402, "card_error", "Your card number is incorrect.")
                 .code("incorrect_number")
                 .param("number"),
         )),
@@ -195,10 +195,10 @@ fn inside<'p>(params: &'p Params<'_>, root: &'p str, wanted: &str) -> Option<&'p
 }
 
 /// Stripe's error when the bank declines.
-pub(crate) fn declined(decline: Decline) -> StripeError {
+pub(crate) fn declined(decline: Decline) -> PaymentError {
     let (code, decline_code, message) = decline.words();
     let problem =
-        StripeError::new(402, "card_error", message).code(code).decline_code(decline_code).executed();
+        PaymentError::new(402, "card_error", message).code(code).decline_code(decline_code).executed();
     match decline.param() {
         Some(param) => problem.param(param),
         None => problem,

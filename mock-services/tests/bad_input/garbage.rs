@@ -7,7 +7,9 @@ use tokio::io::AsyncWriteExt;
 
 use crate::bad_input::assert_alive;
 use crate::kit::connection::header;
-use crate::kit::{Connection, End, RawResponse, attempts, connect, email, events, records, request, start};
+use crate::kit::{
+    End, RawConnection, RawResponse, attempts, connect, email, events, records, request, start,
+};
 
 /// A store with long timeouts: a refusal that depended on a timeout would never come.
 async fn with_long_timeouts() -> MockServices {
@@ -169,7 +171,7 @@ async fn invalid_utf_8_is_refused_everywhere() {
 #[tokio::test]
 async fn garbage_instead_of_smtp_is_refused_until_the_error_limit() {
     let services = start(email(&[])).await;
-    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
+    let mut line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
     line.send(b"GET / HTTP/1.1\r\n\xff\xfe\x00\r\nMAIL FROM:<a@x.example>\r\nDATA\r\n").await;
     line.send(&b"nonsense\r\n".repeat(30)).await;
     let (seen, end) = line.read_to_end().await;

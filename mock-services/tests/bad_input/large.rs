@@ -4,14 +4,14 @@ use tokio::io::AsyncWriteExt;
 
 use crate::bad_input::processes::Store;
 use crate::kit::connection::header;
-use crate::kit::{Connection, End, attempts, email, start, within_timeout};
+use crate::kit::{End, RawConnection, attempts, email, start, within_timeout};
 
 const MEGABYTE: usize = 1024 * 1024;
 const MOST: u64 = 64 * MEGABYTE as u64;
 
 /// Sends a head and then a hundred times the chunk, ignoring any response meanwhile; returns the status.
 async fn refused(store: &Store, headers: &str, piece: &[u8]) -> u16 {
-    let mut line = Connection::open(store.address).await;
+    let mut line = RawConnection::open(store.address).await;
     line.send(&store.put("large", headers, "")).await;
     for _ in 0..100 {
         line.send(piece).await;
@@ -42,11 +42,11 @@ async fn a_body_of_a_hundred_megabytes_is_refused_and_not_stored() {
 #[tokio::test]
 async fn a_body_declared_too_large_is_refused_before_it_is_sent() {
     let store = Store::start("true").await;
-    let mut line = Connection::open(store.address).await;
+    let mut line = RawConnection::open(store.address).await;
     let seen =
         line.exchange(&store.put("large", "Content-Length: 104857600\r\nExpect: 100-continue\r\n", "")).await;
     assert_eq!((seen.status, line.read_to_end().await), (413, (Vec::new(), End::Fin)));
-    let mut line = Connection::open(store.address).await;
+    let mut line = RawConnection::open(store.address).await;
     let seen = line.exchange(&store.put("large", "Content-Length: 99999999999999999999999999\r\n", "")).await;
     assert_eq!(seen.status, 413);
     drop(line);
@@ -61,13 +61,13 @@ async fn an_endless_head_is_refused_and_not_stored() {
     let long = |line: &str, times: usize| line.repeat(times).into_bytes();
     // One endless header, endless headers, and an endless first line.
     for head in [long("X", MEGABYTE), long("X-Header: value\r\n", MEGABYTE / 16)] {
-        let mut line = Connection::open(store.address).await;
+        let mut line = RawConnection::open(store.address).await;
         line.send(b"GET /records HTTP/1.1\r\n").await;
         line.send(&head).await;
         assert_eq!(line.answer().await.status, 431);
         assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
     }
-    let mut line = Connection::open(store.address).await;
+    let mut line = RawConnection::open(store.address).await;
     line.send(b"GET /").await;
     line.send(&long("x", MEGABYTE)).await;
     assert_eq!(line.answer().await.status, 431);
@@ -80,7 +80,7 @@ async fn an_endless_head_is_refused_and_not_stored() {
 #[tokio::test]
 async fn a_message_of_a_hundred_megabytes_is_refused_and_the_session_continues() {
     let services = start(email(&[])).await;
-    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
+    let mut line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
     for (command, code) in [
         ("EHLO x", "250"),
         ("MAIL FROM:<a@x.example>", "250"),

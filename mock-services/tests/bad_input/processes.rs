@@ -7,7 +7,7 @@ use mock_services::{Clock, MockServices};
 
 use crate::kit::ledger::assert_consistent;
 use crate::kit::process::{ChildProcess, send_line, wait_for_end};
-use crate::kit::{Connection, attempts, events, records, start};
+use crate::kit::{RawConnection, attempts, events, records, start};
 
 /// A record store in its own process.
 pub(crate) struct Store {
@@ -34,7 +34,7 @@ impl Store {
     /// Asserts that a request over a new connection gets the correct response.
     pub(crate) async fn assert_answers(&self, key: &str) {
         let request = self.put(key, "Content-Length: 11\r\n", "{\"value\":1}");
-        assert_eq!(Connection::open(self.address).await.exchange(&request).await.status, 201);
+        assert_eq!(RawConnection::open(self.address).await.exchange(&request).await.status, 201);
     }
 
     /// Stops it; returns the number of attempts and refusals in its ledger, which it has checked.

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::bad_input::{assert_alive, refused};
 use crate::kit::{
-    Connection, End, attempts, connect, email, events, get, put, records, request, start, wait_for_value,
+    End, RawConnection, attempts, connect, email, events, get, put, records, request, start, wait_for_value,
 };
 
 const SHORT: Duration = Duration::from_millis(150);
@@ -24,7 +24,7 @@ async fn closed_by(services: &MockServices) -> ClosedBy {
 }
 
 /// Sends single bytes so slowly that only the total time is too long, until the connection ends.
-async fn send_slowly(line: Connection, bytes: &[u8]) -> (Vec<u8>, End) {
+async fn send_slowly(line: RawConnection, bytes: &[u8]) -> (Vec<u8>, End) {
     let (mut from, mut to) = line.stream.into_split();
     let mut seen = Vec::new();
     let mut pace = tokio::time::interval(Duration::from_millis(15));
@@ -107,7 +107,7 @@ async fn half_a_request_is_not_an_attempt() {
 #[tokio::test]
 async fn a_slow_smtp_dialogue_times_out() {
     let services = start(email(&[]).limits(Limits { idle_time: SHORT, ..with_long_timeouts() })).await;
-    let line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
+    let line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
     let (seen, end) = crate::kit::within_timeout(send_slowly(line, b"x")).await;
     let text = String::from_utf8(seen).unwrap();
     assert_eq!(

@@ -6,7 +6,7 @@ use crate::kit::connection::End;
 use crate::kit::ledger::wait_for;
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services};
-use crate::kit::write::Write;
+use crate::kit::write::WriteCase;
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Event};
 
@@ -41,9 +41,9 @@ const REPLIES: [(&str, &str); 15] = [
 ];
 
 /// Checks what the client receives.
-fn check_view(op: Write, reply: &str, seen: &Transcript) {
+fn check_view(op: WriteCase, reply: &str, seen: &Transcript) {
     let truth = op.facts().status;
-    let is_smtp = op == Write::Smtp;
+    let is_smtp = op == WriteCase::Smtp;
     let left = if is_smtp { End::Open } else { End::Fin };
     let status = |wanted: u16| match (wanted, is_smtp) {
         (500 | 504, true) => 451,
@@ -81,7 +81,7 @@ fn check_view(op: Write, reply: &str, seen: &Transcript) {
 
 async fn check_combination(
     services: &TestServices,
-    op: Write,
+    op: WriteCase,
     (commit, commit_word, timing): (&str, &str, CommitTiming),
     (reply, reply_word): (&str, &str),
 ) {
@@ -174,11 +174,11 @@ fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, repl
 }
 
 /// Whether a combination is valid for an operation.
-fn is_valid(op: Write, commit: &str, reply: &str) -> bool {
+fn is_valid(op: WriteCase, commit: &str, reply: &str) -> bool {
     (op.is_list() || !commit.contains("part")) && !(commit.contains("later") && reply.contains("kept"))
 }
 
-async fn check_combinations(ops: &[Write]) {
+async fn check_combinations(ops: &[WriteCase]) {
     let services = TestServices::start(all_services(7), &[]).await.unwrap();
     for op in ops {
         for commit in COMMITS {
@@ -215,42 +215,42 @@ impl Drop for FailureLabel {
 
 #[tokio::test]
 async fn every_combination_works_on_charges_and_intents() {
-    check_combinations(&[Write::Charge, Write::Intent, Write::Confirm]).await;
+    check_combinations(&[WriteCase::Charge, WriteCase::Intent, WriteCase::Confirm]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_refunds_and_captures() {
-    check_combinations(&[Write::Refund, Write::Capture]).await;
+    check_combinations(&[WriteCase::Refund, WriteCase::Capture]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_subscriptions() {
-    check_combinations(&[Write::Subscribe, Write::Upgrade, Write::Unsubscribe]).await;
+    check_combinations(&[WriteCase::Subscribe, WriteCase::Upgrade, WriteCase::Unsubscribe]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_mail_over_resend() {
-    check_combinations(&[Write::Resend, Write::Batch]).await;
+    check_combinations(&[WriteCase::Resend, WriteCase::Batch]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_mail_over_sendgrid_and_smtp() {
-    check_combinations(&[Write::SendGrid, Write::Smtp]).await;
+    check_combinations(&[WriteCase::SendGrid, WriteCase::Smtp]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_deployments() {
-    check_combinations(&[Write::Github, Write::Plain]).await;
+    check_combinations(&[WriteCase::Github, WriteCase::Plain]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_records() {
-    check_combinations(&[Write::Put, Write::Delete, Write::Increment]).await;
+    check_combinations(&[WriteCase::Put, WriteCase::Delete, WriteCase::Increment]).await;
 }
 
 #[tokio::test]
 async fn every_combination_works_on_a_declared_service() {
-    check_combinations(&[Write::OpenTicket, Write::Notify]).await;
+    check_combinations(&[WriteCase::OpenTicket, WriteCase::Notify]).await;
 }
 
 #[tokio::test]

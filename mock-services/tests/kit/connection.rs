@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use super::within_timeout;
 
 /// A connection of a client.
-pub(crate) struct Connection {
+pub(crate) struct RawConnection {
     pub(crate) stream: TcpStream,
     unread: Vec<u8>,
 }
@@ -44,9 +44,12 @@ impl End {
     }
 }
 
-impl Connection {
-    pub(crate) async fn open(address: SocketAddr) -> Connection {
-        Connection { stream: within_timeout(TcpStream::connect(address)).await.unwrap(), unread: Vec::new() }
+impl RawConnection {
+    pub(crate) async fn open(address: SocketAddr) -> RawConnection {
+        RawConnection {
+            stream: within_timeout(TcpStream::connect(address)).await.unwrap(),
+            unread: Vec::new(),
+        }
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {

@@ -20,7 +20,7 @@ use mock_services::fault::Fault;
 use mock_services::records::Records;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
-pub(crate) use connection::{Connection, End, RawResponse};
+pub(crate) use connection::{End, RawConnection, RawResponse};
 pub(crate) use ledger::{attempts, commits, events, replies, wait_for_count, wait_for_value};
 
 /// A test that waits longer than this has failed. Longer than any step takes on a busy machine.
@@ -60,8 +60,8 @@ pub(crate) async fn start(builder: Builder) -> MockServices {
 }
 
 /// A connection of a caller to the record store.
-pub(crate) async fn connect(services: &MockServices, caller: u32) -> Connection {
-    Connection::open(services.address("records", caller).unwrap()).await
+pub(crate) async fn connect(services: &MockServices, caller: u32) -> RawConnection {
+    RawConnection::open(services.address("records", caller).unwrap()).await
 }
 
 /// A request to the record store with the correct key; `headers` are whole lines.

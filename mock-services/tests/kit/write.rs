@@ -7,7 +7,7 @@ use super::services::TestServices;
 
 /// A write operation over one of the APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Write {
+pub(crate) enum WriteCase {
     Charge,
     Intent,
     Confirm,
@@ -30,7 +30,7 @@ pub(crate) enum Write {
 }
 
 /// The properties of a write.
-pub(crate) struct WriteFacts {
+pub(crate) struct WriteProperties {
     pub(crate) service: &'static str,
     pub(crate) name: &'static str,
     /// The status of its response.
@@ -45,49 +45,49 @@ pub(crate) struct WriteFacts {
 
 const RECIPIENTS: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
 
-impl Write {
-    pub(crate) const ALL: [Write; 19] = [
-        Write::Charge,
-        Write::Intent,
-        Write::Confirm,
-        Write::Refund,
-        Write::Capture,
-        Write::Subscribe,
-        Write::Upgrade,
-        Write::Unsubscribe,
-        Write::Resend,
-        Write::Batch,
-        Write::SendGrid,
-        Write::Smtp,
-        Write::Github,
-        Write::Plain,
-        Write::Put,
-        Write::Delete,
-        Write::Increment,
-        Write::OpenTicket,
-        Write::Notify,
+impl WriteCase {
+    pub(crate) const ALL: [WriteCase; 19] = [
+        WriteCase::Charge,
+        WriteCase::Intent,
+        WriteCase::Confirm,
+        WriteCase::Refund,
+        WriteCase::Capture,
+        WriteCase::Subscribe,
+        WriteCase::Upgrade,
+        WriteCase::Unsubscribe,
+        WriteCase::Resend,
+        WriteCase::Batch,
+        WriteCase::SendGrid,
+        WriteCase::Smtp,
+        WriteCase::Github,
+        WriteCase::Plain,
+        WriteCase::Put,
+        WriteCase::Delete,
+        WriteCase::Increment,
+        WriteCase::OpenTicket,
+        WriteCase::Notify,
     ];
 
-    pub(crate) const fn facts(self) -> WriteFacts {
+    pub(crate) const fn facts(self) -> WriteProperties {
         match self {
-            Write::Charge | Write::Intent => payment("payment.charge", 1),
+            WriteCase::Charge | WriteCase::Intent => payment("payment.charge", 1),
             // Its intent has succeeded, so the service refuses the second confirmation.
-            Write::Confirm => payment("payment.charge", 0),
-            Write::Refund => payment("payment.refund", 1),
-            Write::Capture => payment("payment.capture", 0),
-            Write::Subscribe => payment("payment.subscribe", 1),
-            Write::Upgrade => payment("payment.upgrade", 0),
-            Write::Unsubscribe => payment("payment.unsubscribe", 0),
-            Write::Resend | Write::Batch => email(200),
-            Write::SendGrid => email(202),
-            Write::Smtp => email(250),
-            Write::Github => deploy("/repos/acme/shop/deployments", 1),
+            WriteCase::Confirm => payment("payment.charge", 0),
+            WriteCase::Refund => payment("payment.refund", 1),
+            WriteCase::Capture => payment("payment.capture", 0),
+            WriteCase::Subscribe => payment("payment.subscribe", 1),
+            WriteCase::Upgrade => payment("payment.upgrade", 0),
+            WriteCase::Unsubscribe => payment("payment.unsubscribe", 0),
+            WriteCase::Resend | WriteCase::Batch => email(200),
+            WriteCase::SendGrid => email(202),
+            WriteCase::Smtp => email(250),
+            WriteCase::Github => deploy("/repos/acme/shop/deployments", 1),
             // The version is already live when it is repeated.
-            Write::Plain => deploy("/deployments", 0),
-            Write::Put => records("records.put", 201, 1),
-            Write::Delete => records("records.delete", 204, 0),
-            Write::Increment => records("records.increment", 200, 1),
-            Write::OpenTicket => WriteFacts {
+            WriteCase::Plain => deploy("/deployments", 0),
+            WriteCase::Put => records("records.put", 201, 1),
+            WriteCase::Delete => records("records.delete", 204, 0),
+            WriteCase::Increment => records("records.increment", 200, 1),
+            WriteCase::OpenTicket => WriteProperties {
                 service: "tickets",
                 name: "tickets.open",
                 status: 201,
@@ -95,7 +95,7 @@ impl Write {
                 again: 1,
                 read: "/tickets",
             },
-            Write::Notify => WriteFacts {
+            WriteCase::Notify => WriteProperties {
                 service: "tickets",
                 name: "tickets.notify",
                 status: 202,
@@ -119,21 +119,22 @@ impl Write {
             seen
         };
         match self {
-            Write::Charge => charge("ord_1"),
-            Write::Intent => {
-                let body = "amount=4999&currency=usd&customer=cus_42&confirm=true&payment_method=pm_card_visa&metadata[order]=ord_1";
+            WriteCase::Charge => charge("ord_1"),
+            WriteCase::Intent => {
+                let body = "amount=4999&currency=usd&customer=cus_42&confirm=true\
+                            &payment_method=pm_card_visa&metadata[order]=ord_1";
                 TestRequest::form("/v1/payment_intents", body)
             }
-            Write::Confirm => {
+            WriteCase::Confirm => {
                 let body = "amount=4999&currency=usd&customer=cus_42&payment_method=pm_card_visa";
                 let intent = made(TestRequest::form("/v1/payment_intents", body)).await.at("/id");
                 TestRequest::form(format!("/v1/payment_intents/{intent}/confirm"), "")
             }
-            Write::Refund => {
+            WriteCase::Refund => {
                 let charge = made(charge("ord_1")).await.at("/id");
                 TestRequest::form("/v1/refunds", &format!("charge={charge}&amount=1000"))
             }
-            Write::Capture => {
+            WriteCase::Capture => {
                 let held = made(TestRequest::form(
                     "/v1/charges",
                     "amount=4999&currency=usd&customer=cus_42&capture=false",
@@ -141,8 +142,8 @@ impl Write {
                 .await;
                 TestRequest::form(format!("/v1/charges/{}/capture", held.at("/id")), "")
             }
-            Write::Subscribe => subscribe(),
-            Write::Upgrade => {
+            WriteCase::Subscribe => subscribe(),
+            WriteCase::Upgrade => {
                 let begun = made(subscribe()).await;
                 let (id, item) = (begun.at("/id"), begun.at("/items/data/0/id"));
                 TestRequest::form(
@@ -150,67 +151,71 @@ impl Write {
                     &format!("items[0][id]={item}&items[0][price]=price_pro"),
                 )
             }
-            Write::Unsubscribe => {
+            WriteCase::Unsubscribe => {
                 TestRequest::delete(format!("/v1/subscriptions/{}", made(subscribe()).await.at("/id")))
             }
-            Write::Resend => {
-                let mail = json!({"from": "shop@shop.example", "to": RECIPIENTS, "subject": "Hello", "text": "Hello"});
+            WriteCase::Resend => {
+                let mail = json!({"from": "shop@shop.example", "to": RECIPIENTS, "subject": "Hello",
+                    "text": "Hello"});
                 TestRequest::json("POST", "/emails", &mail)
             }
-            Write::Batch => {
+            WriteCase::Batch => {
                 let mail = |to: &str| json!({"from": "shop@shop.example", "to": [to], "subject": "Hello", "text": "Hello"});
                 TestRequest::json("POST", "/emails/batch", &RECIPIENTS.map(mail).to_vec().into())
             }
-            Write::SendGrid => {
+            WriteCase::SendGrid => {
                 let personal = RECIPIENTS.map(|to| json!({"to": [{"email": to}]}));
-                let mail = json!({"from": {"email": "shop@shop.example"}, "subject": "Hello", "personalizations": personal,
+                let mail = json!({"from": {"email": "shop@shop.example"}, "subject": "Hello",
+                    "personalizations": personal,
                     "content": [{"type": "text/plain", "value": "Hello"}]});
                 TestRequest::json("POST", "/v3/mail/send", &mail)
             }
-            Write::Smtp => {
+            WriteCase::Smtp => {
                 TestRequest::mail(&RECIPIENTS, "From: shop@shop.example\r\nSubject: Hello\r\n\r\nHello")
             }
-            Write::Github => {
+            WriteCase::Github => {
                 let body = json!({"ref": "v2", "environment": "production", "required_contexts": []});
                 TestRequest::json("POST", "/repos/acme/shop/deployments", &body)
             }
-            Write::Plain => TestRequest::json(
+            WriteCase::Plain => TestRequest::json(
                 "POST",
                 "/deployments",
                 &json!({"environment": "production", "version": "v2"}),
             ),
-            Write::Put => put("stock", 1),
-            Write::Delete => {
+            WriteCase::Put => put("stock", 1),
+            WriteCase::Delete => {
                 made(put("stock", 1)).await;
                 TestRequest::delete("/records/stock")
             }
-            Write::Increment => TestRequest::json("POST", "/counters/visits/increment", &json!({"by": 2})),
-            Write::OpenTicket => TestRequest::json(
+            WriteCase::Increment => {
+                TestRequest::json("POST", "/counters/visits/increment", &json!({"by": 2}))
+            }
+            WriteCase::OpenTicket => TestRequest::json(
                 "POST",
                 "/tickets",
                 &json!({"customer": "cus_42", "subject": "Late", "order": "ord_1"}),
             ),
-            Write::Notify => {
+            WriteCase::Notify => {
                 TestRequest::json("POST", "/notices", &json!({"recipients": RECIPIENTS, "subject": "Late"}))
             }
         }
     }
 }
 
-const fn payment(name: &'static str, again: usize) -> WriteFacts {
-    WriteFacts { service: "payment", name, status: 200, effects: 1, again, read: "/v1/charges" }
+const fn payment(name: &'static str, again: usize) -> WriteProperties {
+    WriteProperties { service: "payment", name, status: 200, effects: 1, again, read: "/v1/charges" }
 }
 
-const fn email(status: u16) -> WriteFacts {
-    WriteFacts { service: "email", name: "email.send", status, effects: 4, again: 4, read: "/emails" }
+const fn email(status: u16) -> WriteProperties {
+    WriteProperties { service: "email", name: "email.send", status, effects: 4, again: 4, read: "/emails" }
 }
 
-const fn deploy(read: &'static str, again: usize) -> WriteFacts {
-    WriteFacts { service: "deploy", name: "deploy.deploy", status: 201, effects: 1, again, read }
+const fn deploy(read: &'static str, again: usize) -> WriteProperties {
+    WriteProperties { service: "deploy", name: "deploy.deploy", status: 201, effects: 1, again, read }
 }
 
-const fn records(name: &'static str, status: u16, again: usize) -> WriteFacts {
-    WriteFacts { service: "records", name, status, effects: 1, again, read: "/records" }
+const fn records(name: &'static str, status: u16, again: usize) -> WriteProperties {
+    WriteProperties { service: "records", name, status, effects: 1, again, read: "/records" }
 }
 
 /// A charge for an order.

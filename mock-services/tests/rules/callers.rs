@@ -9,7 +9,7 @@ use mock_services::{MockServices, ServiceOptions};
 use crate::kit::ledger::received;
 use crate::kit::request::TestRequest;
 use crate::kit::services::TestServices;
-use crate::kit::write::{Write, charge};
+use crate::kit::write::{WriteCase, charge};
 
 #[tokio::test]
 async fn each_port_is_a_caller_and_all_share_one_state() {
@@ -28,7 +28,7 @@ async fn each_port_is_a_caller_and_all_share_one_state() {
 
 #[tokio::test]
 async fn ids_depend_only_on_the_seed_the_caller_and_its_request_number() {
-    for op in [Write::Charge, Write::Resend, Write::Github, Write::OpenTicket] {
+    for op in [WriteCase::Charge, WriteCase::Resend, WriteCase::Github, WriteCase::OpenTicket] {
         let facts = op.facts();
         let id = async |seed: u64, caller: u32, others: u32| {
             let services = TestServices::start(crate::kit::services::all_services(seed), &[]).await.unwrap();

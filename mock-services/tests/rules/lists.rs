@@ -8,9 +8,10 @@ use serde_json::json;
 use crate::kit::ledger::events;
 use crate::kit::request::TestRequest;
 use crate::kit::services::TestServices;
-use crate::kit::write::{Write, mail};
+use crate::kit::write::{WriteCase, mail};
 
-const LISTS: [Write; 5] = [Write::Resend, Write::Batch, Write::SendGrid, Write::Smtp, Write::Notify];
+const LISTS: [WriteCase; 5] =
+    [WriteCase::Resend, WriteCase::Batch, WriteCase::SendGrid, WriteCase::Smtp, WriteCase::Notify];
 
 fn recipients(services: &TestServices) -> Vec<String> {
     let name =
@@ -141,7 +142,7 @@ async fn a_partial_commit_does_not_fire_on_a_replay() {
 #[tokio::test]
 async fn reads_do_not_show_mails_that_were_not_committed() {
     let services = TestServices::with(&["email.send commit={part: 0.5} reply=drop"]).await;
-    let ask = Write::SendGrid.request(&services, 1).await;
+    let ask = WriteCase::SendGrid.request(&services, 1).await;
     services.send("email", &ask).await;
     let shown = services.send("email", &TestRequest::get("/v3/messages?limit=10")).await.json();
     let to: Vec<_> =

@@ -165,8 +165,10 @@ async fn a_dry_run_uses_up_no_fault() {
         services.send("deploy", &TestRequest::json("POST", "/deployments", &wanted)).await.status(),
         Some(200)
     );
-    let mail = json!({"personalizations": [{"to": [{"email": "a@x.example"}]}], "from": {"email": "b@x.example"}, "subject": "s",
-        "content": [{"type": "text/plain", "value": "t"}], "mail_settings": {"sandbox_mode": {"enable": true}}});
+    let mail = json!({"personalizations": [{"to": [{"email": "a@x.example"}]}],
+        "from": {"email": "b@x.example"}, "subject": "s",
+        "content": [{"type": "text/plain", "value": "t"}],
+        "mail_settings": {"sandbox_mode": {"enable": true}}});
     assert_eq!(
         services.send("email", &TestRequest::json("POST", "/v3/mail/send", &mail)).await.status(),
         Some(200)

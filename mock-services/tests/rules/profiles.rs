@@ -7,13 +7,13 @@ use crate::kit::client::Transcript;
 use crate::kit::ledger::{events, refused};
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services_with_keys};
-use crate::kit::write::{Write, put};
+use crate::kit::write::{WriteCase, put};
 
 /// The request, one with other contents, and one to another endpoint.
-async fn requests_of(services: &TestServices, op: Write) -> [TestRequest; 3] {
+async fn requests_of(services: &TestServices, op: WriteCase) -> [TestRequest; 3] {
     let ask = op.request(services, 1).await;
     match op {
-        Write::Put => [ask, put("stock", 2), put("other", 1)],
+        WriteCase::Put => [ask, put("stock", 2), put("other", 1)],
         _ => {
             let other = TestRequest { body: ask.body.replace("v2", "v3"), ..ask.clone() };
             let elsewhere = TestRequest { target: "/repos/acme/other/deployments".to_owned(), ..ask.clone() };
@@ -38,7 +38,7 @@ fn word(profile: Profile, seen: &Transcript) -> String {
 
 #[tokio::test]
 async fn a_missing_key_is_refused_when_the_profile_requires_one() {
-    for op in [Write::Put, Write::Github] {
+    for op in [WriteCase::Put, WriteCase::Github] {
         for (profile, refusal) in [
             (Profile::Stripe, None),
             (Profile::Ietf, Some("Idempotency-Key is missing")),
@@ -62,7 +62,7 @@ async fn a_missing_key_is_refused_when_the_profile_requires_one() {
 
 #[tokio::test]
 async fn a_key_with_another_request_gets_the_error_of_the_profile() {
-    for op in [Write::Put, Write::Github] {
+    for op in [WriteCase::Put, WriteCase::Github] {
         for (profile, status, expected) in [
             (Profile::Stripe, 400, "idempotency_error"),
             (Profile::Ietf, 422, "Idempotency-Key is already used"),
@@ -98,7 +98,7 @@ async fn a_key_with_another_request_gets_the_error_of_the_profile() {
 
 #[tokio::test]
 async fn a_key_in_progress_gets_the_error_of_the_profile() {
-    for op in [Write::Put, Write::Github] {
+    for op in [WriteCase::Put, WriteCase::Github] {
         let line = format!("{} commit=later reply=drop", op.facts().name);
         for (profile, expected) in [
             (Profile::Stripe, "idempotency_error"),
@@ -119,7 +119,7 @@ async fn a_key_in_progress_gets_the_error_of_the_profile() {
 
 #[tokio::test]
 async fn a_repeated_key_gets_the_first_response() {
-    for op in [Write::Put, Write::Github] {
+    for op in [WriteCase::Put, WriteCase::Github] {
         for (profile, effects, header) in [
             (Profile::Stripe, 1, Some("true")),
             (Profile::Ietf, 1, None),

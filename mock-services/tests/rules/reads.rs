@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::kit::ledger::{lapsed, received, refused, wait_for};
 use crate::kit::request::TestRequest;
 use crate::kit::services::TestServices;
-use crate::kit::write::{Write, charge, put};
+use crate::kit::write::{WriteCase, charge, put};
 
 async fn listed(services: &TestServices) -> usize {
     services.send("payment", &TestRequest::get("/v1/charges")).await.json()["data"].as_array().unwrap().len()
@@ -92,7 +92,8 @@ async fn a_stale_read_still_shows_a_deleted_object() {
     assert_eq!((services.fired(), refused(services.ledger()).len()), (vec![2], 2));
     assert!(lapsed(services.ledger()).is_empty());
 
-    let id = services.send("deploy", &Write::Github.request(&services, 1).await).await.json()["id"].clone();
+    let id =
+        services.send("deploy", &WriteCase::Github.request(&services, 1).await).await.json()["id"].clone();
     let path = format!("/repos/acme/shop/deployments/{id}");
     assert_eq!(statuses(1, &path, "deploy").await, [200]);
     assert_eq!(services.send("deploy", &TestRequest::delete(path.as_str())).await.status(), Some(204));

@@ -9,7 +9,7 @@ use mock_services::{Builder, MockServices, ServiceOptions};
 use crate::kit::ledger::{events, received, refused};
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services};
-use crate::kit::write::{Write, charge, mail, put};
+use crate::kit::write::{WriteCase, charge, mail, put};
 
 fn strict() -> Builder {
     let options = PaymentOptions {
@@ -84,7 +84,7 @@ async fn a_failed_condition_uses_up_no_fault() {
 #[tokio::test]
 async fn every_service_checks_the_api_key_first() {
     let services = TestServices::start(all_services(1), &[]).await.unwrap();
-    for op in Write::ALL.into_iter().filter(|op| *op != Write::Smtp) {
+    for op in WriteCase::ALL.into_iter().filter(|op| *op != WriteCase::Smtp) {
         let facts = op.facts();
         services.mock.reset("next").await;
         let ask = op.request(&services, 1).await;

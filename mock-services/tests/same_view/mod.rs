@@ -5,7 +5,7 @@
 use crate::kit::client::Transcript;
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services_at_fixed_time, tickets};
-use crate::kit::write::Write;
+use crate::kit::write::WriteCase;
 use mock_services::email::Email;
 use mock_services::service::{Answer, Context, Envelope, Ids, Request, Service};
 use mock_services::{deploy::Deploy, payment::Payment, records::Records};
@@ -37,7 +37,7 @@ const REPLIES: [&str; 17] = [
 /// A preceding request, the same for all commit options.
 #[derive(Debug, Clone, Copy)]
 enum PrecedingRequest {
-    Write(Write),
+    WriteCase(WriteCase),
     Read,
     NoSuchPath,
     WrongSecret,
@@ -46,7 +46,7 @@ enum PrecedingRequest {
 /// One experiment: everything except the commit option.
 #[derive(Debug, Clone)]
 struct Case {
-    op: Write,
+    op: WriteCase,
     reply: &'static str,
     caller: u32,
     key: Option<String>,
@@ -54,13 +54,13 @@ struct Case {
 }
 
 impl PrecedingRequest {
-    async fn send(self, services: &TestServices, caller: u32, op: Write) -> Transcript {
+    async fn send(self, services: &TestServices, caller: u32, op: WriteCase) -> Transcript {
         let facts = op.facts();
         let ask = match self {
-            PrecedingRequest::Write(other) if other.facts().service == facts.service => {
+            PrecedingRequest::WriteCase(other) if other.facts().service == facts.service => {
                 other.request(services, caller).await
             }
-            PrecedingRequest::Write(_) | PrecedingRequest::Read => TestRequest::get(facts.read),
+            PrecedingRequest::WriteCase(_) | PrecedingRequest::Read => TestRequest::get(facts.read),
             PrecedingRequest::NoSuchPath => TestRequest::get("/no/such/path"),
             PrecedingRequest::WrongSecret => TestRequest::get(facts.read).secret("sk_test_wrong"),
         };
@@ -69,18 +69,18 @@ impl PrecedingRequest {
 }
 
 /// Whether the response to this write depends on no earlier commit.
-fn is_independent_of_earlier_commits(op: Write) -> bool {
+fn is_independent_of_earlier_commits(op: WriteCase) -> bool {
     !matches!(
         op,
-        Write::Refund
-            | Write::Capture
-            | Write::Confirm
-            | Write::Upgrade
-            | Write::Unsubscribe
-            | Write::Plain
-            | Write::Put
-            | Write::Delete
-    ) && op != Write::Increment
+        WriteCase::Refund
+            | WriteCase::Capture
+            | WriteCase::Confirm
+            | WriteCase::Upgrade
+            | WriteCase::Unsubscribe
+            | WriteCase::Plain
+            | WriteCase::Put
+            | WriteCase::Delete
+    ) && op != WriteCase::Increment
 }
 
 /// Everything that the client receives: before the fault, under it and, when it is independent of the commit,
@@ -96,7 +96,7 @@ async fn view(services: &TestServices, case: &Case, commit: &str) -> Vec<Transcr
     let mut ask = case.op.request(services, case.caller).await;
     ask.headers.extend(case.key.as_ref().map(|key| ("Idempotency-Key".to_owned(), key.clone())));
     services.arm(&format!("{} commit={commit} reply={}", facts.name, case.reply));
-    if case.op == Write::Plain {
+    if case.op == WriteCase::Plain {
         // A live version is not deployed again.
         services.arm(&format!("deploy.no-change commit={commit} reply={}", case.reply));
     }
@@ -133,12 +133,12 @@ async fn difference(services: &TestServices, case: &Case) -> Option<String> {
     None
 }
 
-async fn check_all(ops: &[Write], key: Option<&str>) {
+async fn check_all(ops: &[WriteCase], key: Option<&str>) {
     let services = TestServices::start(all_services_at_fixed_time(11), &[]).await.unwrap();
     for op in ops {
         for reply in REPLIES {
             let earlier = vec![
-                (1, PrecedingRequest::Write(*op)),
+                (1, PrecedingRequest::WriteCase(*op)),
                 (2, PrecedingRequest::Read),
                 (1, PrecedingRequest::NoSuchPath),
             ];
@@ -152,28 +152,28 @@ async fn check_all(ops: &[Write], key: Option<&str>) {
 
 #[tokio::test]
 async fn payment_replies_do_not_reveal_the_commit() {
-    let ops = Write::ALL.into_iter().filter(|op| op.facts().service == "payment").collect::<Vec<_>>();
+    let ops = WriteCase::ALL.into_iter().filter(|op| op.facts().service == "payment").collect::<Vec<_>>();
     check_all(&ops, None).await;
-    check_all(&[Write::Charge, Write::Intent], Some("k-1")).await;
+    check_all(&[WriteCase::Charge, WriteCase::Intent], Some("k-1")).await;
 }
 
 #[tokio::test]
 async fn mail_replies_do_not_reveal_the_commit() {
-    check_all(&[Write::Resend, Write::Batch, Write::SendGrid, Write::Smtp], None).await;
-    check_all(&[Write::Resend], Some("k-1")).await;
+    check_all(&[WriteCase::Resend, WriteCase::Batch, WriteCase::SendGrid, WriteCase::Smtp], None).await;
+    check_all(&[WriteCase::Resend], Some("k-1")).await;
 }
 
 #[tokio::test]
 async fn all_other_replies_do_not_reveal_the_commit() {
     check_all(
         &[
-            Write::Github,
-            Write::Plain,
-            Write::Put,
-            Write::Delete,
-            Write::Increment,
-            Write::OpenTicket,
-            Write::Notify,
+            WriteCase::Github,
+            WriteCase::Plain,
+            WriteCase::Put,
+            WriteCase::Delete,
+            WriteCase::Increment,
+            WriteCase::OpenTicket,
+            WriteCase::Notify,
         ],
         None,
     )
@@ -183,13 +183,13 @@ async fn all_other_replies_do_not_reveal_the_commit() {
 #[tokio::test]
 async fn after_a_reset_the_same_requests_get_the_same_bytes() {
     let services = TestServices::start(all_services_at_fixed_time(3), &[]).await.unwrap();
-    for op in Write::ALL {
+    for op in WriteCase::ALL {
         let case = Case {
             op,
             reply: "ok",
             caller: 2,
             key: None,
-            earlier: vec![(2, PrecedingRequest::Write(op)), (3, PrecedingRequest::Write(op))],
+            earlier: vec![(2, PrecedingRequest::WriteCase(op)), (3, PrecedingRequest::WriteCase(op))],
         };
         let (one, other) = (view(&services, &case, "now").await, view(&services, &case, "now").await);
         assert!(one == other, "{op:?}");
@@ -198,7 +198,7 @@ async fn after_a_reset_the_same_requests_get_the_same_bytes() {
 
 fn earlier() -> impl Strategy<Value = (u32, PrecedingRequest)> {
     let what = prop_oneof![
-        4 => proptest::sample::select(Write::ALL.to_vec()).prop_map(PrecedingRequest::Write),
+        4 => proptest::sample::select(WriteCase::ALL.to_vec()).prop_map(PrecedingRequest::WriteCase),
         2 => Just(PrecedingRequest::Read),
         1 => Just(PrecedingRequest::NoSuchPath),
         1 => Just(PrecedingRequest::WrongSecret),
@@ -207,7 +207,7 @@ fn earlier() -> impl Strategy<Value = (u32, PrecedingRequest)> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let op = proptest::sample::select(Write::ALL.to_vec());
+    let op = proptest::sample::select(WriteCase::ALL.to_vec());
     let reply = proptest::sample::select(REPLIES.to_vec());
     let key = proptest::option::of("[a-zA-Z0-9_-]{1,40}");
     let earlier = proptest::collection::vec(earlier(), 0..5);
@@ -224,7 +224,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_seed_caller_key_or_history_reveals_the_commit(seed: u64, cases in proptest::collection::vec(case(), 3)) {
+    fn no_seed_caller_key_or_history_reveals_the_commit(seed: u64,
+        cases in proptest::collection::vec(case(), 3)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let found = runtime.block_on(async {
             let services = TestServices::start(all_services_at_fixed_time(seed), &[]).await.unwrap();
@@ -282,7 +283,7 @@ fn as_sent(answer: &Answer, smtp: bool) -> String {
 }
 
 /// Each injected status has the response that the service itself sends when it fails.
-async fn check_injected_statuses<S: Service>(service: &S, op: Write) {
+async fn check_injected_statuses<S: Service>(service: &S, op: WriteCase) {
     let facts = op.facts();
     let services = TestServices::start(all_services_at_fixed_time(5), &[]).await.unwrap();
     let ask = op.request(&services, 1).await;
@@ -295,7 +296,7 @@ async fn check_injected_statuses<S: Service>(service: &S, op: Write) {
         let context = Context { now: "2026-11-15T10:00:00.25Z".parse().unwrap(), ids };
         let mut expected = service.failure(status, &request, &context);
         service.add_standard_headers(&mut expected, &request, &context);
-        let smtp = op == Write::Smtp;
+        let smtp = op == WriteCase::Smtp;
         let text = seen.text();
         let shown = if smtp { text.as_str() } else { text.splitn(3, "\r\n").nth(2).unwrap_or_default() };
         assert_eq!(shown, as_sent(&expected, smtp), "{op:?} {status}");
@@ -306,20 +307,20 @@ async fn check_injected_statuses<S: Service>(service: &S, op: Write) {
 
 #[tokio::test]
 async fn an_injected_status_is_the_failure_of_the_service() {
-    check_injected_statuses(&Payment::default(), Write::Charge).await;
-    check_injected_statuses(&Email::default(), Write::Resend).await;
-    check_injected_statuses(&Email::default(), Write::SendGrid).await;
-    check_injected_statuses(&Email::default(), Write::Smtp).await;
-    check_injected_statuses(&Deploy::default(), Write::Github).await;
-    check_injected_statuses(&Deploy::default(), Write::Plain).await;
-    check_injected_statuses(&Records::default(), Write::Put).await;
-    check_injected_statuses(&tickets(), Write::OpenTicket).await;
+    check_injected_statuses(&Payment::default(), WriteCase::Charge).await;
+    check_injected_statuses(&Email::default(), WriteCase::Resend).await;
+    check_injected_statuses(&Email::default(), WriteCase::SendGrid).await;
+    check_injected_statuses(&Email::default(), WriteCase::Smtp).await;
+    check_injected_statuses(&Deploy::default(), WriteCase::Github).await;
+    check_injected_statuses(&Deploy::default(), WriteCase::Plain).await;
+    check_injected_statuses(&Records::default(), WriteCase::Put).await;
+    check_injected_statuses(&tickets(), WriteCase::OpenTicket).await;
 }
 
 #[tokio::test]
 async fn no_response_reveals_the_mock() {
     let services = TestServices::start(all_services_at_fixed_time(9), &[]).await.unwrap();
-    for op in Write::ALL {
+    for op in WriteCase::ALL {
         let facts = op.facts();
         let ask = op.request(&services, 1).await;
         check_words(&services.send(facts.service, &ask).await.text());

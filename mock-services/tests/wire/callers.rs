@@ -10,8 +10,8 @@ use tokio::sync::Barrier;
 
 use crate::kit::connection::header;
 use crate::kit::{
-    Connection, End, RawResponse, attempts, commits, connect, events, faults, get, increment, put, records,
-    start, wait_for_count, wait_for_value, within_timeout,
+    End, RawConnection, RawResponse, attempts, commits, connect, events, faults, get, increment, put,
+    records, start, wait_for_count, wait_for_value, within_timeout,
 };
 
 /// Opens one connection per caller; all send their request at the same moment. Returns what each received.
@@ -22,7 +22,7 @@ async fn all_at_once(services: &MockServices, callers: u32, request: &[u8]) -> V
             let (barrier, request) = (Arc::clone(&barrier), request.to_vec());
             let address = services.address("records", caller).unwrap();
             tokio::spawn(async move {
-                let mut line = Connection::open(address).await;
+                let mut line = RawConnection::open(address).await;
                 barrier.wait().await;
                 line.send(&request).await;
                 let mut first = [0];

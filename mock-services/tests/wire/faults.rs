@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::kit::connection::header;
 use crate::kit::ledger::{Replied, replied};
-use crate::kit::{Connection, End, commits, connect, events, get, put, records, start, wait_for_value};
+use crate::kit::{End, RawConnection, commits, connect, events, get, put, records, start, wait_for_value};
 
 /// Which side closed the connection of the first attempt.
 async fn closed_by(services: &MockServices) -> ClosedBy {
@@ -29,7 +29,7 @@ fn no_bytes(reply: &str) -> Replied {
 }
 
 /// Services with one fault on the first put, and a connection over which that put was sent.
-async fn faulted(reply: &str) -> (MockServices, Connection) {
+async fn faulted(reply: &str) -> (MockServices, RawConnection) {
     let services = start(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
     let mut line = connect(&services, 1).await;
     line.send(&put(&services, "a")).await;

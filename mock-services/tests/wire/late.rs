@@ -6,7 +6,7 @@ use mock_services::service::Fields;
 use mock_services::{Clock, MockServices, OpenConnections};
 
 use crate::kit::{
-    Connection, connect, email, get, put, records, start, wait_for_count, wait_for_value, within_timeout,
+    RawConnection, connect, email, get, put, records, start, wait_for_count, wait_for_value, within_timeout,
 };
 
 /// The late requests in the ledger, by kind and operation.
@@ -123,7 +123,7 @@ async fn a_late_smtp_message_is_recorded_as_a_write() {
     let services = start(email(&[])).await;
     services.retire().await;
     services.ledger().close();
-    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
+    let mut line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
     line.send(b"EHLO me\r\n").await;
     let (said, _) = line.read_to_end().await;
     assert!(String::from_utf8_lossy(&said).contains("\r\n421 "), "{}", String::from_utf8_lossy(&said));

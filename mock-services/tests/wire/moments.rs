@@ -6,12 +6,12 @@ use tokio::io::AsyncReadExt;
 
 use crate::kit::ledger::replied;
 use crate::kit::{
-    Connection, attempts, commits, connect, events, increment, put, records, replies, request, start,
+    RawConnection, attempts, commits, connect, events, increment, put, records, replies, request, start,
     wait_for_value, within_timeout,
 };
 
 /// Holds the first put at a moment.
-async fn held_at(kind: MomentKind) -> (MockServices, Connection, Held) {
+async fn held_at(kind: MomentKind) -> (MockServices, RawConnection, Held) {
     let services = start(records(&[])).await;
     let mut listener = services.listen("records", kind).unwrap();
     let mut line = connect(&services, 1).await;
@@ -26,7 +26,7 @@ async fn held_at(kind: MomentKind) -> (MockServices, Connection, Held) {
 
 /// Sends a second put to the paused service. It asks for `100 Continue` and does not wait for it: the interim
 /// response shows that the request was read.
-async fn second_put(services: &MockServices) -> Connection {
+async fn second_put(services: &MockServices) -> RawConnection {
     let mut line = connect(services, 1).await;
     let put = String::from_utf8(put(services, "b")).unwrap();
     line.send(put.replacen("\r\n", "\r\nExpect: 100-continue\r\n", 1).as_bytes()).await;
@@ -127,7 +127,7 @@ async fn many_at_once_are_held_one_after_another() {
 
 /// Sends one put and holds it before the last byte of its reply; returns the number of bytes that the client
 /// has already read.
-async fn held_before_the_last_byte(reply: &str) -> (MockServices, Connection, Listener, Held, usize) {
+async fn held_before_the_last_byte(reply: &str) -> (MockServices, RawConnection, Listener, Held, usize) {
     let services = start(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
     let mut last = services.listen("records", MomentKind::LastByte).unwrap();
     let after = services.listen("records", MomentKind::AfterReply).unwrap();

@@ -5,10 +5,10 @@ use mock_services::MockServices;
 use mock_services::ledger::{ClosedBy, Event};
 
 use crate::kit::ledger::replied;
-use crate::kit::{Connection, End, attempts, commits, email, events, faults, start, wait_for_value};
+use crate::kit::{End, RawConnection, attempts, commits, email, events, faults, start, wait_for_value};
 
 /// Reads one reply with all its lines.
-async fn reply(line: &mut Connection) -> String {
+async fn reply(line: &mut RawConnection) -> String {
     let mut text = String::new();
     loop {
         let one = String::from_utf8(line.read_through(b"\r\n").await).unwrap();
@@ -19,27 +19,27 @@ async fn reply(line: &mut Connection) -> String {
     }
 }
 
-async fn send_command(line: &mut Connection, command: &str) -> String {
+async fn send_command(line: &mut RawConnection, command: &str) -> String {
     line.send(format!("{command}\r\n").as_bytes()).await;
     reply(line).await
 }
 
-async fn greeted_connection(services: &MockServices) -> Connection {
-    let mut line = Connection::open(services.smtp_address("email", 1).unwrap()).await;
+async fn greeted_connection(services: &MockServices) -> RawConnection {
+    let mut line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
     assert!(reply(&mut line).await.starts_with("220 "));
     assert!(send_command(&mut line, "EHLO shop.example").await.starts_with("250-"));
     line
 }
 
 /// Sends a message up to the final dot; its reply is not read yet.
-async fn send_message(line: &mut Connection, to: &str) {
+async fn send_message(line: &mut RawConnection, to: &str) {
     assert!(send_command(line, "MAIL FROM:<shop@shop.example>").await.starts_with("250 "));
     assert!(send_command(line, &format!("RCPT TO:<{to}>")).await.starts_with("250 "));
     assert!(send_command(line, "DATA").await.starts_with("354 "));
     line.send(b"From: shop@shop.example\r\nSubject: Your order\r\n\r\nIt is on its way.\r\n.\r\n").await;
 }
 
-async fn faulted(reply: &str) -> (MockServices, Connection) {
+async fn faulted(reply: &str) -> (MockServices, RawConnection) {
     let services = start(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
     let mut line = greeted_connection(&services).await;
     send_message(&mut line, "ann@x.example").await;

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use crate::kit::ledger::assert_consistent;
 use crate::kit::{
-    Connection, connect, faults, get, put, records, start, wait_for_count, wait_for_value, within_timeout,
+    RawConnection, connect, faults, get, put, records, start, wait_for_count, wait_for_value, within_timeout,
 };
 
 fn tasks() -> usize {
@@ -122,7 +122,7 @@ async fn a_port_in_use_is_reported() {
     let error = second.start().await.err().unwrap().to_string();
     assert!(error.starts_with("cannot open a port for the service records: "), "{error}");
     assert_eq!(
-        Connection::open(services.address("records", 1).unwrap())
+        RawConnection::open(services.address("records", 1).unwrap())
             .await
             .exchange(&put(&services, "a"))
             .await

@@ -347,14 +347,20 @@ fn a_service_with_too_many_operations_is_reported() {
 
 proptest! {
     #[test]
-    fn no_operation_makes_the_reader_panic(inside in "(route|fields|effect|changes|reads|set|each|answer|shows|unless|filter): [\\[\\]{}a-z0-9:., $/'-]{0,30}") {
+    fn no_operation_makes_the_reader_panic(
+        inside in "(route|fields|effect|changes|reads|set|each|answer|shows|unless|filter): \
+                   [\\[\\]{}a-z0-9:., $/'-]{0,30}",
+    ) {
         let yaml = format!("service: desk\noperations:\n  open: {{route: POST /t, fields: {{a: body.a}}, \
                             effect: {{identity: [a]}}}}\n  other: {{{inside}}}\n");
         let _ = read(&Source::new("service.yaml", yaml)).map_err(|problems| problems.to_string());
     }
 
     #[test]
-    fn no_edit_of_the_example_makes_the_reader_panic(at in 0usize..2000, mark in "[{}\\[\\]:,$'\"a\n ]{1,3}") {
+    fn no_edit_of_the_example_makes_the_reader_panic(
+        at in 0usize..2000,
+        mark in "[{}\\[\\]:,$'\"a\n ]{1,3}",
+    ) {
         let mut yaml = TICKETS.to_owned();
         let at = at.min(yaml.len());
         yaml.insert_str(at, &mark);

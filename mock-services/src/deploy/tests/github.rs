@@ -199,7 +199,8 @@ fn environment_flags_that_differ_from_the_name_are_fields() {
     let mut harness = harness();
     created(&mut harness, &json!({"ref": "v2", "environment": "production", "production_environment": true}));
     assert_eq!(harness.effects[0].fields.get("production_environment"), None);
-    let odd = json!({"ref": "v2", "environment": "production", "production_environment": false, "transient_environment": true,
+    let odd = json!({"ref": "v2", "environment": "production", "production_environment": false,
+        "transient_environment": true,
         "payload": "force"});
     created(&mut harness, &odd);
     let expected = Fields::new().with("production_environment", false).with("transient_environment", true);
@@ -261,7 +262,8 @@ fn required_checks_are_pending() {
     let (status, body) =
         harness.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": ["ci/x", "ci/y"]}));
     let contexts = json!([{"context": "ci/x", "state": "pending"}, {"context": "ci/y", "state": "pending"}]);
-    let errors = json!([{"contexts": contexts, "resource": "Deployment", "field": "required_contexts", "code": "invalid"}]);
+    let errors = json!([{"contexts": contexts, "resource": "Deployment", "field": "required_contexts",
+        "code": "invalid"}]);
     assert_eq!((status, &body["errors"]), (409, &errors));
     assert_eq!(body["message"], "Conflict: Commit status checks failed for main.");
     assert_eq!(harness.call("POST", DEPLOYMENTS, &json!({"ref": "main", "required_contexts": [7]})).0, 422);

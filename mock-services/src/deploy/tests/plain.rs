@@ -18,7 +18,8 @@ fn deploy(harness: &mut DeployHarness, version: &str) -> (u16, Value) {
 #[test]
 fn a_version_is_deployed_and_shown() {
     let mut harness = DeployHarness::new(started(production(None)));
-    let body = json!({"environment": "production", "version": "v2", "description": "d", "metadata": {"order": "o1"}});
+    let body = json!({"environment": "production", "version": "v2", "description": "d",
+        "metadata": {"order": "o1"}});
     let answer = harness.send(&request("POST", "/deployments", &body));
     let deployment = parsed(&answer);
     assert_eq!(

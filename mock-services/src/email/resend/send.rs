@@ -217,8 +217,10 @@ mod tests {
     #[test]
     fn a_mail_is_read_with_all_its_fields() {
         let draft = sent(&json!({
-            "to": ["Ann@x.example", "Bob <bob@x.example>"], "cc": "c@x.example", "bcc": ["d@x.example"], "reply_to": "r@x.example",
-            "html": "<p>Hello</p>", "text": null, "tags": [{"name": "order", "value": "o1"}], "headers": {"x-entity-ref-id": "e1"},
+            "to": ["Ann@x.example", "Bob <bob@x.example>"], "cc": "c@x.example", "bcc": ["d@x.example"],
+            "reply_to": "r@x.example",
+            "html": "<p>Hello</p>", "text": null, "tags": [{"name": "order", "value": "o1"}],
+            "headers": {"x-entity-ref-id": "e1"},
             "attachments": [{"filename": "a", "content": "AAAA"}],
         }))
         .unwrap();

@@ -9,7 +9,8 @@ use crate::service::{Request, Value};
 fn mail(change: &Json) -> Request {
     let mut body = json!({
         "from": {"email": "shop@x.example", "name": "Shop"}, "subject": "Hi", "custom_args": {"order": "o1"},
-        "personalizations": [{"to": [{"email": "Ann@x.example", "name": "Ann"}], "cc": [{"email": "carl@x.example"}]}],
+        "personalizations": [{"to": [{"email": "Ann@x.example", "name": "Ann"}],
+            "cc": [{"email": "carl@x.example"}]}],
         "content": [{"type": "text/plain", "value": "Hello"}, {"type": "text/html", "value": "<p>Hello</p>"}],
     });
     for (name, value) in change.as_object().unwrap() {
@@ -105,7 +106,8 @@ fn all_problems_are_reported_at_once_with_their_fields() {
         (json!({"personalizations": [{"to": []}]}), vec!["personalizations.0.to"]),
         (json!({"personalizations": [{"to": [{"email": "x"}]}]}), vec!["personalizations.0.to.0.email"]),
         (
-            json!({"personalizations": [{"to": [{"email": "a@x.example"}], "bcc": [{"email": "A@x.example"}]}]}),
+            json!({"personalizations": [{"to": [{"email": "a@x.example"}],
+                "bcc": [{"email": "A@x.example"}]}]}),
             vec!["personalizations.0"],
         ),
         (
@@ -169,7 +171,10 @@ fn content_must_be_in_order_and_unknown_properties_are_refused() {
         assert!(answer.status == 202 || facts.is_empty());
         (answer.status, body["errors"].clone())
     };
-    let content = |kinds: &[&str]| json!({"content": kinds.iter().map(|kind| json!({"type": kind, "value": "x"})).collect::<Vec<_>>()});
+    let content = |kinds: &[&str]| {
+        let content: Vec<_> = kinds.iter().map(|kind| json!({"type": kind, "value": "x"})).collect();
+        json!({"content": content})
+    };
     let wrong = "If present, text/plain must be first, followed by text/html, followed by any other content.";
     for kinds in [&["text/html", "text/plain"][..], &["text/calendar", "text/html"]] {
         let (status, errors) = send_mail(&content(kinds));

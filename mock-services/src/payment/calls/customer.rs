@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use super::expand::Expand;
 use super::method::attached;
-use super::{ApiCall, CallContext, CallOutcome, set, unsubscribe};
+use super::subscription::cancel::end_subscription;
+use super::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::described;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
-use crate::payment::objects::{Customer, PostalAddress, Shipping};
+use crate::payment::objects::{Customer, PostalAddress, ShippingDetails};
 use crate::payment::params::Params;
 use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
@@ -28,7 +29,7 @@ pub(crate) struct SaveCustomer {
     name: Option<Option<String>>,
     phone: Option<Option<String>>,
     address: Option<PostalAddress>,
-    shipping: Option<Box<Shipping>>,
+    shipping: Option<Box<ShippingDetails>>,
     preferred_locales: Vec<String>,
     tax_exempt: Option<&'static str>,
     source: Option<Instrument>,
@@ -71,7 +72,7 @@ impl SaveCustomer {
             name: params.clearable("name")?,
             phone: params.clearable("phone")?,
             address: PostalAddress::read(params),
-            shipping: Shipping::read(params),
+            shipping: ShippingDetails::read(params),
             preferred_locales: params
                 .inside("preferred_locales")
                 .map(|(_, _, locale)| locale.to_owned())
@@ -199,8 +200,7 @@ impl ApiCall for DeleteCustomer {
             .rows()
             .iter()
             .filter(|subscription| subscription.customer.id() == self.id);
-        let ended = running
-            .filter_map(|subscription| unsubscribe::end_subscription(subscription, Fields::new(), context));
+        let ended = running.filter_map(|subscription| end_subscription(subscription, Fields::new(), context));
         Ok(CallOutcome {
             answer,
             changes: std::iter::once(PaymentChange::CustomerDeleted(Arc::clone(&customer)))

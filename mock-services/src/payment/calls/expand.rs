@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::CallContext;
-use crate::payment::errors::{Refused, StripeError, unsupported_part};
+use crate::payment::errors::{PaymentError, Refused, unsupported_part};
 use crate::payment::expandable::{self, PropertyContent};
 use crate::payment::objects::{
     Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription,
@@ -50,7 +50,7 @@ impl Expand {
                         "This property cannot be expanded ({path}). You may want to try expanding \
                          'data.{path}' instead."
                     );
-                    return Err(Box::new(StripeError::invalid(message)));
+                    return Err(Box::new(PaymentError::invalid(message)));
                 }
                 None => return Err(cannot_be_expanded(path)),
             }
@@ -79,7 +79,7 @@ fn check_path(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Re
     let (key, behind) = rest.split_once('.').map_or((rest, None), |(key, behind)| (key, Some(behind)));
     if depth == 0 {
         let message = format!("You cannot expand more than {MAX_DEPTH} levels of a property ({path}).");
-        return Err(Box::new(StripeError::invalid(message)));
+        return Err(Box::new(PaymentError::invalid(message)));
     }
     match (expandable::property(kind, key), behind) {
         (Some(PropertyContent::To(kind)), Some(behind)) => check_path(path, behind, kind, depth - 1),
@@ -93,7 +93,7 @@ fn check_path(path: &str, rest: &str, kind: &str, depth: usize) -> Result<(), Re
 }
 
 fn cannot_be_expanded(path: &str) -> Refused {
-    Box::new(StripeError::invalid(format!("This property cannot be expanded ({path}).")))
+    Box::new(PaymentError::invalid(format!("This property cannot be expanded ({path}).")))
 }
 
 /// An object whose references can be expanded.

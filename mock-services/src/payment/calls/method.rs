@@ -10,7 +10,7 @@ use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::described;
 use crate::payment::effects::PaymentChange;
-use crate::payment::errors::{Refused, StripeError, missing, no_such, not_found, unsupported_part};
+use crate::payment::errors::{PaymentError, Refused, missing, no_such, not_found, unsupported_part};
 use crate::payment::list::{ListObject, PageRequest};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::objects::{Billing, Customer, Expandable, Object, PaymentMethod};
@@ -184,7 +184,7 @@ pub(crate) fn attached(
         Some(owner) if method.attached && owner.id() != customer => {
             let message = "The payment method you provided has already been attached to a customer.";
             return Err(Box::new(
-                StripeError::invalid(message).code("payment_method_unexpected_state").executed(),
+                PaymentError::invalid(message).code("payment_method_unexpected_state").executed(),
             ));
         }
         _ => {}
@@ -221,7 +221,7 @@ impl ApiCall for DetachPaymentMethod {
             let message =
                 "The payment method you provided is not attached to a customer so detachment is impossible.";
             return Err(Box::new(
-                StripeError::invalid(message).code("payment_method_unexpected_state").executed(),
+                PaymentError::invalid(message).code("payment_method_unexpected_state").executed(),
             ));
         };
         let mut method = PaymentMethod::clone(&old);

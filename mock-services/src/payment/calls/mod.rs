@@ -4,16 +4,12 @@ pub(crate) mod charge;
 pub(crate) mod customer;
 pub(crate) mod expand;
 pub(crate) mod intent;
-pub(crate) mod intent_steps;
-pub(crate) mod items;
 pub(crate) mod method;
 pub(crate) mod read;
 pub(crate) mod refund;
 pub(crate) mod search;
 pub(crate) mod subscription;
-pub(crate) mod terms;
 pub(crate) mod token;
-pub(crate) mod unsubscribe;
 
 use std::sync::Arc;
 

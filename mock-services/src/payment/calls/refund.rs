@@ -9,7 +9,7 @@ use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::described::LabelUpdate;
 use crate::payment::effects::{PaymentChange, RefundedCharge};
-use crate::payment::errors::{Refused, StripeError, no_such, not_found};
+use crate::payment::errors::{PaymentError, Refused, no_such, not_found};
 use crate::payment::list::{ListObject, PageRequest};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::{Currency, below_one};
@@ -53,12 +53,12 @@ impl CreateRefund {
             }
             (Some(_), Some(_)) => {
                 let message = "You may only specify one of these parameters: charge, payment_intent.";
-                return Err(Box::new(StripeError::invalid(message).param("charge")));
+                return Err(Box::new(PaymentError::invalid(message).param("charge")));
             }
             (None, None) => {
                 let message = "One of the following params should be provided for this request: \
                                payment_intent or charge.";
-                return Err(Box::new(StripeError::invalid(message).code("parameter_missing")));
+                return Err(Box::new(PaymentError::invalid(message).code("parameter_missing")));
             }
         };
         CreateRefund::read_rest(target, params, fields)
@@ -106,7 +106,7 @@ impl CreateRefund {
                             "Charge {id} has not been captured. You can cancel the PaymentIntent {intent} \
                              instead of refunding it."
                         );
-                        Err(Box::new(StripeError::invalid(message).param("charge").executed()))
+                        Err(Box::new(PaymentError::invalid(message).param("charge").executed()))
                     }
                 }
             }
@@ -121,7 +121,7 @@ impl CreateRefund {
                 charge.filter(|charge| charge.captured).ok_or_else(|| {
                     let message =
                         format!("This PaymentIntent ({id}) does not have a successful charge to refund.");
-                    Box::new(StripeError::invalid(message).param("payment_intent").executed())
+                    Box::new(PaymentError::invalid(message).param("payment_intent").executed())
                 })
             }
         }
@@ -132,12 +132,12 @@ impl CreateRefund {
 fn refund_amount(charge: &Charge, requested: Option<i64>) -> Result<i64, Refused> {
     if !charge.paid {
         let message = format!("Charge {} cannot be refunded because it failed.", charge.id);
-        return Err(Box::new(StripeError::invalid(message).param("charge").executed()));
+        return Err(Box::new(PaymentError::invalid(message).param("charge").executed()));
     }
     let left = charge.refundable();
     if charge.refunded || left == 0 {
         let message = format!("Charge {} has already been refunded.", charge.id);
-        return Err(Box::new(StripeError::invalid(message).code("charge_already_refunded").executed()));
+        return Err(Box::new(PaymentError::invalid(message).code("charge_already_refunded").executed()));
     }
     match requested {
         Some(amount) if amount > left => {
@@ -149,13 +149,13 @@ fn refund_amount(charge: &Charge, requested: Option<i64>) -> Result<i64, Refused
                 currency.show(amount),
                 currency.show(left)
             );
-            Err(Box::new(StripeError::invalid(message).param("amount").executed()))
+            Err(Box::new(PaymentError::invalid(message).param("amount").executed()))
         }
         Some(amount) if amount < left && !charge.captured => {
             let message = "You cannot partially refund an uncaptured charge. Instead, capture the charge \
                            for an amount less than \
                            the original amount";
-            Err(Box::new(StripeError::invalid(message).param("amount").executed()))
+            Err(Box::new(PaymentError::invalid(message).param("amount").executed()))
         }
         Some(amount) => Ok(amount),
         None => Ok(left),

@@ -9,7 +9,7 @@ use super::read::{SharedObject, Stored};
 use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::errors::{Refused, StripeError};
+use crate::payment::errors::{PaymentError, Refused};
 use crate::payment::list::limit;
 use crate::payment::objects::Customer;
 use crate::payment::params::Params;
@@ -51,7 +51,7 @@ impl<T: Searchable> SearchObjects<T> {
             None => rows.len(),
             Some(page) => rows.iter().rposition(|row| row.id() == page).ok_or_else(|| {
                 Box::new(
-                    StripeError::invalid(
+                    PaymentError::invalid(
                         "Invalid page token. Please use the next_page of a previous search.",
                     )
                     .param("page"),

@@ -7,7 +7,7 @@ use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::effects::PaymentChange;
-use crate::payment::errors::{Refused, StripeError, not_found};
+use crate::payment::errors::{PaymentError, Refused, not_found};
 use crate::payment::objects::{CardSource, Token};
 use crate::payment::params::Params;
 use crate::payment::source::Instrument;
@@ -30,7 +30,7 @@ impl CreateToken {
         Expand::of_kind(params, "token")?;
         fields.set("type", "card");
         let nothing = || {
-            Box::new(StripeError::invalid(
+            Box::new(PaymentError::invalid(
                 "You must supply either a card, customer, or bank account to create a token.",
             ))
         };

@@ -104,7 +104,7 @@ fn network(card: Card) -> (&'static str, &'static str) {
 impl Serialize for CardSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Shown<'a> {
+        struct CardSourceJson<'a> {
             id: &'a str,
             object: &'static str,
             address_city: Null,
@@ -133,7 +133,7 @@ impl Serialize for CardSource {
             wallet: Null,
         }
         let (brand, fingerprint) = network(self.card);
-        Shown {
+        CardSourceJson {
             id: &self.id,
             object: "card",
             address_city: (),
@@ -185,12 +185,12 @@ const UNAVAILABLE: Availability = Availability { status: "unavailable" };
 impl Serialize for PaymentMethodDetails {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Shown<'a> {
-            card: Details<'a>,
+        struct PaymentDetailsJson<'a> {
+            card: ChargedCardJson<'a>,
             r#type: &'static str,
         }
         #[derive(Serialize)]
-        struct Details<'a> {
+        struct ChargedCardJson<'a> {
             amount_authorized: i64,
             authorization_code: Null,
             brand: &'static str,
@@ -207,7 +207,7 @@ impl Serialize for PaymentMethodDetails {
             mandate: Null,
             multicapture: Availability,
             network: &'static str,
-            network_token: Token,
+            network_token: NetworkToken,
             network_transaction_id: &'static str,
             overcapture: Overcapture,
             regulated_status: &'static str,
@@ -215,7 +215,7 @@ impl Serialize for PaymentMethodDetails {
             wallet: Null,
         }
         #[derive(Serialize)]
-        struct Token {
+        struct NetworkToken {
             used: bool,
         }
         #[derive(Serialize)]
@@ -223,7 +223,7 @@ impl Serialize for PaymentMethodDetails {
             maximum_amount_capturable: i64,
             status: &'static str,
         }
-        let card = Details {
+        let card = ChargedCardJson {
             amount_authorized: self.amount,
             authorization_code: (),
             brand: self.card.brand,
@@ -240,26 +240,26 @@ impl Serialize for PaymentMethodDetails {
             mandate: (),
             multicapture: UNAVAILABLE,
             network: self.card.brand,
-            network_token: Token { used: false },
+            network_token: NetworkToken { used: false },
             network_transaction_id: "104102967012971",
             overcapture: Overcapture { maximum_amount_capturable: self.amount, status: "unavailable" },
             regulated_status: "unregulated",
             three_d_secure: (),
             wallet: (),
         };
-        Shown { card, r#type: "card" }.serialize(serializer)
+        PaymentDetailsJson { card, r#type: "card" }.serialize(serializer)
     }
 }
 
 impl Serialize for PaymentMethod {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Shown<'a> {
+        struct PaymentMethodJson<'a> {
             id: &'a str,
             object: &'static str,
             allow_redisplay: &'static str,
             billing_details: Owner<'a>,
-            card: Details<'a>,
+            card: MethodCardJson<'a>,
             created: i64,
             customer: Option<&'a Expandable<Customer>>,
             livemode: bool,
@@ -273,7 +273,7 @@ impl Serialize for PaymentMethod {
             Unsaid(BillingDetails),
         }
         #[derive(Serialize)]
-        struct Details<'a> {
+        struct MethodCardJson<'a> {
             brand: &'static str,
             checks: CardChecks,
             country: &'static str,
@@ -298,7 +298,7 @@ impl Serialize for PaymentMethod {
         struct Supported {
             supported: bool,
         }
-        let card = Details {
+        let card = MethodCardJson {
             brand: self.card.brand,
             checks: UNCHECKED,
             country: "US",
@@ -314,7 +314,7 @@ impl Serialize for PaymentMethod {
             three_d_secure_usage: Supported { supported: true },
             wallet: (),
         };
-        Shown {
+        PaymentMethodJson {
             id: &self.id,
             object: "payment_method",
             allow_redisplay: self.redisplay,

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, Shipping};
+use super::{CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, ShippingDetails};
 use crate::payment::cards::Decline;
 use crate::payment::metadata::Metadata;
 use crate::service::Ids;
@@ -49,7 +49,7 @@ pub(crate) struct Charge {
     pub(crate) receipt_url: Option<ReceiptUrl>,
     pub(crate) refunded: bool,
     pub(crate) review: Null,
-    pub(crate) shipping: Option<Box<Shipping>>,
+    pub(crate) shipping: Option<Box<ShippingDetails>>,
     pub(crate) source: Option<CardSource>,
     pub(crate) source_transfer: Null,
     pub(crate) statement_descriptor: Option<String>,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Null, Object, PostalAddress, Shipping};
+use super::{Null, Object, PostalAddress, ShippingDetails};
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
@@ -31,7 +31,7 @@ pub(crate) struct Customer {
     pub(crate) next_invoice_sequence: i64,
     pub(crate) phone: Option<String>,
     pub(crate) preferred_locales: Vec<String>,
-    pub(crate) shipping: Option<Box<Shipping>>,
+    pub(crate) shipping: Option<Box<ShippingDetails>>,
     pub(crate) tax_exempt: &'static str,
     pub(crate) test_clock: Null,
     /// Whether it was deleted; then only its id is left.

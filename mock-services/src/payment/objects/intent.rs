@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Charge, Customer, Expandable, NextAction, Null, Object, PaymentMethod, Shipping};
+use super::{Charge, Customer, Expandable, NextAction, Null, Object, PaymentMethod, ShippingDetails};
 use crate::payment::metadata::Metadata;
 
 /// A payment intent.
@@ -44,7 +44,7 @@ pub(crate) struct Intent {
     pub(crate) receipt_email: Option<String>,
     pub(crate) review: Null,
     pub(crate) setup_future_usage: Option<&'static str>,
-    pub(crate) shipping: Option<Box<Shipping>>,
+    pub(crate) shipping: Option<Box<ShippingDetails>>,
     pub(crate) source: Null,
     pub(crate) statement_descriptor: Option<String>,
     pub(crate) statement_descriptor_suffix: Option<String>,

@@ -24,7 +24,7 @@ pub(crate) use intent::{
 };
 pub(crate) use next_action::NextAction;
 pub(crate) use refund::{CardDestination, DestinationDetails, Refund};
-pub(crate) use shipping::{PostalAddress, Shipping};
+pub(crate) use shipping::{PostalAddress, ShippingDetails};
 pub(crate) use subscription::{Subscription, SubscriptionItem};
 pub(crate) use token::Token;
 

@@ -17,7 +17,7 @@ pub(crate) struct PostalAddress {
 
 /// The recipient and address of a shipment.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Shipping {
+pub(crate) struct ShippingDetails {
     address: PostalAddress,
     carrier: Option<String>,
     name: Option<String>,
@@ -51,10 +51,10 @@ impl PostalAddress {
     }
 }
 
-impl Shipping {
+impl ShippingDetails {
     /// Reads `shipping`.
     pub(crate) fn read(params: &Params<'_>) -> Option<Box<Self>> {
-        let mut shipping = Shipping::default();
+        let mut shipping = ShippingDetails::default();
         let mut any = false;
         for (name, rest, value) in params.inside("shipping") {
             any = true;
@@ -88,6 +88,6 @@ mod tests {
             .body("shipping[name]=A&shipping[address][city]=Ulm&address[city]=Bonn&address[x]=1");
         let params = Params::read(&request).unwrap();
         assert_eq!(PostalAddress::read(&params).unwrap().city.as_deref(), Some("Bonn"));
-        assert_eq!(Shipping::read(&params).unwrap().address.city.as_deref(), Some("Ulm"));
+        assert_eq!(ShippingDetails::read(&params).unwrap().address.city.as_deref(), Some("Ulm"));
     }
 }

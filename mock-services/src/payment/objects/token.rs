@@ -33,7 +33,7 @@ impl Object for Token {
 impl Serialize for Token {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Shown<'a> {
+        struct TokenJson<'a> {
             id: &'a str,
             object: &'static str,
             card: &'a CardSource,
@@ -44,7 +44,7 @@ impl Serialize for Token {
             used: bool,
         }
         let Token { id, card, created, used } = self;
-        Shown {
+        TokenJson {
             id,
             object: "token",
             card,

@@ -3,7 +3,7 @@
 
 use super::fields::{FieldKind, Searchable};
 use super::{Clause, ClauseTest, Query, SearchField};
-use crate::payment::errors::{Refused, StripeError};
+use crate::payment::errors::{PaymentError, Refused};
 
 const MAX_CLAUSES: usize = 10;
 const MIN_SUBSTRING_CHARACTERS: usize = 3;
@@ -191,7 +191,7 @@ fn unsupported<T: Searchable>(name: &str) -> Refused {
 }
 
 fn refused(message: String) -> Refused {
-    Box::new(StripeError::invalid(message).param("query"))
+    Box::new(PaymentError::invalid(message).param("query"))
 }
 
 #[cfg(test)]
@@ -276,7 +276,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_makes_it_panic(query in "\\PC*", near in "(-?(email|created|metadata\\['o'\\])(:|~|>)('a\\\\|\"é\"|5)? ?(AND |or )?){0,12}") {
+        fn no_query_makes_it_panic(query in "\\PC*",
+            near in "(-?(email|created|metadata\\['o'\\])(:|~|>)('a\\\\|\"é\"|5)? ?(AND |or )?){0,12}") {
             for text in [query, near] {
                 if let Ok(query) = parse::<Customer>(&text) {
                     query.finds(&customer());

@@ -20,8 +20,10 @@ const PATHS: &[&str] = &[
 
 /// Forms that resemble valid ones, so that more than the first check is reached.
 fn near_form() -> impl Strategy<Value = String> {
-    let name = "(amount|currency|customer|source|source\\[number\\]|metadata|metadata\\[[a-z%]{0,2}\\]|items\\[[0-2x]\\]\\[(price|quantity|id|deleted)\\]|\
-                confirm|payment_method|charge|limit|created\\[(gt|x)\\]|capture|expand\\[\\]|address\\[city\\]|trial_period_days|trial_end)";
+    let name = "(amount|currency|customer|source|source\\[number\\]|metadata|metadata\\[[a-z%]{0,2}\\]|\
+                items\\[[0-2x]\\]\\[(price|quantity|id|deleted)\\]|\
+                confirm|payment_method|charge|limit|created\\[(gt|x)\\]|capture|expand\\[\\]|\
+                address\\[city\\]|trial_period_days|trial_end)";
     let value = "(usd|500|-?[0-9]{1,25}|true|false|cus_1|tok_visa|pm_card_visa|ch_1|\\PC{0,5}|)";
     proptest::collection::vec((name, value).prop_map(|(name, value)| format!("{name}={value}")), 0..12)
         .prop_map(|pairs| pairs.join("&"))
@@ -43,7 +45,11 @@ proptest! {
     }
 
     #[test]
-    fn no_path_or_query_makes_the_service_panic(method in "(GET|POST|DELETE|\\PC{1,4})", path in "(/v1/(charges|refunds|customers)?/?)?\\PC*", query in "\\PC*") {
+    fn no_path_or_query_makes_the_service_panic(
+        method in "(GET|POST|DELETE|\\PC{1,4})",
+        path in "(/v1/(charges|refunds|customers)?/?)?\\PC*",
+        query in "\\PC*",
+    ) {
         let mut harness = PaymentHarness::new();
         harness.send(&Request::new(&method, &path), true);
         harness.get(&format!("/v1/charges/search?query={query}"));

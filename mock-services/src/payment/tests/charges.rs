@@ -234,8 +234,10 @@ fn the_receiving_account_is_part_of_a_charge() {
 
 #[test]
 fn rare_valid_parameters_are_accepted() {
-    let rare = "receipt_email=a@b.c&statement_descriptor_suffix=X&transfer_group=g&on_behalf_of=acct_1&radar_options[session]=s\
-                &shipping[name]=Ann&shipping[address][line1]=Street&application_fee_amount=1&expand[]=customer";
+    let rare = "receipt_email=a@b.c&statement_descriptor_suffix=X&transfer_group=g&on_behalf_of=acct_1\
+                &radar_options[session]=s\
+                &shipping[name]=Ann&shipping[address][line1]=Street&application_fee_amount=1\
+                &expand[]=customer";
     let reply = PaymentHarness::new().post("/v1/charges", &format!("{CHARGE}&{rare}")).ok();
     assert_eq!(reply.body["shipping"]["address"]["line1"], "Street");
     assert_eq!(reply.body["customer"]["object"], "customer");

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const DECLINED: &str = "amount=500&currency=usd&customer=cus_1&metadata[order]=o1&payment_method=pm_card_chargeDeclined&confirm=true";
+const DECLINED: &str = "amount=500&currency=usd&customer=cus_1&metadata[order]=o1\
+                        &payment_method=pm_card_chargeDeclined&confirm=true";
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
@@ -41,11 +42,9 @@ fn a_decline_of_an_existing_intent_is_shown_by_later_reads() {
     again.refused(400, Some("payment_intent_unexpected_state"));
     let same = format!("payment_method={}", text(&kept.body["last_payment_error"]["payment_method"]["id"]));
     harness.post(&format!("{path}/confirm"), &same).refused(402, Some("card_declined"));
-    let given_up = harness.post(&format!("{path}/cancel"), "").ok();
-    assert_eq!(
-        harness.get(&format!("/v1/charges/{}", text(&given_up.body["latest_charge"]))).ok().body["amount_refunded"],
-        0
-    );
+    let canceled = harness.post(&format!("{path}/cancel"), "").ok();
+    let charge = format!("/v1/charges/{}", text(&canceled.body["latest_charge"]));
+    assert_eq!(harness.get(&charge).ok().body["amount_refunded"], 0);
 }
 
 #[test]
@@ -100,9 +99,8 @@ fn a_failed_charge_is_listed_and_has_no_money() {
 #[test]
 fn the_card_of_a_failed_charge_still_declines() {
     let mut harness = PaymentHarness::new();
-    let failed = text(
-        &harness.post("/v1/charges", "amount=500&currency=usd&source=tok_chargeDeclined").body["error"]["charge"],
-    );
+    let declined = harness.post("/v1/charges", "amount=500&currency=usd&source=tok_chargeDeclined");
+    let failed = text(&declined.body["error"]["charge"]);
     let card = text(&harness.get(&format!("/v1/charges/{failed}")).ok().body["payment_method"]);
     harness
         .post("/v1/charges", &format!("amount=500&currency=usd&source={card}"))

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const INTENT: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order_id]=ord_1&automatic_payment_methods[enabled]=true";
+const INTENT: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order_id]=ord_1\
+                      &automatic_payment_methods[enabled]=true";
 
 #[test]
 fn an_intent_without_confirmation_moves_no_money() {

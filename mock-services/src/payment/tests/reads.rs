@@ -83,8 +83,8 @@ fn a_search_finds_by_metadata_status_amount_and_customer() {
     harness.get("/v1/charges/search?query=shoe:'1'").refused(400, None);
     harness.get("/v1/charges/search").refused(400, Some("parameter_missing"));
     harness.post("/v1/payment_intents", "amount=300&currency=usd&metadata[order]=o3").ok();
-    let intents =
-        harness.get("/v1/payment_intents/search?query=metadata['order']:'o3'%20AND%20status:'requires_payment_method'").ok();
+    let query = "metadata['order']:'o3'%20AND%20status:'requires_payment_method'";
+    let intents = harness.get(&format!("/v1/payment_intents/search?query={query}")).ok();
     assert_eq!(ids(&intents).len(), 1);
 }
 

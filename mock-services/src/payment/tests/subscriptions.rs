@@ -128,7 +128,8 @@ fn executed(more: &str) -> Fields {
 #[test]
 fn a_subscription_has_its_unusual_terms_as_fields() {
     let plain = executed(
-        "collection_method=charge_automatically&cancel_at_period_end=false&trial_end=now&proration_behavior=create_prorations",
+        "collection_method=charge_automatically&cancel_at_period_end=false&trial_end=now\
+         &proration_behavior=create_prorations",
     );
     let names: Vec<&str> = plain.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["customer", "price", "quantity", "items", "currency", "subscription"]);
@@ -234,13 +235,15 @@ fn the_settlement_of_a_cancellation_is_part_of_its_effect() {
 #[test]
 fn a_pause_discounts_and_taxes_are_shown_as_requested() {
     let mut harness = PaymentHarness::new();
-    let body = "customer=cus_1&items[0][price]=p&discounts[0][coupon]=HALF&discounts[1][coupon]=MORE&automatic_tax[enabled]=true";
+    let body = "customer=cus_1&items[0][price]=p&discounts[0][coupon]=HALF&discounts[1][coupon]=MORE\
+                &automatic_tax[enabled]=true";
     let made = harness.post("/v1/subscriptions", body).ok();
     assert_eq!(
         (made.body["discounts"].as_array().unwrap().len(), &made.body["automatic_tax"]["enabled"]),
         (2, &true.into())
     );
-    let pause = "pause_collection[behavior]=keep_as_draft&pause_collection[resumes_at]=1900000000&cancel_at=1910000000";
+    let pause = "pause_collection[behavior]=keep_as_draft&pause_collection[resumes_at]=1900000000\
+                 &cancel_at=1910000000";
     let paused = harness.post(&format!("/v1/subscriptions/{}", made.id()), pause).ok();
     let shown = serde_json::json!({"behavior": "keep_as_draft", "resumes_at": 1_900_000_000});
     assert_eq!(

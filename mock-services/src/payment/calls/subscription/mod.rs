@@ -1,23 +1,27 @@
 //! `POST /v1/subscriptions` and `POST /v1/subscriptions/{id}`.
 
+pub(crate) mod cancel;
+pub(crate) mod items;
+pub(crate) mod terms;
+
 use std::sync::Arc;
 
-use super::charge::decline;
-use super::expand::{Expand, Expands, Fresh};
-use super::items::{self, RequestedItem};
-use super::terms::{self, AUTOMATICALLY};
-use super::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::calls::charge::decline;
+use crate::payment::calls::expand::{Expand, Expands, Fresh};
+use crate::payment::calls::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::described::{self, LabelUpdate, differs};
 use crate::payment::effects::PaymentChange;
-use crate::payment::errors::{Refused, StripeError, missing, no_such, not_found};
+use crate::payment::errors::{PaymentError, Refused, missing, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{Expandable, Subscription};
 use crate::payment::params::{self, Params};
 use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
+use items::RequestedItem;
+use terms::AUTOMATICALLY;
 
 const DAY: i64 = 24 * 60 * 60;
 /// The maximum length of a trial, in days.
@@ -61,7 +65,8 @@ impl TrialPeriod {
             TrialPeriod::Days(days) => now.saturating_add(days.saturating_mul(DAY)),
             TrialPeriod::Until(end) => end,
         };
-        let problem = |message: &'static str| Err(Box::new(StripeError::invalid(message).param("trial_end")));
+        let problem =
+            |message: &'static str| Err(Box::new(PaymentError::invalid(message).param("trial_end")));
         match end.saturating_sub(now) {
             ..=0 => problem("Invalid timestamp: trial_end must be an integer Unix timestamp in the future."),
             seconds if seconds > MAX_TRIAL_DAYS * DAY => {
@@ -135,7 +140,7 @@ impl CreateSubscription {
                            payment method. For more information, visit \
                            https://stripe.com/docs/billing/subscriptions/\
                            payment-methods-setting#payment-method-priority.";
-            return Err(Box::new(StripeError::invalid(message).code("resource_missing").executed()));
+            return Err(Box::new(PaymentError::invalid(message).code("resource_missing").executed()));
         };
         match decline(card, Some(&self.customer), context) {
             None => Ok("active"),
@@ -161,7 +166,7 @@ fn trial(params: &Params<'_>) -> Result<Option<TrialPeriod>, Refused> {
     if let Some(days) = params.integer("trial_period_days")? {
         if !(1..=MAX_TRIAL_DAYS).contains(&days) {
             let message = "The trial period must be between 1 and 730 days.";
-            return Err(Box::new(StripeError::invalid(message).param("trial_period_days")));
+            return Err(Box::new(PaymentError::invalid(message).param("trial_period_days")));
         }
         return Ok(Some(TrialPeriod::Days(days)));
     }
@@ -327,7 +332,7 @@ impl ApiCall for UpdateSubscription {
             context.state.subscriptions.get(&self.id).ok_or_else(|| not_found("subscription", &self.id))?;
         if old.status == "canceled" && !self.changes_only_metadata() {
             let message = "A canceled subscription can only update its cancellation_details and metadata.";
-            return Err(Box::new(StripeError::invalid(message).executed()));
+            return Err(Box::new(PaymentError::invalid(message).executed()));
         }
         let subscription = Arc::new(self.applied_to(old, context)?);
         let answer =

@@ -1,21 +1,23 @@
-//! `POST /v1/charges`, `POST /v1/charges/{id}` and `POST /v1/charges/{id}/capture`.
+//! `POST /v1/charges`; the later steps of a charge are in [`steps`].
+
+pub(crate) mod steps;
 
 use std::sync::Arc;
 
 use compact_str::CompactString;
 
-use super::expand::{Expand, Expands, Fresh};
-use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::calls::expand::{Expand, Expands, Fresh};
+use crate::payment::calls::{ApiCall, CallContext, CallOutcome};
 use crate::payment::cards::{Card, Decline};
-use crate::payment::described::{LabelUpdate, differs};
 use crate::payment::effects::PaymentChange;
-use crate::payment::errors::{Refused, StripeError, no_such, not_found};
+use crate::payment::errors::{PaymentError, Refused, no_such};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{
-    BillingDetails, CardSource, Charge, ChargeOutcome, Expandable, PaymentMethodDetails, ReceiptUrl, Shipping,
+    BillingDetails, CardSource, Charge, ChargeOutcome, Expandable, PaymentMethodDetails, ReceiptUrl,
+    ShippingDetails,
 };
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
@@ -34,7 +36,7 @@ pub(crate) struct CreateCharge {
     application_fee_amount: Option<i64>,
     on_behalf_of: Option<String>,
     receipt_email: Option<String>,
-    shipping: Option<Box<Shipping>>,
+    shipping: Option<Box<ShippingDetails>>,
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
@@ -62,7 +64,7 @@ impl CreateCharge {
             receiving_account: receiving_account(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
-            shipping: Shipping::read(params),
+            shipping: ShippingDetails::read(params),
             statement_descriptor: params.owned("statement_descriptor")?,
             statement_descriptor_suffix: params.owned("statement_descriptor_suffix")?,
             transfer_group: params.owned("transfer_group")?,
@@ -70,7 +72,7 @@ impl CreateCharge {
         };
         if call.source.is_none() && call.customer.is_none() {
             return Err(Box::new(
-                StripeError::invalid("Must provide source or customer.").code("parameter_missing"),
+                PaymentError::invalid("Must provide source or customer.").code("parameter_missing"),
             ));
         }
         fields.set("amount", amount);
@@ -96,7 +98,7 @@ impl CreateCharge {
             let source = self
                 .source
                 .as_ref()
-                .ok_or_else(|| Box::new(StripeError::invalid("Must provide source or customer.")))?;
+                .ok_or_else(|| Box::new(PaymentError::invalid("Must provide source or customer.")))?;
             return context.look_up(source);
         };
         let wallet = context
@@ -108,7 +110,7 @@ impl CreateCharge {
         }
         wallet.card.map(|(id, card)| Instrument::known(id, card)).ok_or_else(|| {
             let message = "Cannot charge a customer that has no active card";
-            Box::new(StripeError::new(402, "card_error", message).code("missing").param("card").executed())
+            Box::new(PaymentError::new(402, "card_error", message).code("missing").param("card").executed())
         })
     }
 }
@@ -241,172 +243,4 @@ fn saved_charge(
     let change =
         if money_moved { PaymentChange::Charged(charge) } else { PaymentChange::ChargeSaved(charge) };
     CallOutcome { answer, changes: vec![change] }
-}
-
-/// The capture of an authorized charge.
-#[derive(Debug)]
-pub(crate) struct CaptureCharge {
-    id: String,
-    amount: Option<i64>,
-    fee: Option<i64>,
-    receiving_account: Option<Box<str>>,
-    expand: Expand,
-}
-
-impl CaptureCharge {
-    /// Reads the parameters.
-    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::CHARGE_CAPTURE, allowed::COMMON])?;
-        let amount = params.integer("amount")?;
-        fields.set("charge", id.as_str());
-        if let Some(amount) = amount {
-            fields.set("amount", amount);
-        }
-        Ok(CaptureCharge {
-            id,
-            amount,
-            fee: fee(params)?,
-            receiving_account: receiving_account(params),
-            expand: Expand::of::<Charge>(params)?,
-        })
-    }
-}
-
-impl ApiCall for CaptureCharge {
-    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
-        let held = context.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
-        if !held.paid {
-            let message = format!("Charge {} cannot be captured because it failed.", held.id);
-            return Err(Box::new(StripeError::invalid(message).executed()));
-        }
-        if let Some(intent) = held.payment_intent() {
-            let message = format!(
-                "This charge was created by the PaymentIntent {intent} and cannot be captured directly. \
-                 Capture the PaymentIntent \
-                 instead."
-            );
-            return Err(Box::new(StripeError::invalid(message).executed()));
-        }
-        let ended = if held.captured {
-            Some(("charge_already_captured", "captured"))
-        } else if held.refunded {
-            Some(("charge_already_refunded", "refunded"))
-        } else {
-            None
-        };
-        if let Some((code, word)) = ended {
-            let message = format!("Charge {} has already been {word}.", held.id);
-            return Err(Box::new(StripeError::invalid(message).code(code).executed()));
-        }
-        let amount = capture_amount(self.amount, held.amount, held.currency, "amount")?;
-        let mut charge = Charge::clone(held);
-        charge.capture(amount, context.id("txn_3", 23));
-        charge.application_fee_amount = self.fee.or(charge.application_fee_amount);
-        charge.receiving_account = self.receiving_account.clone().or(charge.receiving_account);
-        Ok(saved_charge(Arc::new(charge), true, &self.expand, context))
-    }
-}
-
-/// The amount to capture.
-pub(crate) fn capture_amount(
-    asked: Option<i64>,
-    held: i64,
-    currency: &'static str,
-    param: &'static str,
-) -> Result<i64, Refused> {
-    match asked {
-        None => Ok(held),
-        Some(amount) if amount < 1 => Err(Box::new(crate::payment::money::below_one(param))),
-        Some(amount) if amount > held => {
-            let currency = Currency::known(currency);
-            let message = format!(
-                "The requested capture amount ({}) is greater than the amount that was authorized ({}).",
-                currency.show(amount),
-                currency.show(held)
-            );
-            Err(Box::new(StripeError::invalid(message).code("amount_too_large").param(param).executed()))
-        }
-        Some(amount) => Ok(amount),
-    }
-}
-
-/// An update of a charge's metadata and description.
-#[derive(Debug)]
-pub(crate) struct UpdateCharge {
-    id: String,
-    customer: Option<String>,
-    description: Option<Option<String>>,
-    receipt_email: Option<Option<String>>,
-    transfer_group: Option<Option<String>>,
-    shipping: Option<Box<Shipping>>,
-    metadata: MetadataChange,
-    expand: Expand,
-}
-
-impl UpdateCharge {
-    /// Reads the parameters.
-    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::CHARGE_UPDATE, allowed::COMMON])?;
-        let call = UpdateCharge {
-            customer: params.owned("customer")?,
-            description: params.clearable("description")?,
-            receipt_email: params.clearable("receipt_email")?,
-            transfer_group: params.clearable("transfer_group")?,
-            shipping: Shipping::read(params),
-            metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Charge>(params)?,
-            id,
-        };
-        fields.set("charge", call.id.as_str());
-        call.metadata.describe(fields);
-        Ok(call)
-    }
-}
-
-impl ApiCall for UpdateCharge {
-    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
-        let old = context.state.charges.get(&self.id).ok_or_else(|| not_found("charge", &self.id))?;
-        let mut charge = Charge::clone(old);
-        if let Some(customer) = &self.customer {
-            context
-                .state
-                .wallet(context.options, customer)
-                .ok_or_else(|| no_such("customer", customer, "customer"))?;
-            charge.customer = Some(Expandable::of(customer));
-        }
-        super::set(&mut charge.description, &self.description);
-        super::set(&mut charge.receipt_email, &self.receipt_email);
-        super::set(&mut charge.transfer_group, &self.transfer_group);
-        charge.shipping = self.shipping.clone().or(charge.shipping);
-        charge.metadata = self.metadata.applied_to(&charge.metadata)?;
-        let label_change = label_change(old, &charge);
-        let mut outcome = saved_charge(Arc::new(charge), false, &self.expand, context);
-        outcome.changes.extend(label_change);
-        Ok(outcome)
-    }
-}
-
-/// The change of a charge's labels, if the update changes any; none for a failed charge.
-fn label_change(old: &Charge, new: &Charge) -> Option<PaymentChange> {
-    let customer = |charge: &Charge| charge.customer().map(str::to_owned);
-    let seen = [
-        differs("new_customer", customer(old).as_ref(), customer(new).as_ref()),
-        differs("description", old.description.as_ref(), new.description.as_ref()),
-        differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
-        differs("shipping", shipping_text(&old.shipping).as_ref(), shipping_text(&new.shipping).as_ref()),
-    ];
-    let labels = LabelUpdate {
-        object: "charge",
-        id: &old.id,
-        customer: old.customer(),
-        old: &old.metadata,
-        new: &new.metadata,
-        seen: seen.into_iter().flatten().collect(),
-    };
-    labels.change().filter(|_| old.paid)
-}
-
-/// A shipping address as one text.
-pub(crate) fn shipping_text(shipping: &Option<Box<Shipping>>) -> Option<String> {
-    shipping.as_ref().and_then(|shipping| serde_json::to_string(shipping).ok())
 }

@@ -1,25 +1,28 @@
 //! `POST /v1/payment_intents` and `POST /v1/payment_intents/{id}`.
 
+pub(crate) mod steps;
+
 use std::sync::Arc;
 
-use super::charge::{fee, receiving_account, shipping_text};
-use super::expand::{Expand, Expands, Fresh};
-use super::intent_steps::{Confirmation, confirmed};
-use super::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::calls::charge::steps::shipping_text;
+use crate::payment::calls::charge::{fee, receiving_account};
+use crate::payment::calls::expand::{Expand, Expands, Fresh};
+use crate::payment::calls::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::described::{LabelUpdate, differs};
 use crate::payment::effects::PaymentChange;
-use crate::payment::errors::{Refused, StripeError, no_such, not_found, unexpected_state};
+use crate::payment::errors::{PaymentError, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::money::Currency;
 use crate::payment::objects::{
-    AutomaticPaymentMethods, Expandable, Intent, IntentStatus, PaymentMethodOptions, Shipping,
+    AutomaticPaymentMethods, Expandable, Intent, IntentStatus, PaymentMethodOptions, ShippingDetails,
 };
 use crate::payment::operations::PaymentOperation;
 use crate::payment::params::{self, Params};
 use crate::payment::source::Instrument;
 use crate::service::Fields;
+use steps::{Confirmation, confirmed};
 
 const CAPTURE_METHODS: &[&str] = &["automatic", "automatic_async", "manual"];
 const CONFIRMATION_METHODS: &[&str] = &["automatic", "manual"];
@@ -44,7 +47,7 @@ pub(crate) struct CreateIntent {
     application_fee_amount: Option<i64>,
     on_behalf_of: Option<String>,
     receipt_email: Option<String>,
-    shipping: Option<Box<Shipping>>,
+    shipping: Option<Box<ShippingDetails>>,
     statement_descriptor: Option<String>,
     statement_descriptor_suffix: Option<String>,
     transfer_group: Option<String>,
@@ -92,7 +95,7 @@ impl CreateIntent {
             receiving_account: receiving_account(params),
             on_behalf_of: params.owned("on_behalf_of")?,
             receipt_email: params.owned("receipt_email")?,
-            shipping: Shipping::read(params),
+            shipping: ShippingDetails::read(params),
             statement_descriptor: params.owned("statement_descriptor")?,
             statement_descriptor_suffix: params.owned("statement_descriptor_suffix")?,
             transfer_group: params.owned("transfer_group")?,
@@ -177,7 +180,7 @@ fn refuse_confirmation_only(params: &Params<'_>) -> Result<(), Refused> {
     for name in ["off_session", "return_url", "mandate_data", "error_on_requires_action"] {
         if params.has(name) {
             let message = format!("You cannot provide `{name}` unless `confirm` is set to true.");
-            return Err(Box::new(StripeError::invalid(message).param(name)));
+            return Err(Box::new(PaymentError::invalid(message).param(name)));
         }
     }
     Ok(())
@@ -198,7 +201,7 @@ fn automatic_methods(
     if enabled && inside("enabled").is_some() && !named.is_empty() {
         let message =
             "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.";
-        return Err(Box::new(StripeError::invalid(message)));
+        return Err(Box::new(PaymentError::invalid(message)));
     }
     if !enabled || !named.is_empty() {
         return Ok(None);
@@ -260,7 +263,7 @@ pub(crate) struct UpdateIntent {
     transfer_group: Option<Option<String>>,
     fee: Option<i64>,
     receiving_account: Option<Box<str>>,
-    shipping: Option<Box<Shipping>>,
+    shipping: Option<Box<ShippingDetails>>,
     metadata: MetadataChange,
     expand: Expand,
 }
@@ -282,7 +285,7 @@ impl UpdateIntent {
             transfer_group: params.clearable("transfer_group")?,
             fee: fee(params)?,
             receiving_account: receiving_account(params),
-            shipping: Shipping::read(params),
+            shipping: ShippingDetails::read(params),
             metadata: MetadataChange::read(params)?,
             expand: Expand::of::<Intent>(params)?,
             id,

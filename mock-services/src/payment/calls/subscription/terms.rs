@@ -181,7 +181,7 @@ mod tests {
     fn requested(body: &str) -> RequestedTerms {
         let request = Request::new("POST", "/").body(body);
         let params = Params::read(&request).unwrap();
-        let items = super::super::items::read(&params).unwrap();
+        let items = crate::payment::calls::subscription::items::read(&params).unwrap();
         RequestedTerms::read(&params, &items)
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::CallContext;
-use crate::payment::errors::{Refused, StripeError, no_such, unsupported_part};
+use crate::payment::calls::CallContext;
+use crate::payment::errors::{PaymentError, Refused, no_such, unsupported_part};
 use crate::payment::objects::SubscriptionItem;
 use crate::payment::params::{self, Params};
 
@@ -27,11 +27,11 @@ pub(crate) fn read(params: &Params<'_>) -> Result<Vec<RequestedItem>, Refused> {
     for (index, rest, value) in params.inside("items") {
         let name = format!("items[{index}]{rest}");
         let Ok(place) = index.parse::<usize>() else {
-            return Err(Box::new(StripeError::invalid("Invalid array").param("items")));
+            return Err(Box::new(PaymentError::invalid("Invalid array").param("items")));
         };
         if requested.len() >= MAX_ITEMS && !requested.contains_key(&place) {
             let message = format!("A subscription can have up to {MAX_ITEMS} items.");
-            return Err(Box::new(StripeError::invalid(message).param("items")));
+            return Err(Box::new(PaymentError::invalid(message).param("items")));
         }
         let item = requested.entry(place).or_default();
         match rest {
@@ -55,7 +55,7 @@ fn quantity_of(value: &str, name: String) -> Result<i64, Refused> {
     let quantity = params::integer(value, name.clone())?;
     if quantity < 0 {
         let message = "This value must be greater than or equal to 0.";
-        return Err(Box::new(StripeError::invalid(message).code("parameter_invalid_integer").param(name)));
+        return Err(Box::new(PaymentError::invalid(message).code("parameter_invalid_integer").param(name)));
     }
     Ok(quantity)
 }
@@ -93,7 +93,7 @@ pub(crate) fn items_after(
     }
     if items.is_empty() {
         return Err(Box::new(
-            StripeError::invalid("A subscription must have at least one active plan.").param("items"),
+            PaymentError::invalid("A subscription must have at least one active plan.").param("items"),
         ));
     }
     Ok(items)
@@ -108,11 +108,11 @@ fn new_item(
     let Some(price) = &item_request.price else {
         let name = format!("items[{place}][price]");
         let message = format!("Missing required param: {name}.");
-        return Err(Box::new(StripeError::invalid(message).code("parameter_missing").param(name)));
+        return Err(Box::new(PaymentError::invalid(message).code("parameter_missing").param(name)));
     };
     if items.iter().any(|item| item.price == *price) {
         let message = format!("Cannot add multiple subscription items with the same plan: {price}");
-        return Err(Box::new(StripeError::invalid(message).param(format!("items[{place}][price]"))));
+        return Err(Box::new(PaymentError::invalid(message).param(format!("items[{place}][price]"))));
     }
     // The index distinguishes several new items of one request.
     let name = format!("si_{place}_");

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use super::charge::{approved_charge, capture_amount, decline, fee, receiving_account};
-use super::expand::{Expand, Expands, Fresh};
-use super::intent::{label_change, saved_intent, set_payment_method};
-use super::{ApiCall, CallContext, CallOutcome};
+use super::{label_change, saved_intent, set_payment_method};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::calls::charge::steps::capture_amount;
+use crate::payment::calls::charge::{approved_charge, decline, fee, receiving_account};
+use crate::payment::calls::expand::{Expand, Expands, Fresh};
+use crate::payment::calls::{ApiCall, CallContext, CallOutcome};
 use crate::payment::cards::Decline;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, doc_url, not_found, unexpected_state, unsupported_part};
 use crate::payment::metadata::MetadataChange;
 use crate::payment::objects::{
-    Charge, Expandable, Intent, IntentStatus, LastPaymentError, NextAction, PaymentMethod, Shipping,
+    Charge, Expandable, Intent, IntentStatus, LastPaymentError, NextAction, PaymentMethod, ShippingDetails,
 };
 use crate::payment::params::Params;
 use crate::payment::source::{Instrument, declined};
@@ -49,7 +50,7 @@ pub(crate) struct ConfirmIntent {
     method: Option<Instrument>,
     capture_method: Option<&'static str>,
     receipt_email: Option<String>,
-    shipping: Option<Box<Shipping>>,
+    shipping: Option<Box<ShippingDetails>>,
     expand: Expand,
 }
 
@@ -69,7 +70,7 @@ impl ConfirmIntent {
             method: Instrument::of_method(params)?,
             capture_method: params.choice("capture_method", &["automatic", "automatic_async", "manual"])?,
             receipt_email: params.owned("receipt_email")?,
-            shipping: Shipping::read(params),
+            shipping: ShippingDetails::read(params),
             expand: Expand::of::<Intent>(params)?,
         })
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::expand::{Expand, Expands, Fresh};
-use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
+use crate::payment::calls::expand::{Expand, Expands, Fresh};
+use crate::payment::calls::{ApiCall, CallContext, CallOutcome};
 use crate::payment::described;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, not_found};
