@@ -13,7 +13,7 @@ mod kit;
 
 mod adding_a_service;
 mod bad_input;
+mod commit_visibility;
 mod fault_matrix;
 mod rules;
-mod same_view;
 mod wire;

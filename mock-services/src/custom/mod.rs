@@ -10,13 +10,10 @@
 
 mod decide;
 mod declared;
-mod draft;
 mod failure;
-mod fields;
 mod input;
 mod items;
 mod read;
-mod resolve;
 mod route;
 mod template;
 

@@ -6,8 +6,9 @@ mod answers;
 mod calls;
 mod cards;
 mod configure;
-mod described;
 mod description;
+mod earlier_charges;
+mod effect_fields;
 mod effects;
 mod errors;
 mod expandable;
@@ -25,7 +26,6 @@ mod route;
 mod search;
 mod source;
 mod standard_headers;
-mod start;
 mod state;
 mod test_cards;
 #[cfg(test)]
@@ -90,7 +90,7 @@ impl Service for Payment {
     }
 
     fn at_start(&self) -> (Vec<PaymentEffect>, Afterwards<PaymentEffect>) {
-        (start::charges(&self.options).into_iter().map(PaymentEffect).collect(), Vec::new())
+        (earlier_charges::charges(&self.options).into_iter().map(PaymentEffect).collect(), Vec::new())
     }
 
     fn decide(&self, state: &PaymentState, call: &PaymentCall, context: &Context) -> Decision<PaymentEffect> {

@@ -62,20 +62,22 @@ impl<'a> Params<'a> {
     pub(crate) fn check_supported(
         &self,
         allowed: &[&[&str]],
-        lacking: &[&str],
+        unsupported: &[&str],
         endpoint: &str,
     ) -> Result<(), Refused> {
-        let known: Vec<&[&str]> = allowed.iter().copied().chain([lacking]).collect();
+        let known: Vec<&[&str]> = allowed.iter().copied().chain([unsupported]).collect();
         self.check(&known)?;
-        let is_under = |name: &str, lack: &str| {
-            name.strip_prefix(lack).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        let is_under = |name: &str, unsupported_name: &str| {
+            name.strip_prefix(unsupported_name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
         };
         for (name, _) in self.pairs.iter().filter(|(_, value)| !value.is_empty()) {
-            if let Some(lack) = lacking.iter().find(|lack| is_under(name, lack)) {
+            if let Some(unsupported_name) =
+                unsupported.iter().find(|unsupported_name| is_under(name, unsupported_name))
+            {
                 return Err(unsupported_part(
-                    &format!("the parameter `{lack}`"),
+                    &format!("the parameter `{unsupported_name}`"),
                     endpoint,
-                    (*lack).to_owned(),
+                    (*unsupported_name).to_owned(),
                 ));
             }
         }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::super::TICKETS;
 use super::*;
+use crate::custom::TICKETS;
 
 fn problems(yaml: &str) -> String {
     match read(&Source::new("service.yaml", yaml)) {

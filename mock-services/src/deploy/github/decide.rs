@@ -76,7 +76,7 @@ fn list(
 ) -> Decision<DeployChange> {
     let newest_first: Vec<_> = deployments_of(state, repository)
         .rev()
-        .filter(|(deployment, source, record)| filter.fits(deployment, source, record))
+        .filter(|(deployment, source, record)| filter.matches(deployment, source, record))
         .collect();
     Decision::read(page.answer(&newest_first, |(deployment, source, record)| {
         deployment_object(repository, deployment, source, record)

@@ -87,7 +87,7 @@ pub(crate) fn not_found(docs: &str) -> Answer {
 }
 
 /// An endpoint that GitHub has and this service does not.
-pub(crate) fn lacking(endpoint: &str) -> Answer {
+pub(crate) fn unsupported_endpoint(endpoint: &str) -> Answer {
     error_answer(501, &endpoints::lacking(endpoint), DOCS).unsupported(endpoint)
 }
 

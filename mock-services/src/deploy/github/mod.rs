@@ -1,12 +1,12 @@
 //! GitHub's deployments API as PyGithub and octokit use it, below `/repos` and, as on an Enterprise server,
 //! `/api/v3/repos`. It has no locks, rollouts or idempotency keys: each POST makes a deployment.
 
+mod accounts;
 mod decide;
 mod errors;
-mod fresh;
+mod etag;
 mod objects;
 mod page;
-mod people;
 mod read;
 mod repository;
 mod standard_headers;
@@ -83,7 +83,7 @@ fn path_without_prefix(request: &Request) -> &str {
 /// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {
     match GITHUB.find(request.method(), path_without_prefix(request)) {
-        Known::Endpoint(endpoint) => errors::lacking(&endpoint),
+        Known::Endpoint(endpoint) => errors::unsupported_endpoint(&endpoint),
         Known::OtherMethods => errors::not_found(errors::DOCS),
         Known::Nothing => unknown_path(request).unwrap_or_else(|| errors::not_found(errors::DOCS)),
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::RepositoryAddress;
-use super::people::{Account, account};
+use super::accounts::{Account, account};
 use crate::deploy::deployment::{Deployment, DeploymentStatus, GithubRecord, GithubSource, time_text};
 
 /// A deployment as GitHub shows it.

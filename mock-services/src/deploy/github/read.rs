@@ -63,7 +63,12 @@ impl GithubFilter {
             .with_some("environment", self.environment.as_deref())
     }
 
-    pub(crate) fn fits(&self, deployment: &Deployment, source: &GithubSource, record: &GithubRecord) -> bool {
+    pub(crate) fn matches(
+        &self,
+        deployment: &Deployment,
+        source: &GithubSource,
+        record: &GithubRecord,
+    ) -> bool {
         let same = |requested: &Option<String>, other: &str| {
             requested.as_deref().is_none_or(|requested| requested == other)
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::RepositoryAddress;
-use super::people::{Account, account, stable_number, stable_text};
+use super::accounts::{Account, account, stable_number, stable_text};
 
 /// A repository.
 #[derive(Debug, Serialize)]

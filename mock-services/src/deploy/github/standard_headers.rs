@@ -22,7 +22,7 @@ const LIMIT: u64 = 5000;
 
 /// Adds GitHub's headers; headers that the response already has stay.
 pub(crate) fn add_standard_headers(answer: &mut Answer, request: &Request, context: &Context) {
-    super::fresh::tag(answer, request);
+    super::etag::tag(answer, request);
     if answer.header("content-type") == Some("application/json") {
         answer.set_header("Content-Type", "application/json; charset=utf-8");
     }

@@ -19,7 +19,7 @@ pub(crate) fn decide(
     match &call.action {
         PlainAction::DeployRequest(deploy) => deploy_decision(options, state, &call.base, deploy, context),
         PlainAction::List(filter) => {
-            let mut fitting = state.deployments.iter().rev().filter(|deployment| filter.fits(deployment));
+            let mut fitting = state.deployments.iter().rev().filter(|deployment| filter.matches(deployment));
             let deployments = fitting
                 .by_ref()
                 .take(filter.limit)
@@ -61,8 +61,8 @@ fn deploy_decision(
     context: &Context,
 ) -> Decision<DeployChange> {
     let requested = &deploy.requested;
-    let fresh = Environment::default();
-    let environment = state.environments.get(&requested.environment).unwrap_or(&fresh);
+    let empty = Environment::default();
+    let environment = state.environments.get(&requested.environment).unwrap_or(&empty);
     let track = environment.track(requested.service.as_deref());
     let rolling = environment.rolling();
     let held = environment.lock_at(context.now);

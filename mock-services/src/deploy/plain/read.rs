@@ -58,7 +58,7 @@ impl PlainFilter {
             .with_some("state", self.stage.map(Stage::name))
     }
 
-    pub(crate) fn fits(&self, deployment: &Deployment) -> bool {
+    pub(crate) fn matches(&self, deployment: &Deployment) -> bool {
         let requested = &deployment.requested;
         self.environment.as_ref().is_none_or(|name| *name == requested.environment)
             && self.version.as_ref().is_none_or(|version| *version == requested.version)

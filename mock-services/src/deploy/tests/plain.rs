@@ -62,13 +62,20 @@ fn a_dry_run_says_what_it_would_do_and_changes_nothing() {
     let dry = |target: &str, version: &str, dry: bool| {
         request("POST", target, &json!({"environment": "production", "version": version, "dry_run": dry}))
     };
-    let told = |answer: &Answer| (answer.status, parsed(answer)["effect"].as_str().unwrap().to_owned());
-    assert_eq!(told(&harness.send(&dry("/deployments", "v2", true))), (200, "would_deploy".to_owned()));
+    let status_and_effect =
+        |answer: &Answer| (answer.status, parsed(answer)["effect"].as_str().unwrap().to_owned());
     assert_eq!(
-        told(&harness.send(&dry("/deployments?dry_run=true", "v2", false))),
+        status_and_effect(&harness.send(&dry("/deployments", "v2", true))),
         (200, "would_deploy".to_owned())
     );
-    assert_eq!(told(&harness.send(&dry("/deployments?dry_run=true", "v1", false))), (200, "noop".to_owned()));
+    assert_eq!(
+        status_and_effect(&harness.send(&dry("/deployments?dry_run=true", "v2", false))),
+        (200, "would_deploy".to_owned())
+    );
+    assert_eq!(
+        status_and_effect(&harness.send(&dry("/deployments?dry_run=true", "v1", false))),
+        (200, "noop".to_owned())
+    );
     assert_eq!(harness.send(&dry("/deployments?dry_run=maybe", "v2", false)).status, 400);
     assert_eq!(harness.get("/environments/production").1["version"], "v1");
     assert!(harness.effects.is_empty());
@@ -196,9 +203,9 @@ fn a_lock_ends_with_its_lifetime() {
 fn a_rollout_advances_in_steps_and_counts_once() {
     let rollout = Rollout::Steps { count: 3, each: After::Requests(2) };
     let mut harness = DeployHarness::new(DeployOptions { rollout, ..started(production(None)) });
-    let (status, begun) = deploy(&mut harness, "v2");
+    let (status, started) = deploy(&mut harness, "v2");
     assert_eq!(
-        (status, &begun["state"], &begun["progress"]),
+        (status, &started["state"], &started["progress"]),
         (201, &json!("rolling_out"), &json!({"done": 1, "of": 3}))
     );
     assert_eq!(harness.deployed_versions(), [("production".to_owned(), "v2".to_owned())]);
@@ -211,7 +218,7 @@ fn a_rollout_advances_in_steps_and_counts_once() {
     let (status, conflict) = deploy(&mut harness, "v3");
     assert_eq!(
         (status, &conflict["error"], &conflict["deployment"]),
-        (409, &json!("in_progress"), &begun["id"])
+        (409, &json!("in_progress"), &started["id"])
     );
     assert_eq!(harness.get("/environments/production").1["progress"], json!({"done": 2, "of": 3}));
     assert_eq!(deploy(&mut harness, "v2").1["error"], "in_progress");

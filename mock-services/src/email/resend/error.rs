@@ -52,7 +52,7 @@ pub(super) fn no_such_endpoint(request: &Request) -> Answer {
 }
 
 /// An endpoint that Resend has and this service does not.
-pub(super) fn lacking(endpoint: &str) -> Answer {
+pub(super) fn unsupported_endpoint(endpoint: &str) -> Answer {
     error(501, "application_error", &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 

@@ -66,7 +66,7 @@ static RESEND: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_st
 /// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {
     match RESEND.find(request.method(), request.path().trim_end_matches('/')) {
-        Known::Endpoint(endpoint) => error::lacking(&endpoint),
+        Known::Endpoint(endpoint) => error::unsupported_endpoint(&endpoint),
         Known::OtherMethods => error::no_method(),
         Known::Nothing => error::no_such_endpoint(request),
     }

@@ -65,7 +65,7 @@ pub(super) fn no_such_endpoint(request: &Request) -> Answer {
 }
 
 /// An endpoint that SendGrid has and this service does not.
-pub(super) fn lacking(endpoint: &str) -> Answer {
+pub(super) fn unsupported_endpoint(endpoint: &str) -> Answer {
     general(501, None, &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 

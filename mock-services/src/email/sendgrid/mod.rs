@@ -43,7 +43,7 @@ static SENDGRID: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_
 /// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {
     match SENDGRID.find(request.method(), request.path().trim_end_matches('/')) {
-        Known::Endpoint(endpoint) => error::lacking(&endpoint),
+        Known::Endpoint(endpoint) => error::unsupported_endpoint(&endpoint),
         Known::OtherMethods => failure(405),
         Known::Nothing => error::no_such_endpoint(request),
     }

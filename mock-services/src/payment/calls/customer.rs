@@ -10,7 +10,7 @@ use super::subscription::cancel::end_subscription;
 use super::{ApiCall, CallContext, CallOutcome, set};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::described;
+use crate::payment::effect_fields;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
@@ -158,7 +158,7 @@ impl ApiCall for SaveCustomer {
         // Filling in a customer that a request created is not an effect, but a balance is money in every
         // case.
         let counts = !customer.created_by_request || customer.balance != old.balance;
-        let changed = described::customer(&old, &customer).filter(|_| counts);
+        let changed = effect_fields::customer(&old, &customer).filter(|_| counts);
         let customer = Arc::new(customer);
         let change = match changed {
             Some(fields) => PaymentChange::CustomerChanged(customer, Arc::new(fields)),

@@ -8,7 +8,7 @@ use super::read::SharedObject;
 use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::described;
+use crate::payment::effect_fields;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{PaymentError, Refused, missing, no_such, not_found, unsupported_part};
 use crate::payment::list::{ListObject, PageRequest};
@@ -231,7 +231,7 @@ impl ApiCall for DetachPaymentMethod {
             let mut customer = Customer::clone(&before);
             customer.remove_card(&self.id);
             // The customer's default changes when it was the default.
-            match described::customer(&before, &customer).filter(|_| !customer.created_by_request) {
+            match effect_fields::customer(&before, &customer).filter(|_| !customer.created_by_request) {
                 Some(fields) => {
                     outcome.changes.push(PaymentChange::CustomerChanged(Arc::new(customer), Arc::new(fields)))
                 }

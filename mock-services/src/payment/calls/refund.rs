@@ -7,7 +7,7 @@ use super::read::SharedObject;
 use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::described::LabelUpdate;
+use crate::payment::effect_fields::LabelUpdate;
 use crate::payment::effects::{PaymentChange, RefundedCharge};
 use crate::payment::errors::{PaymentError, Refused, no_such, not_found};
 use crate::payment::list::{ListObject, PageRequest};

@@ -269,8 +269,8 @@ impl Serialize for PaymentMethod {
         #[derive(Serialize)]
         #[serde(untagged)]
         enum Owner<'a> {
-            Said(&'a Billing),
-            Unsaid(BillingDetails),
+            Known(&'a Billing),
+            Unknown(BillingDetails),
         }
         #[derive(Serialize)]
         struct MethodCardJson<'a> {
@@ -321,7 +321,7 @@ impl Serialize for PaymentMethod {
             billing_details: self
                 .billing
                 .as_deref()
-                .map_or_else(|| Owner::Unsaid(BillingDetails::default()), Owner::Said),
+                .map_or_else(|| Owner::Unknown(BillingDetails::default()), Owner::Known),
             card,
             created: self.created,
             customer: self.customer.as_ref(),

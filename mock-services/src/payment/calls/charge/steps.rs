@@ -6,7 +6,7 @@ use super::{fee, receiving_account, saved_charge};
 use crate::payment::allowed;
 use crate::payment::calls::expand::Expand;
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome, set};
-use crate::payment::described::{LabelUpdate, differs};
+use crate::payment::effect_fields::{LabelUpdate, differs};
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{PaymentError, Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;

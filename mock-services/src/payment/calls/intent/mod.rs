@@ -10,7 +10,7 @@ use crate::payment::calls::charge::steps::shipping_text;
 use crate::payment::calls::charge::{fee, receiving_account};
 use crate::payment::calls::expand::{Expand, Expands, Fresh};
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome, set};
-use crate::payment::described::{LabelUpdate, differs};
+use crate::payment::effect_fields::{LabelUpdate, differs};
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{PaymentError, Refused, no_such, not_found, unexpected_state};
 use crate::payment::metadata::MetadataChange;

@@ -6,7 +6,7 @@ use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::calls::expand::{Expand, Expands, Fresh};
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome};
-use crate::payment::described;
+use crate::payment::effect_fields;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, not_found};
 use crate::payment::objects::Subscription;
@@ -75,7 +75,7 @@ pub(crate) fn end_subscription(
     if old.status == "incomplete" {
         return Some(PaymentChange::SubscriptionSaved(subscription));
     }
-    let mut fields = described::subscription(&subscription, &old.metadata);
+    let mut fields = effect_fields::subscription(&subscription, &old.metadata);
     for (name, value) in settled.iter() {
         fields.set(name, value.clone());
     }

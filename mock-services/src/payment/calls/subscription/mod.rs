@@ -11,7 +11,7 @@ use crate::payment::answers;
 use crate::payment::calls::charge::decline;
 use crate::payment::calls::expand::{Expand, Expands, Fresh};
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome, set};
-use crate::payment::described::{self, LabelUpdate, differs};
+use crate::payment::effect_fields::{self, LabelUpdate, differs};
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{PaymentError, Refused, missing, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
@@ -212,7 +212,7 @@ impl ApiCall for CreateSubscription {
         let change = match status {
             "incomplete" => PaymentChange::SubscriptionSaved(subscription),
             _ => {
-                let mut fields = described::subscription(&subscription, &subscription.metadata);
+                let mut fields = effect_fields::subscription(&subscription, &subscription.metadata);
                 self.terms.describe_new(&subscription, &mut fields);
                 PaymentChange::Subscribed(subscription, Arc::new(fields))
             }
@@ -337,7 +337,7 @@ impl ApiCall for UpdateSubscription {
         let subscription = Arc::new(self.applied_to(old, context)?);
         let answer =
             answers::created(Arc::clone(&subscription).expanded(&self.expand, context, &Fresh::default()));
-        let mut fields = described::subscription(&subscription, &old.metadata);
+        let mut fields = effect_fields::subscription(&subscription, &old.metadata);
         let has_other_terms = self.terms.describe_change(old, &subscription, &mut fields);
         let has_other_papers =
             old.metadata != subscription.metadata || old.description != subscription.description;

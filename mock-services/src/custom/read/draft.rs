@@ -1,8 +1,8 @@
 //! One operation as its file declares it, with every check that needs no other operation.
 
 use super::fields::FieldReader;
-use super::input::FieldPlace;
-use super::route::{Route, is_name};
+use crate::custom::input::FieldPlace;
+use crate::custom::route::{Route, is_name};
 use crate::fault::read_fields;
 use crate::service::Fields;
 use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};

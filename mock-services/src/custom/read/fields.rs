@@ -1,7 +1,7 @@
 //! The fields of an operation, from its `fields`, its `each` and the names in its route.
 
-use super::input::FieldPlace;
-use super::route::{Route, is_name};
+use crate::custom::input::FieldPlace;
+use crate::custom::route::{Route, is_name};
 use crate::yaml::{Key, Node, Reader, Span, listed, shown};
 
 /// Names that the service sets itself in responses.

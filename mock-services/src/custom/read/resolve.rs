@@ -6,9 +6,9 @@ use std::collections::HashSet;
 
 use super::draft::{DraftAction, OperationDraft};
 use super::fields::RESERVED_FIELDS;
-use super::route::is_name;
-use super::template::check;
-use super::{CreateItems, OperationAction, OperationRule};
+use crate::custom::route::is_name;
+use crate::custom::template::check;
+use crate::custom::{CreateItems, OperationAction, OperationRule};
 use crate::service::{Operation, OperationKind};
 use crate::yaml::{Key, Node, Reader, Span, listed, nearest, shown};
 

@@ -1,14 +1,18 @@
 //! Reads a service file: the top level here, each operation in `draft`, and references between operations in
 //! `resolve`.
 
-use super::draft::OperationDraft;
-use super::input::FieldPlace;
-use super::route::is_name;
-use super::{Custom, failure, resolve, template};
+mod draft;
+mod fields;
+mod resolve;
+
 use crate::built_in::built_in;
+use crate::custom::input::FieldPlace;
+use crate::custom::route::is_name;
+use crate::custom::{Custom, failure, template};
 use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
+use draft::OperationDraft;
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment
 /// variables would be confused with others of hapax.
