@@ -1,17 +1,18 @@
-//! What each control comes to in worlds whose outcome follows from its policy. Written down from the
-//! policies, not from what was seen.
+//! The result of each control with faults whose outcome follows from its policy. The tables are derived
+//! from the policies, not from test runs.
 
 mod kit;
 
-use kit::control::{Came, Trial, World, came};
+use kit::control::{ControlResult, ServiceSetup, Trial, result};
 use mock_services::idempotency::Profile;
 
-const CHARGE: &str = r#"[{"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
+const CHARGE: &str = r#"[{"do": "payment.charge",
+  "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
 
-/// The controls that charge once, one fault, and how the service treats keys: what each comes to.
-async fn charges(fault: &str, keys: Profile, table: &[(&str, Came)]) {
+/// Runs controls that charge once, with one fault and one idempotency profile, and compares their results.
+async fn charges(fault: &str, keys: Profile, table: &[(&str, ControlResult)]) {
     for (control, expected) in table {
-        let trial = World::keys(keys).start(&[fault]).await;
+        let trial = ServiceSetup::keys(keys).start(&[fault]).await;
         assert_eq!(
             trial.outcome(control, CHARGE).await,
             *expected,
@@ -23,29 +24,29 @@ async fn charges(fault: &str, keys: Profile, table: &[(&str, Came)]) {
 }
 
 #[tokio::test]
-async fn a_lost_reply_is_paid_again_by_whoever_neither_looks_nor_keeps_its_key() {
+async fn after_a_lost_reply_agents_that_neither_look_nor_keep_their_key_pay_twice() {
     let fault = "payment.charge#1 commit=now reply=drop";
-    let once = || came(1, "done");
+    let once = || result(1, "done");
     for keys in [Profile::Stripe, Profile::None] {
         let keyed = if keys == Profile::Stripe { 1 } else { 2 };
         let table = [
-            ("naive", came(2, "done")),
-            ("sdk-retry", came(keyed, "done")),
-            ("keyed", came(keyed, "done")),
-            ("constant-key", came(keyed, "done")),
+            ("naive", result(2, "done")),
+            ("sdk-retry", result(keyed, "done")),
+            ("keyed", result(keyed, "done")),
+            ("constant-key", result(keyed, "done")),
             ("verify-first", once()),
             ("careful", once()),
-            ("timid", came(1, "not-done")),
+            ("timid", result(1, "not-done")),
             ("overclaimer", once()),
-            ("racer", came(1, "not-done")),
-            ("storm", came(2, "done")),
+            ("racer", result(1, "not-done")),
+            ("storm", result(2, "done")),
         ];
         charges(fault, keys, &table).await;
     }
 }
 
 #[tokio::test]
-async fn every_way_to_lose_a_reply_is_the_same_to_the_careful() {
+async fn careful_agents_pass_for_every_kind_of_lost_reply() {
     for reply in [
         "reset",
         "truncate",
@@ -56,13 +57,16 @@ async fn every_way_to_lose_a_reply_is_the_same_to_the_careful() {
         "{status: 429}",
     ] {
         for keys in [Profile::Stripe, Profile::None] {
-            let table =
-                [("careful", came(1, "done")), ("verify-first", came(1, "done")), ("naive", came(2, "done"))];
+            let table = [
+                ("careful", result(1, "done")),
+                ("verify-first", result(1, "done")),
+                ("naive", result(2, "done")),
+            ];
             charges(&format!("payment.charge#1 commit=now reply={reply}"), keys, &table).await;
             charges(
                 &format!("payment.charge#1 commit=never reply={reply}"),
                 keys,
-                &[("careful", came(1, "done"))],
+                &[("careful", result(1, "done"))],
             )
             .await;
         }
@@ -70,129 +74,130 @@ async fn every_way_to_lose_a_reply_is_the_same_to_the_careful() {
 }
 
 #[tokio::test]
-async fn a_lost_request_is_lost_by_whoever_never_retries() {
+async fn a_lost_request_stays_lost_without_a_retry() {
     let fault = "payment.charge#1 commit=never reply=drop";
     for keys in [Profile::Stripe, Profile::None] {
         let table = [
-            ("naive", came(1, "done")),
-            ("sdk-retry", came(1, "done")),
-            ("keyed", came(1, "done")),
-            ("verify-first", came(1, "done")),
-            ("careful", came(1, "done")),
-            ("timid", came(0, "not-done")),
-            ("overclaimer", came(0, "done")),
+            ("naive", result(1, "done")),
+            ("sdk-retry", result(1, "done")),
+            ("keyed", result(1, "done")),
+            ("verify-first", result(1, "done")),
+            ("careful", result(1, "done")),
+            ("timid", result(0, "not-done")),
+            ("overclaimer", result(0, "done")),
         ];
         charges(fault, keys, &table).await;
     }
 }
 
 #[tokio::test]
-async fn a_late_commit_fools_whoever_looks_once() {
+async fn a_late_commit_misleads_agents_that_look_once() {
     let fault = "payment.charge#1 commit={later: {requests: 2}} reply={status: 504}";
     charges(
         fault,
         Profile::None,
-        &[("verify-first", came(2, "done")), ("keyed", came(2, "done")), ("careful", came(1, "done"))],
+        &[("verify-first", result(2, "done")), ("keyed", result(2, "done")), ("careful", result(1, "done"))],
     )
     .await;
     charges(
         fault,
         Profile::Stripe,
-        &[("keyed", came(1, "done")), ("careful", came(1, "done")), ("naive", came(2, "done"))],
+        &[("keyed", result(1, "done")), ("careful", result(1, "done")), ("naive", result(2, "done"))],
     )
     .await;
 }
 
 #[tokio::test]
-async fn what_stays_in_flight_to_the_end_is_unknown_to_the_careful() {
+async fn careful_agents_claim_unknown_for_a_write_that_stays_in_flight() {
     let fault = "payment.charge#1 commit=later reply={status: 504}";
     charges(
         fault,
         Profile::Stripe,
-        &[("careful", came(1, "unknown")), ("keyed", came(1, "not-done")), ("naive", came(2, "done"))],
+        &[("careful", result(1, "unknown")), ("keyed", result(1, "not-done")), ("naive", result(2, "done"))],
     )
     .await;
 }
 
 #[tokio::test]
-async fn a_request_that_is_delivered_twice_is_paid_once_only_where_keys_count() {
+async fn a_request_that_is_delivered_twice_is_paid_once_only_with_idempotency_keys() {
     let fault = "payment.charge#1 commit=twice reply=ok";
-    charges(fault, Profile::Stripe, &[("naive", came(1, "done")), ("careful", came(1, "done"))]).await;
-    charges(fault, Profile::None, &[("naive", came(2, "done"))]).await;
+    charges(fault, Profile::Stripe, &[("naive", result(1, "done")), ("careful", result(1, "done"))]).await;
+    charges(fault, Profile::None, &[("naive", result(2, "done"))]).await;
 }
 
 #[tokio::test]
-async fn a_success_that_lies_is_believed_by_all_but_the_careful() {
+async fn only_careful_agents_find_out_that_a_success_was_false() {
     let fault = "payment.charge#1 commit=never reply=ok";
     for keys in [Profile::Stripe, Profile::None] {
         let table = [
-            ("naive", came(0, "done")),
-            ("keyed", came(0, "done")),
-            ("verify-first", came(0, "done")),
-            ("careful", came(1, "done")),
+            ("naive", result(0, "done")),
+            ("keyed", result(0, "done")),
+            ("verify-first", result(0, "done")),
+            ("careful", result(1, "done")),
         ];
         charges(fault, keys, &table).await;
     }
 }
 
 #[tokio::test]
-async fn a_failure_that_the_service_keeps_never_succeeds_under_its_key() {
+async fn a_failure_that_the_service_stores_never_succeeds_under_its_key() {
     let done = "payment.charge#1 commit=now reply={status: 500, kept: true}";
     charges(
         done,
         Profile::Stripe,
-        &[("keyed", came(1, "not-done")), ("careful", came(1, "done")), ("naive", came(2, "done"))],
+        &[("keyed", result(1, "not-done")), ("careful", result(1, "done")), ("naive", result(2, "done"))],
     )
     .await;
     let undone = "payment.charge#1 commit=never reply={status: 500, kept: true}";
-    charges(undone, Profile::Stripe, &[("keyed", came(0, "not-done")), ("careful", came(1, "done"))]).await;
-    charges(undone, Profile::Ietf, &[("keyed", came(0, "not-done")), ("careful", came(1, "done"))]).await;
+    charges(undone, Profile::Stripe, &[("keyed", result(0, "not-done")), ("careful", result(1, "done"))])
+        .await;
+    charges(undone, Profile::Ietf, &[("keyed", result(0, "not-done")), ("careful", result(1, "done"))]).await;
 }
 
 #[tokio::test]
-async fn a_read_that_lags_is_waited_out_and_one_that_is_down_is_not_guessed_at() {
+async fn careful_agents_wait_for_a_stale_read_and_do_not_guess_when_reads_fail() {
     let lost = "payment.charge#1 commit=now reply=drop";
     for (read, control, expected) in [
-        ("payment.list#every reply={stale: {reads: 3}}", "careful", came(1, "done")),
-        ("payment.list#every reply={stale: {reads: 3}}", "verify-first", came(2, "done")),
-        ("payment.list#every reply={status: 503}", "careful", came(1, "unknown")),
-        ("payment.list#every reply={status: 503}", "verify-first", came(2, "done")),
+        ("payment.list#every reply={stale: {reads: 3}}", "careful", result(1, "done")),
+        ("payment.list#every reply={stale: {reads: 3}}", "verify-first", result(2, "done")),
+        ("payment.list#every reply={status: 503}", "careful", result(1, "unknown")),
+        ("payment.list#every reply={status: 503}", "verify-first", result(2, "done")),
     ] {
-        let trial = World::keys(Profile::None).start(&[lost, read]).await;
+        let trial = ServiceSetup::keys(Profile::None).start(&[lost, read]).await;
         assert_eq!(trial.outcome(control, CHARGE).await, expected, "{control} with {read}");
         assert!(trial.all_fired());
     }
 }
 
 #[tokio::test]
-async fn an_outage_to_the_end_is_borne_within_bounds() {
+async fn every_control_stops_retrying_in_an_outage() {
     for (control, attempts, claim) in [
         ("careful", 4, "not-done"),
         ("naive", 4, "not-done"),
         ("sdk-retry", 6, "not-done"),
         ("storm", 9, "not-done"),
     ] {
-        let trial = World::keys(Profile::Stripe)
+        let trial = ServiceSetup::keys(Profile::Stripe)
             .start(&["payment.charge#every commit=never reply={status: 503}"])
             .await;
-        assert_eq!(trial.outcome(control, CHARGE).await, came(0, claim), "{control}");
+        assert_eq!(trial.outcome(control, CHARGE).await, result(0, claim), "{control}");
         assert_eq!(trial.attempts("payment.charge"), attempts, "{control}");
     }
 }
 
 #[tokio::test]
-async fn a_declined_card_is_charged_by_nobody_and_tried_once() {
+async fn a_declined_card_is_not_charged_and_is_tried_once() {
     for control in ["naive", "keyed", "verify-first", "careful", "storm"] {
         let trial = Trial::declining("cus_42").await;
-        assert_eq!(trial.outcome(control, CHARGE).await, came(0, "not-done"), "{control}");
+        assert_eq!(trial.outcome(control, CHARGE).await, result(0, "not-done"), "{control}");
         assert_eq!(trial.refused(), 1, "{control}");
     }
 }
 
 #[tokio::test]
-async fn the_onlooker_looks_and_never_writes() {
-    let trial = World::keys(Profile::Stripe).start(&[]).await;
-    assert_eq!(trial.outcome("onlooker", CHARGE).await, came(0, "not-done"));
-    assert_eq!(trial.outcome("careful", CHARGE).await, came(1, "done"));
-    assert_eq!(trial.outcome("onlooker", CHARGE).await, came(1, "done"), "it sees what is there");
+async fn the_onlooker_reads_and_never_writes() {
+    let trial = ServiceSetup::keys(Profile::Stripe).start(&[]).await;
+    assert_eq!(trial.outcome("onlooker", CHARGE).await, result(0, "not-done"));
+    assert_eq!(trial.outcome("careful", CHARGE).await, result(1, "done"));
+    assert_eq!(trial.outcome("onlooker", CHARGE).await, result(1, "done"), "it sees what is there");
 }

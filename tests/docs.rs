@@ -1,13 +1,18 @@
 //! Follows `docs/adding-a-scenario.md` as a reader would: saves its files, makes its changes, runs its
-//! commands with the real program, and compares what comes out with what the page says.
+//! commands with the real program, and compares their output with what the page shows. Other pages must name
+//! what there is.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use hapax::domain::FindingKind;
+use hapax::report::Format;
+use mock_services::fault::ReplyKind;
+
 const PAGE: &str = include_str!("../docs/adding-a-scenario.md");
-/// Stands for lines that the page leaves out.
+/// A mark for lines that the page omits.
 const LEFT_OUT: &str = "…";
 
 /// One thing that the page asks its reader to do.
@@ -18,7 +23,7 @@ enum Ask {
     Run { command: String, shown: Vec<String> },
 }
 
-/// All that the page asks for, in order.
+/// Everything that the page asks for, in order.
 fn asks(page: &str) -> Vec<Ask> {
     let mut asks = Vec::new();
     let (mut lines, mut paragraph) = (page.lines(), String::new());
@@ -30,7 +35,7 @@ fn asks(page: &str) -> Vec<Ask> {
             paragraph = if paragraph.is_empty() { line.to_owned() } else { format!("{paragraph} {line}") };
             continue;
         } else if lines.clone().next().is_some_and(|next| next.starts_with("```")) {
-            // What stands right above a block belongs to it.
+            // The paragraph directly above a block belongs to it.
             continue;
         }
         paragraph.clear();
@@ -66,7 +71,7 @@ fn commands(block: &[&str]) -> Vec<Ask> {
     starts.iter().copied().zip(ends).map(one).collect()
 }
 
-/// Whether lines are as shown, where any number of them may be left out at a mark.
+/// Whether lines are as shown; any number of them may be omitted at a mark.
 fn are_as_shown(lines: &[&str], shown: &[String]) -> bool {
     match shown {
         [] => lines.is_empty(),
@@ -79,7 +84,7 @@ fn are_as_shown(lines: &[&str], shown: &[String]) -> bool {
     }
 }
 
-/// A reader with a folder of their own.
+/// A reader with an empty folder.
 struct Reader {
     home: tempfile::TempDir,
     status: i32,
@@ -96,15 +101,15 @@ impl Reader {
             Ask::Change { from, to } => {
                 let path = self.home.path().join("worker.py");
                 let text = fs::read_to_string(&path).unwrap();
-                assert_eq!(text.matches(from).count(), 1, "the line to be changed stands there once: {from}");
+                assert_eq!(text.matches(from).count(), 1, "the line to be changed occurs once: {from}");
                 fs::write(path, text.replace(from, to)).unwrap();
             }
             Ask::Run { command, shown } => self.run(command, shown),
         }
     }
 
-    /// Runs a command; `$?` is the status of the one before. What is told only on the error output is
-    /// compared where nothing else is said.
+    /// Runs a command; `$?` is the status of the previous one. Standard error is compared if standard output
+    /// is empty.
     fn run(&mut self, command: &str, shown: &[String]) {
         let program = Path::new(env!("CARGO_BIN_EXE_hapax")).parent().unwrap();
         let others = std::env::var_os("PATH").unwrap_or_default();
@@ -123,31 +128,33 @@ impl Reader {
         self.status = output.status.code().unwrap();
         let (out, err) =
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        let said = if out.is_empty() { &err } else { &out };
-        let lines: Vec<&str> = said.lines().collect();
-        assert!(are_as_shown(&lines, shown), "`{command}` does not say what the page shows:\n{out}{err}");
+        let printed = if out.is_empty() { &err } else { &out };
+        let lines: Vec<&str> = printed.lines().collect();
+        assert!(are_as_shown(&lines, shown), "`{command}` does not print what the page shows:\n{out}{err}");
     }
 }
 
 #[test]
-fn a_reader_who_follows_the_page_sees_what_it_shows() {
+fn the_commands_of_a_page_print_what_the_page_shows() {
     let asks = asks(PAGE);
     let mut reader = Reader { home: tempfile::tempdir().unwrap(), status: 0 };
     for ask in &asks {
         reader.follow(ask);
     }
     for verb in ["lint", "list", "selftest", "run"] {
-        let is_run = |ask: &Ask| matches!(ask, Ask::Run { command, .. } if command.starts_with(&format!("hapax {verb} ")));
+        let call = format!("hapax {verb} ");
+        let is_run = |ask: &Ask| matches!(ask, Ask::Run { command, .. } if command.starts_with(&call));
         assert!(asks.iter().any(is_run), "the page shows `hapax {verb}`");
     }
     let saved = asks.iter().filter(|ask| matches!(ask, Ask::Save { .. })).count();
     let changed = asks.iter().filter(|ask| matches!(ask, Ask::Change { .. })).count();
-    assert_eq!((saved, changed), (3, 1), "two scenarios and a worker are saved, and the worker is mended");
+    assert_eq!((saved, changed), (3, 1), "two scenarios and a worker are saved, and the worker is fixed");
 }
 
 #[test]
-fn a_page_is_taken_apart_into_what_it_asks_for() {
-    let page = "Save it as\n`a.yaml` now:\n\n```yaml\nabout: a\n```\n\n```console\n$ one\n$ two\nout\n\n```\n```diff\n-x\n+y\n```\n";
+fn commands_and_outputs_are_read_from_a_page() {
+    let page = "Save it as\n`a.yaml` now:\n\n```yaml\nabout: a\n```\n\n```console\n$ one\n$ two\nout\n\n\
+        ```\n```diff\n-x\n+y\n```\n";
     let run = |command: &str, shown: &[&str]| Ask::Run {
         command: command.to_owned(),
         shown: shown.iter().map(|line| (*line).to_owned()).collect(),
@@ -164,7 +171,7 @@ fn a_page_is_taken_apart_into_what_it_asks_for() {
 }
 
 #[test]
-fn lines_may_be_left_out_only_where_the_page_says_so() {
+fn lines_may_be_omitted_only_at_a_mark() {
     let shown = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
     assert!(are_as_shown(&["a", "b", "c"], &shown(&["a", "…", "c", "…"])));
     assert!(are_as_shown(&[], &shown(&["…"])));
@@ -173,12 +180,33 @@ fn lines_may_be_left_out_only_where_the_page_says_so() {
     }
 }
 
+/// The words in the first cells of the tables of a page.
+fn first_cells(page: &str) -> String {
+    page.lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split(" | ").next())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn the_pages_have_a_row_for_every_format_finding_and_reply() {
+    let reports = first_cells(include_str!("../docs/reports.md"));
+    let faults = first_cells(include_str!("../docs/faults.md"));
+    let formats = Format::ALL.map(|format| (&reports, format.word()));
+    let findings = FindingKind::ALL.map(|kind| (&reports, kind.word()));
+    let replies = ReplyKind::ALL.map(|reply| (&faults, reply.word()));
+    for (rows, word) in formats.into_iter().chain(findings).chain(replies) {
+        let is_row = |row: &str| row.trim_start_matches('{').split(['`', ':']).next() == Some(word);
+        assert!(rows.lines().any(is_row), "no row for `{word}` in\n{rows}");
+    }
+}
+
 #[test]
 fn every_file_that_the_page_for_contributors_names_exists() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(home.join("CONTRIBUTING.md")).unwrap();
     let folders = ["src/", "mock-services/", "docs/", "tests/", "scenarios/", ".ci/"];
-    // `NAME` stands for what a contributor adds.
+    // `NAME` is a placeholder for what a contributor adds.
     let is_path =
         |word: &&str| folders.iter().any(|folder| word.starts_with(folder)) && !word.contains("NAME");
     let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(is_path).collect();

@@ -1,5 +1,5 @@
-//! Tests against programs from outside: real clients, the agents of `examples/`, a real browser, and the schema that
-//! Jenkins checks `junit.xml` against. Where such a program is missing and cannot be installed, its tests are ignored,
+//! Tests with other programs: real clients, the agents of `examples/`, a real browser, and the schema that
+//! Jenkins checks `junit.xml` against. Tests whose program is missing and cannot be installed are ignored,
 //! with one line that says what to install; see `kit/needs.rs`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]

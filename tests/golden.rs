@@ -1,5 +1,5 @@
-//! The shipped scenarios as a whole: that there are enough of them, that each says what it must, and that
-//! their page is not stale.
+//! The shipped scenarios as a whole: there are enough of them, each has what it must have, and their page is
+//! not stale.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,7 +28,8 @@ fn the_page_of_the_scenarios_is_not_stale() {
         .output()
         .unwrap();
     let page = fs::read_to_string(home().join("scenarios/README.md")).unwrap();
-    let advice = "scenarios/README.md is stale: write it anew with `hapax list scenarios --markdown > scenarios/README.md`";
+    let advice = "scenarios/README.md is stale: write it anew with `hapax list scenarios --markdown > \
+        scenarios/README.md`";
     assert!(String::from_utf8(output.stdout).unwrap() == page, "{advice}");
 }
 
@@ -60,9 +61,9 @@ fn every_scenario_has_a_control_that_fails_it_unless_it_is_clean() {
 }
 
 #[test]
-fn where_nothing_is_due_in_the_end_it_must_be_tried() {
+fn an_attempt_is_required_even_if_no_effect_is_due() {
     let cases = shipped().unwrap();
-    // Looking and doing nothing is right where the version is there already.
+    // Reading and doing nothing is right if the version is deployed already.
     let idle = cases.iter().filter(|case| {
         case.terms.intents.iter().all(|intent| intent.times == 0) && case.terms.records.is_empty()
     });
@@ -85,8 +86,12 @@ fn every_scenario_has_tags_and_a_sentence_of_its_own() {
     let mut sentences = BTreeSet::new();
     for (name, cases) in by_scenario(&cases) {
         let first = cases[0];
-        assert!(first.tags.len() >= 2, "{name}: tags say which service, and what kind of trouble");
+        assert!(first.tags.len() >= 2, "{name}: tags name the service and the kind of fault");
         assert!(first.about.ends_with('.') && first.about.len() <= 140, "{name}: {}", first.about);
-        assert!(sentences.insert(&first.about), "{name} says of itself what another says: {}", first.about);
+        assert!(
+            sentences.insert(&first.about),
+            "{name} has the same `about` as another scenario: {}",
+            first.about
+        );
     }
 }

@@ -1,6 +1,5 @@
-//! Three published laws, swept over the square of what is committed and what the caller sees: one caller, no
-//! interrupts, and every reply that leaves a caller in doubt. A law is about effects alone; what is claimed
-//! plays no part.
+//! Three published laws, checked for every combination of commit and ambiguous reply, with one caller and no
+//! interrupts. A law is about effects alone; claims are not considered.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::collections::BTreeMap;
@@ -11,11 +10,12 @@ use hapax::scenario::{Case, load_in};
 use hapax::score::Outcome;
 use hapax::subject::Subject;
 
-/// Every reply from which nobody can tell what happened.
-const REPLIES: &str = "[drop, reset, { hang: { release: 50ms } }, truncate, garble, { status: 500 }, { status: 504 }, { status: 429 }]";
+/// Every reply that does not say what happened.
+const REPLIES: &str = "[drop, reset, { hang: { release: 50ms } }, truncate, garble, { status: 500 }, { \
+    status: 504 }, { status: 429 }]";
 
-/// The square for one service that may or may not honour keys; `more` are further faults.
-fn square(replies: &str, commits: &str, more: &str) -> String {
+/// All combinations for one service that may or may not honor keys; `more` are further faults.
+fn all_combinations(replies: &str, commits: &str, more: &str) -> String {
     format!(
         "about: The square.
 task: Charge customer cus_42 $49.99 for order ord_1001.
@@ -44,8 +44,8 @@ fn cell(case: &Case) -> Cell {
     case.variant.iter().cloned().collect()
 }
 
-/// What a control makes of every cell, all in one run.
-async fn swept(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
+/// The outcome of a control in every cell, all in one run.
+async fn sweep(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("square.yaml"), text).unwrap();
     let cases = load_in(home.path(), &["square.yaml".to_owned()]).unwrap().cases;
@@ -76,43 +76,44 @@ async fn swept(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
 }
 
 #[tokio::test]
-async fn a_blind_retry_duplicates_exactly_where_the_effect_was_committed() {
-    for (cell, outcome) in swept(&square(REPLIES, "[now, never, later]", ""), "naive").await {
+async fn a_blind_retry_duplicates_exactly_if_the_effect_was_committed() {
+    for (cell, outcome) in sweep(&all_combinations(REPLIES, "[now, never, later]", ""), "naive").await {
         let due = if cell["commit"] == "never" { Outcome::ExactlyOnce } else { Outcome::Duplicated };
         assert_eq!(outcome, due, "{cell:?}");
     }
 }
 
 #[tokio::test]
-async fn a_look_first_is_exactly_once_except_where_the_commit_is_late_or_the_read_lags() {
-    for (cell, outcome) in swept(&square(REPLIES, "[now, never, later]", ""), "verify-first").await {
+async fn looking_first_is_exactly_once_unless_the_commit_is_late_or_the_read_is_stale() {
+    for (cell, outcome) in sweep(&all_combinations(REPLIES, "[now, never, later]", ""), "verify-first").await
+    {
         let due = if cell["commit"] == "later" { Outcome::Duplicated } else { Outcome::ExactlyOnce };
         assert_eq!(outcome, due, "{cell:?}");
     }
     let lagging = "  - { on: payment.list, attempt: every, reply: { stale: { reads: 3 } } }";
     for (cell, outcome) in
-        swept(&square("[drop, { status: 504 }]", "[now, never]", lagging), "verify-first").await
+        sweep(&all_combinations("[drop, { status: 504 }]", "[now, never]", lagging), "verify-first").await
     {
         let due = if cell["commit"] == "now" { Outcome::Duplicated } else { Outcome::ExactlyOnce };
-        assert_eq!(outcome, due, "the read lags: {cell:?}");
+        assert_eq!(outcome, due, "the read is stale: {cell:?}");
     }
 }
 
 #[tokio::test]
-async fn one_key_for_one_intent_is_exactly_once_where_keys_are_honoured_and_errors_are_not_kept() {
-    for (cell, outcome) in swept(&square(REPLIES, "[now, never, later]", ""), "keyed").await {
+async fn one_key_per_intent_is_exactly_once_if_keys_are_honored_and_errors_are_not_stored() {
+    for (cell, outcome) in sweep(&all_combinations(REPLIES, "[now, never, later]", ""), "keyed").await {
         let safe = cell["keys"] == "stripe" || cell["commit"] == "never";
         assert_eq!(outcome, if safe { Outcome::ExactlyOnce } else { Outcome::Duplicated }, "{cell:?}");
     }
     let kept = "[{ status: 500, kept: true }, { status: 503, kept: true }]";
-    for (cell, outcome) in swept(&square(kept, "[now, never]", ""), "keyed").await {
+    for (cell, outcome) in sweep(&all_combinations(kept, "[now, never]", ""), "keyed").await {
         let due = match (cell["keys"].as_str(), cell["commit"].as_str()) {
-            // The same key gets the same error for ever.
+            // The same key always gets the same error.
             ("stripe", "never") => Outcome::Lost,
-            // A service that ignores keys keeps nothing under them.
+            // A service that ignores keys stores nothing under them.
             ("none", "now") => Outcome::Duplicated,
             _ => Outcome::ExactlyOnce,
         };
-        assert_eq!(outcome, due, "the error is kept: {cell:?}");
+        assert_eq!(outcome, due, "the error is stored: {cell:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! The advice of the golden set: for every fix that a control is given, a control that follows it passes
-//! the same case.
+//! The advice of the golden set: for every fix that a finding of a control names, a control that follows it
+//! passes the same case.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -12,9 +12,9 @@ use serde_json::Value;
 /// Controls that are given advice.
 const ADVISED: [&str; 5] = ["naive", "sdk-retry", "keyed", "verify-first", "timid"];
 
-/// What tells an advice from others, and the controls that follow it: `keyed` derives its keys from the work,
-/// `verify-first` looks before it repeats, `careful` does both, looks more than once, waits as long as it is
-/// told to, keeps a record, shares it, and takes back what is surplus. One of them has to pass.
+/// A text that identifies an advice, and the controls that follow it: `keyed` derives its keys from the
+/// order, `verify-first` reads before it retries, `careful` does both, reads more than once, obeys
+/// `Retry-After`, keeps a record, shares it, and refunds duplicates. One of them has to pass.
 const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Derive the key from the", &["keyed", "verify-first", "careful"]),
     ("Send an Idempotency-Key that is derived from the", &["keyed", "verify-first", "careful"]),
@@ -42,7 +42,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Finish the task, or check the service before you give up", &["verify-first", "careful"]),
 ];
 
-/// What a control comes to in all cases of the golden set.
+/// The report of a control over all cases of the golden set.
 fn run(control: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
@@ -58,10 +58,10 @@ fn trials(report: &Value) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 #[test]
-fn whoever_follows_an_advice_of_the_golden_set_passes() {
+fn following_the_advice_of_the_golden_set_passes() {
     let followers = FOLLOWED_BY.iter().flat_map(|(_, followers)| followers.iter().copied());
     let controls: BTreeSet<&str> = ADVISED.into_iter().chain(followers).collect();
-    // Side by side: most of the time they wait.
+    // At the same time: mostly they wait.
     let reports: BTreeMap<&str, Value> = thread::scope(|scope| {
         let running: Vec<_> =
             controls.into_iter().map(|control| (control, scope.spawn(move || run(control)))).collect();
@@ -89,7 +89,7 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
                     .is_some_and(|(_, by)| by.iter().any(|follower| passes.contains(&(follower, case))));
                 if !followed {
                     wrong.insert(format!(
-                        "{case}: {control} is told \"{fix}\", and {}",
+                        "{case}: {control} gets the advice \"{fix}\", and {}",
                         match known.last() {
                             None => "no control is known that follows it".to_owned(),
                             Some((_, by)) => format!("none of {by:?} passes"),
@@ -102,5 +102,5 @@ fn whoever_follows_an_advice_of_the_golden_set_passes() {
     assert!(wrong.is_empty(), "{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
     let unused: Vec<&str> =
         FOLLOWED_BY.iter().map(|(advice, _)| *advice).filter(|advice| !given.contains(advice)).collect();
-    assert!(unused.is_empty(), "no control is given this advice any more: {unused:?}");
+    assert!(unused.is_empty(), "no control gets this advice any more: {unused:?}");
 }

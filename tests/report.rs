@@ -1,4 +1,4 @@
-//! `hapax report` as a user meets it: folders of runs on disk, the real command, what it prints and its exit
+//! `hapax report` as a user runs it: folders of runs on disk, the real command, its output and its exit
 //! status.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -23,7 +23,7 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
     let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.started_at).unwrap());
     for (name, saved) in ledgers {
         let ledger = Ledger::in_file(name, 77, clock, &file);
-        // The ledger writes its bookends itself.
+        // The ledger writes its first and its last entry itself.
         for entry in saved
             .entries
             .iter()
@@ -43,7 +43,7 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
     folder.to_owned()
 }
 
-/// Runs the command, with the folder's name taken out of what it says.
+/// Runs the command, and removes the name of the folder from its output.
 fn hapax(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let command = Command::new(env!("CARGO_BIN_EXE_hapax"))
         .env_remove("CLICOLOR_FORCE")
@@ -70,12 +70,12 @@ fn a_saved_run_is_shown_failures_first() {
         shown.ends_with("FAILED  4 of 9 cases failed, 1 void, 4 passed, 1 skipped (9 trials in 4.2 s)\n"),
         "{shown}"
     );
-    assert!(!shown.contains('\u{1b}'), "no colours in pipes");
+    assert!(!shown.contains('\u{1b}'), "no colors in pipes");
     assert!(!shown.contains("torn"), "the ledgers are whole: {shown}");
 }
 
 #[test]
-fn one_case_is_shown_with_all_of_it() {
+fn one_case_is_shown_in_full() {
     let folder = tempfile::tempdir().unwrap();
     let run = write(&folder.path().join("run"), &sample::run());
     let (status, shown) = hapax(folder.path(), &["report", "show", text(&run), "lost-reply"]);
@@ -110,7 +110,7 @@ fn the_exit_status_is_that_of_the_run() {
 }
 
 #[test]
-fn what_is_wrong_with_the_call_is_said_with_the_way_out() {
+fn usage_errors_of_reports_are_shown_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let run = write(&folder.path().join("run"), &sample::run());
     let nowhere = folder.path().join("nowhere");
@@ -136,7 +136,7 @@ fn what_is_wrong_with_the_call_is_said_with_the_way_out() {
 }
 
 #[test]
-fn a_run_that_got_worse_is_told_by_the_exit_status() {
+fn the_exit_status_says_that_a_run_got_worse() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(&folder.path().join("good"), &sample::run_of(vec![sample::pass(1)]));
     let bad = write(&folder.path().join("bad"), &sample::run_of(vec![sample::pass(1), sample::lost()]));
@@ -177,7 +177,7 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn parts_become_one_run_with_all_that_a_run_leaves() {
+fn partitions_are_merged_into_one_complete_run() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     let whole = folder.path().join("whole");
@@ -196,7 +196,7 @@ fn parts_become_one_run_with_all_that_a_run_leaves() {
 }
 
 #[test]
-fn a_torn_part_does_not_tear_the_others() {
+fn a_torn_partition_does_not_affect_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     let ledger = parts[0].join(report::LEDGER_FILE);
@@ -211,7 +211,7 @@ fn a_torn_part_does_not_tear_the_others() {
 }
 
 #[test]
-fn parts_that_make_no_run_are_refused_and_nothing_is_written() {
+fn partitions_of_different_runs_are_refused_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     let whole = folder.path().join("whole");
@@ -301,7 +301,7 @@ fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
 }
 
 #[test]
-fn help_suffices() {
+fn help_matches_the_snapshot() {
     let helps = [
         &["report", "--help"][..],
         &["report", "show", "--help"],

@@ -1,4 +1,4 @@
-//! What a user does with `hapax run`, done by a test: the real command, real processes, real sockets.
+//! `hapax run` and other verbs as a user runs them: the real command, real processes, real sockets.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -7,9 +7,7 @@ mod kit;
 mod run {
     mod bad_input;
     mod before;
-    mod believed;
     mod demo;
-    mod given;
     mod help;
     mod hosts;
     mod init;
@@ -17,21 +15,23 @@ mod run {
     mod interrupted;
     mod interrupts;
     mod late;
-    mod leaves;
     mod locks;
     mod log;
     mod machines;
+    mod no_exit;
     mod one_task;
     mod over_http;
     mod promises;
     mod resumed;
+    mod run_folder;
     mod secrets;
     mod served;
     mod side_effects;
     mod silence;
     mod smoke;
+    mod start_environment;
     mod statistics;
-    mod stays;
+    mod tampered;
     mod unlucky;
     mod unsupported;
     mod verdicts;

@@ -1,5 +1,5 @@
-//! The sample run under `reports/sample`, which people read before they run anything: it is real, whole, and
-//! what hapax makes today.
+//! The sample run under `reports/sample`, which people read before they run anything: it is real, complete,
+//! and what hapax makes today.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
@@ -14,29 +14,28 @@ use hapax::score::{Outcome, TrialStatus};
 use kit::timeless;
 use serde_json::Value;
 
-/// All that a run leaves.
+/// The files of a run.
 const FILES: [&str; 6] =
     ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"];
-/// What to do where the sample is stale.
+/// What to do if the sample is stale.
 const STALE: &str = "the sample is stale: cargo build && reports/sample/make";
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sample")
 }
 
-/// What each trial's ledger says, times and places aside, because when a connection is seen to close is a
-/// matter of time.
-fn said(folder: &Path) -> Vec<(String, String)> {
-    let mut said: Vec<_> = timeless::evidence(folder)
+/// The ledger of each trial without times and order, because when a connection closes depends on time.
+fn entries(folder: &Path) -> Vec<(String, String)> {
+    let mut entries: Vec<_> = timeless::evidence(folder)
         .into_iter()
         .map(|((trial, _), entry)| (trial, entry.to_string()))
         .collect();
-    said.sort();
-    said
+    entries.sort();
+    entries
 }
 
 #[test]
-fn the_sample_is_what_its_script_makes_today_times_aside() {
+fn the_sample_matches_a_new_run_of_its_script_except_for_times() {
     let folder = tempfile::tempdir().unwrap();
     let made = Command::new(sample().join("make"))
         .arg(env!("CARGO_BIN_EXE_hapax"))
@@ -49,11 +48,11 @@ fn the_sample_is_what_its_script_makes_today_times_aside() {
     for (kept, made) in kept.iter().zip(&made) {
         assert_eq!(format!("{kept:#}"), format!("{made:#}"), "{STALE}");
     }
-    assert_eq!(said(&sample()), said(folder.path()), "{STALE}");
+    assert_eq!(entries(&sample()), entries(folder.path()), "{STALE}");
 }
 
 #[test]
-fn every_file_is_what_its_report_and_its_ledger_give() {
+fn every_file_agrees_with_its_report_and_its_ledger() {
     let folder = tempfile::tempdir().unwrap();
     let run = read_run(&sample()).unwrap();
     publish(folder.path(), &run.report, &run.ledgers).unwrap();
@@ -65,7 +64,7 @@ fn every_file_is_what_its_report_and_its_ledger_give() {
 }
 
 #[test]
-fn its_verdicts_are_what_its_ledger_comes_to() {
+fn the_verdicts_of_the_sample_agree_with_its_ledger() {
     let mut run = read_run(&sample()).unwrap();
     assert!(run.ledgers.values().all(|saved| saved.torn.is_none()));
     let kept = run.report.clone();
@@ -83,9 +82,9 @@ fn it_meets_the_schema_of_reports() {
 }
 
 #[test]
-fn it_shows_everything_that_a_run_can_come_to_and_stays_small() {
+fn the_sample_shows_every_result_and_stays_small() {
     let report = read_run(&sample()).unwrap().report;
-    let came: Vec<(TrialStatus, Outcome)> = report
+    let found: Vec<(TrialStatus, Outcome)> = report
         .cases
         .iter()
         .map(|case| (case.trials[0].verdict.result, case.trials[0].verdict.outcome))
@@ -96,10 +95,14 @@ fn it_shows_everything_that_a_run_can_come_to_and_stays_small() {
         (TrialStatus::Fail, Outcome::Duplicated),
         (TrialStatus::Fail, Outcome::Lost),
     ] {
-        assert!(came.contains(&kind), "{kind:?} is not among {came:?}");
+        assert!(found.contains(&kind), "{kind:?} is not among {found:?}");
     }
     assert_eq!(report.skipped.len(), 1);
-    assert!(report.cases.iter().any(|case| !case.controls.is_empty()), "controls stand beside the subject");
+    assert!(
+        report.cases.iter().any(|case| !case.controls.is_empty()),
+        "controls are shown beside the \
+        subject"
+    );
     let bytes: u64 = FILES.iter().map(|file| sample().join(file).metadata().unwrap().len()).sum();
     assert!(bytes < 300_000, "{bytes} bytes");
 }

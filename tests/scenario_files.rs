@@ -1,4 +1,4 @@
-//! `hapax list`, `lint` and `schema` as a user meets them: the real command in a folder of its own.
+//! `hapax list`, `lint` and `schema` as a user runs them: the real command in a temporary folder.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::fs;
@@ -104,7 +104,7 @@ fn a_filter_that_names_nothing_is_refused() {
 }
 
 #[test]
-fn a_file_without_end_is_refused_at_once() {
+fn an_endless_file_is_refused() {
     let home = home(&[]);
     let file = fs::File::create(home.path().join("scenarios/large.yaml")).unwrap();
     file.set_len(100 << 20).unwrap();
@@ -114,7 +114,7 @@ fn a_file_without_end_is_refused_at_once() {
 }
 
 #[test]
-fn the_schema_that_is_printed_is_the_one_that_is_kept() {
+fn the_printed_schema_is_the_committed_one() {
     let home = home(&[]);
     let ended = hapax(home.path(), &["schema"]);
     assert_eq!(ended.status, Some(0));

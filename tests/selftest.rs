@@ -1,9 +1,9 @@
-//! Who tests the test: every control over every shipped scenario, as a user would run it.
+//! `hapax selftest`: every control over every shipped scenario, as a user runs it.
 
 use std::process::Command;
 
 #[test]
-fn every_control_comes_to_what_the_scenarios_say() {
+fn every_control_has_the_outcome_that_the_scenarios_name() {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_hapax"))
         .args(["selftest", "--quiet"])
@@ -16,7 +16,7 @@ fn every_control_comes_to_what_the_scenarios_say() {
 }
 
 #[test]
-fn a_control_that_comes_to_something_else_is_told_with_the_way_to_see_it() {
+fn an_unexpected_control_outcome_is_reported_with_the_command_that_shows_it() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = "\
 about: Nothing goes wrong.

@@ -1,4 +1,4 @@
-//! `hapax serve` as a user meets it: the real command, real sockets, and what it prints.
+//! `hapax serve` as a user runs it: the real command, real sockets, and its output.
 
 mod kit;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const CHARGE: &str = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";
 
 #[test]
-fn a_lost_reply_is_shown_as_it_happens_and_summed_up_at_the_end() {
+fn a_lost_reply_is_shown_when_it_happens_and_in_the_summary() {
     let mut serve = Serve::start(&["payment", "--fault", "payment.charge#1 commit=now reply=drop"]);
     assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]), None, "the reply is lost");
     let (status, _) = serve.post("payment", "/v1/charges", CHARGE, &[]).unwrap();
@@ -18,17 +18,27 @@ fn a_lost_reply_is_shown_as_it_happens_and_summed_up_at_the_end() {
 }
 
 #[test]
-fn the_first_thing_shown_is_where_everything_is() {
+fn the_banner_shows_every_address() {
     let serve = Serve::start(&["payment", "email", "--callers", "2"]);
     insta::assert_snapshot!(plain(&serve.banner));
 }
 
 #[test]
-fn everything_is_started_where_nothing_is_named() {
+fn all_services_are_started_by_default() {
     let serve = Serve::start(&[]);
     for name in ["PAYMENT", "EMAIL", "DEPLOY", "RECORDS", "TICKETS"] {
         assert!(serve.banner.contains(&format!("export HAPAX_{name}_URL=http://127.0.0.1:")), "{name}");
     }
+}
+
+#[test]
+fn quiet_prints_the_addresses_and_the_summary_but_no_requests() {
+    let fault = "payment.charge#1 commit=now reply=drop";
+    let serve = Serve::start(&["payment", "--quiet", "--fault", fault]);
+    assert!(serve.banner.contains("export HAPAX_PAYMENT_URL=http://127.0.0.1:"), "{}", serve.banner);
+    assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]), None, "the reply is lost");
+    assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]).unwrap().0, 200);
+    insta::assert_snapshot!(plain(&serve.interrupt()));
 }
 
 #[test]
@@ -61,7 +71,7 @@ fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
 
     assert_eq!(serve.admin("DELETE", "/v1/ledger", "").0, 204);
     assert_eq!(serve.admin("GET", "/v1/ledger", "").1["count"], 1, "a new ledger has its opening entry");
-    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"][0]["fired"], json!([]), "faults count anew");
+    assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"][0]["fired"], json!([]), "counts start again");
     assert_eq!(serve.admin("DELETE", "/v1/faults", "").0, 204);
     assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"], json!([]));
 }
@@ -86,7 +96,7 @@ fn the_admin_api_says_what_is_wrong_with_a_fault_and_arms_none() {
 }
 
 #[test]
-fn a_fault_that_can_never_fire_behind_what_is_armed_is_refused() {
+fn a_fault_that_can_never_fire_after_the_armed_ones_is_refused() {
     let serve = Serve::start(&["payment", "--quiet"]);
     let arm = |reply: &str| {
         let fault = json!([{ "on": "payment.charge", "attempt": 1, "reply": reply }]);
@@ -95,14 +105,16 @@ fn a_fault_that_can_never_fire_behind_what_is_armed_is_refused() {
     assert_eq!(arm("drop").0, 201);
     let (status, refusal) = arm("reset");
     assert_eq!(status, 422);
-    insta::assert_snapshot!(refusal["error"].as_str().unwrap(), @"fault 1: this fault can never fire: an earlier one takes all of its attempts, `payment.charge#1 commit=now reply=drop`; choose other attempts, put it first, or delete one of the two");
+    insta::assert_snapshot!(refusal["error"].as_str().unwrap(), @"fault 1: this fault can never fire: an \
+        earlier one takes all of its attempts, `payment.charge#1 commit=now reply=drop`; choose other \
+        attempts, put it first, or delete one of the two");
     assert_eq!(serve.admin("GET", "/v1/faults", "").1["faults"].as_array().unwrap().len(), 1);
     assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[]), None, "the first one fires");
     assert_eq!(arm("reset").0, 201, "and is out of the way");
 }
 
 #[test]
-fn a_body_that_the_admin_api_does_not_take_is_refused_like_everything_else() {
+fn a_body_that_is_too_large_for_the_admin_api_is_refused_with_a_hint() {
     let serve = Serve::start(&["payment", "--quiet"]);
     let (status, refusal) = serve.admin("POST", "/v1/faults", &" ".repeat(1024 * 1024 + 1));
     assert_eq!((status, &refusal["error"]), (413, &json!("the body has more than 1048576 bytes")));
@@ -110,7 +122,7 @@ fn a_body_that_the_admin_api_does_not_take_is_refused_like_everything_else() {
 }
 
 #[test]
-fn the_ledger_is_written_to_the_file_and_is_whole() {
+fn the_ledger_file_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let mut serve = Serve::start(&["records", "--json", "--ledger", path.to_str().unwrap()]);
@@ -145,7 +157,7 @@ fn hang(serve: &mut Serve) -> Vec<std::net::TcpStream> {
 }
 
 #[test]
-fn callers_that_still_hang_at_the_end_and_late_commits_are_in_the_file_and_in_what_is_printed() {
+fn hanging_callers_and_late_commits_at_the_end_are_in_the_file_and_in_the_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let mut serve =
@@ -171,7 +183,7 @@ fn callers_that_still_hang_at_the_end_and_late_commits_are_in_the_file_and_in_wh
 }
 
 #[test]
-fn what_the_end_commits_is_shown_to_a_person_too() {
+fn commits_at_the_end_are_shown_in_the_terminal_too() {
     let mut serve = Serve::start(&[&["records"], &HANGS[..]].concat());
     let lines = hang(&mut serve);
     let printed = serve.interrupt();
@@ -182,7 +194,7 @@ fn what_the_end_commits_is_shown_to_a_person_too() {
 }
 
 #[test]
-fn json_is_one_entry_a_line_and_nothing_else() {
+fn json_prints_one_entry_per_line_and_nothing_else() {
     let mut serve = Serve::start(&["records", "--json"]);
     serve.request("records", "GET", "/records", "", &[]).unwrap();
     serve.wait_for("\"kind\":\"replied\"");
@@ -191,10 +203,11 @@ fn json_is_one_entry_a_line_and_nothing_else() {
 }
 
 #[test]
-fn a_service_of_ones_own_is_started_from_its_file() {
+fn a_custom_service_is_started_from_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seats.yaml");
-    let text = "service: seats\noperations:\n  book:\n    route: POST /seats\n    fields: { seat: body.seat }\n    \
+    let text = "service: seats\noperations:\n  book:\n    route: POST /seats\n    fields: { seat: body.seat \
+        }\n    \
                 required: [seat]\n    effect: { identity: [seat] }\n";
     std::fs::write(&path, text).unwrap();
     let mut serve =
@@ -207,7 +220,7 @@ fn a_service_of_ones_own_is_started_from_its_file() {
 }
 
 #[test]
-fn what_is_wrong_with_the_call_is_said_at_once_with_the_way_out() {
+fn usage_errors_are_shown_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -249,7 +262,7 @@ fn what_is_wrong_with_the_call_is_said_at_once_with_the_way_out() {
 }
 
 #[test]
-fn help_suffices() {
+fn help_matches_the_snapshot() {
     let (status, out, _) = Hapax::run(&["serve", "--help"]);
     assert_eq!(status, 0);
     insta::assert_snapshot!(out);

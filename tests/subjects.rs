@@ -1,4 +1,4 @@
-//! Subjects through the real supervisor: whatever they do, they are heard, bounded and gone in the end.
+//! Subjects under the real supervisor: their output is recorded, their limits hold, and no process is left.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -6,7 +6,7 @@ mod kit;
 
 mod subjects {
     mod bounds;
-    mod heard;
     mod http;
     mod interrupts;
+    mod output;
 }

@@ -1,8 +1,8 @@
-// Runs one named check on one page: `drive.mjs PAGE CHECK`. Ends with 0 when it holds; otherwise says on stderr what does not.
-// `drive.mjs --list` names all checks.
+// Runs one check on one page: `drive.mjs PAGE CHECK`. Exits with 0 if it passes; otherwise prints the reason on
+// standard error. `drive.mjs --list` prints the names of all checks.
 //
-// Every check ends with the same questions: was nothing said to the console, was nothing asked for but the file itself,
-// did no script fail, and did nobody speak to the reader.
+// After every check: the console is empty, only the file itself was requested, no script failed, and no dialog was
+// opened.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -14,8 +14,8 @@ import * as opening from "./checks/opening.mjs";
 import * as texts from "./checks/texts.mjs";
 import * as timeline from "./checks/timeline.mjs";
 
-// What is awaited comes in a moment; the machine may be busy.
-const patience = 120_000;
+// Far longer than a check takes, even on a busy machine.
+const timeout = 120_000;
 
 const checks = { ...opening, ...filters, ...keyboard, ...timeline, ...looks, ...texts };
 
@@ -24,13 +24,13 @@ async function drive(path, name) {
   assert.ok(check, `there is no check ${name}: ${Object.keys(checks).join(", ")}`);
   const browser = await start();
   try {
-    const { page, address, trouble } = await windowFor(browser, path);
-    page.setDefaultTimeout(patience);
+    const { page, address, problems } = await windowFor(browser, path);
+    page.setDefaultTimeout(timeout);
     await page.goto(address);
     await check(page);
-    // What was set off by the last step has happened once the page has drawn twice.
+    // The effects of the last step are done when the page has been drawn twice.
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-    assert.deepEqual(trouble, []);
+    assert.deepEqual(problems, []);
   } finally {
     await browser.close();
   }

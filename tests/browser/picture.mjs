@@ -1,5 +1,5 @@
-// Takes a picture of a page: `picture.mjs PAGE PNG [HASH] [HEIGHT]`. Light, 1280 wide, and as high as the page where no height is
-// given.
+// Takes a picture of a page: `picture.mjs PAGE PNG [HASH] [HEIGHT]`. Light, 1280 wide, and as high as the page by
+// default.
 
 import { resolve } from "node:path";
 import { start, windowFor } from "./browser.mjs";
@@ -9,17 +9,17 @@ const browser = await start();
 try {
   const look = { colorScheme: "light" };
   if (height) look.viewport = { width: 1280, height: Number(height) };
-  const { page, address, trouble } = await windowFor(browser, resolve(path), look);
+  const { page, address, problems } = await windowFor(browser, resolve(path), look);
   await page.goto(address + (hash && `#${hash.replace(/^#/, "")}`));
   if (!height) {
-    // In a window as high as the page, because what is out of sight is not drawn.
+    // In a window as high as the page, because what is not visible is not drawn.
     const high = () => page.evaluate(() => document.documentElement.scrollHeight);
     await page.setViewportSize({ width: 1280, height: await high() });
     await page.setViewportSize({ width: 1280, height: await high() });
   }
   await page.screenshot({ path: resolve(png), animations: "disabled" });
-  for (const what of trouble) console.error(`picture: ${what}`);
-  process.exitCode = trouble.length ? 1 : 0;
+  for (const what of problems) console.error(`picture: ${what}`);
+  process.exitCode = problems.length ? 1 : 0;
 } finally {
   await browser.close();
 }

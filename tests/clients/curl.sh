@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# curl: takes money (`payment`) or counts one up (`records`), and reads it back. What stands behind is given to curl for the
-# write: --retry 2, a header.
+# curl: makes a payment (`payment`) or increments a counter (`records`), and reads it back. Further arguments are given
+# to curl for the write: --retry 2, a header.
 set -euo pipefail
 
 service=$1
@@ -8,7 +8,7 @@ shift
 
 ask() { curl --silent --max-time 30 "$@"; }
 
-# How often a pattern stands in the answer.
+# How often a pattern occurs in the answer.
 occurrences() { grep -o "$1" | wc -l; }
 
 case $service in

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# curl: puts a record once, and tells what it makes of the answer. Given: for how many seconds it waits.
+# curl: puts a record once, and prints its result. Argument: the timeout in seconds.
 set -u
 
 status=$(curl --silent --max-time "$1" --output /dev/null --write-out '%{http_code}' -X PUT "$HAPAX_RECORDS_URL/records/a" \

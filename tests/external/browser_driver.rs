@@ -1,11 +1,11 @@
-//! The rig itself: a page that does what a page must not do is caught, whichever way it does it.
+//! The driver itself: it catches every page that does something that a page must not do.
 
 use crate::kit::browser::check;
 use crate::kit::needs::{Test, tests};
 
-const QUIET: &str = "a_page_opens_in_silence";
+const QUIET: &str = "a_page_opens_without_errors";
 
-/// What the rig says of a page with this in its body.
+/// The error of the driver for a page with this body.
 async fn caught(body: &str) -> String {
     let page = format!("<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{body}");
     check(QUIET, &page).await.expect_err("the page should be caught")
@@ -17,8 +17,8 @@ async fn a_page_that_does_nothing_is_not_caught() {
     assert_eq!(check(QUIET, page).await, Ok(()));
 }
 
-async fn a_page_that_says_an_error_is_caught() {
-    assert!(caught("<script>console.error('oh')</script>").await.contains("it said to the console: oh"));
+async fn a_page_that_logs_an_error_is_caught() {
+    assert!(caught("<script>console.error('oh')</script>").await.contains("it logged an error: oh"));
 }
 
 async fn a_page_whose_script_fails_is_caught() {
@@ -41,18 +41,18 @@ async fn a_page_that_asks_for_something_is_caught() {
         "<script>fetch('https://example.com/a').catch(() => {})</script>",
         "<script>navigator.sendBeacon('https://example.com/a')</script>",
     ] {
-        let said = caught(body).await;
-        assert!(said.contains("it asked for"), "{body}: {said}");
+        let error = caught(body).await;
+        assert!(error.contains("it requested"), "{body}: {error}");
     }
 }
 
 async fn a_page_that_opens_a_connection_is_caught() {
-    let said = caught("<script>new WebSocket('wss://example.com/a')</script>").await;
-    assert!(said.contains("it opened a connection to wss://example.com/a"), "{said}");
+    let error = caught("<script>new WebSocket('wss://example.com/a')</script>").await;
+    assert!(error.contains("it opened a connection to wss://example.com/a"), "{error}");
 }
 
-async fn a_page_that_speaks_to_its_reader_is_caught() {
-    assert!(caught("<img src='data:,' onerror='alert(1)'>").await.contains("it spoke to its reader: 1"));
+async fn a_page_that_opens_a_dialog_is_caught() {
+    assert!(caught("<img src='data:,' onerror='alert(1)'>").await.contains("it opened a dialog: 1"));
 }
 
 async fn a_check_that_does_not_exist_is_an_error() {
@@ -68,11 +68,11 @@ async fn a_check_that_does_not_exist_is_an_error() {
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         a_page_that_does_nothing_is_not_caught,
-        a_page_that_says_an_error_is_caught,
+        a_page_that_logs_an_error_is_caught,
         a_page_whose_script_fails_is_caught,
         a_page_that_asks_for_something_is_caught,
         a_page_that_opens_a_connection_is_caught,
-        a_page_that_speaks_to_its_reader_is_caught,
+        a_page_that_opens_a_dialog_is_caught,
         a_check_that_does_not_exist_is_an_error,
     ]
 }

@@ -1,5 +1,4 @@
-//! The agents of `examples/`, run as hapax runs a subject: what they did, by the ledger, and what they say
-//! they did.
+//! The agents of `examples/`, run as hapax runs a subject: what they did by the ledger, and what they claim.
 
 use std::path::Path;
 
@@ -19,13 +18,15 @@ const CARELESS: [&str; 4] =
 const CAREFUL: [&str; 4] =
     ["python/careful.py", "typescript/careful.ts", "shell/careful.sh", "stripe/careful.py"];
 
-/// A charge and the mail that tells of it.
+/// A charge and the email about it.
 const STEPS: &str = r#"[
-    {"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}},
-    {"do": "email.send", "with": {"to": "ann@example.com", "subject": "Your receipt", "text": "Thank you.", "order": "ord_1001"}}
+    {"do": "payment.charge",
+     "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}},
+    {"do": "email.send",
+     "with": {"to": "ann@example.com", "subject": "Your receipt", "text": "Thank you.", "order": "ord_1001"}}
 ]"#;
 
-/// What agents came to: how many charges and mails, and the claim.
+/// What an agent did: the number of charges and emails, and its claim.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     charges: usize,
@@ -44,7 +45,7 @@ struct Claim {
     message: String,
 }
 
-/// Services of its own for one agent, and the directories that it is given.
+/// The services and the directories of one agent.
 struct Trial {
     services: MockServices,
     place: tempfile::TempDir,
@@ -67,13 +68,13 @@ impl Trial {
         Trial { services, place }
     }
 
-    /// Runs an agent on these steps, with this state directory, and gives its claim.
+    /// Runs an agent on these steps, with this state directory, and returns its claim.
     async fn run(&self, agent: &str, steps: &str, state: &str) -> Claim {
         let state = self.place.path().join(state);
         std::fs::create_dir_all(&state).expect("the directory should be made");
         let result = self.place.path().join("result.json");
         let text = |path: &Path| path.to_str().expect("the path should be text").to_owned();
-        // Nobody listens at this port: what does not go straight to the services goes nowhere.
+        // No process listens at this port: requests that do not go directly to the services fail.
         let proxy = "http://127.0.0.1:9";
         let set = [
             ("HAPAX_TASK", "Charge the customer and send the receipt.".to_owned()),
@@ -92,16 +93,16 @@ impl Trial {
         variables.extend(set.map(|(name, value)| (name.to_owned(), value)));
         installed::output(&format!("examples/{agent}"), &[], variables).await;
 
-        let said =
+        let claim =
             std::fs::read_to_string(&result).unwrap_or_else(|error| panic!("{agent} left no claim: {error}"));
-        std::fs::remove_file(&result).expect("the claim should be taken away");
+        std::fs::remove_file(&result).expect("the claim should be removed");
         let claim: Claim =
-            serde_json::from_str(&said).unwrap_or_else(|error| panic!("{agent} said {said:?}: {error}"));
+            serde_json::from_str(&claim).unwrap_or_else(|error| panic!("{agent} printed {claim:?}: {error}"));
         assert!(!claim.message.is_empty(), "{agent} should say what happened");
         claim
     }
 
-    /// Ends it, and gives what was done beside this claim.
+    /// Stops the services, and returns what was done, with this claim.
     async fn outcome(self, claim: Claim) -> Outcome {
         self.services.settle().await;
         for fired in self.services.fired() {
@@ -122,7 +123,7 @@ impl Trial {
     }
 }
 
-/// Runs each agent once in services of its own, where these faults wait, all at once.
+/// Runs each agent once, at the same time, each with its own services and these faults.
 async fn each(
     agents: [&'static str; 4],
     steps: &'static str,
@@ -152,7 +153,7 @@ const LOST_REPLIES: &[&str] =
 const LOST_REQUESTS: &[&str] =
     &["payment.charge#1 commit=never reply=drop", "email.send#1 commit=never reply=drop"];
 
-async fn where_nothing_fails_every_agent_does_everything_once() {
+async fn without_faults_every_agent_does_everything_once() {
     assert_eq!(each(CARELESS, STEPS, &[]).await, all(CARELESS, 1, 1, "done"));
     assert_eq!(each(CAREFUL, STEPS, &[]).await, all(CAREFUL, 1, 1, "done"));
 }
@@ -165,35 +166,35 @@ async fn a_careful_agent_whose_replies_are_lost_does_everything_once() {
     assert_eq!(each(CAREFUL, STEPS, LOST_REPLIES).await, all(CAREFUL, 1, 1, "done"));
 }
 
-async fn where_requests_are_lost_every_agent_does_everything_once() {
+async fn with_lost_requests_every_agent_does_everything_once() {
     assert_eq!(each(CARELESS, STEPS, LOST_REQUESTS).await, all(CARELESS, 1, 1, "done"));
     assert_eq!(each(CAREFUL, STEPS, LOST_REQUESTS).await, all(CAREFUL, 1, 1, "done"));
 }
 
-async fn a_success_that_lies_is_believed_by_the_careless_and_mended_by_the_careful() {
+async fn careless_agents_believe_a_false_success_and_careful_ones_retry() {
     let lies = &["payment.charge#1 commit=never reply=ok", "email.send#1 commit=never reply=ok"];
     assert_eq!(each(CARELESS, STEPS, lies).await, all(CARELESS, 0, 0, "done"));
     assert_eq!(each(CAREFUL, STEPS, lies).await, all(CAREFUL, 1, 1, "done"));
 }
 
-async fn a_careful_agent_that_cannot_find_out_says_so_and_repeats_nothing() {
+async fn a_careful_agent_that_cannot_find_out_claims_unknown_and_repeats_nothing() {
     let blind =
         &["payment.charge#1 commit=now reply={status: 503}", "payment.list#every reply={status: 503}"];
     assert_eq!(each(CAREFUL, STEPS, blind).await, all(CAREFUL, 1, 0, "unknown"));
 }
 
-async fn a_careless_agent_takes_an_error_for_a_proof_that_nothing_happened() {
+async fn a_careless_agent_takes_an_error_as_proof_that_nothing_happened() {
     let error = &["payment.charge#1 commit=now reply={status: 503}"];
     assert_eq!(each(CARELESS, STEPS, error).await, all(CARELESS, 2, 1, "done"));
 }
 
-async fn in_an_outage_the_careless_say_done_and_the_careful_say_that_nothing_is() {
+async fn in_an_outage_careless_agents_claim_done_and_careful_ones_not_done() {
     let outage = &["payment.charge#every commit=never reply={status: 503}"];
     assert_eq!(each(CARELESS, STEPS, outage).await, all(CARELESS, 0, 1, "done"));
     assert_eq!(each(CAREFUL, STEPS, outage).await, all(CAREFUL, 0, 0, "not-done"));
 }
 
-async fn a_failure_that_the_service_keeps_under_the_key_is_left_behind_with_the_key() {
+async fn a_failure_that_the_service_stores_under_the_key_needs_a_new_key() {
     let kept = &["payment.charge#1 commit=never reply={status: 500, kept: true}"];
     assert_eq!(each(CAREFUL, STEPS, kept).await, all(CAREFUL, 1, 1, "done"));
 }
@@ -213,17 +214,21 @@ async fn a_careful_agent_repeats_nothing_when_it_is_started_again_here_or_elsewh
     }
 }
 
-async fn two_orders_alike_are_both_charged() {
+async fn two_equal_orders_are_both_charged() {
     let steps = r#"[
-        {"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1"}},
-        {"do": "payment.charge", "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_2"}},
-        {"do": "email.send", "with": {"to": ["ann@example.com"], "subject": "Your receipt", "order": "ord_1"}},
-        {"do": "email.send", "with": {"to": ["ann@example.com"], "subject": "Your receipt", "order": "ord_2"}}
+        {"do": "payment.charge",
+     "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1"}},
+        {"do": "payment.charge",
+     "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_2"}},
+        {"do": "email.send",
+     "with": {"to": ["ann@example.com"], "subject": "Your receipt", "order": "ord_1"}},
+        {"do": "email.send",
+     "with": {"to": ["ann@example.com"], "subject": "Your receipt", "order": "ord_2"}}
     ]"#;
     assert_eq!(each(CAREFUL, steps, LOST_REPLIES).await, all(CAREFUL, 2, 2, "done"));
 }
 
-async fn what_an_agent_does_not_know_it_does_not_do_and_says_so() {
+async fn an_agent_that_does_not_know_an_operation_claims_not_done() {
     let steps = r#"[{"do": "payment.refund", "with": {"order": "ord_1001"}}]"#;
     assert_eq!(each(CARELESS, steps, &[]).await, all(CARELESS, 0, 0, "not-done"));
     assert_eq!(each(CAREFUL, steps, &[]).await, all(CAREFUL, 0, 0, "not-done"));
@@ -246,18 +251,18 @@ async fn the_example_with_real_clients_names_the_versions_that_are_tested() {
 /// The tests of this file.
 pub(crate) fn tests() -> Vec<Test> {
     tests![
-        where_nothing_fails_every_agent_does_everything_once,
+        without_faults_every_agent_does_everything_once,
         a_careless_agent_whose_replies_are_lost_does_everything_twice,
         a_careful_agent_whose_replies_are_lost_does_everything_once,
-        where_requests_are_lost_every_agent_does_everything_once,
-        a_success_that_lies_is_believed_by_the_careless_and_mended_by_the_careful,
-        a_careful_agent_that_cannot_find_out_says_so_and_repeats_nothing,
-        a_careless_agent_takes_an_error_for_a_proof_that_nothing_happened,
-        in_an_outage_the_careless_say_done_and_the_careful_say_that_nothing_is,
-        a_failure_that_the_service_keeps_under_the_key_is_left_behind_with_the_key,
+        with_lost_requests_every_agent_does_everything_once,
+        careless_agents_believe_a_false_success_and_careful_ones_retry,
+        a_careful_agent_that_cannot_find_out_claims_unknown_and_repeats_nothing,
+        a_careless_agent_takes_an_error_as_proof_that_nothing_happened,
+        in_an_outage_careless_agents_claim_done_and_careful_ones_not_done,
+        a_failure_that_the_service_stores_under_the_key_needs_a_new_key,
         a_careful_agent_repeats_nothing_when_it_is_started_again_here_or_elsewhere,
-        two_orders_alike_are_both_charged,
-        what_an_agent_does_not_know_it_does_not_do_and_says_so,
+        two_equal_orders_are_both_charged,
+        an_agent_that_does_not_know_an_operation_claims_not_done,
         the_example_with_real_clients_names_the_versions_that_are_tested,
     ]
 }

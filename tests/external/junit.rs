@@ -1,5 +1,4 @@
-//! `junit.xml` against the schema that Jenkins judges it by: of real runs, with everything in it that a run
-//! can come to.
+//! `junit.xml` of real runs, with every kind of result, against the schema that Jenkins uses.
 
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use crate::kit::workspace::{Workspace, charge};
 use crate::kit::installed;
 use crate::kit::needs::{Test, tests};
 
-/// What the schema has against a file; nothing, where all is well.
+/// The problems of a file by the schema; empty if there are none.
 async fn problems(path: &Path) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let schema = root.join("target/clients/junit-10.xsd");
@@ -16,7 +15,7 @@ async fn problems(path: &Path) -> String {
         .await
 }
 
-/// Says everything in a way that no XML takes as it is, and charges nothing.
+/// Prints text that is not allowed in XML without escaping, and charges nothing.
 const HOSTILE: &str = r#"
 printf '<script>alert(1)</script> ]]> <!-- & \033[31m \000 \357\277\276 \355\240\200 \377 "quoted"\r\n'
 printf ']]></system-err></testcase> \342\200\256 \001\013\014' >&2
@@ -49,7 +48,7 @@ async fn a_run_that_passes_fails_is_void_and_skips_meets_the_schema() {
     assert_eq!(problems(&workspace.path().join("reports/latest/junit.xml")).await, "");
 }
 
-async fn whatever_a_subject_writes_meets_the_schema() {
+async fn any_output_of_a_subject_meets_the_schema() {
     let workspace = Workspace::new();
     workspace.write("agent.sh", HOSTILE);
     let about = "]]> <b> & \\\" \\uFFFE \\U0001F600";
@@ -67,7 +66,7 @@ async fn the_sample_meets_the_schema() {
     assert_eq!(problems(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sample/junit.xml")).await, "");
 }
 
-async fn what_does_not_meet_the_schema_is_noticed() {
+async fn a_report_that_violates_the_schema_is_noticed() {
     let workspace = Workspace::new();
     let files =
         [("known.xml", "<testsuites><testsuite mood=\"good\"/></testsuites>"), ("torn.xml", "<testsuites>")];
@@ -81,8 +80,8 @@ async fn what_does_not_meet_the_schema_is_noticed() {
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         a_run_that_passes_fails_is_void_and_skips_meets_the_schema,
-        whatever_a_subject_writes_meets_the_schema,
+        any_output_of_a_subject_meets_the_schema,
         the_sample_meets_the_schema,
-        what_does_not_meet_the_schema_is_noticed,
+        a_report_that_violates_the_schema_is_noticed,
     ]
 }

@@ -1,5 +1,5 @@
-//! Real mail clients, each with the verification of certificates that it has by default, run by `hapax run`
-//! with nothing but the environment that every subject is given.
+//! Real mail clients with their default verification of certificates, run by `hapax run` with only the
+//! environment that every subject gets.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,8 +22,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// Runs a script as a subject, with more variables for it; gives the exit status, what was printed and the
-/// report.
+/// Runs a script as a subject with more variables; returns the exit status, the output and the report.
 fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, String, Value) {
     installed::clients();
     let folder = TempDir::new().unwrap();
@@ -34,7 +33,8 @@ fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, Strin
         vec![program.display().to_string(), root().join("tests/clients").join(script).display().to_string()];
     words.extend(arguments.iter().map(|word| (*word).to_owned()));
     let config = format!(
-        "subjects: {{ mailer: {{ command: {words:?}, env: {{ PYTHONDONTWRITEBYTECODE: \"1\"{variables} }} }} }}\n"
+        "subjects: {{ mailer: {{ command: {words:?}, env: {{ PYTHONDONTWRITEBYTECODE: \"1\"{variables} }} \
+         }} }}\n"
     );
     std::fs::write(folder.path().join("hapax.yaml"), config).unwrap();
     std::fs::write(folder.path().join("mail.yaml"), SCENARIO).unwrap();
@@ -45,7 +45,7 @@ fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, Strin
         .env("NO_COLOR", "1")
         .output()
         .unwrap();
-    let said =
+    let output_text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let report =
         std::fs::read_to_string(folder.path().join("reports/latest/report.json")).unwrap_or_default();
@@ -55,7 +55,7 @@ fn run(script: &str, arguments: &[&str], variables: &str) -> (Option<i32>, Strin
         !ledger.contains("guessed-password") && !report.contains("guessed-password"),
         "a password is in the report"
     );
-    (output.status.code(), said, serde_json::from_str(&report).unwrap_or_default())
+    (output.status.code(), output_text, serde_json::from_str(&report).unwrap_or_default())
 }
 
 async fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls() {
@@ -63,20 +63,20 @@ async fn clients_that_verify_certificates_send_mail_with_starttls_and_over_tls()
         ["python/verified_smtplib.py", "python/verified_aiosmtplib.py", "node/verified_nodemailer.mjs"]
     {
         for how in ["starttls", "tls"] {
-            let (status, said, _) = run(script, &[how], "");
-            assert_eq!(status, Some(0), "{script} {how}: {said}");
+            let (status, output_text, _) = run(script, &[how], "");
+            assert_eq!(status, Some(0), "{script} {how}: {output_text}");
         }
     }
 }
 
-/// The message and the fix of the finding that a mail is lost.
+/// The message and the fix of the finding about a lost email.
 fn lost(report: &Value) -> String {
     let findings = report["cases"][0]["trials"][0]["verdict"]["findings"].as_array().unwrap();
     let lost = findings.iter().find(|finding| finding["kind"] == "lost").unwrap();
     format!("{} {}", lost["message"].as_str().unwrap(), lost["fix"].as_str().unwrap())
 }
 
-async fn a_finding_names_what_kept_a_client_from_sending() {
+async fn a_finding_names_what_prevented_a_client_from_sending() {
     let cases: [(&str, &[&str], &str, &str); 5] = [
         (
             "python/verified_smtplib.py",
@@ -95,8 +95,8 @@ async fn a_finding_names_what_kept_a_client_from_sending() {
         ("python/verified_smtplib.py", &["tls", "password"], "", "535 5.7.8 Error: authentication failed"),
     ];
     for (script, arguments, variables, expected) in cases {
-        let (status, said, report) = run(script, arguments, variables);
-        assert_eq!(status, Some(1), "{script} {arguments:?}: {said}");
+        let (status, output_text, report) = run(script, arguments, variables);
+        assert_eq!(status, Some(1), "{script} {arguments:?}: {output_text}");
         let message = lost(&report);
         assert!(
             message.contains(expected) && !message.contains("No attempt was made"),
@@ -110,6 +110,6 @@ async fn a_finding_names_what_kept_a_client_from_sending() {
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         clients_that_verify_certificates_send_mail_with_starttls_and_over_tls,
-        a_finding_names_what_kept_a_client_from_sending,
+        a_finding_names_what_prevented_a_client_from_sending,
     ]
 }

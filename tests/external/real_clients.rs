@@ -1,7 +1,6 @@
-//! Real clients, run as they come: what each makes of a reply that was lost, of an error that lies and of a
-//! success that lies. Attempts, effects and keys are from the ledger; the rest is what the client itself says
-//! and sees. The rows are counted, not wished for: a new version of a client that behaves differently changes
-//! them.
+//! Real clients with their default settings: what each does after a lost reply, a false error and a false
+//! success. Attempts, effects and keys are from the ledger; the rest is what the client itself reports. The
+//! rows are measured: a new version of a client that behaves differently changes them.
 
 use insta::assert_snapshot;
 

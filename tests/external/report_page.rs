@@ -1,5 +1,4 @@
-//! The page of a report, driven in a real Chromium as its reader would: by the mouse, by the keyboard, in the
-//! dark and on paper.
+//! The page of a report in a real Chromium: with the mouse, with the keyboard, in dark mode and on paper.
 
 use super::runs;
 use crate::kit::browser;
@@ -15,7 +14,7 @@ async fn holds_on(check: &str, page: &str) {
     assert!(found.is_empty(), "{found}");
 }
 
-/// One test for each check, with the run whose page it is done on.
+/// One test for each check, with the run whose page it checks.
 macro_rules! checks {
     ($($run:ident { $($check:ident,)+ })+) => {
         $($(
@@ -34,40 +33,40 @@ macro_rules! checks {
 
 checks! {
     usual {
-        a_page_opens_in_silence,
+        a_page_opens_without_errors,
         a_page_says_what_it_is,
         a_page_can_be_read_everywhere,
-        a_tag_leaves_only_its_cases,
-        an_outcome_leaves_only_its_cases,
-        a_service_leaves_only_its_cases,
-        a_text_leaves_only_the_cases_that_have_it,
-        filters_work_together_and_can_be_taken_back,
-        the_worst_case_is_told_of_unasked_unless_filters_hide_it,
-        how_many_cases_are_shown_is_said,
+        a_tag_shows_only_its_cases,
+        an_outcome_shows_only_its_cases,
+        a_service_shows_only_its_cases,
+        a_text_shows_only_the_cases_that_contain_it,
+        filters_combine_and_can_be_reset,
+        the_worst_case_is_open_at_first_unless_filters_hide_it,
+        the_number_of_visible_cases_is_shown,
         a_reload_keeps_filters_and_the_open_case,
-        going_back_takes_the_last_step_back,
+        going_back_undoes_the_last_step,
         a_link_to_a_case_leads_to_it,
         what_to_fix_first_links_to_its_case_even_if_filters_hide_it,
-        an_address_that_names_nothing_known_does_no_harm,
+        an_address_with_unknown_names_does_no_harm,
         tab_reaches_everything_in_order,
         enter_opens_a_case_and_escape_goes_back_to_it,
-        arrows_go_from_case_to_case_and_pass_over_what_is_hidden,
+        arrows_go_from_case_to_case_and_skip_hidden_ones,
         a_slash_goes_to_the_text_filter,
         the_filters_work_by_keyboard,
         arrows_go_through_the_timeline,
         a_finding_is_chosen_by_keyboard_and_keeps_the_focus,
         a_trial_is_chosen_by_keyboard_and_keeps_the_focus,
-        the_way_past_the_head_keeps_the_filters,
+        the_skip_link_keeps_the_filters,
         a_double_charge_is_drawn,
-        what_happened_stands_beside_the_drawing,
-        hovering_an_entry_tells_it,
-        focusing_an_entry_tells_it,
-        choosing_a_finding_lights_its_entries,
+        the_entries_are_listed_beside_the_drawing,
+        hovering_an_entry_shows_it,
+        focusing_an_entry_shows_it,
+        choosing_a_finding_highlights_its_entries,
         a_kill_and_a_restart_are_drawn,
         another_trial_of_the_case_can_be_chosen,
         light_can_be_read,
         dark_can_be_read,
-        every_case_says_in_words_what_it_came_to,
+        every_case_shows_its_outcome_in_words,
         paper_has_all_of_the_timeline_and_no_controls,
         a_small_screen_scrolls_in_one_direction_only,
     }
@@ -83,7 +82,8 @@ const DOES_NOTHING: &str = "a_hostile_text_is_shown_and_does_nothing";
 const BREAKS_NO_LAYOUT: &str = "a_hostile_text_breaks_no_layout";
 const CAN_BE_READ: &str = "a_hostile_text_can_be_read";
 
-/// Whatever a subject writes runs no script, loads nothing, styles nothing and makes nobody scroll sideways.
+/// Text of a subject runs no script, loads nothing, styles nothing and does not make the page scroll
+/// sideways.
 async fn is_harmless(text: &str) {
     for check in [DOES_NOTHING, BREAKS_NO_LAYOUT] {
         holds(check, runs::hostile(text)).await;
@@ -104,12 +104,15 @@ async fn a_style_in_every_field_styles_nothing() {
     .await;
 }
 
-async fn quotes_in_every_field_do_not_leave_their_attribute() {
-    is_harmless("\" onfocus=alert(4) autofocus x=\"' onmouseover=alert(5) '`${alert(6)}`&quot;&#39;&lt;\\\" \\u003cscript>")
-        .await;
+async fn quotes_in_every_field_stay_in_their_attribute() {
+    is_harmless(
+        "\" onfocus=alert(4) autofocus x=\"' onmouseover=alert(5) '`${alert(6)}`&quot;&#39;&lt;\\\" \
+        \\u003cscript>",
+    )
+    .await;
 }
 
-async fn marks_in_every_field_turn_no_text_around() {
+async fn bidirectional_marks_in_every_field_do_not_reorder_text() {
     is_harmless("\u{202e}drah\u{2066}\u{200f}\u{feff}\u{0}\u{1b}[31m\u{2028}\r\n]]>{{7*7}}").await;
 }
 
@@ -117,7 +120,7 @@ async fn a_megabyte_without_a_space_in_every_field_breaks_no_layout() {
     is_harmless(&"x".repeat(1024 * 1024)).await;
 }
 
-async fn the_page_of_a_comparison_opens_in_silence_and_can_be_read() {
+async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
     let (old, new) =
         (runs::usual().0, runs::hostile(&format!("<script>alert(1)</script>{}", "x".repeat(1024 * 1024))).0);
     for comparison in [compare(&old, &new), compare(&new, &old), compare(&old, &old)] {
@@ -141,10 +144,10 @@ pub(crate) fn tests() -> Vec<Test> {
     let others: Vec<Test> = needs::tests![
         a_script_in_every_field_is_shown_and_does_not_run,
         a_style_in_every_field_styles_nothing,
-        quotes_in_every_field_do_not_leave_their_attribute,
-        marks_in_every_field_turn_no_text_around,
+        quotes_in_every_field_stay_in_their_attribute,
+        bidirectional_marks_in_every_field_do_not_reorder_text,
         a_megabyte_without_a_space_in_every_field_breaks_no_layout,
-        the_page_of_a_comparison_opens_in_silence_and_can_be_read,
+        the_page_of_a_comparison_opens_without_errors_and_can_be_read,
         every_check_has_its_test,
     ];
     [checks(), others].concat()

@@ -1,5 +1,4 @@
-//! Runs to make pages of: a usual one, a crowded one, a large one, and one of a subject that is up to no
-//! good.
+//! Runs for pages: a usual one, one with many callers, a large one, and one with hostile text.
 
 use hapax::domain::{CapturedOutput, ClaimedOutcome};
 use hapax::report::{Ledgers, Report};
@@ -83,7 +82,7 @@ pub(crate) fn large() -> (Report, Ledgers) {
     (report, ledgers)
 }
 
-/// A run in which everything that a subject can write is this text, and so is much that it cannot.
+/// A run in which every text that a subject can write is this one, and many others too.
 pub(crate) fn hostile(text: &str) -> (Report, Ledgers) {
     let (mut case, mut saved) = sample::hostile(text);
     case.about = text.to_owned();

@@ -1,5 +1,5 @@
-//! What curl, Python's requests and Node's fetch make of each fault on the wire, and smtplib of the same
-//! faults over SMTP with `STARTTLS`. Each makes one attempt; whatever it says, the effect is there.
+//! The errors of curl, Python's requests and Node's fetch for each fault on the wire, and of smtplib for the
+//! same faults over SMTP with `STARTTLS`. Each makes one attempt, and its effect is committed.
 
 use insta::assert_snapshot;
 use mock_services::email::Email;
@@ -12,7 +12,7 @@ use mock_services::{MockServices, ServiceOptions};
 use crate::kit::needs::{Test, tests};
 use crate::kit::program::last_line;
 
-/// Each reply, and for how many seconds the client waits: long, but where it is to give up.
+/// Each reply, and the client's timeout in seconds: long, except where the client has to give up.
 const REPLIES: [(&str, &str, &str); 9] = [
     ("ok", "ok", "100"),
     ("drop", "drop", "100"),
@@ -25,10 +25,11 @@ const REPLIES: [(&str, &str, &str); 9] = [
     ("delay", "{delay: 300ms}", "100"),
 ];
 
-/// The rows of what a client says, one for each reply to its first attempt of the operation.
+/// One row for each reply to the first attempt of the operation: what the client says.
 async fn table(script: &'static str, operation: &'static str) -> String {
-    let runs = REPLIES
-        .map(|(name, reply, patience)| (name, tokio::spawn(meets(script, operation, reply, patience))));
+    let runs = REPLIES.map(|(name, reply, seconds)| {
+        (name, tokio::spawn(run_with_fault(script, operation, reply, seconds)))
+    });
     let mut table = String::new();
     for (name, run) in runs {
         table += &format!("{name:18}{}\n", run.await.expect("the run should not panic"));
@@ -36,11 +37,11 @@ async fn table(script: &'static str, operation: &'static str) -> String {
     table
 }
 
-async fn meets(
+async fn run_with_fault(
     script: &'static str,
     operation: &'static str,
     reply: &'static str,
-    patience: &'static str,
+    seconds: &'static str,
 ) -> String {
     let options = ServiceOptions::default;
     let builder =
@@ -49,7 +50,7 @@ async fn meets(
     let line = Source::new("fault", format!("{operation}#1 commit=now reply={reply}"));
     let fault = read_line(&line, &services.operations(), Some(1)).expect("the fault should be read");
     services.arm(vec![fault]).expect("the fault should make sense");
-    let said = last_line(script, &[patience], &services).await;
+    let answer = last_line(script, &[seconds], &services).await;
     // A client that gave up may have ended before the service has read its request.
     let mut reader = services.ledger().reader();
     while !reader.grown().await.iter().any(|entry| matches!(entry.event, Event::Replied { .. })) {}
@@ -58,7 +59,7 @@ async fn meets(
     let effects = events.iter().filter(|event| matches!(event, Event::Committed { .. })).count();
     assert_eq!((attempts, effects), (1, 1), "{script} under {reply}: {events:#?}");
     services.stop().await;
-    said
+    answer
 }
 
 async fn curl_ends_with_its_own_status_for_each_fault() {

@@ -1,4 +1,4 @@
-"""Checks files against the schema of junit.xml that Jenkins uses: check.py SCHEMA FILE... Prints what is wrong, and nothing else."""
+"""Checks files against the schema of junit.xml that Jenkins uses: check.py SCHEMA FILE... Prints only problems."""
 
 import sys
 

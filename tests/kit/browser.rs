@@ -1,5 +1,4 @@
-//! Runs a check of `tests/browser/checks` on a page, in a Chromium of its own. It knows nothing of what pages
-//! are made from.
+//! Runs a check of `tests/browser/checks` on a page, in a new Chromium.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -9,23 +8,23 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::sync::Semaphore;
 
-/// Chromium takes what it can get, and the machine may be busy; a check that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The machine may be busy; a check that takes longer than this hangs.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// So many run at once, however many tests do: each is a program with a gigabyte to spend.
-static PLACES: Semaphore = Semaphore::const_new(2);
+/// How many browsers run at once: each can need a gigabyte of memory.
+static SLOTS: Semaphore = Semaphore::const_new(2);
 
-/// Runs a check on a page: what does not hold, where something does not.
+/// Runs a check on a page; the error says what the check found.
 pub(crate) async fn check(name: &str, page: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a folder should be made");
     let path = folder.path().join("index.html");
     std::fs::write(&path, page).expect("the page should be written");
     let output = drive(&[path.to_str().expect("the folder should have a plain name"), name]).await;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         Ok(())
     } else {
-        Err(format!("{name} ended with {}:\n{said}", output.status))
+        Err(format!("{name} ended with {}:\n{stderr}", output.status))
     }
 }
 
@@ -37,23 +36,23 @@ pub(crate) async fn names() -> Vec<String> {
 
 async fn drive(arguments: &[&str]) -> Output {
     LazyLock::force(&INSTALLED);
-    let _place = PLACES.acquire().await.expect("the places should never be closed");
+    let _slot = SLOTS.acquire().await.expect("the slots should never be closed");
     let mut command = Command::new(root().join("target/browser/node"));
     command.arg(root().join("tests/browser/drive.mjs")).args(arguments);
     let child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
     let output = child.expect("Node should start").wait_with_output();
-    let output = tokio::time::timeout(PATIENCE, output).await.expect("the check should end in time");
-    output.expect("what Node says should be read")
+    let output = tokio::time::timeout(TIMEOUT, output).await.expect("the check should end in time");
+    output.expect("the output of Node should be read")
 }
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Done once for all tests of this process; the script itself waits for those of others.
+/// Runs once for all tests of this process; the script waits for other processes that run it.
 static INSTALLED: LazyLock<()> = LazyLock::new(|| {
     let install: PathBuf = root().join("tests/browser/install");
     let done = std::process::Command::new(install).status().expect("tests/browser/install should start");
-    assert!(done.success(), "tests/browser/install failed; what it said stands above");
+    assert!(done.success(), "tests/browser/install failed; see its output above");
 });

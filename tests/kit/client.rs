@@ -1,4 +1,4 @@
-//! Runs a real client against services of its own, once for each fault, and draws up what the ledger and the
+//! Runs a real client against new services, once for each fault, and makes a table of what the ledger and the
 //! client say.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::program::last_line;
 
-/// What meets the first attempt of the client's main write.
+/// The faults on the first attempt of the client's main write.
 const FAULTS: [(&str, &str); 5] = [
     ("none", ""),
     ("drop", "commit=now reply=drop"),
@@ -30,61 +30,57 @@ const FAULTS: [(&str, &str); 5] = [
 pub(crate) struct Client {
     /// The script, from `tests/clients`.
     pub(crate) script: &'static str,
-    /// What the script is given.
+    /// The arguments of the script.
     pub(crate) arguments: &'static [&'static str],
     /// The full name of the operation.
     pub(crate) operation: &'static str,
 }
 
 impl Client {
-    /// The table of what happened, one row for each fault.
+    /// The table, one row for each fault.
     pub(crate) async fn table(self) -> String {
-        let runs = FAULTS.map(|(name, fault)| (name, tokio::spawn(self.meets(fault))));
+        let runs = FAULTS.map(|(name, fault)| (name, tokio::spawn(self.run_with_fault(fault))));
         let mut table = row(["fault", "attempts", "effects", "keys", "client says", "finds its id", "sees"]);
         for (name, run) in runs {
-            let Outcome { attempts, effects, keys, message } = run.await.expect("the run should not panic");
-            let says = if message.write == "ok" {
-                message.write
+            let Outcome { attempts, effects, keys, report } = run.await.expect("the run should not panic");
+            let says = if report.write == "ok" {
+                report.write
             } else {
-                format!("error: {}", message.error.unwrap_or_default())
+                format!("error: {}", report.error.unwrap_or_default())
             };
-            let finds = message.get.map_or("-", |found| if found { "yes" } else { "no" });
-            let counts = [attempts, effects, message.read].map(|count| count.to_string());
+            let finds = report.get.map_or("-", |found| if found { "yes" } else { "no" });
+            let counts = [attempts, effects, report.read].map(|count| count.to_string());
             table += &row([name, &counts[0], &counts[1], keys, &says, finds, &counts[2]]);
         }
         table
     }
 
-    /// Runs the client while the fault waits for its first attempt.
-    async fn meets(self, fault: &'static str) -> Outcome {
-        let services = started().await;
+    /// Runs the client with a fault on its first attempt.
+    async fn run_with_fault(self, fault: &'static str) -> Outcome {
+        let services = start_services().await;
         if !fault.is_empty() {
             let line = Source::new("fault", format!("{}#1 {fault}", self.operation));
             let fault = read_line(&line, &services.operations(), Some(1)).expect("the fault should be read");
             services.arm(vec![fault]).expect("the fault should make sense");
         }
-        let message = self.run(&services).await;
+        let report = self.run(&services).await;
         services.settle().await;
         let entries = services.ledger().entries();
         services.stop().await;
 
         let attempts: Vec<&Received> = entries.iter().filter_map(|entry| self.attempt(entry)).collect();
-        let struck = entries.iter().filter_map(|entry| match entry.event {
+        let faulted = entries.iter().filter_map(|entry| match entry.event {
             Event::Fault { attempt, .. } => Some(attempt),
             _ => None,
         });
         let due: Vec<u64> =
             attempts.iter().filter(|_| !fault.is_empty()).take(1).map(|first| first.attempt).collect();
-        assert_eq!(
-            struck.collect::<Vec<_>>(),
-            due,
-            "the fault should strike the first attempt and nothing else"
-        );
+        assert_eq!(faulted.collect::<Vec<_>>(), due, "the fault should fire on the first attempt only");
         let refusal = entries
             .iter()
             .find(|entry| matches!(entry.event, Event::Refused { status, .. } if status != 404));
-        assert!(refusal.is_none(), "{} sent what the service refuses: {refusal:?}", self.script);
-        Outcome { attempts: attempts.len(), effects: self.effects(&entries), keys: keys(&attempts), message }
+        assert!(refusal.is_none(), "the service refused a request of {}: {refusal:?}", self.script);
+        Outcome { attempts: attempts.len(), effects: self.effects(&entries), keys: keys(&attempts), report }
     }
 
     fn attempt(self, entry: &Entry) -> Option<&Received<'static>> {
@@ -107,37 +103,38 @@ impl Client {
         effects.len()
     }
 
-    async fn run(self, services: &MockServices) -> Told {
+    async fn run(self, services: &MockServices) -> ClientReport {
         let last = last_line(self.script, self.arguments, services).await;
-        serde_json::from_str(&last).unwrap_or_else(|error| panic!("{} said {last:?}: {error}", self.script))
+        serde_json::from_str(&last)
+            .unwrap_or_else(|error| panic!("{} printed {last:?}: {error}", self.script))
     }
 }
 
-/// What one run came to, by the ledger and by the client.
+/// One run, by the ledger and by the client.
 struct Outcome {
     attempts: usize,
     effects: usize,
     keys: &'static str,
-    message: Told,
+    report: ClientReport,
 }
 
 /// The line that a client's script prints.
 #[derive(Debug, Deserialize)]
-struct Told {
-    /// What its main write came to, as far as it knows.
+struct ClientReport {
+    /// `ok` or `error`: what the client got for its main write.
     write: String,
-    /// The kind of the error, where it was one.
+    /// The kind of the error, if there was one.
     error: Option<String>,
-    /// Whether it found what it made under the id that it was given, where it was given one.
+    /// Whether the client found its object by id, if it got an id.
     get: Option<bool>,
-    /// How many of it the client sees.
+    /// How many such objects the client sees.
     read: usize,
 }
 
 fn row(cells: [&str; 7]) -> String {
     let mut line = String::new();
     for (cell, width) in cells.into_iter().zip([6, 9, 8, 10, 32, 13, 4]) {
-        write!(line, "{cell:width$}").expect("a text takes any text");
+        write!(line, "{cell:width$}").expect("writing to a String cannot fail");
     }
     line.trim_end().to_owned() + "\n"
 }
@@ -155,7 +152,7 @@ fn keys(attempts: &[&Received]) -> &'static str {
     }
 }
 
-async fn started() -> MockServices {
+async fn start_services() -> MockServices {
     let options = ServiceOptions::default;
     let builder = MockServices::builder()
         .service(Payment::default(), options())

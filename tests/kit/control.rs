@@ -1,4 +1,4 @@
-//! Runs a control as a process against services of this test, and says what the ledger shows of it.
+//! Runs a control as a process against services of the test, and reads from the ledger what it did.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ use mock_services::yaml::Source;
 use mock_services::{BarrierOptions, Builder, MockServices, ServiceOptions};
 use serde_json::Value;
 
-/// What the services of a trial are like.
+/// How the services of a trial are set up.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct ServiceSetup {
     pub(crate) keys: Option<Idempotency>,
     pub(crate) callers: u32,
     pub(crate) barrier: Option<BarrierOptions>,
@@ -33,20 +33,20 @@ pub(crate) struct Trial {
     folder: tempfile::TempDir,
 }
 
-/// What a control came to.
+/// What a control did and claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Came {
+pub(crate) struct ControlResult {
     pub(crate) effects: usize,
     pub(crate) claim: String,
 }
 
-pub(crate) fn came(effects: usize, claim: &str) -> Came {
-    Came { effects, claim: claim.to_owned() }
+pub(crate) fn result(effects: usize, claim: &str) -> ControlResult {
+    ControlResult { effects, claim: claim.to_owned() }
 }
 
-impl World {
+impl ServiceSetup {
     pub(crate) fn keys(profile: Profile) -> Self {
-        World { keys: Some(Idempotency::new(profile)), ..World::default() }
+        ServiceSetup { keys: Some(Idempotency::new(profile)), ..ServiceSetup::default() }
     }
 
     pub(crate) async fn start(self, faults: &[&str]) -> Trial {
@@ -79,7 +79,7 @@ impl Trial {
     pub(crate) async fn declining(customer: &str) -> Self {
         let payment =
             PaymentOptions { declining_customers: vec![customer.to_owned()], ..PaymentOptions::default() };
-        World { payment, ..World::default() }.start(&[]).await
+        ServiceSetup { payment, ..ServiceSetup::default() }.start(&[]).await
     }
 
     /// A control as a process that has not been started.
@@ -97,13 +97,13 @@ impl Trial {
         };
         let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_hapax"));
         command.args(["control", control]).env_clear().kill_on_drop(true);
-        // A control that went through the proxy would get nowhere.
+        // A control that used the proxy would reach nothing.
         command.env("HTTP_PROXY", "http://127.0.0.1:1").env("http_proxy", "http://127.0.0.1:1");
         command.env("HAPAX_TASK", "a task").env("HAPAX_STEPS", steps);
         command.env("HAPAX_CALLER", format!("caller{caller}"));
         let state = path(format!("state-{caller}"));
         if start > 1 {
-            // What the starts before this one have left: a control counts its own starts.
+            // What the earlier starts have left: a control counts its own starts.
             std::fs::write(state.join("starts"), (start - 1).to_string()).unwrap();
         }
         command.env("HAPAX_STATE_DIR", state).env("HAPAX_SHARED_DIR", path("shared".to_owned()));
@@ -124,7 +124,7 @@ impl Trial {
         self.folder.path().join(format!("claim-{caller}-{start}.json"))
     }
 
-    /// Runs a control to its end and gives the word of its claim.
+    /// Runs a control to its end and returns the word of its claim.
     pub(crate) async fn run(&self, control: &str, caller: u32, start: u32, steps: &str) -> String {
         let output = self.command(control, caller, start, steps).output().await.unwrap();
         assert!(output.status.success(), "{control}: {}", String::from_utf8_lossy(&output.stderr));
@@ -140,21 +140,21 @@ impl Trial {
         claim["outcome"].as_str().unwrap().to_owned()
     }
 
-    /// Runs a control once and gives what it came to, all that was outstanding included.
-    pub(crate) async fn outcome(&self, control: &str, steps: &str) -> Came {
+    /// Runs a control once and returns its result, with commits that were outstanding.
+    pub(crate) async fn outcome(&self, control: &str, steps: &str) -> ControlResult {
         let claim = self.run(control, 1, 1, steps).await;
         self.services.settle().await;
-        Came { effects: self.effects(""), claim }
+        ControlResult { effects: self.effects(""), claim }
     }
 
-    /// How many effects of that name there are; of any, where it is empty.
+    /// The number of effects of that name, or of all effects if it is empty.
     pub(crate) fn effects(&self, name: &str) -> usize {
         let counts =
             |event: &Event<'_>| matches!(event, Event::Committed { effect, .. } if effect.starts_with(name));
         self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
     }
 
-    /// The number that stands under a key of the record store.
+    /// The number under a key of the record store.
     pub(crate) async fn record(&self, key: &str) -> i64 {
         self.services.settle().await;
         let puts = |event: &Event<'_>| match event {
@@ -167,14 +167,14 @@ impl Trial {
         last.and_then(|value| value.to_string().parse().ok()).unwrap_or_default()
     }
 
-    /// How many attempts of that operation there were.
+    /// The number of attempts of an operation.
     pub(crate) fn attempts(&self, operation: &str) -> usize {
         let counts =
             |event: &Event<'_>| matches!(event, Event::Received(received) if received.operation == operation);
         self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
     }
 
-    /// How many requests were refused.
+    /// The number of refused requests.
     pub(crate) fn refused(&self) -> usize {
         self.services
             .ledger()
@@ -184,13 +184,13 @@ impl Trial {
             .count()
     }
 
-    /// Whether a caller wrote after the door had opened without it.
-    pub(crate) fn came_late(&self) -> bool {
+    /// Whether a caller wrote after the start barrier had opened without it.
+    pub(crate) fn has_late_caller(&self) -> bool {
         let is_late = |event: &Event<'_>| matches!(event, Event::Barrier { event: BarrierEvent::Late, .. });
         self.services.ledger().entries().iter().any(|entry| is_late(&entry.event))
     }
 
-    /// Every fault must have struck, or a test proves nothing.
+    /// Whether every fault has fired; a test proves nothing otherwise.
     pub(crate) fn all_fired(&self) -> bool {
         self.services.fired().iter().all(|fired| !fired.attempts.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Runs a script with what `install` has put into `target/clients`.
+//! Runs a script with the programs that `tests/clients/install` has put into `target/clients`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,12 +8,11 @@ use std::time::Duration;
 use mock_services::MockServices;
 use tokio::process::Command;
 
-/// A client may wait before it tries again, and the machine may be busy; one that takes longer than this
-/// hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A client may wait before it retries, and the machine may be busy; one that takes longer than this hangs.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Runs a script, named from the root of the repository, to its end, and gives what it prints. Beside `PATH`
-/// and `HOME` it sees only these variables.
+/// Runs a script (its path is relative to the repository) and returns its output. Its environment has `PATH`,
+/// `HOME` and these variables.
 pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(String, String)>) -> String {
     clients();
     let path = root().join(script);
@@ -29,14 +28,14 @@ pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(Str
     let child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn();
     let output = child.expect("the client should start").wait_with_output();
-    let output = tokio::time::timeout(PATIENCE, output).await.expect("the client should end in time");
+    let output = tokio::time::timeout(TIMEOUT, output).await.expect("the client should end in time");
     let output = output.expect("the client's output should be read");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{script} ended with {}:\n{out}{err}", output.status);
     out.into_owned()
 }
 
-/// Where the first caller finds the services, as hapax tells it to a subject.
+/// The addresses and keys of the services for the first caller, in the variables that a subject gets.
 pub(crate) fn addresses(services: &MockServices) -> Vec<(String, String)> {
     let smtp = services.smtp_address("email", 1).expect("email should take SMTP");
     let mut variables = vec![("HAPAX_SMTP_URL".to_owned(), format!("smtp://{smtp}"))];
@@ -60,11 +59,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// Done once for all tests of this process; the script itself waits for those of others.
+/// Runs once for all tests of this process; the script waits for other processes that run it.
 static INSTALLED: LazyLock<()> = LazyLock::new(|| {
     let done = std::process::Command::new(root().join("tests/clients/install")).status();
     assert!(
         done.expect("tests/clients/install should start").success(),
-        "tests/clients/install failed; what it said stands above"
+        "tests/clients/install failed; see its output above"
     );
 });

@@ -1,6 +1,6 @@
-//! The one test kit of hapax: the command in a workspace of its own, services and controls, starts of a subject, real
-//! clients, a real browser, and the harness for tests that need programs from outside. It knows nothing of what a
-//! test expects. Every test program includes all of it with `mod kit;`.
+//! The one test kit of hapax: the command in a temporary workspace, services and controls, starts of a
+//! subject, real clients, a real browser, and the harness for tests that need other programs. Every test
+//! program includes all of it with `mod kit;`.
 
 #![allow(
     dead_code,
@@ -19,6 +19,7 @@ pub(crate) mod installed;
 pub(crate) mod needs;
 pub(crate) mod program;
 pub(crate) mod serve;
+#[cfg(target_os = "linux")]
 #[cfg(target_os = "linux")]
 pub(crate) mod subject;
 pub(crate) mod timeless;

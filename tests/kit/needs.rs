@@ -1,7 +1,8 @@
-//! Tests that need programs from outside: Python, Node and their packages, curl, jq, a browser. `cargo test` installs
-//! the packages of a language by itself, and system packages only where the user is root. Where they are missing, the
-//! tests that need them are ignored, with one line that says what to install. libtest decides at compile time what is
-//! ignored, so these tests have a harness of their own (`libtest-mimic`), which decides when they start.
+//! Tests that need other programs: Python, Node and their packages, curl, jq, a browser. `cargo test`
+//! installs the packages of a language itself, and system packages only if the user is root. Without them,
+//! the tests that need them are ignored, with one line that says what to install. libtest decides at compile
+//! time which tests are ignored, so these tests use another harness (`libtest-mimic`), which decides when
+//! they start.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -12,10 +13,10 @@ use libtest_mimic::{Arguments, Trial};
 /// A test and its name.
 pub(crate) type Test = (&'static str, fn() -> Running);
 
-/// A test that runs.
+/// A running test.
 pub(crate) type Running = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The tests of these names, for [`trials`].
+/// The tests with these names, for [`run`].
 macro_rules! tests {
     ($($name:ident),+ $(,)?) => {
         vec![$((stringify!($name), (|| -> $crate::kit::needs::Running { Box::pin($name()) }) as fn() -> _)),+]
@@ -40,7 +41,7 @@ impl Need {
         }
     }
 
-    /// Why it cannot be installed by this user, in one line; `None` where it is there or can be installed.
+    /// Why this user cannot install it, in one line; `None` if it is installed or can be.
     fn missing(self) -> Option<String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.script());
         let output = Command::new(script).arg("--check").output().expect("the install script should start");
@@ -50,7 +51,7 @@ impl Need {
     }
 }
 
-/// Runs the tests of all modules. Those whose need cannot be met are ignored, and it is said once why.
+/// Runs the tests of all modules. Those whose need is missing are ignored, and the reason is printed once.
 #[expect(clippy::print_stderr, reason = "people read why tests are ignored")]
 pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCode {
     let arguments = Arguments::from_args();

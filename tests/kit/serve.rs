@@ -1,4 +1,4 @@
-//! The real command, run and spoken to.
+//! Runs `hapax serve` and other verbs, and sends requests to the services.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ fn hapax() -> Command {
     command
 }
 
-/// A run that ends by itself.
+/// A command that ends by itself.
 pub(crate) struct Hapax;
 
 impl Hapax {
@@ -45,12 +45,12 @@ impl Serve {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut error = BufReader::new(child.stderr.take().unwrap());
         let mut banner = String::new();
-        // With --json the banner is talk, and goes to standard error.
+        // With --json the banner goes to standard error.
         let source: &mut dyn BufRead = if json { &mut error } else { &mut out };
         while !banner.ends_with("\n\n") || !banner.contains("HAPAX_ADMIN_TOKEN") {
             assert_ne!(source.read_line(&mut banner).unwrap(), 0, "it ended: {banner}");
         }
-        // Nobody reads on there, and it says little: the pipe holds it.
+        // The rest is short and fits into the pipe, so nothing has to read it.
         std::mem::forget(error);
         Serve { child, out, banner, printed: String::new() }
     }
@@ -63,7 +63,7 @@ impl Serve {
             .unwrap_or_else(|| panic!("no {name} in {}", self.banner))
     }
 
-    /// A form to a service: status and body, or nothing where the connection was closed.
+    /// Sends a form to a service; returns status and body, or nothing if the connection was closed.
     pub(crate) fn post(
         &self,
         service: &str,
@@ -88,7 +88,7 @@ impl Serve {
         ask(url, method, path, body, key, headers)
     }
 
-    /// A request whose answer nobody reads yet.
+    /// Sends a request and does not read the answer.
     pub(crate) fn begin(&self, service: &str, method: &str, path: &str, body: &str) -> TcpStream {
         let stem = format!("HAPAX_{}", service.to_uppercase());
         let (url, key) = (self.variable(&format!("{stem}_URL")), self.variable(&format!("{stem}_KEY")));
@@ -102,7 +102,7 @@ impl Serve {
         (status, serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// Reads on until a line holds the text.
+    /// Reads until a line contains the text.
     pub(crate) fn wait_for(&mut self, text: &str) {
         loop {
             let mut line = String::new();
@@ -119,7 +119,7 @@ impl Serve {
         }
     }
 
-    /// Ctrl-C; everything that was printed behind the banner.
+    /// Sends Ctrl-C and returns everything that was printed after the banner.
     pub(crate) fn interrupt(mut self) -> String {
         let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
@@ -131,7 +131,7 @@ impl Serve {
 
 impl Drop for Serve {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

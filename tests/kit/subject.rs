@@ -1,16 +1,19 @@
-//! A place for one start of a subject, and ways to see what it has left.
+//! A directory for one start of a subject, and ways to wait for its processes and to find those it left
+//! running.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hapax::subject::{Limits, ServiceAddress, Settings, Start, Subject};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
 
-/// Far longer than anything here takes, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Far longer than any test here takes, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is left when nothing is.
-pub(crate) const NOBODY: [u32; 0] = [];
+/// The result of [`Rig::left`] when no process is left.
+pub(crate) const NO_PROCESS: [u32; 0] = [];
 
 /// The directories of one start.
 pub(crate) struct Rig {
@@ -23,7 +26,7 @@ impl Rig {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("state")).unwrap();
         fs::create_dir(root.path().join("shared")).unwrap();
-        Rig { root, limits: Limits { time: PATIENCE * 2, ..Limits::default() } }
+        Rig { root, limits: Limits { time: TIMEOUT * 2, ..Limits::default() } }
     }
 
     /// A file in the directory of the subject.
@@ -56,14 +59,14 @@ impl Rig {
         }
     }
 
-    /// Waits until the subject has written something into a file.
-    pub(crate) async fn written(&self, name: &str) -> String {
+    /// A named pipe in the directory of the subject, through which a script says how far it is. Make it
+    /// before the start: a script that writes to it would make a regular file otherwise.
+    pub(crate) fn pipe(&self, name: &str) -> Pipe {
         let path = self.file(name);
-        until(&format!("{name} is written"), || {
-            fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n'))
-        })
-        .await;
-        fs::read_to_string(&path).unwrap().trim().to_owned()
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        // Open for writing too: so it does not look closed before the script has opened it.
+        let receiver = pipe::OpenOptions::new().read_write(true).open_receiver(&path).unwrap();
+        Pipe { path, receiver }
     }
 
     /// The processes that were started here and still run.
@@ -97,16 +100,36 @@ pub(crate) fn hapax() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hapax"))
 }
 
-/// Waits until something is so.
-pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came to this: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
+/// The end of a named pipe that a test reads.
+pub(crate) struct Pipe {
+    path: PathBuf,
+    receiver: pipe::Receiver,
+}
+
+impl Pipe {
+    /// Waits until the script has written a line, and returns it.
+    pub(crate) async fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        let read = async {
+            while !line.ends_with(b"\n") {
+                line.push(self.receiver.read_u8().await.unwrap());
+            }
+        };
+        let in_time = tokio::time::timeout(TIMEOUT, read).await;
+        assert!(in_time.is_ok(), "nothing was written to {}", self.path.display());
+        String::from_utf8(line).unwrap().trim().to_owned()
+    }
+
+    /// Waits until no process has the pipe open for writing. Call it after [`Pipe::line`].
+    pub(crate) async fn closed(self) {
+        let mut reader = pipe::OpenOptions::new().open_receiver(&self.path).unwrap();
+        drop(self.receiver);
+        let in_time = tokio::time::timeout(TIMEOUT, reader.read_to_end(&mut Vec::new())).await;
+        assert!(in_time.is_ok(), "a process still has {} open", self.path.display());
     }
 }
 
-/// The letter with which the system says what a process does.
+/// The state of a process as the system shows it: one letter.
 pub(crate) fn state(pid: &str) -> char {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_else(|_| panic!("{pid} is gone"));
     stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()

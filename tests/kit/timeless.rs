@@ -1,14 +1,14 @@
-//! What a run leaves, with all taken out that depends on time: two runs with one seed are the same in it.
+//! The files of a run without everything that depends on time: two runs with one seed have the same.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// What each entry of the ledger says, times aside, by trial and number.
+/// The entries of the ledger without times, by trial and number.
 pub(crate) type Evidence = BTreeMap<(String, u64), Value>;
 
-/// The cases of a saved report, with what the ledger says in place of the numbers of its entries.
+/// The cases of a saved report, with entries of the ledger in place of their numbers.
 pub(crate) fn cases(folder: &Path) -> Vec<Value> {
     let evidence = evidence(folder);
     let mut report: Value =
@@ -21,7 +21,7 @@ pub(crate) fn cases(folder: &Path) -> Vec<Value> {
     cases
 }
 
-/// The ledger of a run, without its plan record: that has an id of its own, and its hash depends on it.
+/// The ledger of a run, without its plan record, whose id and hash differ in every run.
 pub(crate) fn evidence(folder: &Path) -> Evidence {
     let lines = std::fs::read_to_string(folder.join("ledger.jsonl")).unwrap();
     let entries =
@@ -35,8 +35,8 @@ pub(crate) fn evidence(folder: &Path) -> Evidence {
     entries.collect()
 }
 
-/// Takes out times and texts that tell them, and puts what the entries say in place of their numbers: when a
-/// connection is seen to close beside the next request is a matter of time, too.
+/// Removes times and texts that contain them, and puts entries in place of their numbers: whether a
+/// connection closes before or after the next request depends on time, too.
 fn without_times(value: &mut Value, ledger: &str, evidence: &Evidence) {
     match value {
         Value::Object(members) => {
@@ -45,10 +45,10 @@ fn without_times(value: &mut Value, ledger: &str, evidence: &Evidence) {
             }
             for name in ["entry", "entries", "effects", "surplus", "compensated", "unintended"] {
                 let Some(numbers) = members.get_mut(name) else { continue };
-                let said = |number: &Value| evidence[&(ledger.to_owned(), number.as_u64().unwrap())].clone();
+                let entry = |number: &Value| evidence[&(ledger.to_owned(), number.as_u64().unwrap())].clone();
                 *numbers = match &*numbers {
-                    Value::Array(numbers) => numbers.iter().map(said).collect(),
-                    number => said(number),
+                    Value::Array(numbers) => numbers.iter().map(entry).collect(),
+                    number => entry(number),
                 };
             }
             members.values_mut().for_each(|member| without_times(member, ledger, evidence));

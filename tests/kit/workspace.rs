@@ -1,6 +1,6 @@
-//! A folder of its own with the command in it, and what it printed.
+//! A temporary folder in which the command runs, and its output.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub(crate) struct Workspace {
     pub(crate) folder: TempDir,
 }
 
-/// What a call of the command came to.
+/// The exit status and the output of a command.
 pub(crate) struct Called {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -42,7 +42,14 @@ impl Workspace {
         std::fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The command, in this folder and with nothing of the caller's settings.
+    /// Makes a named pipe. Reading it waits until a process has written to it and closed it.
+    pub(crate) fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.path().join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
+
+    /// The command, in this folder and without the settings of the caller.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(HAPAX);
         command.args(arguments).current_dir(self.path()).env("NO_COLOR", "1").env("HAPAX_NO_SMOKE", "1");
@@ -75,7 +82,7 @@ impl From<Output> for Called {
 }
 
 impl Called {
-    /// Fails the test, with all that was printed, unless the status is this.
+    /// Fails the test and shows the output, unless the exit status is this.
     #[track_caller]
     pub(crate) fn expect(self, status: i32) -> Self {
         assert_eq!(self.status, status, "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
@@ -98,28 +105,35 @@ pub(crate) fn kinds(verdict: &Value) -> Vec<&str> {
     verdict["findings"].as_array().unwrap().iter().map(|finding| finding["kind"].as_str().unwrap()).collect()
 }
 
-/// A scenario with one charge, and whatever else is said.
+/// A scenario with one charge, followed by `more`.
 pub(crate) fn charge(more: &str) -> String {
     format!(
         "about: One charge.\ntags: [mine]\ntask: Charge customer cus_42 $49.99 for order ord_1001.\n\
-         steps:\n  - {{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_1001 }} }}\n\
-         expect:\n  effects:\n    - {{ effect: payment.charge, where: {{ order: ord_1001 }}, with: {{ amount: 4999 }} }}\n{more}"
+         steps:\n  - {{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: \
+         ord_1001 }} }}\n\
+         expect:\n  effects:\n    - {{ effect: payment.charge, where: {{ order: ord_1001 }}, with: {{ \
+         amount: 4999 }} }}\n{more}"
     )
 }
 
-/// A subject in bash that looks at the charges and does nothing else.
+/// A subject in bash that lists the charges and does nothing else.
 pub(crate) const LOOK: &str = r#"exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
 printf 'GET /v1/charges HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n' "$HAPAX_PAYMENT_KEY" >&3
 cat <&3 >/dev/null"#;
 
-/// Functions in bash for subjects that write: `charge FORM` and `mail JSON` send one request and give its
+/// Functions in bash for subjects that write: `charge FORM` and `mail JSON` send one request and print its
 /// answer.
 pub(crate) const WRITES: &str = r#"post() {
   exec 3<>"/dev/tcp/127.0.0.1/${1##*:}" || return
-  printf 'POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bash\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s' "$3" "$2" "$4" "${#5}" "$5" >&3
+  head="POST $3 HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: bash\r\nAuthorization: Bearer $2\r\n"
+  head="${head}Content-Type: $4\r\nContent-Length: ${#5}\r\nConnection: close\r\n\r\n"
+  printf '%b%s' "$head" "$5" >&3
   cat <&3
   exec 3>&-
 }
-charge() { post "$HAPAX_PAYMENT_URL" "$HAPAX_PAYMENT_KEY" /v1/charges application/x-www-form-urlencoded "$1&currency=usd"; }
+charge() {
+  form=application/x-www-form-urlencoded
+  post "$HAPAX_PAYMENT_URL" "$HAPAX_PAYMENT_KEY" /v1/charges "$form" "$1&currency=usd"
+}
 mail() { post "$HAPAX_EMAIL_URL" "$HAPAX_EMAIL_KEY" /emails application/json "$1"; }
 "#;

@@ -34,14 +34,14 @@ fn a_subject_that_cannot_be_executed_is_void() {
 }
 
 #[test]
-fn a_subject_that_exits_at_once_has_lost_what_was_due() {
+fn a_subject_that_exits_at_once_loses_the_effect() {
     let workspace = workspace();
     workspace.call(&["run", "plain", "--", "false"]).expect(1);
     assert_eq!(verdict(&workspace.report(), "plain")["outcome"], "lost");
 }
 
 #[test]
-fn a_claim_that_is_nonsense_is_no_claim() {
+fn a_malformed_claim_is_not_a_claim() {
     let workspace = workspace();
     let agent = "echo '{\"outcome\": \"perfect\"' > \"$HAPAX_RESULT\"";
     workspace.call(&["run", "plain", "--", "sh", "-c", agent]).expect(1);
@@ -52,7 +52,7 @@ fn a_claim_that_is_nonsense_is_no_claim() {
 }
 
 #[test]
-fn a_subject_that_never_connects_and_never_ends_fails_when_its_time_is_up() {
+fn a_subject_that_never_connects_and_never_ends_fails_at_its_time_limit() {
     let workspace = workspace();
     workspace.call(&["run", "plain", "--timeout", "500ms", "--", "sleep", "1000"]).expect(1);
     assert!(kinds(verdict(&workspace.report(), "plain")).contains(&"time-up"));
@@ -77,7 +77,7 @@ fn a_filter_that_matches_nothing_is_an_error() {
 }
 
 #[test]
-fn a_wrong_scenario_file_stops_everything() {
+fn an_invalid_scenario_file_stops_the_run() {
     let workspace = workspace();
     workspace.write("scenarios/wrong.yaml", "about: x\ntask: y\nfalts: []\n");
     let called = workspace.call(&["run", "plain", "--subject", "naive"]).expect(2);
@@ -96,13 +96,13 @@ fn a_folder_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn a_subject_that_nobody_knows_is_an_error() {
+fn an_unknown_subject_is_an_error() {
     let called = workspace().call(&["run", "--subject", "carefull"]).expect(2);
     assert!(called.stderr.contains("did you mean `careful`?"), "{}", called.stderr);
 }
 
 #[test]
-fn a_wrong_hapax_yaml_is_shown_with_its_place() {
+fn problems_in_hapax_yaml_are_shown_with_their_position() {
     let workspace = workspace();
     workspace.write("hapax.yaml", "subjects:\n  mine:\n    comand: [true]\n");
     let called = workspace.call(&["run", "plain"]).expect(2);

@@ -4,7 +4,7 @@ use crate::kit::workspace::{Called, WRITES, Workspace, charge, verdict};
 
 const CONFIG: &str = "subjects:\n  shop:\n    command: bash agent.sh\n    before: bash before.sh\n";
 
-/// A subject whose store is outside of the trial: it does its task once for each store.
+/// A subject whose store is outside of the trial: it does its task once per store.
 const AGENT: &str = r#"[ -e store ] && { echo '{"outcome": "done"}'; exit; }
 touch store
 charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null
@@ -18,7 +18,7 @@ fn workspace(before: &str) -> Workspace {
 }
 
 #[test]
-fn it_resets_a_store_before_each_trial_and_is_told_the_trial_and_no_case() {
+fn the_before_command_resets_a_store_before_each_trial_and_gets_the_trial_but_no_case() {
     let script =
         "rm -f store; env > seen; echo \"$HAPAX_TRIAL\" >> trials; [ -d \"$HAPAX_SHARED_DIR\" ] || exit 4";
     let workspace = workspace(script);
@@ -37,13 +37,13 @@ fn it_resets_a_store_before_each_trial_and_is_told_the_trial_and_no_case() {
 }
 
 #[test]
-fn without_it_the_store_of_the_first_trial_makes_the_second_lose_its_effect() {
+fn without_a_before_command_the_store_of_the_first_trial_makes_the_second_lose_its_effect() {
     let workspace = workspace("true");
     workspace.call(&["run", "plain", "--trials", "2", "--jobs", "1"]).expect(1);
 }
 
 #[test]
-fn a_trial_is_void_where_it_fails_with_its_last_lines_and_without_secrets() {
+fn a_trial_is_void_if_the_before_command_fails_and_secrets_are_hidden() {
     let workspace =
         workspace("echo connecting >&2; echo 'cannot reset: password=hunter2hunter2 is wrong' >&2; exit 7");
     let called = workspace.call(&["run", "plain"]).expect(3);
@@ -51,19 +51,19 @@ fn a_trial_is_void_where_it_fails_with_its_last_lines_and_without_secrets() {
     assert!(why.contains("`bash before.sh`: exited with 7; last output: connecting | cannot reset"), "{why}");
     assert!(!why.contains("hunter2") && called.stdout.contains("exited with 7"), "{why}\n{}", called.stdout);
     assert!(!workspace.path().join("store").exists());
-    // The smoke trial finds it out before anything else is run.
-    let smoked: Called =
+    // The smoke trial detects it before anything else is run.
+    let called: Called =
         workspace.command(&["run", "plain"]).env_remove("HAPAX_NO_SMOKE").output().unwrap().into();
-    let smoked = smoked.expect(2);
+    let called = called.expect(2);
     assert!(
-        format!("{}{}", smoked.stdout, smoked.stderr).contains("the command `before` of the subject failed"),
+        format!("{}{}", called.stdout, called.stderr).contains("the command `before` of the subject failed"),
         "{}",
-        smoked.stderr
+        called.stderr
     );
 }
 
 #[test]
-fn one_that_is_not_there_is_named() {
+fn a_before_command_that_does_not_exist_is_named() {
     let workspace = workspace("");
     workspace.write("hapax.yaml", "subjects: {shop: {command: bash agent.sh, before: ./no-such-program}}");
     workspace.call(&["run", "plain"]).expect(3);

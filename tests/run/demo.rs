@@ -3,7 +3,7 @@
 use crate::kit::workspace::Workspace;
 
 #[test]
-fn the_demo_shows_what_each_did_to_the_customer_and_leaves_nothing_behind() {
+fn the_demo_shows_the_effects_of_each_agent_and_leaves_no_files() {
     let (workspace, scratch) = (Workspace::new(), tempfile::tempdir().unwrap());
     let called: crate::kit::workspace::Called =
         workspace.command(&["demo"]).env("TMPDIR", scratch.path()).output().unwrap().into();

@@ -1,4 +1,4 @@
-//! What the command says of itself: help, completions, the man page.
+//! Help, completions and the man page.
 
 use crate::kit::workspace::Workspace;
 
@@ -13,7 +13,7 @@ fn verbs(workspace: &Workspace) -> Vec<String> {
 }
 
 #[test]
-fn help_says_what_there_is() {
+fn help_lists_every_verb() {
     insta::assert_snapshot!(Workspace::new().call(&["--help"]).expect(0).stdout);
 }
 
@@ -29,7 +29,7 @@ fn the_help_of_every_verb_has_examples() {
 }
 
 #[test]
-fn every_shell_gets_its_completions_without_what_nobody_types() {
+fn every_shell_gets_completions_without_internal_verbs() {
     let workspace = Workspace::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let text = workspace.call(&["completions", shell]).expect(0).stdout;
@@ -57,7 +57,7 @@ fn there_is_a_man_page_for_the_command_and_for_each_verb() {
 }
 
 #[test]
-fn a_variable_to_pass_on_that_is_not_set_is_warned_of() {
+fn a_variable_to_pass_on_that_is_not_set_gives_a_warning() {
     let workspace = Workspace::new();
     let call = |name: &str| {
         let mut command =

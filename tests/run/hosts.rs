@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use crate::kit::workspace::{WRITES, Workspace, charge, kinds, verdict};
 
-/// Asks the proxy for a host, and gives its answer: `proxy REQUEST-LINE`.
+/// `proxy REQUEST-LINE` sends a request to the proxy, and prints its answer.
 const PROXY: &str = r#"proxy() {
   exec 4<>"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}"
   printf '%s HTTP/1.1\r\nHost: x\r\n\r\n' "$1" >&4
@@ -14,15 +14,16 @@ const PROXY: &str = r#"proxy() {
 }
 "#;
 
-/// A subject that does its task and asks for these hosts.
+/// A subject that does its task and requests these hosts.
 fn agent(asks: &str) -> String {
     format!(
-        "{WRITES}{PROXY}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' >/dev/null\n{asks}\n\
+        "{WRITES}{PROXY}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001&source=tok_visa' \
+         >/dev/null\n{asks}\n\
          echo '{{\"outcome\": \"done\"}}'"
     )
 }
 
-/// A host that answers each connection with a few words, for as long as the test runs.
+/// A host that answers each connection, as long as the test runs.
 fn host() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -41,7 +42,7 @@ fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted()
     let port = host();
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
-    // Without the answer of the allowed host, and with one of the ignored host, it does not get to its claim.
+    // It makes its claim only if the allowed host answers and the ignored one does not.
     let asks = format!(
         "proxy 'GET http://localhost:{port}/v1/models' | grep -q 'the model says yes' || exit 3\n\
          proxy 'CONNECT o1.ingest.sentry.io:443' | grep -q 403 || exit 4"
@@ -69,10 +70,13 @@ fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted()
     let replay = report["cases"][0]["trials"][0]["replay"].as_str().unwrap();
     assert!(replay.contains(&format!("--allow {allow} --ignore '*.sentry.io' -- bash agent.sh")), "{replay}");
 
-    // The same from hapax.yaml, once for all subjects and once for one.
+    // The same from hapax.yaml, for all subjects and for one.
     workspace.write(
         "hapax.yaml",
-        &format!("allow: [\"{allow}\"]\nsubjects:\n  shop: {{ command: bash agent.sh, ignore: [\"*.sentry.io\"] }}\n"),
+        &format!(
+            "allow: [\"{allow}\"]\nsubjects:\n  shop: {{ command: bash agent.sh, ignore: \
+            [\"*.sentry.io\"] }}\n"
+        ),
     );
     workspace.call(&["run", "plain"]).expect(0);
 }
@@ -90,11 +94,12 @@ fn every_other_host_is_still_a_finding_with_true_advice() {
 }
 
 #[test]
-fn a_client_that_ignores_no_proxy_is_told_so_and_the_trial_is_void() {
+fn a_client_that_ignores_no_proxy_makes_the_trial_void_with_that_reason() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     let agent = format!(
-        "{PROXY}proxy \"POST $HAPAX_PAYMENT_URL/v1/charges\" | grep -q NO_PROXY || exit 3\necho '{{\"outcome\": \"not-done\"}}'"
+        "{PROXY}proxy \"POST $HAPAX_PAYMENT_URL/v1/charges\" | grep -q NO_PROXY || exit 3\necho \
+         '{{\"outcome\": \"not-done\"}}'"
     );
     workspace.write("agent.sh", &agent);
     let called = workspace.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(3);
@@ -103,7 +108,7 @@ fn a_client_that_ignores_no_proxy_is_told_so_and_the_trial_is_void() {
 }
 
 #[test]
-fn what_would_turn_the_net_off_is_refused_before_anything_runs() {
+fn hosts_that_would_disable_the_check_are_refused_before_anything_runs() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     for (flag, value) in [

@@ -1,10 +1,10 @@
-//! `hapax init`: what it lays out runs at once, and what was there is kept.
+//! `hapax init`: the files that it writes run, and existing files are kept.
 
 use std::process::{Command, Stdio};
 
 use crate::kit::workspace::{Called, Workspace};
 
-/// The agent that is laid out needs curl.
+/// The agent that init writes needs curl.
 fn with_curl() {
     let has_curl = || {
         Command::new("curl")
@@ -20,7 +20,7 @@ fn with_curl() {
 }
 
 #[test]
-fn in_an_empty_folder_what_is_laid_out_runs_at_once() {
+fn init_in_an_empty_folder_writes_a_project_that_runs() {
     with_curl();
     let workspace = Workspace::new();
     let called = workspace.call(&["init", "--yes"]).expect(0);
@@ -34,12 +34,12 @@ fn in_an_empty_folder_what_is_laid_out_runs_at_once() {
             .contains("run: hapax run first-charge --out hapax-report")
     );
     workspace.call(&["run", "first-charge", "--out", "hapax-report"]).expect(0);
-    // It is no scenario that everybody passes.
+    // Not every subject passes the scenario.
     workspace.call(&["selftest", "first-charge"]).expect(0);
 }
 
 #[test]
-fn an_agent_that_is_there_is_named() {
+fn init_names_an_existing_agent() {
     let workspace = Workspace::new();
     workspace.write("agent.py", "print('hello')\n");
     let called = workspace.call(&["init", "--yes"]).expect(0);
@@ -61,7 +61,7 @@ fn the_user_can_say_what_starts_the_agent() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_what_was_kept_is_said() {
+fn init_overwrites_nothing_and_says_what_it_kept() {
     let workspace = Workspace::new();
     let mine = "subjects:\n  mine: { command: [true] }\n";
     workspace.write("hapax.yaml", mine).write("scenarios/first-charge.yaml", "mine too");
@@ -76,7 +76,7 @@ fn nothing_is_overwritten_and_what_was_kept_is_said() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_asked() {
+fn without_a_terminal_init_asks_nothing() {
     let workspace = Workspace::new();
     let called: Called = workspace.command(&["init"]).stdin(Stdio::null()).output().unwrap().into();
     let called = called.expect(0);
@@ -84,7 +84,7 @@ fn without_a_terminal_nothing_is_asked() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_laid_out_in_says_which_file() {
+fn init_names_the_file_that_it_cannot_write() {
     let workspace = Workspace::new();
     workspace.write("scenarios", "a file");
     let called = workspace.call(&["init", "--yes"]).expect(2);

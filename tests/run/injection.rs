@@ -11,20 +11,22 @@ fn commands(printed: &str) -> Vec<&str> {
     printed.split(['\n', '\r']).filter(acts).collect()
 }
 
-/// Writes commands to both of its outputs and into its claim. Long words before them make a table or a
-/// paragraph break where they begin.
+/// Writes commands to both outputs and into its claim. Long words before them make a table or a paragraph
+/// break at the beginning of a command.
 fn hostile() -> String {
     let write = r#"for out in 1 2; do
-printf '::error::pwned-%s\n  ::set-env name=PATH::pwned\n##[error]pwned\nx ##[group]pwned ##vso[task.x]pwned\nx\r::stop-commands::pwned\n' $out >&$out
+printf '::error::pwned-%s\n  ::set-env name=PATH::pwned\n##[error]pwned\n' $out >&$out
+printf 'x ##[group]pwned ##vso[task.x]pwned\nx\r::stop-commands::pwned\n' >&$out
 done
 word=$(printf 'w%.0s' $(seq 1 90))
-message="::error::pwned ##[error]pwned $word ::warning::pwned $word ::debug::pwned ${word}::notice::pwned \\n::error::pwned"
+message="::error::pwned ##[error]pwned $word ::warning::pwned $word"
+message="$message ::debug::pwned ${word}::notice::pwned \\n::error::pwned"
 printf '{"outcome": "done", "message": "%s"}' "$message" > "$HAPAX_RESULT""#;
     format!("{LOOK}\n{write}")
 }
 
 #[test]
-fn what_a_subject_writes_is_no_command_to_the_runner() {
+fn output_of_a_subject_is_not_a_workflow_command() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge("")).write("agent", &hostile());
     for arguments in [
@@ -65,13 +67,13 @@ fn what_a_subject_writes_is_no_command_to_the_runner() {
     assert_eq!(commands(&workspace.read("step.md")), [""; 0]);
 }
 
-/// Without the lines of a style sheet: a selector has colons once, a command twice.
+/// Without the lines of a style sheet: a selector has a pair of colons once, a command twice.
 fn commands_but_style(printed: &str) -> Vec<&str> {
     commands(printed).into_iter().filter(|line| line.matches("::").count() != 1).collect()
 }
 
 #[test]
-fn what_is_wrong_with_a_scenario_is_no_command_either() {
+fn a_problem_in_a_scenario_is_not_a_workflow_command() {
     let workspace = Workspace::new();
     workspace.write("scenarios/wrong.yaml", "about: x\n\"##[error]pwned\": 1\n\"a\\r::error::pwned\": 2\n");
     let called = workspace.call(&["lint", "scenarios"]).expect(2);
@@ -109,7 +111,7 @@ fn a_service_file_outside_of_the_folder_is_not_shown() {
         let named = if file == "linked.yaml" { "linked.yaml:" } else { file.rsplit('/').next().unwrap() };
         assert!(called.stderr.contains(named), "{file}: {}", called.stderr);
     }
-    // A scenario that is a link to such a file is not shown either.
+    // A scenario that links to such a file is not shown either.
     let called = workspace.call(&["lint", "scenarios/linked.yaml"]).expect(2);
     assert!(!called.stderr.contains("hunter2"), "{}", called.stderr);
 }

@@ -1,5 +1,6 @@
-//! A run that is cut off: what runs is stopped, and what is finished is reported.
+//! A run that is interrupted: running trials are stopped, and finished ones are reported.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -7,12 +8,16 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kit::workspace::{Workspace, charge};
 
-/// Two cases; whichever comes second waits for what never comes.
+/// Two cases; the one that runs second does not end.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("scenarios/a.yaml", &charge(""));
     workspace.write("scenarios/b.yaml", &charge(""));
-    workspace.write("agent.sh", "if [ -e first ]; then echo $$ > waiting; exec sleep 1000; fi; : > first\n");
+    workspace.write(
+        "agent.sh",
+        "if [ -e first ]; then exec 9> waiting; echo >&9; exec sleep 1000; fi; : > \
+        first\n",
+    );
     workspace
 }
 
@@ -20,14 +25,13 @@ fn workspace() -> Workspace {
 fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
     let workspace = workspace();
     let mut command = workspace.command(&["run", "scenarios", "-j", "1", "--", "sh", "agent.sh"]);
+    let waiting = workspace.pipe("waiting");
     let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     // The first line is the failure of the first case; by then, or soon after, the second one waits.
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
-    let waiting = workspace.path().join("waiting");
-    while !std::fs::read_to_string(&waiting).is_ok_and(|text| text.ends_with('\n')) {
-        std::thread::yield_now();
-    }
+    let mut waiting = BufReader::new(File::open(waiting).unwrap());
+    waiting.read_line(&mut String::new()).unwrap();
     let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     lines.for_each(drop);
@@ -35,10 +39,8 @@ fn ctrl_c_stops_what_runs_and_reports_what_is_done() {
     let report = workspace.report();
     assert_eq!(report["interrupted"], true);
     assert_eq!(report["cases"].as_array().unwrap().len(), 1);
-    let sleeper = std::fs::read_to_string(&waiting).unwrap();
-    while std::path::Path::new(&format!("/proc/{}", sleeper.trim())).exists() {
-        std::thread::yield_now();
-    }
+    // The pipe is at its end when no process has it open.
+    assert_eq!(waiting.read_line(&mut String::new()).unwrap(), 0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Blows that strike at a moment of the ledger.
+//! Interrupts at a moment of the ledger.
 
 use serde_json::Value;
 
@@ -21,18 +21,18 @@ fn place(history: &[String], what: &str) -> usize {
     history.iter().position(|have| have == what).unwrap_or_else(|| panic!("no {what} in {history:?}"))
 }
 
-fn struck(moment: &str, more: &str) -> (Workspace, Vec<String>) {
+fn run_interrupted(moment: &str, more: &str) -> (Workspace, Vec<String>) {
     let workspace = Workspace::new();
     let interrupts = format!("interrupts: [{{ when: {{ {moment}: payment.charge }}, {more} }}]\n");
-    workspace.write("scenarios/struck.yaml", &charge(&interrupts));
-    workspace.call(&["run", "scenarios/struck.yaml", "--subject", "careful"]).expect(0);
+    workspace.write("scenarios/interrupted.yaml", &charge(&interrupts));
+    workspace.call(&["run", "scenarios/interrupted.yaml", "--subject", "careful"]).expect(0);
     let history = history(&workspace);
     (workspace, history)
 }
 
 #[test]
-fn a_kill_when_received_lands_before_the_commit() {
-    let (_, history) = struck("received", "do: kill");
+fn a_kill_at_received_takes_effect_before_the_commit() {
+    let (_, history) = run_interrupted("received", "do: kill");
     assert!(
         place(&history, "received") < place(&history, "interrupted")
             && place(&history, "interrupted") < place(&history, "committed"),
@@ -42,8 +42,8 @@ fn a_kill_when_received_lands_before_the_commit() {
 }
 
 #[test]
-fn a_kill_when_committed_lands_before_the_reply() {
-    let (_, history) = struck("committed", "do: kill");
+fn a_kill_at_committed_takes_effect_before_the_reply() {
+    let (_, history) = run_interrupted("committed", "do: kill");
     assert!(
         place(&history, "committed") < place(&history, "interrupted")
             && place(&history, "interrupted") < place(&history, "replied"),
@@ -52,23 +52,20 @@ fn a_kill_when_committed_lands_before_the_reply() {
 }
 
 #[test]
-fn a_kill_when_replied_lands_before_the_next_request_and_before_the_end() {
-    let (_, history) = struck("replied", "do: kill");
-    // Nothing that the subject did stands between the reply and the blow.
+fn a_kill_at_replied_takes_effect_before_the_next_request_and_before_the_end() {
+    let (_, history) = run_interrupted("replied", "do: kill");
+    // The subject did nothing between the reply and the interrupt.
     assert_eq!(place(&history, "replied") + 1, place(&history, "interrupted"), "{history:?}");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
 }
 
-/// Runs the subject that writes a note down when it has the whole reply, and interrupts it behind the reply.
-/// Each directory of its trials is kept as long as it runs, so the note goes to a file that all of them
-/// share.
+/// Runs the subject that writes a note when it has the whole reply, and interrupts it at `replied`.
 fn noting(how: &str, interrupt: &str, trials: u32, status: i32) -> (Workspace, Value) {
     let workspace = Workspace::new();
     let interrupts = format!("interrupts: [{{ when: {{ replied: payment.charge }}, do: {interrupt} }}]\n");
     workspace.write("scenarios/noted.yaml", &charge(&interrupts));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
-    // The state directory of a trial is removed with it: what stands in it is printed at the end of the last
-    // start.
+    // The state directory is removed with its trial, so the last start prints whether there is a note.
     let agent = format!(
         "perl '{script}' {how}; status=$?; [ -e \"$HAPAX_STATE_DIR/note\" ] && echo NOTED; exit $status"
     );
@@ -87,7 +84,7 @@ fn outputs(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_subject_that_is_killed_behind_the_reply_never_acts_on_it_whatever_threads_it_has() {
+fn a_subject_with_threads_that_is_killed_at_replied_never_acts_on_the_reply() {
     for (how, trials) in [("plain", 34), ("threads", 12)] {
         let (workspace, report) = noting(how, "kill", trials, 0);
         let outputs = outputs(&report);
@@ -108,10 +105,10 @@ fn a_subject_that_is_killed_behind_the_reply_never_acts_on_it_whatever_threads_i
 }
 
 #[test]
-fn a_subject_that_ended_or_hung_up_before_the_interrupt_makes_the_trial_void() {
+fn a_subject_that_ended_or_disconnected_before_the_interrupt_makes_the_trial_void() {
     for how in ["leaves", "hangs-up"] {
         let workspace = Workspace::new();
-        // The body takes so long that whoever leaves before it, or at the head, has left.
+        // The body takes so long that a client that leaves before it, or after the head, has left.
         let more = "faults: [{ on: payment.charge, reply: { drip: 500ms } }]\n\
                     interrupts: [{ when: { replied: payment.charge }, do: kill }]\n";
         workspace.write("scenarios/noted.yaml", &charge(more));
@@ -121,7 +118,7 @@ fn a_subject_that_ended_or_hung_up_before_the_interrupt_makes_the_trial_void() {
         let found = verdict(&report, "noted");
         let lines = workspace.read("reports/latest/ledger.jsonl");
         if lines.contains("\"name\":\"interrupted\"") {
-            // On a busy machine it may still have been there: then it was killed.
+            // On a busy machine it may still have been connected: then it was killed.
             assert!(lines.contains("\"end\":\"signaled\",\"status\":9"), "{how}: {lines}");
             continue;
         }
@@ -131,28 +128,29 @@ fn a_subject_that_ended_or_hung_up_before_the_interrupt_makes_the_trial_void() {
 }
 
 #[test]
-fn a_stop_behind_the_reply_is_the_first_thing_that_the_subject_meets() {
+fn a_stop_at_replied_takes_effect_before_the_subject_acts_on_the_reply() {
     let (_, report) = noting("plain", "stop", 8, 0);
     assert!(outputs(&report).iter().all(|output| !output.contains("NOTED")), "{report:#}");
 }
 
 #[test]
 fn a_frozen_subject_goes_on_and_passes() {
-    let (workspace, history) = struck("committed", "do: { freeze: 100ms }");
+    let (workspace, history) = run_interrupted("committed", "do: { freeze: 100ms }");
     assert!(place(&history, "interrupted") < place(&history, "replied"), "{history:?}");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 1, "{history:?}");
-    assert_eq!(verdict(&workspace.report(), "struck")["result"], "pass");
+    assert_eq!(verdict(&workspace.report(), "interrupted")["result"], "pass");
 }
 
 #[test]
-fn a_cancelled_subject_hears_it_and_can_still_speak() {
+fn a_canceled_subject_gets_the_signal_and_can_still_make_a_claim() {
     let workspace = Workspace::new();
     let interrupts = "interrupts: [{ when: { received: payment.charge }, do: cancel }]\n";
     workspace.write("scenarios/cancelled.yaml", &charge(interrupts));
-    // The service answers nothing until the blow has landed; what it then says comes after the signal.
+    // The service does not answer until the interrupt has taken effect, so the claim comes after the signal.
     let agent = "\
 trap 'signal=yes' INT
-printf 'POST /v1/payment_intents HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer %s\\r\\nContent-Type: application/x-www-form-urlencoded\\r\\n' \
+printf 'POST /v1/payment_intents HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer %s\\r\\nContent-Type: \
+        application/x-www-form-urlencoded\\r\\n' \
   \"$HAPAX_PAYMENT_KEY\" > request
 body='amount=4999&currency=usd&customer=cus_42&confirm=true&metadata[order]=ord_1001'
 printf 'Content-Length: %d\\r\\n\\r\\n%s' ${#body} \"$body\" >> request
@@ -168,7 +166,7 @@ echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:
 }
 
 #[test]
-fn an_interrupt_that_never_struck_makes_the_trial_void() {
+fn an_interrupt_that_never_took_effect_makes_the_trial_void() {
     let workspace = Workspace::new();
     workspace.write(
         "scenarios/never.yaml",
@@ -204,8 +202,8 @@ fn a_restart_has_the_same_directory_and_a_turn_too() {
 }
 
 #[test]
-fn a_subject_that_is_to_be_restarted_after_a_time_is_away_for_that_time() {
-    let (workspace, history) = struck("received", "do: kill, then: { restart: { after: 300ms } }");
+fn a_restart_after_a_time_waits_for_that_time() {
+    let (workspace, history) = run_interrupted("received", "do: kill, then: { restart: { after: 300ms } }");
     assert_eq!(history.iter().filter(|what| *what == "started").count(), 2, "{history:?}");
     let lines = workspace.read("reports/latest/ledger.jsonl");
     let entries: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

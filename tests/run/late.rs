@@ -10,8 +10,7 @@ use serde_json::Value;
 use super::over_http::{charge_over, request, task};
 use crate::kit::workspace::{Workspace, charge, kinds};
 
-/// An agent that takes tasks until it is told to stop: each is given to `act` with all tasks before it, and
-/// then answered.
+/// An agent that takes tasks until it is stopped: it calls `act` with all tasks so far, and then answers.
 fn agent(act: fn(&[Value]) -> Vec<TcpStream>) -> (u16, Receiver<()>, JoinHandle<Vec<TcpStream>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -48,7 +47,7 @@ fn workspace(port: u16, watch: &str) -> Workspace {
     workspace
 }
 
-/// What was printed, however its lines were broken.
+/// The output without line breaks.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -88,7 +87,7 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
     assert_eq!(kinds(failed), ["late-write"]);
     assert_eq!(failed["outcome"], "exactly-once", "nothing was carried out twice");
     assert_eq!(verdicts.iter().filter(|verdict| verdict["result"] == "pass").count(), 1);
-    // The saved ledgers, scored again, come to the same.
+    // The saved ledgers give the same verdicts when they are scored again.
     let shown = workspace.call(&["report", "show", "reports/latest"]).expect(1);
     assert!(words(&shown.stdout).contains("the subject sent a payment.charge"), "{}", shown.stdout);
     assert!(words(&shown.stdout).contains("late write: payment.charge, refused"), "{}", shown.stdout);
@@ -100,7 +99,7 @@ fn a_duplicate_after_the_last_trial_fails_it_too() {
         let task = tasks.last().unwrap().clone();
         assert_eq!(status(&charge_over(&task)), "200");
         std::thread::spawn(move || {
-            // From the first refusal on the trial has ended.
+            // The trial has ended when a request is refused.
             while status(&request(&task, "GET", "/v1/charges", "")) == "200" {}
             charge_over(&task);
         });
@@ -116,7 +115,7 @@ fn a_duplicate_after_the_last_trial_fails_it_too() {
 }
 
 #[test]
-fn a_ledger_without_its_late_request_is_not_believed() {
+fn a_ledger_without_its_late_request_is_refused() {
     let (port, _ended, served) = agent(|tasks| {
         if let [first, _second] = tasks {
             charge_over(first);
@@ -188,7 +187,7 @@ fn an_idle_connection_is_closed_at_the_end_and_noted() {
     stop(port);
     for mut line in served.join().unwrap() {
         let mut rest = Vec::new();
-        // It ends, in whatever manner.
+        // It ends.
         let _ = line.read_to_end(&mut rest);
     }
     assert!(workspace.read("reports/latest/ledger.jsonl").contains("\"name\":\"idle-closed\""));
@@ -197,12 +196,13 @@ fn an_idle_connection_is_closed_at_the_end_and_noted() {
 #[test]
 fn a_trial_is_void_while_a_request_is_unanswered_or_not_sent_in_whole() {
     let never = "faults: [{ on: payment.list, attempt: 1, reply: { hang: { release: 20s } } }]\n";
-    let half = "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 50\r\n\r\namount=49";
+    let half = "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 50\r\n\
+        \r\namount=49";
     for (more, text, reason) in [
         (never, LIST, "a request was not answered when the time was over"),
         ("", half, "was still sending a request"),
     ] {
-        // Sent before the answer to the task, so that it has come long before the watch is over.
+        // Sent before the answer to the task, so that it arrives long before the watch is over.
         let act: fn(&[Value]) -> Vec<TcpStream> = if text == LIST {
             |tasks| {
                 charge_over(&tasks[0]);
@@ -211,7 +211,8 @@ fn a_trial_is_void_while_a_request_is_unanswered_or_not_sent_in_whole() {
         } else {
             |tasks| {
                 charge_over(&tasks[0]);
-                let half = "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Length: 50\r\n\r\namount=49";
+                let half = "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\n\
+                    Content-Length: 50\r\n\r\namount=49";
                 vec![opened(&tasks[0], half)]
             }
         };
@@ -226,7 +227,7 @@ fn a_trial_is_void_while_a_request_is_unanswered_or_not_sent_in_whole() {
     }
 }
 
-/// An agent that hapax starts: it asks for the charges and does not wait for them, charges, and answers.
+/// An agent that hapax starts: it requests the charges without waiting for them, charges, and answers.
 const AGENT: &str = r#"
 use strict; use warnings; use IO::Socket::INET; use JSON::PP;
 $SIG{PIPE} = 'IGNORE';
@@ -240,11 +241,17 @@ while (my $line = $server->accept) {
     my $payment = decode_json($body)->{services}{payment};
     my ($host) = $payment->{url} =~ m{//(.*)};
     my $key = $payment->{key};
-    my $ask = sub { my $socket = IO::Socket::INET->new($host) or die $!; print $socket $_[0]; $socket->flush; $socket };
+    my $ask = sub {
+        my $socket = IO::Socket::INET->new($host) or die $!;
+        print $socket $_[0];
+        $socket->flush;
+        $socket
+    };
     push @kept, $ask->("GET /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $key\r\n\r\n");
     my $form = 'amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001';
-    my $charge = $ask->("POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer $key\r\n"
-        . "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: " . length($form) . "\r\n\r\n$form");
+    my $charge = $ask->("POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        . "Authorization: Bearer $key\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        . "Content-Length: " . length($form) . "\r\n\r\n$form");
     1 while <$charge>;
     print $line "HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"done\"}";
     close $line;
@@ -258,7 +265,8 @@ fn a_request_that_is_unanswered_when_an_agent_is_stopped_makes_the_trial_void() 
     workspace.write("agent.pl", AGENT).write(
         "hapax.yaml",
         &format!(
-            "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/\", command: [perl, agent.pl, \"{port}\"], watch: 2s }} }}\n"
+            "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/\", command: [perl, agent.pl, \
+             \"{port}\"], watch: 2s }} }}\n"
         ),
     );
     workspace.write(

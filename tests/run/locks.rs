@@ -1,9 +1,9 @@
-//! Callers that wait for each other: with a lock, with a lock that is handed on, and callers that are only
+//! Callers that wait for each other: with a lock, with a lock that is passed on, and callers that are only
 //! slow.
 
 use crate::kit::workspace::{WRITES, Workspace, charge, verdict};
 
-/// Looks for a charge of the order, and charges where there is none.
+/// Lists the charges of the order, and charges if there is none.
 const CHECK_AND_ACT: &str = r#"look() {
   exec 4<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
   printf 'GET /v1/charges HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n' "$HAPAX_PAYMENT_KEY" >&4
@@ -39,10 +39,12 @@ fn callers_that_lock_check_and_act_pass() {
 }
 
 #[test]
-fn callers_that_hand_a_lock_on_and_write_later_pass() {
+fn callers_that_pass_a_lock_on_and_write_later_pass() {
     let task = |order: u32| {
         format!(
-            "  - task: Charge customer cus_42 $49.99 for order ord_{order}.\n    steps: [{{ do: payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_{order} }} }}]\n"
+            "  - task: Charge customer cus_42 $49.99 for order ord_{order}.\n    steps: [{{ do: \
+             payment.charge, with: {{ customer: cus_42, amount: 4999, currency: usd, order: ord_{order} }} \
+             }}]\n"
         )
     };
     let effect = |order: u32| {
@@ -52,19 +54,20 @@ fn callers_that_hand_a_lock_on_and_write_later_pass() {
     };
     let (tasks, effects): (String, String) = ((1..=3).map(task).collect(), (1..=3).map(effect).collect());
     let scenario = format!(
-        "about: Three orders.\ncallers: {{ count: 3, within: 5s }}\neach:\n{tasks}expect:\n  effects:\n{effects}  claim: [done]\n"
+        "about: Three orders.\ncallers: {{ count: 3, within: 5s }}\neach:\n{tasks}expect:\n  effects:\n\
+         {effects}  claim: [done]\n"
     );
     let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
     let report = workspace.report();
     assert_eq!(
         verdict(&report, "many")["barrier"]["late"].as_array().unwrap().len(),
         2,
-        "two wrote when the lock came to them"
+        "two callers wrote when they got the lock"
     );
 }
 
-/// One needs a second before it writes. The other asks for something only when that is done: it never ran
-/// beside the first.
+/// One caller needs a second before it writes. The other sends its first request after that: they never ran
+/// at the same time.
 const SLOW: &str = r#"if mkdir "$HAPAX_SHARED_DIR/first" 2>/dev/null; then
   sleep 1
   check_and_act
@@ -75,7 +78,7 @@ else
 fi"#;
 
 #[test]
-fn callers_that_may_have_been_too_slow_to_meet_prove_nothing() {
+fn callers_that_may_have_been_too_slow_to_meet_make_the_trial_void() {
     let scenario = format!("callers: {{ count: 2, within: 100ms }}\n{}  claim: [done]\n", charge(""));
     let (_, message) = run(&scenario, SLOW, 3);
     assert!(

@@ -1,4 +1,4 @@
-//! hapax's own log: off by default, and on standard error where `HAPAX_LOG` asks for it.
+//! hapax's own log: off by default; with `HAPAX_LOG` it is on standard error.
 
 use crate::kit::workspace::{Called, Workspace, charge};
 
@@ -24,7 +24,7 @@ fn nothing_is_logged_unless_it_is_asked_for() {
 }
 
 #[test]
-fn with_hapax_log_the_steps_of_a_run_are_on_standard_error() {
+fn hapax_log_prints_the_steps_of_a_run_on_standard_error() {
     let called = run(Some("debug")).expect(0);
     let steps = ["trial started", "services started", "subject started", "subject ended", "trial ended"];
     let mut rest = called.stderr.as_str();

@@ -1,5 +1,4 @@
-//! What other machines read of a run: GitHub, readers of TAP and of lines of JSON. And what people can still
-//! read.
+//! Output for other programs: GitHub, TAP and JSON lines; and the size of the output for people.
 
 use serde_json::Value;
 
@@ -13,7 +12,7 @@ fn run_with(workspace: &Workspace, more: &[&str]) -> Called {
 }
 
 #[test]
-fn github_gets_a_summary_behind_what_others_wrote_and_a_note_at_the_line_of_the_scenario() {
+fn github_gets_a_summary_after_existing_text_and_an_annotation_at_the_line_of_the_scenario() {
     let workspace = Workspace::new();
     workspace
         .write("step.md", "# theirs\n")
@@ -40,7 +39,7 @@ fn github_gets_a_summary_behind_what_others_wrote_and_a_note_at_the_line_of_the_
 }
 
 #[test]
-fn elsewhere_nothing_is_said_to_github() {
+fn outside_github_nothing_is_written_for_it() {
     let workspace = Workspace::new();
     assert!(!run_with(&workspace, &[]).stdout.contains("::error"));
     let mut command = workspace.command(&["run", CASES[0], "--subject", "naive", "--format", "tap"]);

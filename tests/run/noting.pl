@@ -1,4 +1,5 @@
-# A subject that makes one charge and writes a note down as soon as it has the whole reply. How it goes about it is its argument.
+# A subject that makes one charge and writes a note as soon as it has the whole reply. Its argument chooses the
+# variant.
 use strict;
 use warnings;
 use threads;
@@ -16,7 +17,7 @@ sub append {
 
 my $is_first = !-e "$state/starts";
 append("starts", "x");
-# The second start says that it is done, and does nothing.
+# The second start claims `done` and does nothing else.
 if (!$is_first) {
     print "{\"outcome\": \"done\"}\n";
     exit 0;
@@ -28,10 +29,11 @@ my ($port) = $ENV{HAPAX_PAYMENT_URL} =~ /:(\d+)$/;
 socket(my $line, PF_INET, SOCK_STREAM, 0) or die;
 connect($line, pack_sockaddr_in($port, inet_aton("127.0.0.1"))) or die;
 my $body = "amount=4999&currency=usd&customer=cus_42&confirm=true&metadata[order]=ord_1001";
-syswrite($line, "POST /v1/payment_intents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $ENV{HAPAX_PAYMENT_KEY}\r\n"
-    . "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: " . length($body) . "\r\n\r\n$body");
+syswrite($line, "POST /v1/payment_intents HTTP/1.1\r\nHost: x\r\n"
+    . "Authorization: Bearer $ENV{HAPAX_PAYMENT_KEY}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    . "Content-Length: " . length($body) . "\r\n\r\n$body");
 exit 0 if $how eq "leaves";
-# One that waits no longer than this.
+# A client with a timeout.
 if ($how eq "impatient") {
     vec(my $ready = "", fileno($line), 1) = 1;
     select($ready, undef, undef, 0.3) or close($line);

@@ -54,7 +54,7 @@ fn the_scenario_can_be_saved_and_runs_the_same() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_overwritten_and_nothing_runs() {
+fn an_existing_file_is_not_overwritten_and_nothing_runs() {
     let workspace = Workspace::new();
     workspace.write("mine.yaml", "mine");
     let called = workspace.call(&call(&["--save", "mine.yaml", "--subject", "naive"])).expect(2);
@@ -64,7 +64,7 @@ fn a_file_that_is_there_is_not_overwritten_and_nothing_runs() {
 }
 
 #[test]
-fn the_line_that_runs_a_trial_again_works_without_a_file() {
+fn the_replay_line_of_a_task_without_a_file_works() {
     let workspace = Workspace::new();
     workspace.call(&call(&["--subject", "naive"])).expect(1);
     let report = workspace.report();
@@ -85,7 +85,7 @@ fn the_line_that_runs_a_trial_again_works_without_a_file() {
 }
 
 #[test]
-fn what_is_wrong_with_an_expectation_says_what_would_be_right() {
+fn problems_in_an_expectation_say_what_would_be_valid() {
     let workspace = Workspace::new();
     let called = workspace
         .call(&["run", "--task", "x", "--expect", "payment.refnd:order=7", "--subject", "naive"])

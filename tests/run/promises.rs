@@ -15,7 +15,7 @@ fn lost() -> Workspace {
 }
 
 #[test]
-fn a_lost_effect_that_is_owned_up_to_passes_at_most_once_and_the_report_says_so() {
+fn a_lost_effect_with_an_honest_claim_passes_at_most_once_and_the_report_says_so() {
     let workspace = lost();
     let run = ["run", "scenarios/lost.yaml", "--subject", "timid"];
     workspace.call(&run).expect(1);
@@ -48,12 +48,15 @@ fn a_lost_effect_that_is_claimed_as_done_and_a_duplicate_fail_at_most_once() {
 }
 
 #[test]
-fn a_subject_can_name_its_promise_in_hapax_yaml_and_comparing_it_with_another_is_told() {
+fn hapax_yaml_can_name_the_promise_and_a_comparison_says_when_promises_differ() {
     let workspace = lost();
     let hapax = crate::kit::workspace::HAPAX;
     workspace.write(
         "hapax.yaml",
-        &format!("subjects:\n  guard: {{ command: [{hapax}, control, timid], promise: at-most-once }}\n  strict: {{ command: [{hapax}, control, timid] }}\n"),
+        &format!(
+            "subjects:\n  guard: {{ command: [{hapax}, control, timid], promise: at-most-once }}\n  \
+            strict: {{ command: [{hapax}, control, timid] }}\n"
+        ),
     );
     workspace.call(&["run", "scenarios/lost.yaml", "--subject", "guard", "--out", "guard"]).expect(0);
     workspace.call(&["run", "scenarios/lost.yaml", "--subject", "strict", "--out", "strict"]).expect(1);
@@ -95,7 +98,7 @@ fn a_lucky_retry_with_a_new_key_fails_where_only_the_same_key_is_permitted() {
 }
 
 #[test]
-fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() {
+fn the_time_of_a_commit_in_a_range_is_drawn_from_the_seed_and_is_in_the_ledger() {
     let workspace = Workspace::new();
     workspace.write(
         "scenarios/late.yaml",
@@ -114,7 +117,7 @@ fn a_commit_between_two_times_is_drawn_from_the_seed_and_stands_in_the_ledger() 
 }
 
 #[test]
-fn a_reply_that_is_too_large_is_survived_by_who_looks_and_by_who_reads_all_of_it() {
+fn a_careful_agent_passes_with_an_oversize_reply() {
     let workspace = Workspace::new();
     workspace.write(
         "scenarios/large.yaml",
@@ -126,7 +129,7 @@ fn a_reply_that_is_too_large_is_survived_by_who_looks_and_by_who_reads_all_of_it
 }
 
 #[test]
-fn who_retried_is_told_with_the_evidence() {
+fn the_report_says_who_retried_with_evidence() {
     let workspace = Workspace::new();
     workspace.write("scenarios/lost.yaml", &charge(LOST));
     for (subject, by, evidence) in [

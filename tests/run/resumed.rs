@@ -1,4 +1,4 @@
-//! A run that was interrupted and is gone on with: nothing runs twice, and the report is that of one run.
+//! A run that was interrupted and is resumed: nothing runs twice, and there is one report.
 
 use std::process::{Child, Stdio};
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::statistics::idle;
 use crate::kit::workspace::{Workspace, charge};
 
-/// Notes every trial that it finishes; as long as there is a file `hold`, the second trial of `b` waits for
-/// what never comes.
+/// Notes every trial that it finishes. While there is a file `hold`, the second trial of `b` says that it
+/// waits and does not end.
 const AGENT: &str = "\
 case $HAPAX_TASK in
   Look*) if [ -e looked -a -e hold ]; then echo $$ > waiting; exec sleep 1000; fi; : > looked;;
@@ -31,19 +31,18 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// Begins the run and waits until it cannot go on.
-fn stuck(workspace: &Workspace) -> Child {
+/// Starts the run and waits until a trial hangs.
+fn start_and_hang(workspace: &Workspace) -> Child {
     workspace.write("hold", "");
+    workspace.pipe("waiting");
     let run = workspace.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !std::fs::read_to_string(workspace.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
-        std::thread::yield_now();
-    }
+    workspace.read("waiting");
     run
 }
 
 fn interrupted(signal: Signal) -> Workspace {
     let workspace = workspace();
-    let mut run = stuck(&workspace);
+    let mut run = start_and_hang(&workspace);
     kill_process(i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap(), signal).unwrap();
     run.wait().unwrap();
     std::fs::remove_file(workspace.path().join("hold")).unwrap();
@@ -54,15 +53,15 @@ fn resume(folder: &str) -> Vec<&str> {
     [&RUN[..6], &["--resume", folder], &RUN[6..]].concat()
 }
 
-/// The same run, never interrupted: with the seed of the one that was.
+/// The same run without an interruption, with the same seed.
 fn whole(workspace: &Workspace) -> Workspace {
     let (whole, seed) = (self::workspace(), workspace.report()["seed"].to_string());
     whole.call(&[&RUN[..6], &["--seed", &seed], &RUN[6..]].concat()).expect(1);
     whole
 }
 
-/// The report without what differs from run to run: times, the name of the run, and which round a ledger is
-/// of.
+/// The report without what differs between runs: times, the name of the run, and the number of the resumption
+/// in the name of a ledger.
 fn timeless(mut report: Value) -> Value {
     for name in ["started_at", "duration_ms", "run"] {
         report[name] = Value::Null;
@@ -85,7 +84,7 @@ fn ran(workspace: &Workspace) -> Vec<String> {
 }
 
 #[test]
-fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
+fn a_run_resumes_after_ctrl_c_and_no_trial_runs_twice() {
     let workspace = interrupted(Signal::INT);
     let first = workspace.report();
     assert_eq!(first["interrupted"], true);
@@ -108,7 +107,7 @@ fn a_run_goes_on_after_ctrl_c_and_nothing_runs_twice() {
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_too() {
+fn a_run_that_was_killed_resumes_too() {
     let workspace = interrupted(Signal::KILL);
     let mut folders = std::fs::read_dir(workspace.path().join("reports")).unwrap();
     let folder = folders.next().unwrap().unwrap().path();
@@ -125,7 +124,7 @@ fn a_damaged_line_at_the_end_of_the_journal_does_not_cost_the_run() {
     let folder = folders.next().unwrap().unwrap().path();
     let journal = folder.join("trials.jsonl");
     let mut bytes = std::fs::read(&journal).unwrap();
-    // What a machine that lost its power leaves: the last line in part, then bytes that are no text.
+    // What a power failure leaves: part of the last line, then bytes that are not text.
     bytes.truncate(bytes.len() - 20);
     bytes.extend([0xff, 0x00, 0xfe]);
     std::fs::write(&journal, bytes).unwrap();
@@ -139,7 +138,7 @@ fn a_damaged_line_at_the_end_of_the_journal_does_not_cost_the_run() {
 }
 
 #[test]
-fn an_interrupted_run_says_how_to_go_on_with_it() {
+fn an_interrupted_run_says_how_to_resume_it() {
     let workspace = workspace();
     let called = workspace
         .call(&["run", "scenarios/c.yaml", "--trials", "2", "-j", "1", "--fail-fast", "--", "true"])
@@ -148,7 +147,7 @@ fn an_interrupted_run_says_how_to_go_on_with_it() {
 }
 
 #[test]
-fn what_is_another_run_is_refused_and_says_why() {
+fn resuming_a_different_run_is_refused_with_the_reason() {
     let workspace = interrupted(Signal::INT);
     let other = |from: &str, to: &str| {
         let arguments: Vec<&str> =
@@ -188,7 +187,7 @@ fn a_baseline_is_not_written_from_a_run_that_was_interrupted() {
 }
 
 #[test]
-fn a_verdict_that_was_written_down_before_is_not_believed_but_scored_again() {
+fn a_saved_verdict_is_not_trusted_but_scored_again() {
     let workspace = interrupted(Signal::INT);
     let journal = workspace.read("reports/latest/trials.jsonl");
     assert!(journal.contains("\"result\":\"void\""), "{journal}");

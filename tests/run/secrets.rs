@@ -1,11 +1,11 @@
-//! Secrets that a subject prints or claims: none of them stands in anything that a run leaves or prints.
+//! Secrets that a subject prints or claims: none of them is in the files or the output of a run.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use crate::kit::workspace::{Called, LOOK, Workspace, charge};
 
-/// Ways to write a secret, which stands where `¤` is.
+/// Texts with a secret in place of `¤`.
 const FORMS: [&str; 58] = [
     "password=¤",
     "PASSWORD=¤ and more",
@@ -67,7 +67,7 @@ const FORMS: [&str; 58] = [
     "amqp://ann:¤@h.example/%2f?x=1",
 ];
 
-/// Secrets that are known by how they look, and some that stand in a form of their own.
+/// Secrets that are recognized by their form, and some that need a special text.
 const LOOKS: [(&str, &str); 16] = [
     ("sk_live_51HxZqYbNcMdLeKfJgI", "¤"),
     ("sk_test_51AxSqDbFcGdHeJfKgL", "key¤"),
@@ -87,9 +87,10 @@ const LOOKS: [(&str, &str); 16] = [
     ("it is \\\"quoted\\\" hunter2", "{\"password\": \"¤\"}"),
 ];
 
-const PEM: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\nMzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu";
+const PEM: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n\
+    MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu";
 
-/// All secrets, each with the text in which it stands.
+/// All secrets, each with its text.
 fn planted() -> Vec<(String, String)> {
     let forms =
         FORMS.iter().enumerate().map(|(place, form)| (format!("Zq{place:02}vTx8LmWk{place:02}RbN4"), *form));
@@ -119,10 +120,10 @@ fn files(folder: &Path, all: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// No piece of a secret that is so long may be left. Every planted secret is longer.
+/// The length of the pieces of a secret that are searched for. Every planted secret is longer.
 const PIECE: usize = 12;
 
-/// Fails where a secret, or a piece of it, stands in anything that the run left or printed.
+/// Fails if a secret, or a piece of it, is in the files or the output of a run.
 fn nothing_of(secrets: &[&str], workspace: &Workspace, called: &Called) {
     let mut left = vec![
         ("stdout".to_owned(), called.stdout.clone().into_bytes()),
@@ -141,13 +142,13 @@ fn nothing_of(secrets: &[&str], workspace: &Workspace, called: &Called) {
 }
 
 #[test]
-fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
+fn no_planted_secret_is_in_the_files_or_the_output_of_a_run() {
     let planted = planted();
     assert!(planted.len() >= 60, "{}", planted.len());
     let texts: Vec<&str> = planted.iter().map(|(_, text)| text.as_str()).collect();
     let secrets: Vec<&str> = planted.iter().map(|(secret, _)| secret.as_str()).collect();
     let all = texts.join("\n\n") + "\n";
-    // Both outputs, and the claim: so many at a time as are kept of its message.
+    // Both outputs and the claim, with as many secrets at a time as fit into its message.
     for part in texts.chunks(20) {
         let workspace = Workspace::new();
         let claim = serde_json::json!({ "outcome": "done", "message": part.join("\n\n") });
@@ -155,9 +156,10 @@ fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
             .write("scenarios/plain.yaml", &charge(""))
             .write("all.txt", &all)
             .write("claim.json", &claim.to_string());
-        // In pieces, so that hardly a secret comes whole.
+        // In pieces of 7 bytes, so that few secrets are written at once.
         let agent = format!(
-            "{LOOK}\nsplit -b 7 -a 4 all.txt piece-\nfor piece in piece-*; do cat $piece; cat $piece >&2; done\ncp claim.json \"$HAPAX_RESULT\""
+            "{LOOK}\ndd if=all.txt bs=7 status=none\ndd if=all.txt bs=7 status=none >&2\n\
+             cp claim.json \"$HAPAX_RESULT\""
         );
         workspace.write("agent", &agent);
         let mut command = workspace.command(&["run", "plain", "-v", "--", "bash", "agent"]);
@@ -178,12 +180,12 @@ fn no_planted_secret_is_in_anything_that_a_run_leaves_or_prints() {
     }
 }
 
-/// As long as the value of which all but one character once stood in a ledger.
+/// The length of a value of which all but one character once was in a ledger.
 const VALUE: &str = "forty-three-characters-of-a-value-0123456789";
 
 #[test]
-fn a_secret_that_lies_across_a_cut_is_hidden() {
-    // So much is kept of each output, half of it from the beginning; of a message so much.
+fn a_secret_across_a_cut_is_hidden() {
+    // How much of each output is kept (half of it from the beginning), and how much of a message.
     const HALF: usize = 32 * 1024;
     const MESSAGE: usize = 4000;
     for (inside, filler) in [(1, 40_000), (42, 400_000), (20, 400_000)] {
@@ -213,15 +215,22 @@ fn a_secret_that_lies_across_a_cut_is_hidden() {
 }
 
 #[test]
-fn what_hapax_yaml_sets_is_hidden_and_templates_are_not() {
+fn values_from_hapax_yaml_are_hidden_and_templates_are_not() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge("")).write(
         "hapax.yaml",
-        "subjects:\n  mine:\n    command: [bash, agent]\n    env:\n      MY_TOKEN: hunter2-token\n      LONG: a-value-of-more-than-twenty-bytes\n      \
+        "subjects:\n  mine:\n    command: [bash, agent]\n    env:\n      MY_TOKEN: hunter2-token\n      \
+         LONG: a-value-of-more-than-twenty-bytes\n      \
          MODE: careful-mode\n      WHERE: \"${payment.url}/v1/charges/all\"\n",
     );
     let print = "echo \"1 $MY_TOKEN 2 $LONG 3 $MODE 4 $WHERE\"\n";
-    workspace.write("agent", &format!("{LOOK}\n{print}echo \"x$MY_TOKEN\" >&2\nprintf '{{\"outcome\": \"done\", \"message\": \"%s %s\"}}' \"$MY_TOKEN\" \"$LONG\" > \"$HAPAX_RESULT\""));
+    workspace.write(
+        "agent",
+        &format!(
+            "{LOOK}\n{print}echo \"x$MY_TOKEN\" >&2\nprintf '{{\"outcome\": \
+             \"done\", \"message\": \"%s %s\"}}' \"$MY_TOKEN\" \"$LONG\" > \"$HAPAX_RESULT\""
+        ),
+    );
     let called = workspace.call(&["run", "plain", "-v"]).expect(1);
     nothing_of(&["hunter2-token", "a-value-of-more-than-twenty-bytes"], &workspace, &called);
     assert!(called.stdout.contains("3 careful-mode 4 http://127.0.0.1:"), "{}", called.stdout);
@@ -229,14 +238,16 @@ fn what_hapax_yaml_sets_is_hidden_and_templates_are_not() {
 }
 
 #[test]
-fn ordinary_words_and_what_was_done_are_shown() {
+fn ordinary_words_and_effects_are_not_hidden() {
     let workspace = Workspace::new();
     let subject = "Your password reset, token_count=5";
     workspace.write(
         "scenarios/mail.yaml",
         &format!(
-            "about: A mail.\ntags: [mine]\ntask: Send it.\nsteps:\n  - {{ do: email.send, with: {{ to: ann@example.com, subject: \"{subject}\", text: \"password: ask Ann\" }} }}\n\
-             expect:\n  effects:\n    - {{ effect: email.send, where: {{ to: ann@example.com }}, with: {{ subject: \"{subject}\" }} }}\n"
+            "about: A mail.\ntags: [mine]\ntask: Send it.\nsteps:\n  - {{ do: email.send, with: {{ to: \
+             ann@example.com, subject: \"{subject}\", text: \"password: ask Ann\" }} }}\n\
+             expect:\n  effects:\n    - {{ effect: email.send, where: {{ to: ann@example.com }}, with: {{ \
+             subject: \"{subject}\" }} }}\n"
         ),
     );
     workspace.call(&["run", "mail", "--subject", "careful"]).expect(0);
@@ -245,7 +256,8 @@ fn ordinary_words_and_what_was_done_are_shown() {
     workspace.write(
         "agent",
         &format!(
-            "{LOOK}\necho '{words}'\nprintf '{{\"outcome\": \"not-done\", \"message\": \"%s\"}}' '{words}' > \"$HAPAX_RESULT\""
+            "{LOOK}\necho '{words}'\nprintf '{{\"outcome\": \"not-done\", \"message\": \"%s\"}}' '{words}' \
+             > \"$HAPAX_RESULT\""
         ),
     );
     workspace.write("scenarios/plain.yaml", &charge(""));

@@ -1,4 +1,4 @@
-//! Replies that never come, and who ends the wait; and replies that say when to come again.
+//! Replies that never come, and who ends the wait; replies with `Retry-After`.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
 const AGENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run/noting.pl");
 
-/// Runs a client that has a timeout of its own, or none, against a reply that never comes.
+/// Runs a client with or without a timeout against a reply that never comes.
 fn silent(reply: &str, how: &str, more: &[&str], status: i32) -> (Workspace, Value, String) {
     let workspace = Workspace::new();
     workspace.write(

@@ -1,10 +1,10 @@
-//! The smoke trial: a subject that does not run at all is told so once, not in every case.
+//! The smoke trial: a subject that does not run at all gives one message, not one for each case.
 
 use crate::kit::workspace::{Called, LOOK, WRITES, Workspace, charge};
 
 const FAULT: &str = "faults:\n  - { on: payment.charge, attempt: 1, commit: now, reply: drop }\n";
 
-fn smoked(workspace: &Workspace, arguments: &[&str]) -> Called {
+fn run_with_smoke_trial(workspace: &Workspace, arguments: &[&str]) -> Called {
     workspace.command(arguments).env_remove("HAPAX_NO_SMOKE").output().unwrap().into()
 }
 
@@ -17,9 +17,10 @@ fn workspace() -> Workspace {
 #[test]
 fn a_crash_shows_its_last_lines_and_nothing_else() {
     let workspace = workspace();
-    let crash = "echo 'Traceback (most recent call last):' >&2\nprintf '  File \"agent.py\"\\n\\t  import stripe\\n' >&2\nexit 3\n";
+    let crash = "echo 'Traceback (most recent call last):' >&2\nprintf '  File \"agent.py\"\\n\\t  import \
+        stripe\\n' >&2\nexit 3\n";
     workspace.write("agent.sh", crash);
-    let called = smoked(&workspace, &["run", "mine", "--", "sh", "agent.sh"]).expect(1);
+    let called = run_with_smoke_trial(&workspace, &["run", "mine", "--", "sh", "agent.sh"]).expect(1);
     // Without the times, which differ from run to run.
     let text = called.stdout.lines().map(|line| line.find("caller 1").map_or(line, |place| &line[place..]));
     insta::assert_snapshot!(text.collect::<Vec<_>>().join("\n"));
@@ -27,8 +28,8 @@ fn a_crash_shows_its_last_lines_and_nothing_else() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_a_wrong_call() {
-    let called = smoked(&workspace(), &["run", "mine", "--", "no-such-program"]).expect(2);
+fn a_program_that_cannot_be_started_gives_exit_status_2() {
+    let called = run_with_smoke_trial(&workspace(), &["run", "mine", "--", "no-such-program"]).expect(2);
     assert!(called.stderr.contains("the subject cannot be started"), "{}", called.stderr);
     assert!(
         called.stderr.contains("not found in PATH; check the spelling, or write its path"),
@@ -39,9 +40,20 @@ fn a_program_that_cannot_be_started_is_a_wrong_call() {
 }
 
 #[test]
-fn one_that_asks_no_service_is_told_where_the_services_are() {
-    let called =
-        smoked(&workspace(), &["run", "mine", "--", "sh", "-c", "echo '{\"outcome\": \"done\"}'"]).expect(1);
+fn a_subject_that_calls_no_service_is_told_where_the_services_are() {
+    let called = run_with_smoke_trial(
+        &workspace(),
+        &[
+            "run",
+            "mine",
+            "--",
+            "sh",
+            "-c",
+            "echo '{\"outcome\": \
+            \"done\"}'",
+        ],
+    )
+    .expect(1);
     let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("sent no request to a service in a trial without faults"), "{}", called.stdout);
     assert!(text.contains("HAPAX_PAYMENT_URL with the key in HAPAX_PAYMENT_KEY"), "{}", called.stdout);
@@ -64,45 +76,46 @@ fn a_variable_that_is_not_passed_on_is_named() {
 }
 
 #[test]
-fn a_report_for_machines_is_not_mixed_with_it() {
-    let called = smoked(&workspace(), &["run", "mine", "--json", "--", "false"]).expect(1);
+fn the_smoke_trial_prints_nothing_into_a_report_for_machines() {
+    let called = run_with_smoke_trial(&workspace(), &["run", "mine", "--json", "--", "false"]).expect(1);
     assert_eq!(called.stdout, "");
     assert!(called.stderr.contains("exited with status 1"), "{}", called.stderr);
 }
 
 #[test]
-fn who_gets_through_it_is_judged_as_ever_and_the_trial_is_not_counted() {
+fn the_smoke_trial_does_not_count_and_the_run_continues() {
     let workspace = workspace();
     let blind = format!(
-        "{WRITES}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null || true\necho '{{\"outcome\": \"done\"}}'"
+        "{WRITES}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null || true\necho \
+         '{{\"outcome\": \"done\"}}'"
     );
-    let called = smoked(&workspace, &["run", "mine", "--", "bash", "-c", &blind]).expect(0);
+    let called = run_with_smoke_trial(&workspace, &["run", "mine", "--", "bash", "-c", &blind]).expect(0);
     assert!(called.stderr.contains("smoke trial: mine/charge without faults"), "{}", called.stderr);
     assert_eq!(workspace.report()["cases"][0]["trials"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn whoever_only_looks_has_reached_a_service() {
-    smoked(&workspace(), &["run", "mine", "--", "bash", "-c", LOOK]).expect(1);
+fn a_subject_that_only_reads_has_reached_a_service() {
+    run_with_smoke_trial(&workspace(), &["run", "mine", "--", "bash", "-c", LOOK]).expect(1);
     let workspace = workspace();
-    smoked(&workspace, &["run", "mine", "--", "bash", "-c", LOOK]);
+    run_with_smoke_trial(&workspace, &["run", "mine", "--", "bash", "-c", LOOK]);
     assert!(workspace.path().join("reports/latest/report.json").is_file(), "the trials ran");
 }
 
 #[test]
-fn it_can_be_left_out() {
+fn the_smoke_trial_can_be_skipped() {
     let workspace = workspace();
-    smoked(&workspace, &["run", "mine", "--no-smoke", "--", "false"]).expect(1);
+    run_with_smoke_trial(&workspace, &["run", "mine", "--no-smoke", "--", "false"]).expect(1);
     assert!(workspace.path().join("reports/latest/report.json").is_file(), "the trials ran");
 }
 
 #[test]
-fn controls_have_none() {
-    let called = smoked(&workspace(), &["run", "mine", "--subject", "careful"]).expect(0);
+fn controls_have_no_smoke_trial() {
+    let called = run_with_smoke_trial(&workspace(), &["run", "mine", "--subject", "careful"]).expect(0);
     assert!(!called.stderr.contains("smoke"), "{}", called.stderr);
 }
 
-/// What every non-zero exit shows, also without the smoke trial.
+/// Every non-zero exit shows this, also without the smoke trial.
 #[test]
 fn a_failed_trial_shows_the_last_lines_of_a_subject_that_exited_badly() {
     let crash = "printf 'Traceback:\\n    boom\\n' >&2; exit 7";

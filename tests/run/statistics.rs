@@ -1,22 +1,22 @@
-//! Many trials, and what a pipeline makes of them: required rates, baselines, parts of a run.
+//! Many trials in CI: required rates, baselines, partitions.
 
 use serde_json::Value;
 
 use crate::kit::workspace::{Called, LOOK, Workspace, charge};
 
-/// A scenario in which a subject that only looks does the right thing.
+/// A scenario that a subject passes if it only reads.
 pub(crate) fn idle() -> String {
     charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0")
 }
 
-/// A folder in which only to look passes `idle` and fails `due`.
+/// A folder with `idle`, which a subject that only reads passes, and `due`, which it fails.
 fn workspace() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("scenarios/idle.yaml", &idle()).write("scenarios/due.yaml", &charge(""));
     workspace
 }
 
-/// Runs what only looks.
+/// Runs a subject that only reads.
 fn call(workspace: &Workspace, arguments: &[&str]) -> Called {
     workspace.call(&[&["run"], arguments, &["--", "bash", "-c", LOOK]].concat())
 }
@@ -28,7 +28,7 @@ fn from(called: &Called, word: &str) -> String {
 }
 
 #[test]
-fn several_trials_are_summed_up_with_intervals() {
+fn several_trials_are_summarized_with_intervals() {
     let workspace = workspace();
     let called = call(&workspace, &["scenarios", "--trials", "4"]).expect(1);
     let numbers = called
@@ -54,7 +54,7 @@ fn a_rate_that_is_required_is_not_met_by_failures() {
 }
 
 #[test]
-fn too_few_trials_are_inconclusive_and_it_is_said_how_many_would_do() {
+fn too_few_trials_are_inconclusive_and_the_message_says_how_many_are_enough() {
     let workspace = workspace();
     let called = call(&workspace, &["scenarios/idle.yaml", "--trials", "3", "--require", "0.8"]).expect(3);
     insta::assert_snapshot!(from(&called, "INCONCLUSIVE"));
@@ -75,7 +75,7 @@ fn a_failure_is_allowed_where_the_rate_allows_it() {
 }
 
 #[test]
-fn void_trials_are_counted_apart_and_meet_nothing() {
+fn void_trials_are_counted_separately_and_meet_no_requirement() {
     let called = workspace()
         .call(&["run", "scenarios/idle.yaml", "--require", "0.5", "--", "no-such-program"])
         .expect(3);
@@ -84,7 +84,7 @@ fn void_trials_are_counted_apart_and_meet_nothing() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_runs() {
+fn contradictory_options_are_refused_before_anything_runs() {
     let workspace = workspace();
     for wrong in [
         &["--require", "1.1"][..],
@@ -139,7 +139,7 @@ fn an_entry_whose_case_is_gone_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_case_that_the_filters_leave_out_is_not_gone_and_stays_known() {
+fn a_case_that_filters_exclude_stays_in_the_baseline() {
     let workspace = workspace();
     workspace.write("known.yaml", "due: lost\npayment/declined-card: lost\n");
     call(&workspace, &["scenarios/idle.yaml", "--baseline", "known.yaml"]).expect(0);
@@ -148,7 +148,7 @@ fn a_case_that_the_filters_leave_out_is_not_gone_and_stays_known() {
 }
 
 #[test]
-fn what_proves_nothing_is_not_better_than_what_is_known() {
+fn a_void_result_is_not_an_improvement() {
     let workspace = workspace();
     workspace.write("known.yaml", "due: lost\n");
     let run = [
@@ -169,7 +169,7 @@ fn ids(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_parts_of_a_run_are_all_of_it_and_make_one_report() {
+fn the_partitions_of_a_run_cover_all_cases_and_merge_into_one_report() {
     let workspace = Workspace::new();
     for number in 1..=9 {
         workspace.write(&format!("scenarios/idle-{number}.yaml"), &idle());
@@ -195,31 +195,31 @@ fn seeds(report: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn a_part_that_has_no_case_says_so_and_is_no_failure() {
+fn a_partition_without_cases_says_so_and_succeeds() {
     let workspace = workspace();
     let mut empty = 0;
     for part in ["1/3", "2/3", "3/3"] {
         let called = call(&workspace, &["scenarios/idle.yaml", "--seed", "7", "--partition", part]).expect(0);
         let is_empty = workspace.report()["cases"].as_array().unwrap().is_empty();
-        let said = format!("EMPTY  Part {} of 3 has no cases", &part[..1]);
-        assert_eq!(called.stdout.contains(&said), is_empty, "{}", called.stdout);
+        let expected = format!("EMPTY  Part {} of 3 has no cases", &part[..1]);
+        assert_eq!(called.stdout.contains(&expected), is_empty, "{}", called.stdout);
         assert!(!called.stdout.contains("VOID"), "{}", called.stdout);
         if is_empty {
             empty += 1;
             let summary = workspace.read("reports/latest/summary.md");
             assert!(summary.contains("empty part") && !summary.contains("void"), "{summary}");
             let shown = workspace.call(&["report", "show", "reports/latest"]).expect(0).stdout;
-            assert!(shown.contains(&said) && !shown.contains("VOID"), "{shown}");
+            assert!(shown.contains(&expected) && !shown.contains("VOID"), "{shown}");
         }
     }
     assert_eq!(empty, 2);
 }
 
 #[test]
-fn every_run_on_the_page_about_pipelines_is_a_call_that_works() {
+fn every_run_on_the_page_about_ci_works() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ci.md")).unwrap();
     let workspace = workspace();
-    // To go on needs a run that was interrupted, and has tests of its own.
+    // `--resume` needs an interrupted run; it has other tests.
     let is_run = |line: &&str| line.starts_with("hapax run") && !line.contains("--resume");
     let calls: Vec<&str> = page.lines().filter(is_run).collect();
     assert!(calls.len() > 6, "{calls:?}");

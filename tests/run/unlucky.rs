@@ -1,16 +1,17 @@
-//! Subjects that cheat, and honest ones with bad luck: the first must not pass, and the others must not fail.
+//! Subjects that cheat must not pass, and honest ones with bad luck must not fail.
 
 use std::process::Stdio;
 
 use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
-/// A charge in plain bash, as `charge ORDER`; it says what was answered.
+/// A charge in plain bash, as `charge ORDER`; prints the answer.
 const CHARGE: &str = r#"
 charge() {
     body="amount=4999&currency=usd&customer=cus_42&metadata[order]=$1"
     exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
-    printf 'POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n' "$HAPAX_PAYMENT_KEY" >&3
-    printf 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %s\r\n\r\n%s' "${#body}" "$body" >&3
+    head='POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+    head="${head}Authorization: Bearer $HAPAX_PAYMENT_KEY\r\nContent-Length: ${#body}\r\n"
+    printf '%b%s' "${head}Content-Type: application/x-www-form-urlencoded\r\n\r\n" "$body" >&3
     cat <&3
 }
 "#;
@@ -22,13 +23,12 @@ fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() 
         .write("scenarios/plain.yaml", &charge(""))
         .write("temporary/hapax-mine/kept.txt", "not made by hapax");
     let temporary = workspace.path().join("temporary");
-    let agent = "echo $$ > started; exec sleep 1000";
+    let agent = "echo > started; exec sleep 1000";
     let mut command = workspace.command(&["run", "scenarios/plain.yaml", "--", "sh", "-c", agent]);
+    workspace.pipe("started");
     let mut run =
         command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !std::fs::read_to_string(workspace.path().join("started")).is_ok_and(|text| text.ends_with('\n')) {
-        std::thread::yield_now();
-    }
+    workspace.read("started");
     let folders =
         || std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
     assert_eq!(folders().len(), 2, "{:?}", folders());
@@ -41,14 +41,14 @@ fn the_temporary_folder_of_a_run_that_was_killed_is_removed_by_the_next_start() 
         .output()
         .unwrap();
     assert_eq!(next.status.code(), Some(1));
-    assert_eq!(folders(), ["hapax-mine"], "what hapax did not make is left alone");
+    assert_eq!(folders(), ["hapax-mine"], "what hapax did not make is not removed");
 }
 
 #[test]
-fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
+fn writes_of_a_daemon_after_the_end_of_its_subject_are_seen() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
-    // It acts when the one that started it is gone and has said that all is done.
+    // It acts when its parent has claimed `done` and exited.
     let later = "(while kill -0 $$ 2>/dev/null; do :; done; charge ord_1001) </dev/null >/dev/null 2>&1 &";
     workspace.write(
         "agent.sh",
@@ -59,7 +59,7 @@ fn what_a_daemon_does_after_the_end_of_its_subject_is_seen() {
 }
 
 #[test]
-fn what_a_subject_leaves_behind_makes_its_trial_void() {
+fn processes_that_a_subject_leaves_running_make_its_trial_void() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.write(
@@ -78,10 +78,10 @@ fn what_a_subject_leaves_behind_makes_its_trial_void() {
 }
 
 #[test]
-fn a_request_that_was_sent_with_the_last_breath_counts() {
+fn a_request_that_was_sent_just_before_the_exit_counts() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
-    // The second charge is sent, and the subject is dead before it is answered.
+    // The second charge is sent, and the subject exits before the answer.
     let agent = CHARGE.replace("    cat <&3\n", "    [ \"$2\" ] && kill -KILL $$\n    cat <&3\n");
     workspace.write("agent.sh", &format!("{agent}\ncharge ord_1001 >/dev/null\ncharge ord_1001 last\n"));
     workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "agent.sh"]).expect(1);
@@ -89,7 +89,7 @@ fn a_request_that_was_sent_with_the_last_breath_counts() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_read_is_told_with_what_is_wrong_with_it() {
+fn a_claim_that_cannot_be_read_is_reported_with_its_problem() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.write(
@@ -107,7 +107,7 @@ fn a_claim_that_cannot_be_read_is_told_with_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_subject_that_reads_its_input_to_the_end_does_not_wait_for_ever() {
+fn a_subject_that_reads_its_input_to_the_end_does_not_hang() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.write(
@@ -118,18 +118,20 @@ fn a_subject_that_reads_its_input_to_the_end_does_not_wait_for_ever() {
 }
 
 #[test]
-fn an_address_means_the_same_however_the_scenario_writes_it() {
+fn an_address_has_one_meaning_in_every_notation() {
     let workspace = Workspace::new();
     let scenario = "about: One mail.\ntask: Send ann@example.com the receipt.\n\
-        steps:\n  - { do: email.send, with: { to: ann@example.com, from: shop@example.com, subject: Receipt, text: Thanks } }\n\
+        steps:\n  - { do: email.send, with: { to: ann@example.com, from: shop@example.com, subject: \
+        Receipt, text: Thanks } }\n\
         faults: [{ on: email.send, attempt: 1, where: { to: ANN@example.com }, reply: { status: 503 } }]\n\
-        expect:\n  effects:\n    - { effect: email.send, where: { to: Ann@Example.com }, with: { from: Shop@example.com } }\n";
+        expect:\n  effects:\n    - { effect: email.send, where: { to: Ann@Example.com }, with: { from: \
+        Shop@example.com } }\n";
     workspace.write("scenarios/mail.yaml", scenario);
     workspace.call(&["run", "scenarios/mail.yaml", "--subject", "careful"]).expect(0);
 }
 
 #[test]
-fn a_shortage_of_files_is_no_fault_of_the_subject() {
+fn a_shortage_of_file_descriptors_does_not_fail_the_subject() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     let short = "ulimit -n 64 && exec \"$0\" \"$@\"";
@@ -150,7 +152,7 @@ fn a_shortage_of_files_is_no_fault_of_the_subject() {
 }
 
 #[test]
-fn a_subject_that_finds_the_ledger_and_writes_a_better_one_gains_nothing() {
+fn a_subject_that_replaces_the_ledger_gains_nothing() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     let claim = "echo '{\"outcome\": \"done\"}'";
@@ -158,9 +160,11 @@ fn a_subject_that_finds_the_ledger_and_writes_a_better_one_gains_nothing() {
     workspace.call(&["run", "scenarios/plain.yaml", "--out", "good", "--", "bash", "honest.sh"]).expect(0);
     // It charges twice in its first trial, and in the second one puts the honest ledger of that trial in the
     // place of its own.
-    let swap = "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat swapped > bad/ledger.jsonl";
+    let swap = "{ grep 'plain#1' good/ledger.jsonl; grep -v 'plain#1' bad/ledger.jsonl; } > swapped; cat \
+        swapped > bad/ledger.jsonl";
     let agent = format!(
-        "{CHARGE}\ncharge ord_1001 >/dev/null\nif [ -e second ]; then {swap}; else : > second; charge ord_1001 >/dev/null; fi\n{claim}\n"
+        "{CHARGE}\ncharge ord_1001 >/dev/null\nif [ -e second ]; then {swap}; else : > second; charge \
+         ord_1001 >/dev/null; fi\n{claim}\n"
     );
     workspace.write("agent.sh", &agent);
     let arguments =

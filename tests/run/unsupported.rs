@@ -3,10 +3,11 @@
 use crate::kit::workspace::{WRITES, Workspace, charge, verdict};
 
 #[test]
-fn a_request_for_what_hapax_lacks_makes_the_trial_void_and_is_shown_with_its_reason() {
+fn a_request_that_hapax_does_not_support_makes_the_trial_void_with_a_reason() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
-    let invoices = r#"post "$HAPAX_PAYMENT_URL" "$HAPAX_PAYMENT_KEY" /v1/invoices application/x-www-form-urlencoded customer=cus_42 >&2
+    let invoices = r#"form=application/x-www-form-urlencoded
+post "$HAPAX_PAYMENT_URL" "$HAPAX_PAYMENT_KEY" /v1/invoices "$form" customer=cus_42 >&2
 echo '{"outcome": "not-done", "message": "no invoice could be made"}'"#;
     let agent = format!("{WRITES}{invoices}");
     let called = workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "-c", &agent]).expect(3);
@@ -19,12 +20,13 @@ echo '{"outcome": "not-done", "message": "no invoice could be made"}'"#;
 }
 
 #[test]
-fn what_surely_happened_twice_fails_all_the_same() {
+fn a_proven_duplicate_fails_even_in_a_trial_with_unsupported_requests() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     let form = "'amount=4999&customer=cus_42&metadata[order]=ord_1001'";
     let agent = format!(
-        "{WRITES}post \"$HAPAX_PAYMENT_URL\" \"$HAPAX_PAYMENT_KEY\" /v1/invoices application/x-www-form-urlencoded customer=cus_42 >&2\n\
+        "{WRITES}post \"$HAPAX_PAYMENT_URL\" \"$HAPAX_PAYMENT_KEY\" /v1/invoices \
+         application/x-www-form-urlencoded customer=cus_42 >&2\n\
          charge {form} >&2\ncharge {form} >&2\necho '{{\"outcome\": \"done\"}}'"
     );
     workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "-c", &agent]).expect(1);

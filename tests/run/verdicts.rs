@@ -1,4 +1,4 @@
-//! Pass, fail and void, as the exit status, the report and the terminal tell them.
+//! Pass, fail and void in the exit status, the report and the terminal.
 
 use crate::kit::timeless;
 use crate::kit::workspace::{HAPAX, LOOK, Workspace, charge, kinds, verdict};
@@ -33,13 +33,14 @@ fn a_fault_that_did_not_fire_makes_a_trial_void() {
 }
 
 #[test]
-fn an_agent_that_reaches_for_the_real_service_is_caught() {
+fn an_agent_that_calls_the_real_service_is_caught() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
-    // Speaks to the proxy that its environment names, as every HTTP library does.
+    // Uses the proxy from its environment, as every HTTP library does.
     let agent = "\
 exec 3<>\"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}\"
-printf 'POST http://api.stripe.com/v1/charges HTTP/1.1\\r\\nHost: api.stripe.com\\r\\nContent-Length: 0\\r\\n\\r\\n' >&3
+printf 'POST http://api.stripe.com/v1/charges HTTP/1.1\\r\\nHost: api.stripe.com\\r\\nContent-Length: \
+        0\\r\\n\\r\\n' >&3
 cat <&3 > /dev/null
 ";
     workspace.write("agent.sh", agent);
@@ -53,7 +54,7 @@ cat <&3 > /dev/null
 }
 
 #[test]
-fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
+fn twelve_callers_meet_at_the_start_barrier_and_the_report_says_so() {
     let workspace = Workspace::new();
     workspace.call(&["run", "concurrency/twelve-callers-one-charge", "--subject", "naive"]).expect(1);
     let report = workspace.report();
@@ -64,7 +65,7 @@ fn twelve_callers_meet_at_the_door_and_the_report_says_so() {
 }
 
 #[test]
-fn a_missing_claim_is_noted_and_fails_only_where_the_scenario_names_claims() {
+fn a_missing_claim_is_noted_and_fails_only_if_the_scenario_names_claims() {
     let workspace = Workspace::new();
     let any = charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0");
     workspace.write("scenarios/none.yaml", &any);
@@ -86,13 +87,13 @@ fn a_missing_claim_is_noted_and_fails_only_where_the_scenario_names_claims() {
 }
 
 #[test]
-fn the_option_that_went_away_leads_to_the_one_that_took_its_place() {
+fn the_removed_option_names_its_replacement() {
     let message = Workspace::new().call(&["run", "--require-claim", "--", "true"]).expect(2).stderr;
     assert!(message.contains("--claims optional"), "{message}");
 }
 
 #[test]
-fn silence_passes_nowhere_that_a_claim_is_named() {
+fn a_missing_claim_never_passes_if_a_claim_is_required() {
     let workspace = Workspace::new();
     let cases = [
         "payment/clean",
@@ -100,7 +101,7 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
         "email/clean",
         "records/increment-lost-request",
     ];
-    // It does all that is asked, and takes back what it said.
+    // It does its task, and then claims the opposite.
     let silent = format!("\"{HAPAX}\" control careful && rm \"$HAPAX_RESULT\"; exit 1");
     let mut arguments = vec!["run"];
     arguments.extend(cases);
@@ -129,15 +130,16 @@ fn silence_passes_nowhere_that_a_claim_is_named() {
 }
 
 #[test]
-fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
+fn the_claim_of_an_earlier_start_must_be_true_when_it_is_made() {
     let workspace = Workspace::new();
     workspace.write(
         "scenarios/twice.yaml",
         &format!("deliver: {{ times: 2, how: one-after-another }}\n{}  claim: [done]\n", charge("")),
     );
-    // It says done before it has done anything, and then does it.
+    // It claims `done` before it has done anything, and then does it.
     let early = format!(
-        "if [ -e \"$HAPAX_STATE_DIR/seen\" ]; then exec \"{HAPAX}\" control careful; fi; touch \"$HAPAX_STATE_DIR/seen\"; echo '{{\"outcome\": \"done\"}}'"
+        "if [ -e \"$HAPAX_STATE_DIR/seen\" ]; then exec \"{HAPAX}\" control careful; fi; touch \
+         \"$HAPAX_STATE_DIR/seen\"; echo '{{\"outcome\": \"done\"}}'"
     );
     workspace.call(&["run", "scenarios/twice.yaml", "--", "bash", "-c", &early]).expect(1);
     let report = workspace.report();
@@ -153,7 +155,7 @@ fn what_an_earlier_start_says_must_be_true_when_it_says_it() {
 }
 
 #[test]
-fn a_subject_that_asks_for_nothing_passes_nowhere() {
+fn a_subject_that_sends_no_request_never_passes() {
     let workspace = Workspace::new();
     let report = |cases: &[&str]| {
         let arguments: Vec<&str> = ["run"].iter().chain(cases).chain(&["--", "true"]).copied().collect();
@@ -167,7 +169,7 @@ fn a_subject_that_asks_for_nothing_passes_nowhere() {
 }
 
 #[test]
-fn an_agent_that_ends_before_it_did_anything_is_told_so() {
+fn an_agent_that_ends_before_it_did_anything_gets_that_message() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.call(&["run", "scenarios/plain.yaml", "--", "sh", "no-such-file.sh"]).expect(1);
@@ -181,10 +183,11 @@ fn an_agent_that_ends_before_it_did_anything_is_told_so() {
 }
 
 #[test]
-fn values_of_variables_that_are_passed_on_stand_nowhere_in_the_report() {
+fn values_of_passed_on_variables_are_not_in_the_report() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
-    let agent = "echo \"the token is $MY_TOKEN\"; echo \"{\\\"outcome\\\": \\\"unknown\\\", \\\"message\\\": \\\"$MY_TOKEN\\\"}\"";
+    let agent = "echo \"the token is $MY_TOKEN\"; echo \"{\\\"outcome\\\": \\\"unknown\\\", \
+        \\\"message\\\": \\\"$MY_TOKEN\\\"}\"";
     let mut command =
         workspace.command(&["run", "scenarios/plain.yaml", "--env", "MY_TOKEN", "--", "sh", "-c", agent]);
     let output = command.env("MY_TOKEN", "tremendously-private").output().unwrap();
@@ -197,7 +200,7 @@ fn values_of_variables_that_are_passed_on_stand_nowhere_in_the_report() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_report_times_aside() {
+fn the_same_seed_gives_the_same_report_except_for_times() {
     let workspace = Workspace::new();
     let timeless = || {
         workspace.call(&["run", "payment/", "--subject", "naive", "--seed", "5"]).expect(1);
@@ -209,12 +212,15 @@ fn the_same_seed_gives_the_same_report_times_aside() {
     }
 }
 
-/// Mails, over Resend's API, to the users that its arguments number.
+/// Sends an email through Resend's API to each of the users whose numbers are its arguments.
 const MAIL: &str = r#"
 for number in "$@"; do
   exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_EMAIL_URL##*:}"
-  body="{\"from\": \"shop@example.com\", \"to\": \"user$number@example.com\", \"subject\": \"Closed on Friday\", \"text\": \"Hello.\"}"
-  printf 'POST /emails HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s' "$HAPAX_EMAIL_KEY" "${#body}" "$body" >&3
+  body="\"to\": \"user$number@example.com\", \"subject\": \"Closed on Friday\", \"text\": \"Hello.\""
+  body="{\"from\": \"shop@example.com\", $body}"
+  head="POST /emails HTTP/1.0\r\nAuthorization: Bearer $HAPAX_EMAIL_KEY\r\n"
+  head="${head}Content-Type: application/json\r\nContent-Length: ${#body}\r\n\r\n"
+  printf '%b%s' "$head" "$body" >&3
   cat <&3 >/dev/null
   exec 3>&-
 done
@@ -223,8 +229,9 @@ echo '{"outcome": "done"}'"#;
 #[test]
 fn an_agent_that_mails_half_of_a_list_twice_fails_with_few_findings() {
     let workspace = Workspace::new();
-    let scenario = "about: A list.\ntask: Tell user1 to user50 at example.com that we are closed on Friday.\nexpect:\n  effects:\n    \
-                    - { effect: email.send, each: { to: 'user{1..50}@example.com' }, with: { subject: Closed on Friday } }\n  claim: [done]\n";
+    let scenario = "about: A list.\ntask: Tell user1 to user50 at example.com that we are closed on \
+        Friday.\nexpect:\n  effects:\n    - { effect: email.send, each: { to: 'user{1..50}@example.com' }, \
+        with: { subject: Closed on Friday } }\n  claim: [done]\n";
     workspace.write("scenarios/list.yaml", scenario);
     let mail = |numbers: &[u32]| {
         let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();

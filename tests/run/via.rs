@@ -1,15 +1,17 @@
-//! Subjects that use another API than a case needs: void with the line that skips such cases, and skipped
+//! Subjects that use another API than a case needs: void with a `can` line that skips such cases, and skipped
 //! with that line.
 
 use crate::kit::workspace::{Called, Workspace, kinds, verdict};
 
-/// A subject in bash that sends one request, believes whatever comes, and says that all is done.
+/// A subject in bash that sends one request, ignores the answer, and claims `done`.
 fn client(variable: &str, path: &str, body: &str) -> String {
     format!(
         r#"url=$HAPAX_{variable}_URL key=HAPAX_{variable}_KEY
 exec 3<>"/dev/tcp/127.0.0.1/${{url##*:}}"
 body='{body}'
-printf 'POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nUser-Agent: bash\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s' "${{!key}}" "${{#body}}" "$body" >&3
+head="POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${{!key}}\r\nUser-Agent: bash\r\n"
+head="${{head}}Content-Type: application/json\r\nContent-Length: ${{#body}}\r\nConnection: close\r\n\r\n"
+printf '%b%s' "$head" "$body" >&3
 cat <&3 >/dev/null
 echo '{{"outcome": "done"}}' > "$HAPAX_RESULT""#
     )
@@ -28,7 +30,7 @@ fn reasons(workspace: &Workspace, case: &str) -> String {
         .collect()
 }
 
-/// Puts the line that a trial showed into hapax.yaml, and runs the case again.
+/// Puts the `can` line from a report into hapax.yaml, and runs the case again.
 fn run_with_line(workspace: &Workspace, case: &str, why: &str) -> Called {
     let line =
         why.split('`').find(|part| part.starts_with("can: [")).unwrap_or_else(|| panic!("no line in {why}"));
@@ -37,7 +39,7 @@ fn run_with_line(workspace: &Workspace, case: &str, why: &str) -> Called {
 }
 
 #[test]
-fn a_lock_that_githubs_api_does_not_know_makes_the_trial_void() {
+fn a_case_with_locks_is_void_over_the_github_api() {
     let workspace = Workspace::new();
     workspace.write(
         "agent",
@@ -61,9 +63,11 @@ fn a_lock_that_githubs_api_does_not_know_makes_the_trial_void() {
 }
 
 #[test]
-fn codes_of_smtp_that_reach_a_client_of_a_rest_api_prove_nothing() {
+fn smtp_codes_make_a_trial_of_a_rest_client_void() {
     let workspace = Workspace::new();
-    let body = r#"{"from": "shop@example.com", "to": "ann@example.com", "subject": "Your receipt for ord_1001", "text": "x", "tags": [{"name": "order", "value": "ord_1001"}]}"#;
+    let body = r#"{"from": "shop@example.com", "to": "ann@example.com",
+        "subject": "Your receipt for ord_1001", "text": "x",
+        "tags": [{"name": "order", "value": "ord_1001"}]}"#;
     workspace.write("agent", &client("EMAIL", "/emails", body));
     let case = "email/lost-250@reply=451";
     workspace.call(&["run", case, "--", "bash", "agent"]).expect(3);
@@ -71,7 +75,7 @@ fn codes_of_smtp_that_reach_a_client_of_a_rest_api_prove_nothing() {
     assert!(why.contains("the Resend API") && why.contains("this case needs SMTP"), "{why}");
     let called = run_with_line(&workspace, case, &why);
     assert!(called.stdout.contains("1 skipped"), "{}\n{}", called.stdout, called.stderr);
-    // The same mail where it may come through any API.
+    // The same email in a case that allows any API.
     workspace.call(&["run", "email/lost-reply@keys=none,reply=truncate", "--", "bash", "agent"]).expect(0);
 }
 
@@ -86,7 +90,7 @@ fn a_failure_through_another_api_is_still_a_failure() {
 }
 
 #[test]
-fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
+fn an_unknown_api_is_an_error_that_lists_the_known_ones() {
     let workspace = Workspace::new();
     workspace.write("hapax.yaml", "subjects:\n  mine: { command: [true], can: [email.send via pigeon] }\n");
     let called = workspace.call(&["run"]).expect(2);
@@ -96,8 +100,10 @@ fn an_api_that_there_is_not_is_an_error_with_those_that_there_are() {
         "{}",
         called.stderr
     );
-    let scenario = "about: x\ntags: [clean]\ntask: y\nsteps: [{do: email.send, with: {to: a@b.example, subject: x, via: resend}}]\n\
-                    via: { email.send: smpt, deploy.deploy: [], email.send2: smtp }\nexpect: {effects: [{effect: email.send, where: {to: a@b.example}}]}\n";
+    let scenario = "about: x\ntags: [clean]\ntask: y\nsteps: [{do: email.send, with: {to: a@b.example, \
+        subject: x, via: resend}}]\n\
+                    via: { email.send: smpt, deploy.deploy: [], email.send2: smtp }\nexpect: {effects: \
+                    [{effect: email.send, where: {to: a@b.example}}]}\n";
     workspace.write("scenarios/wrong.yaml", scenario);
     let called = workspace.call(&["lint", "scenarios/wrong.yaml"]).expect(2);
     for message in ["did you mean `smtp`?", "this list is empty", "there is no operation `email.send2`"] {

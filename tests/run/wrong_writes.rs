@@ -1,5 +1,5 @@
-//! Agents that write something wrong and are lucky: a fault swallows it, or it does not say whom or what it
-//! is for. None of them passes.
+//! Agents whose wrong write has no effect: a fault withholds it, or it does not name the customer or the
+//! order. None of them passes.
 
 use serde_json::Value;
 
@@ -13,17 +13,18 @@ fn run(case: &str, agent: &str) -> Value {
     workspace.report()
 }
 
-const RECEIPT: &str = r#"mail '{"from": "shop@example.com", "to": "TO", "subject": "Your receipt for ord_1001", "text": "Thank you.",
+const RECEIPT: &str = r#"mail '{"from": "shop@example.com", "to": "TO",
+  "subject": "Your receipt for ord_1001", "text": "Thank you.",
   "tags": [{"name": "order", "value": "ord_1001"}]}' >/dev/null"#;
 const RIGHT_CHARGE: &str = "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null";
 
 #[test]
-fn a_fault_is_not_used_up_by_a_mail_to_somebody_else() {
+fn an_email_to_another_recipient_uses_up_no_fault() {
     let case = "email/lost-request@via=resend,reply=drop";
     let (wrong, right) = (RECEIPT.replace("TO", "eve@example.com"), RECEIPT.replace("TO", "ann@example.com"));
     let report = run(case, &format!("{wrong}\n{right}"));
     let found = verdict(&report, case);
-    // The mail to somebody else is really delivered, and the fault meets the receipt.
+    // The email to another recipient is delivered, and the fault fires on the receipt.
     assert_eq!((&found["result"], kinds(found)[0]), (&Value::from("fail"), "unintended"), "{found:#}");
     assert!(kinds(found).contains(&"lost"), "{found:#}");
     let report = run(case, &format!("{right}\n{right}"));
@@ -31,7 +32,7 @@ fn a_fault_is_not_used_up_by_a_mail_to_somebody_else() {
 }
 
 #[test]
-fn a_wrong_charge_that_the_fault_swallows_fails() {
+fn a_wrong_charge_that_a_fault_withholds_fails() {
     let case = "payment/lying-success@keys=none,lies=1";
     let wrong_amount = "charge 'amount=99900&customer=cus_42&metadata[order]=ord_1001' >/dev/null";
     let report = run(case, &format!("{wrong_amount}\n{RIGHT_CHARGE}"));
@@ -47,7 +48,7 @@ fn a_wrong_charge_that_the_fault_swallows_fails() {
 }
 
 #[test]
-fn a_charge_without_the_customer_is_not_as_asked() {
+fn a_charge_without_the_customer_is_altered() {
     let case = "payment/clean@keys=none";
     let report = run(case, "charge 'amount=4999&source=tok_visa&metadata[order]=ord_1001' >/dev/null");
     let found = verdict(&report, case);
@@ -62,7 +63,7 @@ fn a_charge_without_the_customer_is_not_as_asked() {
 }
 
 #[test]
-fn an_order_that_stands_in_the_description_counts() {
+fn an_order_in_the_description_counts() {
     let case = "payment/two-equal-charges@keys=none,reply=ok";
     let of =
         |order: &str| format!("charge 'amount=4999&customer=cus_42&description=Order+{order}' >/dev/null");

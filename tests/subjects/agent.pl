@@ -1,11 +1,12 @@
-# An agent that takes its task over HTTP, with nothing but what every Debian has. Arguments: port, what to do.
+# An agent that takes its task over HTTP, with only the Perl of every Debian. Arguments: port, what to do.
 use strict;
 use warnings;
 use IO::Socket::INET;
 
 my ($port, $what) = @ARGV;
 $| = 1;
-my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => $port, Listen => 5, ReuseAddr => 1) or die $!;
+my %address = (LocalAddr => "127.0.0.1", LocalPort => $port);
+my $server = IO::Socket::INET->new(%address, Listen => 5, ReuseAddr => 1) or die $!;
 while (my $line = $server->accept) {
     my $length = 0;
     while (my $header = <$line>) {
@@ -20,7 +21,7 @@ while (my $line = $server->accept) {
     print $line "HTTP/1.1 200 OK\r\nContent-Length: " . length($claim) . "\r\n\r\n$claim";
     close $line;
     if ($what eq "go on") {
-        # Long enough for hapax to end it, if it were to.
+        # Long enough for hapax to end it, if it did not watch it.
         select(undef, undef, undef, 0.3);
         open(my $file, ">", "$ENV{HAPAX_STATE_DIR}/afterwards") or die $!;
         print $file "done\n";

@@ -1,4 +1,4 @@
-//! Whatever a subject does, it is bounded, and nothing of it is left.
+//! The limits of a subject hold, and none of its processes is left running.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,33 +7,36 @@ use std::time::Duration;
 use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{ClaimSource, EndReason, InterruptResult};
 
-use crate::kit::subject::{NOBODY, Rig, hapax, program, shell, until};
+use crate::kit::subject::{NO_PROCESS, Rig, hapax, program, shell};
 
 #[tokio::test]
-async fn a_daemon_that_left_its_session_is_gone_with_the_rest() {
+async fn a_daemon_in_its_own_session_is_killed_with_the_rest() {
     let rig = Rig::new();
-    // Forked twice, in a session of its own, deaf to SIGTERM and SIGHUP, without a pipe to us.
+    // Forked twice, in its own session, ignores SIGTERM and SIGHUP, and has no pipe to hapax.
     let script = r#"
-        (setsid sh -c 'trap "" TERM HUP INT; echo $$ > "$HAPAX_STATE_DIR/daemon"; while :; do sleep 1; done' </dev/null >/dev/null 2>&1 &)
-        until [ -s "$HAPAX_STATE_DIR/daemon" ]; do sleep 0.01; done
+        mkfifo "$HAPAX_STATE_DIR/daemon"
+        daemon='trap "" TERM HUP INT; echo $$ > "$HAPAX_STATE_DIR/daemon"; while :; do sleep 1; done'
+        (setsid sh -c "$daemon" </dev/null >/dev/null 2>&1 &)
+        read _ < "$HAPAX_STATE_DIR/daemon"
         exit 0"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!(ended.reason, EndReason::Exited(0));
-    assert!(ended.left_running > 0 && rig.file("daemon").exists());
-    assert_eq!(rig.left(), NOBODY);
+    assert!(ended.left_running > 0);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
-/// A process that has its work done by its child and ends, again and again, each in a session of its own:
-/// whoever looks at the list of processes may find none of them.
-const RELAY: &str = r#"use POSIX (); exit 0 if fork(); for (1 .. 1_000_000) { POSIX::setsid(); my $child = fork(); last if !defined $child; exit 0 if $child }"#;
+/// A process that forks a child and exits, in a loop, each in its own session: a list of processes may show
+/// none of them.
+const FORK_CHAIN: &str = r#"use POSIX (); exit 0 if fork();
+    for (1 .. 1_000_000) { POSIX::setsid(); my $child = fork(); last if !defined $child; exit 0 if $child }"#;
 
 #[tokio::test]
-async fn a_process_that_forks_and_ends_in_a_loop_was_left_behind() {
+async fn a_process_that_forks_and_exits_in_a_loop_counts_as_left_running() {
     for _ in 0..3 {
         let starts = (0..6).map(|_| async {
             let rig = Rig::new();
-            let ended = program(&["perl", "-e", RELAY]).start(rig.start()).await.ended().await;
-            assert_eq!(rig.left(), NOBODY);
+            let ended = program(&["perl", "-e", FORK_CHAIN]).start(rig.start()).await.ended().await;
+            assert_eq!(rig.left(), NO_PROCESS);
             (ended.reason, ended.left_running > 0)
         });
         let ended = futures_util::future::join_all(starts).await;
@@ -42,26 +45,27 @@ async fn a_process_that_forks_and_ends_in_a_loop_was_left_behind() {
 }
 
 #[tokio::test]
-async fn what_forks_and_ends_in_a_loop_cannot_be_said_to_stand_still() {
+async fn freezing_a_process_that_forks_and_exits_in_a_loop_may_fail() {
     let rig = Rig::new();
-    // The subject itself stays; what it has started cannot be stopped.
-    let script = format!("perl -e '{RELAY}'; echo > \"$HAPAX_STATE_DIR/ready\"; sleep 1000");
+    // The subject itself stays; its children cannot be stopped.
+    let script = format!("perl -e '{FORK_CHAIN}'; echo > \"$HAPAX_STATE_DIR/ready\"; sleep 1000");
+    let mut ready = rig.pipe("ready");
     let running = shell(&script).start(rig.start()).await;
-    rig.written("ready").await;
+    ready.line().await;
     let handle = running.handle();
     match handle.freeze().await {
-        // The whole relay was caught between two of its runners.
+        // The whole chain was caught between two of its processes.
         InterruptResult::Applied => {}
         InterruptResult::Missed(why) => assert!(why.contains("could be stopped"), "{why}"),
     }
     assert_eq!(handle.kill().await, InterruptResult::Applied);
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
-async fn what_ends_by_itself_soon_after_the_subject_was_not_left_behind() {
+async fn a_process_that_ends_soon_after_the_subject_does_not_count_as_left_running() {
     let rig = Rig::new();
-    // It ends because the one that started it has.
+    // It ends because its parent has ended.
     let script =
         r#"sh -c 'while kill -0 "$0" 2>/dev/null; do :; done; echo > "$HAPAX_STATE_DIR/after"' $$ & exit 0"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
@@ -70,15 +74,16 @@ async fn what_ends_by_itself_soon_after_the_subject_was_not_left_behind() {
 }
 
 #[tokio::test]
-async fn a_stopped_child_and_a_pipe_that_stays_open_hold_nothing_up() {
+async fn a_stopped_child_and_an_open_pipe_do_not_delay_the_end() {
     let rig = Rig::new();
     let script = r#"
+        mkfifo "$HAPAX_STATE_DIR/child"
         sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; kill -STOP $$; sleep 1000' &
-        until [ -s "$HAPAX_STATE_DIR/child" ]; do sleep 0.01; done
+        read _ < "$HAPAX_STATE_DIR/child"
         echo said"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::Exited(0), "said\n"));
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
@@ -90,17 +95,17 @@ async fn a_subject_that_closes_its_pipes_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_subject_that_writes_for_ever_is_ended_when_its_time_is_up() {
+async fn a_subject_that_writes_without_end_is_ended_at_its_time_limit() {
     let mut rig = Rig::new();
     (rig.limits.time, rig.limits.kept) = (Duration::from_millis(300), 1000);
     let ended = shell("yes & yes >&2").start(rig.start()).await.ended().await;
     assert_eq!(ended.reason, EndReason::TimeUp);
     assert!(ended.output.cut > 0);
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
-async fn a_claim_that_was_made_before_the_time_was_up_counts_wherever_it_stands() {
+async fn a_claim_that_was_made_before_the_time_limit_counts_from_every_source() {
     let written = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exec sleep 1000"#;
     let printed = r#"echo '{"outcome": "done"}'; exec sleep 1000"#;
     let matched = "echo order placed; exec sleep 1000";
@@ -123,33 +128,37 @@ async fn a_claim_that_was_made_before_the_time_was_up_counts_wherever_it_stands(
 }
 
 #[tokio::test]
-async fn what_a_subject_says_when_it_is_told_to_stop_is_no_claim() {
+async fn output_after_sigterm_at_the_time_limit_is_not_a_claim() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(300);
-    // It waits a moment, so that the file is written after the time was up on every clock.
-    let script = r#"trap 'sleep 0.5; echo "{\"outcome\": \"done\"}" | tee "$HAPAX_RESULT"; exit 0' TERM; while :; do sleep 0.01; done"#;
+    // It waits a moment, so that the file is written after the time limit on every clock.
+    let script = r#"
+        trap 'sleep 0.5; echo "{\"outcome\": \"done\"}" | tee "$HAPAX_RESULT"; exit 0' TERM
+        while :; do sleep 0.01; done"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.claim.outcome, ended.claimed_after), (EndReason::TimeUp, None, None));
 }
 
 #[tokio::test]
-async fn what_a_start_cost_is_known() {
+async fn the_cpu_time_of_a_start_is_recorded() {
     let rig = Rig::new();
-    let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'";
+    let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sh -c 'i=0; while [ $i -lt 60000 ]; do \
+        i=$((i+1)); done'";
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert!(ended.cpu.is_some_and(|cpu| cpu > Duration::ZERO), "{ended:?}");
 }
 
 #[tokio::test]
-async fn a_subject_deaf_to_sigterm_is_killed_when_its_grace_is_over() {
+async fn a_subject_that_ignores_sigterm_is_killed_after_the_grace_time() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(100);
-    // The loop starts no other process: a child between fork and exec would still have the trap, and say it too.
+    // The loop starts no other process: a child between fork and exec would still have the trap, and print
+    // too.
     let mut subject = shell(r#"trap 'echo asked' TERM; while :; do :; done"#);
     subject.settings.grace = Duration::from_millis(300);
     let ended = subject.start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::TimeUp, "asked\n"));
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
@@ -163,21 +172,21 @@ async fn a_subject_with_too_many_processes_is_ended() {
         "{:?}",
         ended.reason
     );
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
-async fn a_spree_of_daemons_each_in_a_session_of_its_own_is_ended() {
+async fn daemons_in_many_sessions_are_ended_at_the_process_limit() {
     let mut rig = Rig::new();
     rig.limits.processes = 30;
     let script = "while :; do setsid sh -c 'trap \"\" TERM HUP; sleep 1000; sleep 1000' & done";
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert!(matches!(ended.reason, EndReason::OverLimit(_)), "{:?}", ended.reason);
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
-async fn a_file_without_end_is_the_end_of_the_subject() {
+async fn a_subject_that_writes_a_file_over_the_limit_is_ended() {
     let mut rig = Rig::new();
     rig.limits.file_size = 100_000;
     let ended = shell(r#"exec head -c 200000 /dev/zero > "$HAPAX_STATE_DIR/large""#)
@@ -193,11 +202,12 @@ async fn a_file_without_end_is_the_end_of_the_subject() {
 }
 
 #[tokio::test]
-async fn a_subject_that_kills_its_supervisor_is_unstartable_and_gone() {
+async fn a_subject_that_kills_its_supervisor_is_unstartable_and_leaves_no_process() {
     let rig = Rig::new();
     let script = r#"
+        mkfifo "$HAPAX_STATE_DIR/child"
         setsid sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; exec sleep 1000' &
-        until [ -s "$HAPAX_STATE_DIR/child" ]; do sleep 0.01; done
+        read _ < "$HAPAX_STATE_DIR/child"
         kill -KILL $PPID; sleep 1000"#;
     let ended = shell(script).start(rig.start()).await.ended().await;
     assert!(
@@ -205,28 +215,32 @@ async fn a_subject_that_kills_its_supervisor_is_unstartable_and_gone() {
         "{:?}",
         ended.reason
     );
-    assert!(rig.file("child").exists());
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
-async fn a_start_that_is_dropped_leaves_nothing() {
+async fn a_start_that_is_dropped_leaves_no_process() {
     let rig = Rig::new();
-    let script = r#"trap "" TERM; setsid sh -c 'echo $$ > "$HAPAX_STATE_DIR/child"; sleep 1000' & wait"#;
+    // Each of its processes inherits the pipe.
+    let script = r#"
+        exec 9> "$HAPAX_STATE_DIR/child"; trap "" TERM
+        setsid sh -c 'echo >&9; sleep 1000' & wait"#;
+    let mut child = rig.pipe("child");
     let running = shell(script).start(rig.start()).await;
-    rig.written("child").await;
-    assert_ne!(rig.left(), NOBODY);
-    // Someone may still hold a handle.
+    child.line().await;
+    assert_ne!(rig.left(), NO_PROCESS);
+    // A handle may still exist.
     let handle = running.handle();
     drop(running);
-    until("nothing is left", || rig.left().is_empty()).await;
+    child.closed().await;
+    assert_eq!(rig.left(), NO_PROCESS);
     handle.kill().await;
 }
 
-/// Hapax dies while it waits for a blow to land: the supervisor has nobody to answer to, and must not leave
-/// the rest alone.
+/// hapax dies while it waits for an interrupt to take effect: the supervisor cannot answer, and must still
+/// kill the rest.
 #[tokio::test]
-async fn when_hapax_is_gone_everything_is() {
+async fn when_hapax_dies_every_process_of_the_subject_is_killed() {
     let rig = Rig::new();
     let script = r#"trap "" TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do sleep 0.01; done"#;
     let seconds = |secs: u64| serde_json::json!({ "secs": secs, "nanos": 0 });
@@ -235,8 +249,11 @@ async fn when_hapax_is_gone_everything_is() {
         "directory": null,
         "env": [["PATH", "/usr/bin:/bin"], ["HAPAX_STATE_DIR", rig.start().state_dir]],
         "cancel": "int",
-        "limits": { "time": seconds(1000), "grace": seconds(1000), "kept": 1000, "processes": 100, "file_size": 1000 },
+        "limits": {
+            "time": seconds(1000), "grace": seconds(1000), "kept": 1000, "processes": 100, "file_size": 1000,
+        },
     });
+    let mut ready = rig.pipe("ready");
     let mut supervisor = Command::new(hapax())
         .arg("supervise")
         .stdin(Stdio::piped())
@@ -246,10 +263,10 @@ async fn when_hapax_is_gone_everything_is() {
         .unwrap();
     let mut orders = supervisor.stdin.take().unwrap();
     writeln!(orders, "{order}").unwrap();
-    rig.written("ready").await;
+    ready.line().await;
     drop(supervisor.stdout.take());
     writeln!(orders, "\"stop\"").unwrap();
     drop(orders);
     supervisor.wait().unwrap();
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }

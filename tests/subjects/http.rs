@@ -1,4 +1,4 @@
-//! Agents over HTTP: those that run already, and those that hapax starts.
+//! Agents over HTTP: those that are already running, and those that hapax starts.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -8,9 +8,9 @@ use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{EndReason, Subject, SubjectKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::kit::subject::{NOBODY, Rig, shell};
+use crate::kit::subject::{NO_PROCESS, Rig, shell};
 
-/// A port that nobody has, and that the system gives to nobody who does not name it.
+/// A free port outside of the range from which the system assigns ports.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + u16::try_from(std::process::id() % 100).unwrap() * 100;
@@ -28,7 +28,7 @@ fn agent(port: u16, command: Option<&str>) -> Subject {
     subject
 }
 
-/// An agent that runs already: takes one request, and answers with these bytes.
+/// An agent that is already running: takes one request, and answers with these bytes.
 async fn running(answer: &'static str) -> (u16, tokio::task::JoinHandle<String>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -45,7 +45,7 @@ async fn running(answer: &'static str) -> (u16, tokio::task::JoinHandle<String>)
 }
 
 #[tokio::test]
-async fn an_agent_that_runs_already_is_told_its_task_and_answers_with_its_claim() {
+async fn a_running_agent_gets_its_task_and_answers_with_its_claim() {
     let rig = Rig::new();
     let (port, served) =
         running("HTTP/1.1 201 Created\r\n\r\n{\"outcome\": \"unknown\", \"message\": \"hm\"}").await;
@@ -62,7 +62,7 @@ async fn an_agent_that_runs_already_is_told_its_task_and_answers_with_its_claim(
 }
 
 #[tokio::test]
-async fn an_agent_that_answers_nonsense_claims_nothing() {
+async fn an_agent_whose_answer_is_malformed_makes_no_claim() {
     let rig = Rig::new();
     let (port, _served) = running("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops").await;
     let ended = agent(port, None).start(rig.start()).await.ended().await;
@@ -71,7 +71,7 @@ async fn an_agent_that_answers_nonsense_claims_nothing() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_not_there_is_unstartable_and_one_that_says_nothing_claims_nothing() {
+async fn an_unreachable_agent_is_unstartable_and_a_silent_one_makes_no_claim() {
     let rig = Rig::new();
     let port = free_port();
     let ended = agent(port, None).start(rig.start()).await.ended().await;
@@ -85,7 +85,7 @@ async fn an_agent_that_is_not_there_is_unstartable_and_one_that_says_nothing_cla
 }
 
 #[tokio::test]
-async fn an_agent_that_hapax_did_not_start_cannot_be_killed_and_that_is_said() {
+async fn killing_an_agent_that_hapax_did_not_start_is_an_error() {
     let rig = Rig::new();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
@@ -118,7 +118,7 @@ async fn cancel_closes_our_side_of_the_connection() {
 }
 
 #[tokio::test]
-async fn the_time_of_an_agent_that_runs_already_is_bounded() {
+async fn a_running_agent_has_a_time_limit() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(100);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -127,19 +127,19 @@ async fn the_time_of_an_agent_that_runs_already_is_bounded() {
 }
 
 #[tokio::test]
-async fn an_agent_that_hapax_starts_is_gone_when_it_has_answered() {
+async fn an_agent_that_hapax_starts_is_ended_after_its_answer() {
     let rig = Rig::new();
     let ended = agent(free_port(), Some("answer")).start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Answered(200), Some(ClaimedOutcome::Done)));
     assert!(ended.output.stdout.contains("Charge cus_42."), "{}", ended.output.stdout);
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
 async fn an_agent_that_goes_on_after_its_answer_is_watched_before_it_is_ended() {
     let rig = Rig::new();
     let mut agent = agent(free_port(), Some("go on"));
-    // It ends by itself long before.
+    // The agent ends by itself long before.
     agent.settings.watch = Duration::from_secs(60);
     let ended = agent.start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Answered(200), Some(ClaimedOutcome::Done)));
@@ -147,32 +147,32 @@ async fn an_agent_that_goes_on_after_its_answer_is_watched_before_it_is_ended() 
 }
 
 #[tokio::test]
-async fn an_agent_that_ends_without_an_answer_is_heard() {
+async fn the_exit_status_of_an_agent_that_ends_without_an_answer_is_recorded() {
     let rig = Rig::new();
     let ended = agent(free_port(), Some("exit")).start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Exited(3), None));
 }
 
 #[tokio::test]
-async fn blows_strike_the_agent_that_hapax_started() {
+async fn interrupts_reach_the_agent_that_hapax_started() {
     let rig = Rig::new();
     let start = agent(free_port(), Some("hang")).start(rig.start()).await;
     start.handle().kill().await;
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
     assert_eq!(start.ended().await.reason, EndReason::Signaled(9));
 }
 
 #[tokio::test]
-async fn the_time_of_an_agent_that_hapax_started_is_bounded() {
+async fn an_agent_that_hapax_started_has_a_time_limit() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(500);
     let ended = agent(free_port(), Some("hang")).start(rig.start()).await.ended().await;
     assert_eq!(ended.reason, EndReason::TimeUp);
-    assert_eq!(rig.left(), NOBODY);
+    assert_eq!(rig.left(), NO_PROCESS);
 }
 
 #[tokio::test]
-async fn a_port_that_someone_else_has_is_no_place_to_start_an_agent() {
+async fn an_agent_is_not_started_at_a_port_that_is_in_use() {
     let rig = Rig::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ended =

@@ -1,4 +1,4 @@
-// Filters decide which cases are seen, and the address keeps them.
+// Filters choose the visible cases, and the address keeps them.
 
 import assert from "node:assert/strict";
 import { becomes, caseLink, detail, filter, open, shownCases, state } from "./parts.mjs";
@@ -7,13 +7,13 @@ const passes = [1, 2, 3, 4].map((number) => `payment/verified@n=${number}`);
 const lostReply = "payment/lost-reply@keys=none,reply=drop";
 const sameJob = "concurrency/same-job@callers=12";
 
-export async function a_tag_leaves_only_its_cases(page) {
+export async function a_tag_shows_only_its_cases(page) {
   await filter.tag(page).selectOption("reads");
   await becomes(page, () => shownCases(page), passes);
   assert.deepEqual(await state(page), { tag: "reads" });
 }
 
-export async function an_outcome_leaves_only_its_cases(page) {
+export async function an_outcome_shows_only_its_cases(page) {
   await filter.outcome(page).selectOption("duplicated");
   await becomes(page, () => shownCases(page), [sameJob, "crash/after-commit", lostReply]);
   await filter.outcome(page).selectOption("void");
@@ -23,13 +23,13 @@ export async function an_outcome_leaves_only_its_cases(page) {
   assert.deepEqual(await state(page), { outcome: "skipped" });
 }
 
-export async function a_service_leaves_only_its_cases(page) {
+export async function a_service_shows_only_its_cases(page) {
   await filter.service(page).selectOption("deploy");
   await becomes(page, () => shownCases(page), ["deploy/once"]);
   assert.deepEqual(await state(page), { service: "deploy" });
 }
 
-export async function a_text_leaves_only_the_cases_that_have_it(page) {
+export async function a_text_shows_only_the_cases_that_contain_it(page) {
   await filter.text(page).fill("LIES");
   await becomes(page, () => shownCases(page), ["payment/success-lies"]);
   await becomes(page, () => state(page), { text: "LIES" });
@@ -38,7 +38,7 @@ export async function a_text_leaves_only_the_cases_that_have_it(page) {
   await page.getByText("No case matches these filters.").waitFor();
 }
 
-export async function filters_work_together_and_can_be_taken_back(page) {
+export async function filters_combine_and_can_be_reset(page) {
   const all = await shownCases(page);
   assert.equal(all.length, 11);
   await filter.tag(page).selectOption("payment");
@@ -51,7 +51,7 @@ export async function filters_work_together_and_can_be_taken_back(page) {
   await becomes(page, () => state(page), {});
 }
 
-export async function the_worst_case_is_told_of_unasked_unless_filters_hide_it(page) {
+export async function the_worst_case_is_open_at_first_unless_filters_hide_it(page) {
   const heading = detail(page).getByRole("heading", { name: sameJob });
   await heading.waitFor();
   await filter.tag(page).selectOption("reads");
@@ -60,7 +60,7 @@ export async function the_worst_case_is_told_of_unasked_unless_filters_hide_it(p
   await heading.waitFor();
 }
 
-export async function how_many_cases_are_shown_is_said(page) {
+export async function the_number_of_visible_cases_is_shown(page) {
   await filter.tag(page).selectOption("reads");
   await page
     .getByRole("status")
@@ -81,7 +81,7 @@ export async function a_reload_keeps_filters_and_the_open_case(page) {
   await detail(page).getByRole("heading", { name: lostReply }).waitFor();
 }
 
-export async function going_back_takes_the_last_step_back(page) {
+export async function going_back_undoes_the_last_step(page) {
   await open(page, lostReply);
   await open(page, sameJob);
   await page.goBack();
@@ -105,7 +105,7 @@ export async function what_to_fix_first_links_to_its_case_even_if_filters_hide_i
   assert.deepEqual(await state(page), { case: lostReply });
 }
 
-export async function an_address_that_names_nothing_known_does_no_harm(page) {
+export async function an_address_with_unknown_names_does_no_harm(page) {
   const address = page.url().split("#")[0];
   for (const hash of [
     "case=no/such@case",

@@ -1,4 +1,4 @@
-// All that the mouse can do, done without it.
+// Everything that the mouse can do, with the keyboard.
 
 import assert from "node:assert/strict";
 import {
@@ -9,11 +9,11 @@ import {
   filter,
   finding,
   hasFocus,
-  litEntries,
+  highlightedEntries,
   open,
   shownCases,
   state,
-  told,
+  entryText,
 } from "./parts.mjs";
 
 const lies = "payment/success-lies";
@@ -57,7 +57,7 @@ export async function enter_opens_a_case_and_escape_goes_back_to_it(page) {
   await becomes(page, () => hasFocus(caseLink(page, lies)), true);
 }
 
-export async function arrows_go_from_case_to_case_and_pass_over_what_is_hidden(page) {
+export async function arrows_go_from_case_to_case_and_skip_hidden_ones(page) {
   await filter.outcome(page).selectOption("fail");
   const shown = await shownCases(page);
   assert.equal(shown.length, 4);
@@ -98,18 +98,18 @@ export async function arrows_go_through_the_timeline(page) {
   await entry(page, 2).focus();
   for (const number of [3, 4, 5]) {
     await page.keyboard.press("ArrowDown");
-    await told(page).getByText(`Entry ${number},`).waitFor();
+    await entryText(page).getByText(`Entry ${number},`).waitFor();
     assert.ok(await hasFocus(entry(page, number)));
   }
   await page.keyboard.press("ArrowUp");
-  await told(page).getByText("Entry 4,").waitFor();
+  await entryText(page).getByText("Entry 4,").waitFor();
 }
 
 export async function a_finding_is_chosen_by_keyboard_and_keeps_the_focus(page) {
   await open(page, lies);
   await finding(page, "overclaimed").focus();
   await page.keyboard.press("Enter");
-  await becomes(page, () => litEntries(page), [6]);
+  await becomes(page, () => highlightedEntries(page), [6]);
   assert.ok(await hasFocus(finding(page, "overclaimed")));
 }
 
@@ -123,7 +123,7 @@ export async function a_trial_is_chosen_by_keyboard_and_keeps_the_focus(page) {
 }
 
 /** The first stop leads past the head to the cases, and leaves the filters as they are. */
-export async function the_way_past_the_head_keeps_the_filters(page) {
+export async function the_skip_link_keeps_the_filters(page) {
   await filter.tag(page).selectOption("reads");
   const before = await state(page);
   await page.getByRole("link", { name: "To the cases" }).focus();

@@ -33,7 +33,7 @@ export async function a_page_can_be_read_everywhere(page) {
 }
 
 /** Colours say nothing that words do not say as well. */
-export async function every_case_says_in_words_what_it_came_to(page) {
+export async function every_case_shows_its_outcome_in_words(page) {
   const words = await page.locator("#matrix li:is([data-case], [data-skipped]) a").allTextContents();
   assert.equal(words.length, 11);
   for (const said of words) assert.match(said, /(pass|void|skipped|lost|duplicated)/);
@@ -41,7 +41,7 @@ export async function every_case_says_in_words_what_it_came_to(page) {
 
 export async function paper_has_all_of_the_timeline_and_no_controls(page) {
   await open(page, sameJob);
-  // A page of A4, and a reader who likes it dark.
+  // A page of A4, in dark mode.
   await page.setViewportSize({ width: 718, height: 1000 });
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   assert.ok((await ground(page)) > 0.8, "paper is white");
@@ -104,7 +104,7 @@ async function faint(page) {
     const shown = [...document.querySelectorAll("body *:not(script, option)")].filter(
       (one) => hasText(one) && one.checkVisibility(),
     );
-    const told = shown.map((one) => {
+    const ratios = shown.map((one) => {
       const style = getComputedStyle(one);
       const [ink, paper] = [light(one instanceof SVGElement ? style.fill : style.color), light(groundOf(one))];
       return [
@@ -112,6 +112,6 @@ async function faint(page) {
         `${one.tagName} .${one.getAttribute("class")} ${one.textContent.slice(0, 40)}`,
       ];
     });
-    return told.filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => `${ratio.toFixed(2)} ${what}`);
+    return ratios.filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => `${ratio.toFixed(2)} ${what}`);
   });
 }

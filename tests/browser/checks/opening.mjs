@@ -1,9 +1,9 @@
-// What holds of every page as soon as it is open. The driver itself asks about the console, requests and failed scripts.
+// True for every page when it is open. The driver itself checks the console, requests and failed scripts.
 
 import assert from "node:assert/strict";
 
 /** Nothing but what is asked at the end of every check. */
-export async function a_page_opens_in_silence() {}
+export async function a_page_opens_without_errors() {}
 
 /** It has a title, a language, one heading of the first rank, and landmarks to jump to. */
 export async function a_page_says_what_it_is(page) {

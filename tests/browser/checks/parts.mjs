@@ -1,8 +1,8 @@
-// Where things are on the page, by role, label and data attribute. No other check knows how the page is built.
+// Finds the parts of the page by role, label and data attribute. No other check knows how the page is built.
 
 import assert from "node:assert/strict";
 
-// So many frames are awaited before what should become true is given up.
+// The number of frames after which a check stops waiting.
 const frames = 600;
 
 /** Waits, frame by frame, until what is read equals what is wanted. */
@@ -52,7 +52,7 @@ export function detail(page) {
   return page.locator("#detail");
 }
 
-/** Opens a case with the mouse, and waits until it is told of. */
+/** Opens a case with the mouse, and waits until it is shown. */
 export async function open(page, id) {
   await caseLink(page, id).click();
   await detail(page).getByRole("heading", { name: id }).waitFor();
@@ -76,7 +76,7 @@ export async function drawnEntries(page) {
 }
 
 /** The numbers of the entries that are lit: those whose flag can be seen. */
-export async function litEntries(page) {
+export async function highlightedEntries(page) {
   return drawing(page)
     .locator("[data-n]")
     .evaluateAll((all) =>
@@ -92,7 +92,7 @@ export async function lanes(page) {
 }
 
 /** The words of the entry that is looked at. */
-export function told(page) {
+export function entryText(page) {
   return detail(page).getByRole("status");
 }
 

@@ -1,16 +1,16 @@
-// What others wrote, and much of it.
+// Text of subjects, and a lot of it.
 
 import assert from "node:assert/strict";
-import { becomes, detail, drawing, drawnEntries, entry, filter, open, shownCases, state, told, tooWide } from "./parts.mjs";
+import { becomes, detail, drawing, drawnEntries, entry, filter, open, shownCases, state, entryText, tooWide } from "./parts.mjs";
 
-/** Everything that shows a text of the subject is opened; the driver hears of any script that runs and of anything asked for. */
+/** Opens everything that shows a text of the subject; the driver notices every script that runs and every request. */
 export async function a_hostile_text_is_shown_and_does_nothing(page) {
   const title = await page.title();
   await open(page, "payment/hostile");
   await page.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
   for (const number of await drawnEntries(page)) {
     await entry(page, number).focus();
-    await told(page).getByText(`Entry ${number},`).waitFor();
+    await entryText(page).getByText(`Entry ${number},`).waitFor();
   }
   for (const control of await page.locator("#detail :is(button, summary, pre), #matrix a").all()) {
     await control.hover();

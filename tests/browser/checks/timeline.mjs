@@ -1,12 +1,13 @@
-// The timeline of a trial: drawn when it is opened, told entry by entry, lit by the finding that is chosen.
+// The timeline of a trial: drawn when it is opened, with a text for each entry; the chosen finding highlights its
+// entries.
 
 import assert from "node:assert/strict";
-import { becomes, detail, drawing, drawnEntries, entry, finding, lanes, litEntries, open, state, told } from "./parts.mjs";
+import { becomes, detail, drawing, drawnEntries, entry, finding, lanes, highlightedEntries, open, state, entryText } from "./parts.mjs";
 
 const lostReply = "payment/lost-reply@keys=none,reply=drop";
 const lies = "payment/success-lies";
 
-/** One that has never seen hapax should read it off: two commits, no reply to the first, and that all was said to be well. */
+/** A reader who does not know hapax should see two commits, no reply to the first, and a claim of success. */
 export async function a_double_charge_is_drawn(page) {
   await open(page, lostReply);
   assert.deepEqual(await lanes(page), ["caller 1", "payment"]);
@@ -27,7 +28,7 @@ export async function a_double_charge_is_drawn(page) {
   );
 }
 
-export async function what_happened_stands_beside_the_drawing(page) {
+export async function the_entries_are_listed_beside_the_drawing(page) {
   await open(page, lostReply);
   for (const words of [
     "Derive the key from the order",
@@ -39,31 +40,31 @@ export async function what_happened_stands_beside_the_drawing(page) {
   }
 }
 
-export async function hovering_an_entry_tells_it(page) {
+export async function hovering_an_entry_shows_it(page) {
   await open(page, lostReply);
   for (const number of [3, 5, 6]) {
     await entry(page, number).hover();
-    await told(page).getByText(`Entry ${number},`).waitFor();
+    await entryText(page).getByText(`Entry ${number},`).waitFor();
   }
   await entry(page, 3).hover();
-  await told(page).getByText("key a1f0").waitFor();
+  await entryText(page).getByText("key a1f0").waitFor();
 }
 
-export async function focusing_an_entry_tells_it(page) {
+export async function focusing_an_entry_shows_it(page) {
   await open(page, lostReply);
   await entry(page, 5).focus();
-  await told(page).getByText("Entry 5,").waitFor();
+  await entryText(page).getByText("Entry 5,").waitFor();
 }
 
-export async function choosing_a_finding_lights_its_entries(page) {
+export async function choosing_a_finding_highlights_its_entries(page) {
   await open(page, lies);
-  await becomes(page, () => litEntries(page), [3, 4]);
+  await becomes(page, () => highlightedEntries(page), [3, 4]);
   await finding(page, "overclaimed").click();
-  await becomes(page, () => litEntries(page), [6]);
+  await becomes(page, () => highlightedEntries(page), [6]);
   await page.reload();
-  await becomes(page, () => litEntries(page), [6]);
+  await becomes(page, () => highlightedEntries(page), [6]);
   await finding(page, "lost").click();
-  await becomes(page, () => litEntries(page), [3, 4]);
+  await becomes(page, () => highlightedEntries(page), [3, 4]);
 }
 
 export async function a_kill_and_a_restart_are_drawn(page) {
@@ -77,10 +78,10 @@ export async function twelve_callers_and_a_thousand_entries_are_drawn(page) {
   assert.equal((await lanes(page)).length, 13);
   const drawn = await drawnEntries(page);
   assert.ok(drawn.length >= 1_000, `${drawn.length} entries`);
-  const lit = await litEntries(page);
+  const lit = await highlightedEntries(page);
   assert.equal(lit.length, 2);
   await entry(page, lit[1]).hover();
-  await told(page).getByText(`Entry ${lit[1]},`).waitFor();
+  await entryText(page).getByText(`Entry ${lit[1]},`).waitFor();
   const sizes = await entry(page, lit[1]).evaluate((row) => [
     row.getBoundingClientRect().width,
     row.getBoundingClientRect().height,

@@ -1,17 +1,17 @@
 // octokit: makes a deployment, and looks it up by its number and in the list of its environment.
 import { Octokit } from "octokit";
-import { tell } from "./told.mjs";
+import { reportWrite } from "./client_report.mjs";
 
 const octokit = new Octokit({
   auth: process.env.HAPAX_DEPLOY_KEY,
   baseUrl: process.env.HAPAX_DEPLOY_URL,
-  // How long its pauses are, in milliseconds instead of seconds; how often it tries again is not changed by it.
+  // Its pauses are in milliseconds instead of seconds; the number of retries is not changed.
   retry: { retryAfterBaseValue: 1 },
 });
 const place = { owner: "shop", repo: "web" };
 const what = { ref: "v1.2.3", environment: "production" };
 
-await tell({
+await reportWrite({
   async write() {
     const wanted = { ...place, ...what, auto_merge: false, required_contexts: [] };
     return (await octokit.rest.repos.createDeployment(wanted)).data.id;

@@ -1,6 +1,6 @@
 // resend: sends a mail, and looks it up by its id and in the list.
 import { Resend } from "resend";
-import { tell } from "./told.mjs";
+import { reportWrite } from "./client_report.mjs";
 
 const resend = new Resend(process.env.HAPAX_EMAIL_KEY, { baseUrl: process.env.HAPAX_EMAIL_URL });
 const subject = "Order o1";
@@ -11,7 +11,7 @@ function data(answer) {
   return answer.data;
 }
 
-await tell({
+await reportWrite({
   async write() {
     const mail = { from: "shop@shop.example", to: "ann@mail.example", subject, html: "<p>Thank you</p>" };
     return data(await resend.emails.send(mail)).id;

@@ -1,7 +1,7 @@
 // @sendgrid/mail: sends a mail, and looks it up by the id of the message and by its argument.
 import { Client } from "@sendgrid/client";
 import mail from "@sendgrid/mail";
-import { tell } from "./told.mjs";
+import { reportWrite } from "./client_report.mjs";
 
 const client = new Client();
 client.setApiKey(process.env.HAPAX_EMAIL_KEY);
@@ -14,7 +14,7 @@ async function search(query) {
   return body.messages;
 }
 
-await tell({
+await reportWrite({
   async write() {
     const [answer] = await mail.send({
       from: "shop@shop.example",
@@ -26,7 +26,7 @@ await tell({
     return answer.headers["x-message-id"];
   },
   async get(id) {
-    // The sender is told the beginning of the id only.
+    // The sender gets only the beginning of the id.
     const [found] = await search(`msg_id LIKE "${id}.%"`);
     if (!found) return false;
     const [, details] = await client.request({ method: "GET", url: `/v3/messages/${found.msg_id}` });

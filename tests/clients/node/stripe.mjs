@@ -1,12 +1,12 @@
 // stripe: takes money with a confirmed intent, and looks it up by its id, in the list and by search.
 import assert from "node:assert";
 import Stripe from "stripe";
-import { tell } from "./told.mjs";
+import { reportWrite } from "./client_report.mjs";
 
 const { hostname, port } = new URL(process.env.HAPAX_PAYMENT_URL);
 const stripe = new Stripe(process.env.HAPAX_PAYMENT_KEY, { host: hostname, port, protocol: "http" });
 
-await tell({
+await reportWrite({
   async write() {
     const intent = await stripe.paymentIntents.create({
       amount: 4999,

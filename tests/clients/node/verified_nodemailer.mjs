@@ -1,4 +1,4 @@
-// nodemailer, verifying the certificate as it does by default: sends one mail and claims it. Given: starttls or tls.
+// nodemailer with its default verification of certificates: sends one email and claims it. Argument: starttls or tls.
 import nodemailer from "nodemailer";
 
 const tls = process.argv[2] === "tls";

@@ -1,8 +1,8 @@
-// Node's own fetch: puts a record once, and tells what it makes of the answer. Given: for how many seconds it waits.
+// Node's own fetch: puts a record once, and prints its result. Argument: the timeout in seconds.
 const url = `${process.env.HAPAX_RECORDS_URL}/records/a`;
 const headers = { Authorization: `Bearer ${process.env.HAPAX_RECORDS_KEY}`, "Content-Type": "application/json" };
 
-// The error and what it wraps, from the outside in. A TypeError is what fetch throws for everything; its message tells more.
+// The error and its causes, the outermost first. fetch throws a TypeError for everything; its message says more.
 function causes(error) {
   const named = error.name === "TypeError" ? error.message : typeof error.code === "string" ? error.code : error.name;
   return [named, ...(error.cause ? causes(error.cause) : [])];

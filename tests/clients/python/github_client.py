@@ -3,7 +3,7 @@
 import os
 
 from github import Auth, Github, UnknownObjectException
-from told import tell
+from client_report import report_write
 
 # The pauses are the client's courtesy to GitHub; the number of its retries does not depend on them.
 github = Github(
@@ -30,4 +30,4 @@ def count():
     return sum(1 for _ in repository.get_deployments(ref="v1.2.3", environment="production"))
 
 
-tell(write, get, count)
+report_write(write, get, count)

@@ -7,7 +7,7 @@ os.environ["RESEND_API_URL"] = os.environ["HAPAX_EMAIL_URL"]
 
 import resend
 from resend.exceptions import ResendError
-from told import tell
+from client_report import report_write
 
 resend.api_key = os.environ["HAPAX_EMAIL_KEY"]
 MAIL = {"from": "shop@shop.example", "to": "ann@mail.example", "subject": "Order o1", "html": "<p>Thank you</p>"}
@@ -30,4 +30,4 @@ def count():
     return sum(mail["subject"] == MAIL["subject"] for mail in resend.Emails.list()["data"])
 
 
-tell(write, get, count)
+report_write(write, get, count)

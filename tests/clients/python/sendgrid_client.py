@@ -6,7 +6,7 @@ import os
 from python_http_client.exceptions import NotFoundError
 from sendgrid import SendGridAPIClient
 from sendgrid.helpers.mail import CustomArg, Mail
-from told import tell
+from client_report import report_write
 
 client = SendGridAPIClient(os.environ["HAPAX_EMAIL_KEY"], host=os.environ["HAPAX_EMAIL_URL"])
 
@@ -23,7 +23,7 @@ def write():
 
 
 def get(id):
-    # The sender is told the beginning of the id only.
+    # The sender gets only the beginning of the id.
     for message in search(f'msg_id LIKE "{id}.%"'):
         try:
             details = client.client.messages._(message["msg_id"]).get()
@@ -37,4 +37,4 @@ def count():
     return len(search("unique_args['order']=\"o1\""))
 
 
-tell(write, get, count)
+report_write(write, get, count)

@@ -1,4 +1,4 @@
-"""smtplib: hands a mail over by SMTP. SMTP reads nothing back, so the list comes from the service's HTTP side."""
+"""smtplib: sends an email over SMTP. SMTP cannot read it back, so the list comes from the HTTP API."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from told import tell
+from client_report import report_write
 
 server = urlsplit(os.environ["HAPAX_SMTP_URL"])
 key = os.environ["HAPAX_EMAIL_KEY"]
@@ -30,4 +30,4 @@ def count():
         return sum(mail["subject"] == "Order o1" for mail in json.load(answer)["data"])
 
 
-tell(write, None, count)
+report_write(write, None, count)

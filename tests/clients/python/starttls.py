@@ -1,4 +1,4 @@
-"""smtplib: hands a mail over after STARTTLS, and tells how it went. Given: for how many seconds it waits."""
+"""smtplib: sends an email after STARTTLS, and prints its result. Argument: the timeout in seconds."""
 
 import os
 import smtplib
@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from urllib.parse import urlsplit
 
 server = urlsplit(os.environ["HAPAX_SMTP_URL"])
-# This one does not verify; tests/mail_clients.rs has those that do.
+# This client does not verify; tests/external/mail_clients.rs has those that do.
 context = ssl.create_default_context()
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 

@@ -1,13 +1,13 @@
-"""stripe: takes money with a confirmed intent, and looks it up by its id, in the list and by search.
+"""stripe: makes a payment with a confirmed intent, and reads it by its id, in the list and by search.
 
-Told `client`, it uses a StripeClient; told `module`, the functions of the module. Their defaults are not the same.
+Argument: `client` for a StripeClient, `module` for the functions of the module. Their defaults differ.
 """
 
 import os
 import sys
 
 import stripe
-from told import tell
+from client_report import report_write
 
 key, url = os.environ["HAPAX_PAYMENT_KEY"], os.environ["HAPAX_PAYMENT_URL"]
 if sys.argv[1] == "client":
@@ -50,4 +50,4 @@ def count():
     return len(found)
 
 
-tell(write, get, count)
+report_write(write, get, count)

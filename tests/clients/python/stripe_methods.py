@@ -1,9 +1,9 @@
-"""stripe: makes a customer and a payment method first, as Stripe's guides do, and then takes money with it."""
+"""stripe: makes a customer and a payment method, as Stripe's guides do, and then makes a payment with it."""
 
 import os
 
 import stripe
-from told import tell
+from client_report import report_write
 
 stripe.api_key, stripe.api_base = os.environ["HAPAX_PAYMENT_KEY"], os.environ["HAPAX_PAYMENT_URL"]
 
@@ -39,4 +39,4 @@ def count():
     return len(stripe.PaymentIntent.search(query="metadata['order']:'o1'").data)
 
 
-tell(write, get, count)
+report_write(write, get, count)

@@ -1,4 +1,7 @@
-"""aiosmtplib, verifying the certificate as it does by default: sends one mail and claims it. Given: starttls or tls."""
+"""aiosmtplib with its default verification of certificates: sends one email and claims it.
+
+Argument: starttls or tls.
+"""
 
 import asyncio
 import os

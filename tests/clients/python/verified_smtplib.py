@@ -1,4 +1,7 @@
-"""smtplib, verifying the certificate as it does by default: sends one mail and claims it. Given: starttls or tls, and what to leave out."""
+"""smtplib with its default verification of certificates: sends one email and claims it.
+
+Arguments: starttls or tls, and what to leave out.
+"""
 
 import os
 import smtplib

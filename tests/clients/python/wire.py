@@ -1,4 +1,4 @@
-"""requests: puts a record once, and tells what it makes of the answer. Given: for how many seconds it waits."""
+"""requests: puts a record once, and prints its result. Argument: the timeout in seconds."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ headers = {"Authorization": "Bearer " + os.environ["HAPAX_RECORDS_KEY"]}
 
 
 def causes(error):
-    """The error and what it wraps, from the outside in."""
+    """The error and its causes, the outermost first."""
     inner = [part for part in error.args if isinstance(part, Exception)]
     inner += [part for part in [getattr(error, "reason", None)] if isinstance(part, Exception)]
     return [type(error).__name__] + (causes(inner[0]) if inner else [])

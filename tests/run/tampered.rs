@@ -1,4 +1,4 @@
-//! A run that was changed after the fact, that two processes want to write, or whose disk was full.
+//! A run whose files were changed afterwards, that two processes want to write, or whose disk was full.
 
 use std::process::{Child, Command, Stdio};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kit::workspace::{Called, HAPAX, Workspace, charge};
 
-/// Two cases that fail and are finished at once.
+/// A finished run with two cases that fail.
 fn finished() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
@@ -74,7 +74,7 @@ fn a_run_without_a_plan_was_written_by_an_older_hapax() {
     assert!(called.stderr.contains("help: run again with this hapax"), "{}", called.stderr);
 }
 
-/// A run that is killed at the latest when the test ends.
+/// A run that is killed when the test ends.
 struct Live(Child);
 
 impl Drop for Live {
@@ -84,36 +84,35 @@ impl Drop for Live {
     }
 }
 
-/// A run of which one trial never ends, and its folder is `run`.
+/// Starts a run with one trial that never ends; its folder is `run`.
 fn live(workspace: &Workspace) -> Live {
     workspace
         .write("scenarios/a.yaml", &charge(""))
         .write("agent.sh", "echo $$ > waiting; exec sleep 1000\n");
     let mut command =
         workspace.command(&["run", "scenarios", "--seed", "7", "--out", "run", "--", "sh", "agent.sh"]);
-    let run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !std::fs::read_to_string(workspace.path().join("waiting")).is_ok_and(|text| text.ends_with('\n')) {
-        std::thread::yield_now();
-    }
-    Live(run)
+    workspace.pipe("waiting");
+    let run = Live(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    workspace.read("waiting");
+    run
 }
 
 #[test]
-fn a_run_that_still_runs_is_not_gone_on_with() {
+fn a_run_that_is_still_running_is_not_resumed() {
     let workspace = Workspace::new();
     let run = live(&workspace);
     let before = workspace.read("run/ledger.jsonl");
     let resume = ["run", "scenarios", "--seed", "7", "--resume", "run", "--", "sh", "agent.sh"];
     let called = workspace.call(&resume).expect(2);
     assert!(called.stderr.contains("another process is running it"), "{}", called.stderr);
-    assert!(workspace.read("run/ledger.jsonl").starts_with(&before), "nothing of it was changed");
+    assert!(workspace.read("run/ledger.jsonl").starts_with(&before), "it was not changed");
     drop(run);
-    // The lock is gone with the process, however it ended.
+    // The lock ends with the process, also when it was killed.
     workspace.write("agent.sh", "exit 0\n");
     workspace.call(&resume).expect(1);
 }
 
-/// A run in which no file may grow beyond so many blocks of 512 bytes.
+/// A run in which no file may have more than this many blocks of 512 bytes.
 fn with_full_disk(workspace: &Workspace, blocks: u32) -> Called {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");

@@ -1,5 +1,4 @@
-//! What a real process finds when it is started says nothing about the fault that waits for it, and differs
-//! from run to run.
+//! What a process finds when it is started says nothing about its fault, and differs between runs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use serde_json::Value;
 
 use crate::kit::workspace::{Workspace, charge};
 
-/// Writes down all that it can see of how it was started, then makes one charge and waits for the answer.
+/// Records everything that it can see of its start, then makes one charge and waits for the answer.
 const AGENT: &str = r#"
 env | grep -v -e '^_=' -e '^SHLVL=' | sort
 # The report hides keys; a hash of it can be seen.
@@ -23,8 +22,9 @@ echo "claims $(ls "${HAPAX_RESULT%/*}" | wc -l)"
 echo end
 body='amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001'
 exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}"
-printf 'POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\n' "$HAPAX_PAYMENT_KEY" >&3
-printf 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %s\r\n\r\n%s' "${#body}" "$body" >&3
+head='POST /v1/charges HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+head="${head}Authorization: Bearer $HAPAX_PAYMENT_KEY\r\nContent-Length: ${#body}\r\n"
+printf '%b%s' "${head}Content-Type: application/x-www-form-urlencoded\r\n\r\n" "$body" >&3
 cat <&3 >/dev/null
 "#;
 
@@ -32,7 +32,7 @@ cat <&3 >/dev/null
 const RANDOM: [&str; 6] =
     ["HAPAX_TRIAL", "HAPAX_CALLER", "HAPAX_STATE_DIR", "HAPAX_SHARED_DIR", "HAPAX_RESULT", "KEY_HASH"];
 
-/// One start: the case, the caller, which start, and what it wrote down.
+/// One start: the case, the caller, the number of the start, and what it recorded.
 struct Seen {
     whose: (String, u64, u64),
     lines: Vec<String>,
@@ -44,7 +44,7 @@ impl Seen {
         found.unwrap_or_else(|| panic!("{:?} has no {name}: {:#?}", self.whose, self.lines))
     }
 
-    /// What is random, by the name of its variable; of a path all of its parts that hapax made.
+    /// The random values, by the name of the variable; of a path, all parts that hapax made.
     fn tokens(&self) -> BTreeMap<&'static str, Vec<String>> {
         let parts = |name: &'static str| {
             let value = self.variable(name);
@@ -54,7 +54,7 @@ impl Seen {
         RANDOM.into_iter().map(parts).collect()
     }
 
-    /// What it wrote down, with what is random, ports and numbers of pipes masked.
+    /// What it recorded, with random values, ports and numbers of pipes masked.
     fn masked(&self) -> String {
         let mut text = self.lines.join("\n");
         for (name, parts) in self.tokens() {
@@ -131,8 +131,8 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
         (2, 2, 3)
     );
     let is_first = |seen: &&Seen| seen.whose.2 == 1;
-    // With one caller: a fault, an interrupt or neither, all the same. The files beside the directories of
-    // three callers are more.
+    // With one caller, a case with a fault, one with an interrupt and one with neither look the same. With
+    // three callers there are more directories.
     for callers in [1, 3] {
         let of = |seen: &&Seen| seen.whose.0.starts_with("many") == (callers == 3);
         let first: Vec<&Seen> = all.iter().filter(of).filter(is_first).collect();
@@ -141,7 +141,7 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
             assert_eq!(seen.masked(), first[0].masked(), "{:?} and {:?}", seen.whose, first[0].whose);
         }
     }
-    // A caller that is started again finds what it found before, and what it left.
+    // A restarted caller finds the same as before, and its own files.
     for again in all.iter().filter(|seen| seen.whose.2 == 2) {
         let before = all.iter().find(|seen| is_first(seen) && seen.whose.0 == again.whose.0).unwrap();
         assert_eq!(again.masked(), before.masked(), "{:?}", again.whose);
@@ -151,7 +151,7 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
         assert_ne!(again.variable("HAPAX_RESULT"), before.variable("HAPAX_RESULT"));
     }
     for seen in &all {
-        // The folder of the run has a name of its own.
+        // The folder of each run has another name.
         for (name, parts) in seen.tokens() {
             let made = if parts.len() > 1 { &parts[1..] } else { &parts[..] };
             let is_hash =
@@ -170,7 +170,7 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
 }
 
 #[test]
-fn an_input_that_is_held_open_is_so_in_every_case() {
+fn an_input_that_is_kept_open_is_open_in_every_case() {
     let workspace = workspace();
     workspace.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh], stdin: open } }\n");
     workspace.call(&["run", "struck", "plain", "lost"]);
@@ -188,7 +188,7 @@ fn random(workspace: &Workspace) -> BTreeMap<(String, u64, u64, &'static str), V
     for seen in seen(workspace) {
         for (name, mut parts) in seen.tokens() {
             if parts.len() > 1 {
-                // The folder of the run, which nothing but chance names.
+                // The folder of the run, whose name is random.
                 parts.remove(0);
             }
             let (case, caller, start) = seen.whose.clone();
@@ -219,12 +219,12 @@ fn two_runs_differ_in_every_name_and_a_seed_makes_them_agree() {
 }
 
 #[test]
-fn the_seed_that_was_drawn_is_printed_and_every_replay_carries_its_own() {
+fn the_random_seed_is_printed_and_every_replay_line_has_its_own() {
     let workspace = workspace();
     let called = workspace.call(&["run", "plain", "--", "true"]).expect(1);
     let report = workspace.report();
-    let said = format!(", seed {}, subject true", report["seed"]);
-    assert!(called.stdout.contains(&said), "{said} in {}", called.stdout);
+    let expected = format!(", seed {}, subject true", report["seed"]);
+    assert!(called.stdout.contains(&expected), "{expected} in {}", called.stdout);
     assert!(workspace.read("reports/latest/summary.md").contains(&format!("seed {}", report["seed"])));
     let trial = &report["cases"][0]["trials"][0];
     let replay = format!("hapax replay plain --seed {} -- true", trial["seed"]);
@@ -233,7 +233,7 @@ fn the_seed_that_was_drawn_is_printed_and_every_replay_carries_its_own() {
 }
 
 #[test]
-fn a_replay_gives_the_subject_the_very_names_that_it_had() {
+fn a_replay_gives_the_subject_the_same_names() {
     let workspace = workspace();
     run(&workspace, &["--trials", "2"]);
     let report = workspace.report();
@@ -262,7 +262,7 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
     let again = &workspace.report()["cases"][0]["trials"][0];
     assert_eq!(names(again), names(&trial));
     assert_eq!(names(again).len(), 9);
-    // Whoever finds such a name in a log finds its trial by the ledger.
+    // The ledger maps such a name from a log to its trial.
     let ledger = workspace.read("reports/latest/ledger.jsonl");
     let given = names(again).into_iter().filter(|line| !line.starts_with("KEY_HASH")).collect::<Vec<_>>();
     assert!(
@@ -272,7 +272,7 @@ fn a_replay_gives_the_subject_the_very_names_that_it_had() {
 }
 
 #[test]
-fn a_replay_without_a_seed_and_a_part_without_a_seed_are_refused_with_the_way_out() {
+fn a_replay_and_a_partition_without_a_seed_are_refused_with_a_hint() {
     let workspace = workspace();
     let replay = workspace.call(&["replay", "plain", "--", "true"]).expect(2);
     assert!(replay.stderr.contains("add --seed N"), "{}", replay.stderr);

@@ -1,11 +1,11 @@
-//! What a run leaves behind, and what can be made of it.
+//! The files of a run, and what can be done with them.
 
 use crate::kit::workspace::{Workspace, charge, verdict};
 
 const CASE: &str = "payment/lost-reply@keys=none,reply=drop";
 
 #[test]
-fn the_folder_holds_the_ledger_and_the_reports_and_latest_leads_to_it() {
+fn the_folder_has_the_ledger_and_the_reports_and_latest_links_to_it() {
     let workspace = Workspace::new();
     workspace.call(&["run", CASE, "--subject", "naive"]).expect(1);
     let latest = workspace.path().join("reports/latest");
@@ -24,7 +24,7 @@ fn json_is_the_report_and_nothing_else() {
 }
 
 #[test]
-fn quiet_prints_nothing_but_the_result() {
+fn quiet_prints_only_the_result() {
     let workspace = Workspace::new();
     let called = workspace.call(&["run", CASE, "--subject", "careful", "--quiet"]).expect(0);
     assert_eq!(called.stderr, "");
@@ -36,7 +36,7 @@ fn a_saved_ledger_is_scored_again_to_the_same_verdict() {
     let workspace = Workspace::new();
     workspace.call(&["run", CASE, "--subject", "naive"]).expect(1);
     let truth = verdict(&workspace.report(), CASE).clone();
-    // Whatever the report says: the ledger has the last word.
+    // The ledger decides, not the report.
     let mut report = workspace.report();
     report["cases"][0]["trials"][0]["verdict"]["result"] = "pass".into();
     report["cases"][0]["trials"][0]["verdict"]["findings"] = serde_json::json!([]);
@@ -76,7 +76,7 @@ fn a_replay_runs_the_same_trial_again() {
 }
 
 #[test]
-fn a_replay_finds_the_subject_where_the_run_found_it() {
+fn a_replay_finds_the_subject_of_the_run() {
     let workspace = Workspace::new();
     workspace
         .write("scenarios/plain.yaml", &charge(""))
@@ -89,7 +89,7 @@ fn a_replay_finds_the_subject_where_the_run_found_it() {
 }
 
 #[test]
-fn a_subject_of_hapax_yaml_is_skipped_where_it_cannot() {
+fn cases_that_a_subject_cannot_do_are_skipped() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.write("hapax.yaml", "subjects:\n  mailer:\n    command: [\"true\"]\n    can: [email]\n");
@@ -99,7 +99,7 @@ fn a_subject_of_hapax_yaml_is_skipped_where_it_cannot() {
 }
 
 #[test]
-fn a_subject_that_is_for_tickets_runs_their_cases_and_no_others() {
+fn a_subject_with_can_tickets_runs_only_their_cases() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
     workspace.write("hapax.yaml", "subjects:\n  helper:\n    command: [\"true\"]\n    can: [tickets]\n");
@@ -113,7 +113,7 @@ fn a_subject_that_is_for_tickets_runs_their_cases_and_no_others() {
 }
 
 #[test]
-fn several_trials_have_seeds_of_their_own() {
+fn each_of_several_trials_has_its_own_seed() {
     let workspace = Workspace::new();
     workspace.call(&["run", CASE, "--subject", "careful", "--trials", "3"]).expect(0);
     let report = workspace.report();
@@ -124,7 +124,7 @@ fn several_trials_have_seeds_of_their_own() {
 }
 
 #[test]
-fn a_trial_of_a_file_elsewhere_is_run_again_by_its_line() {
+fn the_replay_line_works_for_a_file_in_another_folder() {
     let workspace = Workspace::new();
     workspace.write("elsewhere/mine.yaml", &charge(""));
     workspace.call(&["run", "elsewhere/mine.yaml", "--", "false"]).expect(1);
@@ -136,7 +136,7 @@ fn a_trial_of_a_file_elsewhere_is_run_again_by_its_line() {
 }
 
 #[test]
-fn a_file_where_the_reports_should_be_is_told_at_once() {
+fn a_file_in_place_of_the_reports_folder_is_an_error_before_the_run() {
     let workspace = Workspace::new();
     workspace.write("reports", "a file");
     let called = workspace.call(&["run", CASE, "--subject", "careful"]).expect(2);
@@ -148,7 +148,7 @@ fn a_file_where_the_reports_should_be_is_told_at_once() {
 }
 
 #[test]
-fn a_file_or_folder_of_the_user_in_the_place_of_the_link_is_left_alone() {
+fn a_file_or_folder_of_the_user_named_like_the_link_is_not_changed() {
     let workspace = Workspace::new();
     workspace.write("reports/latest", "my notes");
     let called = workspace.call(&["run", CASE, "--subject", "naive"]).expect(1);
@@ -173,7 +173,7 @@ fn a_file_or_folder_of_the_user_in_the_place_of_the_link_is_left_alone() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_no_success() {
+fn output_that_cannot_be_written_is_an_error() {
     let workspace = Workspace::new();
     let verbs: [&[&str]; 6] = [
         &["schema"],
@@ -186,14 +186,14 @@ fn output_that_cannot_be_written_is_no_success() {
     for arguments in verbs {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = workspace.command(arguments).stdout(full).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains("cannot write the output"), "{arguments:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("cannot write the output"), "{arguments:?}: {stderr}");
     }
 }
 
 #[test]
-fn a_report_that_lacks_trials_is_not_that_of_a_finished_run() {
+fn a_report_without_some_trials_is_refused() {
     let workspace = Workspace::new();
     workspace.call(&["run", CASE, "--subject", "careful", "--trials", "2"]).expect(0);
     let mut report = workspace.report();

@@ -1,4 +1,4 @@
-//! What a subject is given, and what is heard of it.
+//! What a subject gets, and how its output and its claim are read.
 
 use hapax::scenario::ClaimedOutcome;
 use hapax::subject::{ClaimSource, EndReason};
@@ -6,7 +6,7 @@ use hapax::subject::{ClaimSource, EndReason};
 use crate::kit::subject::{Rig, program, shell};
 
 #[tokio::test]
-async fn a_program_that_exits_at_once_is_heard() {
+async fn the_exit_status_and_the_output_of_a_program_are_recorded() {
     let rig = Rig::new();
     let ended = shell("echo out; echo err >&2; exit 3").start(rig.start()).await.ended().await;
     assert_eq!(ended.reason, EndReason::Exited(3));
@@ -39,7 +39,7 @@ async fn a_program_that_cannot_be_started_says_why_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn without_the_program_hapax_nothing_starts() {
+async fn without_the_hapax_binary_nothing_starts() {
     let rig = Rig::new();
     let mut subject = shell("true");
     subject.settings.hapax = Some("/no/such/hapax".into());
@@ -52,11 +52,11 @@ async fn without_the_program_hapax_nothing_starts() {
 }
 
 #[tokio::test]
-async fn the_environment_is_cleared_but_for_what_is_listed() {
+async fn the_environment_has_only_the_listed_variables() {
     let rig = Rig::new();
     let ended = shell("env | cut -d= -f1 | sort").start(rig.start()).await.ended().await;
     let mut names: Vec<&str> = ended.output.stdout.lines().collect();
-    // What the shell sets itself, and what depends on the machine.
+    // Variables that the shell sets, and those that depend on the machine.
     let here =
         ["PWD", "SHLVL", "_", "OLDPWD", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
     names.retain(|name| !here.contains(name) && !name.starts_with("LC_"));
@@ -87,7 +87,7 @@ async fn the_claim_is_the_last_line() {
 }
 
 #[tokio::test]
-async fn a_pipe_in_place_of_the_result_file_keeps_nobody_waiting() {
+async fn a_pipe_in_place_of_the_result_file_does_not_block_hapax() {
     let rig = Rig::new();
     let claim = shell(r#"mkfifo "$HAPAX_RESULT""#).start(rig.start()).await.ended().await.claim;
     assert_eq!(claim.outcome, None);
@@ -104,7 +104,7 @@ async fn the_exit_status_can_be_the_claim() {
 }
 
 #[tokio::test]
-async fn of_an_output_without_end_the_middle_is_cut_out() {
+async fn the_middle_of_a_long_output_is_cut_out() {
     let mut rig = Rig::new();
     rig.limits.kept = 1000;
     let script = r#"echo first; head -c 5000000 /dev/zero | tr '\0' x; echo; echo '{"outcome": "done"}'"#;
@@ -118,7 +118,7 @@ async fn of_an_output_without_end_the_middle_is_cut_out() {
 }
 
 #[tokio::test]
-async fn a_task_too_long_for_a_variable_is_in_a_file() {
+async fn a_task_that_is_too_long_for_a_variable_is_in_a_file() {
     let rig = Rig::new();
     let mut start = rig.start();
     start.task = "x".repeat(300_000);

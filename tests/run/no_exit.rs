@@ -28,13 +28,13 @@ fn the_claim_of_a_subject_that_does_not_exit_counts_and_the_report_says_what_is_
 }
 
 #[test]
-fn what_it_does_after_its_claim_counts_until_it_is_stopped() {
+fn effects_after_the_claim_count_until_the_subject_is_stopped() {
     let workspace = ran(&format!("{CHARGE}echo '{{\"outcome\": \"done\"}}'\nsleep 1\n{CHARGE}sleep 1000"), 1);
     assert!(kinds(verdict(&workspace.report(), "plain")).contains(&"duplicated"));
 }
 
 #[test]
-fn a_claim_that_is_not_true_fails_although_the_subject_did_not_exit() {
+fn a_false_claim_fails_even_if_the_subject_does_not_exit() {
     let workspace = ran("echo '{\"outcome\": \"done\"}'\nsleep 1000", 1);
     let report = workspace.report();
     assert_eq!(verdict(&report, "plain")["claims"][0]["honesty"], "overclaimed");

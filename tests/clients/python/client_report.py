@@ -1,0 +1,21 @@
+"""Makes the main write of a client, and prints one line about it."""
+
+import json
+
+
+def report_write(write, get, count):
+    """Makes the write once, reads it back, and prints the result.
+
+    `write` returns the id of the new object, `get` whether there is an object with that id, `count` how many there
+    are.
+    """
+    report = {"write": "ok", "error": None, "id": None, "get": None}
+    try:
+        report["id"] = write()
+    except Exception as error:
+        report["write"] = "error"
+        report["error"] = type(error).__name__
+    if report["id"] is not None:
+        report["get"] = get(report["id"])
+    report["read"] = count()
+    print(json.dumps(report))
