@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::shadow::taken;
+use super::shadow::find_shadowing_fault;
 use super::words::STATUSES;
 use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Trigger};
 use crate::service::{Operation, OperationKind};
@@ -106,7 +106,7 @@ pub(crate) fn check_behind(
     let mut earlier_ones = left.to_vec();
     for (index, fault) in faults.iter().enumerate() {
         all.extend(check(fault, operations, callers).into_iter().map(|objection| (index, objection)));
-        if let Some(earlier) = taken(fault, &earlier_ones) {
+        if let Some(earlier) = find_shadowing_fault(fault, &earlier_ones) {
             let message = format!(
                 "this fault can never fire: an earlier one takes all of its attempts, `{}`",
                 shown(&earlier.to_string())

@@ -6,7 +6,6 @@ mod check;
 mod line;
 mod plan;
 mod read;
-mod read_reply;
 mod shadow;
 mod shared;
 pub mod words;

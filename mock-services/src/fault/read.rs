@@ -1,12 +1,13 @@
-//! Faults from YAML. This reads their form; [`check`](super::check) checks whether they can apply to the
-//! services.
+//! Faults from YAML. This reads their form; the module `check` checks whether they can apply to the services.
 
-use super::read_reply::read_reply;
+mod reply;
+
 use super::words::{ANY, COMMIT_WORDS, EVERY, MAX_FAULTS};
 use super::{After, Attempts, Commit, Fault, FaultPart, Objection, Reply, Trigger, check, check_all};
 use crate::examples;
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Node, NodeKind, Problems, Reader, Source, Span, parse, read_duration, shown};
+use reply::read_reply;
 
 /// A fault and the places of its parts in the text.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use super::{Attempts, Fault, Trigger};
 use crate::service::Fields;
 
 /// An earlier fault because of which this one can never fire, by itself or together with other faults.
-pub(super) fn taken<'a>(fault: &Fault, earlier: &'a [Fault]) -> Option<&'a Fault> {
+pub(super) fn find_shadowing_fault<'a>(fault: &Fault, earlier: &'a [Fault]) -> Option<&'a Fault> {
     let certain = || {
         earlier
             .iter()
@@ -86,7 +86,7 @@ mod tests {
 
     fn is_taken(line: &str, earlier: &[&str]) -> bool {
         let earlier: Vec<Fault> = earlier.iter().map(|line| fault(line)).collect();
-        taken(&fault(line), &earlier).is_some()
+        find_shadowing_fault(&fault(line), &earlier).is_some()
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
                 plan.choose(&attempt, |_| true);
             }
             for (index, fired) in plan.fired().into_iter().enumerate() {
-                prop_assert_eq!(fired.attempts.is_empty(), taken(&faults[index], &faults[..index]).is_some());
+                prop_assert_eq!(fired.attempts.is_empty(), find_shadowing_fault(&faults[index], &faults[..index]).is_some());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The `reply` of a fault from YAML.
 
-use super::words::{FRAMING_WORDS, REPLY_WORDS, UNTIL_TIMEOUT};
-use super::{Lag, Reply, StatusReply};
+use crate::fault::words::{FRAMING_WORDS, REPLY_WORDS, UNTIL_TIMEOUT};
+use crate::fault::{Lag, Reply, StatusReply};
 use crate::yaml::{Node, NodeKind, Reader, listed, read_size, shown};
 
 /// What the caller sees.
