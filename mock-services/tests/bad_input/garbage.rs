@@ -20,10 +20,10 @@ async fn with_long_timeouts() -> MockServices {
 
 /// Sends bytes that are refused before they are a request; returns the response.
 async fn refused(services: &MockServices, bytes: &[u8]) -> RawResponse {
-    let mut line = connect(services, 1).await;
-    let seen = line.exchange(bytes).await;
+    let mut connection = connect(services, 1).await;
+    let seen = connection.exchange(bytes).await;
     assert_eq!(
-        (header(&seen.head, "connection"), line.read_to_end().await),
+        (header(&seen.head, "connection"), connection.read_to_end().await),
         (Some("close"), (Vec::new(), End::Fin))
     );
     assert!(attempts(services).is_empty());
@@ -93,10 +93,10 @@ async fn no_bytes_make_an_attempt_or_stop_the_service() {
                 bytes.push(byte);
             }
         }
-        let mut line = connect(&services, 1).await;
-        line.send(&bytes).await;
-        line.stream.shutdown().await.unwrap();
-        let (seen, end) = line.read_to_end().await;
+        let mut connection = connect(&services, 1).await;
+        connection.send(&bytes).await;
+        connection.stream.shutdown().await.unwrap();
+        let (seen, end) = connection.read_to_end().await;
         assert!(
             seen.is_empty() || seen.starts_with(b"HTTP/1.1 4") || seen.starts_with(b"HTTP/1.1 505"),
             "{}",
@@ -111,7 +111,7 @@ async fn no_bytes_make_an_attempt_or_stop_the_service() {
 #[tokio::test]
 async fn a_refusal_of_the_service_keeps_the_connection_open() {
     let services = with_long_timeouts().await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let cases = [
         ("an unknown path", request(&services, "GET", "/nowhere", &[], ""), 404),
         ("a wrong method", request(&services, "PATCH", "/records/a", &[], "{}"), 405),
@@ -135,7 +135,7 @@ async fn a_refusal_of_the_service_keeps_the_connection_open() {
         ("nesting without end", request(&services, "PUT", "/records/a", &[], &"[".repeat(100_000)), 400),
     ];
     for (what, bytes, status) in &cases {
-        let seen = line.exchange(bytes).await;
+        let seen = connection.exchange(bytes).await;
         assert_eq!(
             (seen.status, header(&seen.head, "content-type")),
             (*status, Some("application/problem+json")),
@@ -156,11 +156,11 @@ async fn invalid_utf_8_is_refused_everywhere() {
     let mut path = request(&services, "GET", "/records/x", &[], "");
     path[13] = 0xff;
     assert_eq!(refused(&services, &path).await.status, 400);
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let mut body = request(&services, "PUT", "/records/a", &[], "{\"value\":\"x\"}");
     let at = body.len() - 3;
     body[at] = 0xff;
-    assert_eq!(line.exchange(&body).await.status, 400);
+    assert_eq!(connection.exchange(&body).await.status, 400);
     let mut key = request(&services, "GET", "/records", &["X-Api-Key: x"], "");
     let at = key.len() - 5;
     key[at] = 0xff;
@@ -171,10 +171,10 @@ async fn invalid_utf_8_is_refused_everywhere() {
 #[tokio::test]
 async fn garbage_instead_of_smtp_is_refused_until_the_error_limit() {
     let services = start(email(&[])).await;
-    let mut line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
-    line.send(b"GET / HTTP/1.1\r\n\xff\xfe\x00\r\nMAIL FROM:<a@x.example>\r\nDATA\r\n").await;
-    line.send(&b"nonsense\r\n".repeat(30)).await;
-    let (seen, end) = line.read_to_end().await;
+    let mut connection = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
+    connection.send(b"GET / HTTP/1.1\r\n\xff\xfe\x00\r\nMAIL FROM:<a@x.example>\r\nDATA\r\n").await;
+    connection.send(&b"nonsense\r\n".repeat(30)).await;
+    let (seen, end) = connection.read_to_end().await;
     let text = String::from_utf8(seen).unwrap();
     assert!(text.lines().skip(1).all(|line| line.starts_with("50") || line.starts_with("421 ")), "{text}");
     assert!(text.ends_with("421 4.7.0 Error: too many errors\r\n"), "{text}");

@@ -71,7 +71,7 @@ fn refusals(services: &MockServices) -> usize {
 
 /// Idle connections from their own process.
 pub(crate) async fn idle_connections(address: SocketAddr, count: usize) -> (ChildProcess, usize) {
-    let variables = [("CROWD_TO", address.to_string()), ("CROWD_OF", count.to_string())];
+    let variables = [("IDLE_ADDRESS", address.to_string()), ("IDLE_COUNT", count.to_string())];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
     let mut part =
         ChildProcess::start("bad_input::processes::hold_idle_connections", RAISE_FILE_LIMIT, &variables);
@@ -85,11 +85,11 @@ pub(crate) const RAISE_FILE_LIMIT: &str = "ulimit -Sn 10500 2>/dev/null || ulimi
 #[tokio::test]
 #[ignore = "a part that other tests start"]
 async fn hold_idle_connections() {
-    let to: SocketAddr = std::env::var("CROWD_TO").unwrap().parse().unwrap();
-    let count = std::env::var("CROWD_OF").unwrap().parse().unwrap();
+    let to: SocketAddr = std::env::var("IDLE_ADDRESS").unwrap().parse().unwrap();
+    let count = std::env::var("IDLE_COUNT").unwrap().parse().unwrap();
     // Stops when there are no more file descriptors.
-    let lines: Vec<TcpStream> = (0..count).map_while(|_| TcpStream::connect(to).ok()).collect();
-    send_line(&lines.len().to_string());
+    let connections: Vec<TcpStream> = (0..count).map_while(|_| TcpStream::connect(to).ok()).collect();
+    send_line(&connections.len().to_string());
     wait_for_end().await;
-    send_line("gone");
+    send_line("done");
 }

@@ -24,8 +24,8 @@ async fn closed_by(services: &MockServices) -> ClosedBy {
 }
 
 /// Sends single bytes so slowly that only the total time is too long, until the connection ends.
-async fn send_slowly(line: RawConnection, bytes: &[u8]) -> (Vec<u8>, End) {
-    let (mut from, mut to) = line.stream.into_split();
+async fn send_slowly(connection: RawConnection, bytes: &[u8]) -> (Vec<u8>, End) {
+    let (mut from, mut to) = connection.stream.into_split();
     let mut seen = Vec::new();
     let mut pace = tokio::time::interval(Duration::from_millis(15));
     let mut bytes = bytes.iter().cycle();
@@ -45,9 +45,9 @@ async fn send_slowly(line: RawConnection, bytes: &[u8]) -> (Vec<u8>, End) {
 #[tokio::test]
 async fn a_slow_head_times_out() {
     let services = start(records(&[]).limits(Limits { head_time: SHORT, ..with_long_timeouts() })).await;
-    let mut line = connect(&services, 1).await;
-    line.send(b"GET /records HTTP/1.1\r\n").await;
-    let (seen, _) = crate::kit::within_timeout(send_slowly(line, b"X: y\r\n")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(b"GET /records HTTP/1.1\r\n").await;
+    let (seen, _) = crate::kit::within_timeout(send_slowly(connection, b"X: y\r\n")).await;
     assert!(seen.starts_with(b"HTTP/1.1 408 Request Time-out\r\n"), "{}", seen.escape_ascii());
     assert_eq!((closed_by(&services).await, assert_alive(&services).await), (ClosedBy::Timeout, vec![408]));
 }
@@ -56,9 +56,9 @@ async fn a_slow_head_times_out() {
 async fn a_slow_body_times_out() {
     for headers in [["Content-Length: 100000"], ["Transfer-Encoding: chunked"]] {
         let services = start(records(&[]).limits(Limits { body_time: SHORT, ..with_long_timeouts() })).await;
-        let mut line = connect(&services, 1).await;
-        line.send(&request(&services, "PUT", "/records/a", &headers, "")).await;
-        let (seen, _) = crate::kit::within_timeout(send_slowly(line, b"1\r\nx\r\n")).await;
+        let mut connection = connect(&services, 1).await;
+        connection.send(&request(&services, "PUT", "/records/a", &headers, "")).await;
+        let (seen, _) = crate::kit::within_timeout(send_slowly(connection, b"1\r\nx\r\n")).await;
         assert!(seen.starts_with(b"HTTP/1.1 408 Request Time-out\r\n"), "{}", seen.escape_ascii());
         assert_eq!(
             (closed_by(&services).await, assert_alive(&services).await),
@@ -70,8 +70,8 @@ async fn a_slow_body_times_out() {
 #[tokio::test]
 async fn an_idle_connection_is_closed_without_a_response() {
     let services = start(records(&[]).limits(Limits { idle_time: SHORT, ..with_long_timeouts() })).await;
-    let mut line = connect(&services, 1).await;
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
+    let mut connection = connect(&services, 1).await;
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!(events(&services).len(), 1, "an idle connection is not in the ledger");
     assert_eq!(assert_alive(&services).await, [0; 0]);
 }
@@ -79,9 +79,9 @@ async fn an_idle_connection_is_closed_without_a_response() {
 #[tokio::test]
 async fn a_connection_idle_after_a_request_is_closed_without_a_response() {
     let services = start(records(&[]).limits(Limits { idle_time: SHORT, ..with_long_timeouts() })).await;
-    let mut line = connect(&services, 1).await;
-    assert_eq!(line.exchange(&put(&services, "a")).await.status, 201);
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
+    let mut connection = connect(&services, 1).await;
+    assert_eq!(connection.exchange(&put(&services, "a")).await.status, 201);
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!((closed_by(&services).await, assert_alive(&services).await), (ClosedBy::Timeout, vec![]));
 }
 
@@ -90,25 +90,25 @@ async fn half_a_request_is_not_an_attempt() {
     let services = start(records(&["records.put#1 commit=now reply=drop"])).await;
     let whole = put(&services, "a");
     for end in [10, whole.len() / 2, whole.len() - 1] {
-        let mut line = connect(&services, 1).await;
-        line.send(&whole[..end]).await;
-        line.stream.shutdown().await.unwrap();
-        assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin), "{end} bytes");
+        let mut connection = connect(&services, 1).await;
+        connection.send(&whole[..end]).await;
+        connection.stream.shutdown().await.unwrap();
+        assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin), "{end} bytes");
     }
     assert!(attempts(&services).is_empty() && services.fired()[0].seen == 0);
     assert!(!events(&services).into_iter().any(|event| refused(event).is_some()));
-    let mut line = connect(&services, 1).await;
-    assert_eq!(line.exchange(&get(&services, "a")).await.status, 404, "nothing was committed");
-    line.send(&whole).await;
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin), "the fault is still there");
+    let mut connection = connect(&services, 1).await;
+    assert_eq!(connection.exchange(&get(&services, "a")).await.status, 404, "nothing was committed");
+    connection.send(&whole).await;
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin), "the fault is still there");
     assert_eq!(assert_alive(&services).await, [404]);
 }
 
 #[tokio::test]
 async fn a_slow_smtp_dialogue_times_out() {
     let services = start(email(&[]).limits(Limits { idle_time: SHORT, ..with_long_timeouts() })).await;
-    let line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
-    let (seen, end) = crate::kit::within_timeout(send_slowly(line, b"x")).await;
+    let connection = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
+    let (seen, end) = crate::kit::within_timeout(send_slowly(connection, b"x")).await;
     let text = String::from_utf8(seen).unwrap();
     assert_eq!(
         text.lines().collect::<Vec<_>>(),

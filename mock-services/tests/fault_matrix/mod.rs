@@ -88,10 +88,10 @@ async fn check_combination(
     let facts = op.facts();
     services.mock.clear_faults();
     services.mock.reset("cell").await;
-    let ask = op.request(services, 1).await;
+    let request = op.request(services, 1).await;
     let before = services.count();
     services.arm(&format!("{} commit={commit} reply={reply}", facts.name));
-    let seen = services.send(facts.service, &ask).await;
+    let seen = services.send(facts.service, &request).await;
     check_view(op, reply, &seen);
 
     let attempts = services.mock.fired().remove(0).attempts;

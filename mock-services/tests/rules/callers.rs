@@ -34,11 +34,11 @@ async fn ids_depend_only_on_the_seed_the_caller_and_its_request_number() {
             let services = TestServices::start(crate::kit::services::all_services(seed), &[]).await.unwrap();
             for _ in 0..others {
                 let other = if caller == 1 { 2 } else { 1 };
-                let ask = op.request(&services, other).await;
-                services.send_as(other, facts.service, &ask).await;
+                let request = op.request(&services, other).await;
+                services.send_as(other, facts.service, &request).await;
             }
-            let ask = op.request(&services, caller).await;
-            services.send_as(caller, facts.service, &ask).await.json()["id"].to_string()
+            let request = op.request(&services, caller).await;
+            services.send_as(caller, facts.service, &request).await.json()["id"].to_string()
         };
         assert_eq!(id(1, 1, 0).await, id(1, 1, 3).await, "{op:?}: the requests of others change nothing");
         let different = [id(1, 1, 0).await, id(1, 2, 0).await, id(2, 1, 0).await];
@@ -53,12 +53,12 @@ async fn services_with_64_callers(faults: &[&str]) -> Arc<TestServices> {
 }
 
 /// All callers send a request at once; returns the statuses they receive, 0 for none.
-async fn all_at_once(services: &Arc<TestServices>, ask: impl Fn(u32) -> TestRequest) -> Vec<u16> {
+async fn all_at_once(services: &Arc<TestServices>, request: impl Fn(u32) -> TestRequest) -> Vec<u16> {
     let mut tasks = Vec::new();
     for caller in 1..=64 {
-        let (services, ask) = (Arc::clone(services), ask(caller));
+        let (services, request) = (Arc::clone(services), request(caller));
         tasks.push(tokio::spawn(async move {
-            services.send_as(caller, "payment", &ask).await.status().unwrap_or_default()
+            services.send_as(caller, "payment", &request).await.status().unwrap_or_default()
         }));
     }
     let mut statuses = Vec::new();

@@ -106,10 +106,10 @@ async fn a_request_is_recorded_before_the_late_commit_that_it_triggers() {
         TestRequest::get("/v1/charges/ch_none"),
         charge("o2").key(""),
     ];
-    for ask in refusals {
+    for request in refusals {
         let services = TestServices::with(&["payment.charge commit={later: {requests: 1}} reply=drop"]).await;
         services.send("payment", &charge("o1")).await;
-        services.send("payment", &ask).await;
+        services.send("payment", &request).await;
         let kept = |event: &Event<'_>| matches!(event, Event::Refused { .. } | Event::Committed { .. });
         let order: Vec<_> = events(services.ledger()).into_iter().filter(kept).collect();
         assert!(matches!(order[..], [Event::Refused { .. }, Event::Committed { .. }]), "{order:?}");

@@ -22,8 +22,8 @@ async fn a_key_covers_the_headers_that_are_fields_and_no_others() {
             .await
             .unwrap();
     let add = |who: &str, trace: &str| {
-        let ask = TestRequest::json("POST", "/notes", &serde_json::json!({"text": "x"})).key("k1");
-        ask.header("X-Who", who).header("X-Trace", trace)
+        let request = TestRequest::json("POST", "/notes", &serde_json::json!({"text": "x"})).key("k1");
+        request.header("X-Who", who).header("X-Trace", trace)
     };
     let first = services.send("notes", &add("ann", "1")).await;
     assert_eq!(first.status().map(|status| status / 100), Some(2), "{first:?}");
@@ -147,20 +147,20 @@ async fn a_key_is_in_progress_until_the_commit_not_until_the_reply() {
 #[tokio::test]
 async fn a_key_conflicts_until_a_late_commit() {
     for profile in [Profile::Stripe, Profile::Ietf, Profile::Acp, Profile::Resend] {
-        for (service, ask) in [("payment", charge("o1")), ("records", put("a", 1))] {
+        for (service, request) in [("payment", charge("o1")), ("records", put("a", 1))] {
             let fault = if service == "payment" { "payment.charge" } else { "records.put" };
             let line = format!("{fault} commit={{later: {{requests: 2}}}} reply=drop");
             let services = TestServices::start(all_services_with_keys(Idempotency::new(profile)), &[&line])
                 .await
                 .unwrap();
-            let ask = ask.key("k1");
-            services.send(service, &ask).await;
+            let request = request.key("k1");
+            services.send(service, &request).await;
             for committed in [0, 1] {
-                let conflict = services.send(service, &ask).await;
+                let conflict = services.send(service, &request).await;
                 assert_eq!((conflict.status(), services.count()), (Some(409), committed), "{profile:?}");
                 assert_eq!(conflict.header("retry-after").is_some(), profile == Profile::Acp, "{profile:?}");
             }
-            let done = services.send(service, &ask).await;
+            let done = services.send(service, &request).await;
             assert!(matches!(done.status(), Some(200 | 201)), "{profile:?}: {}", done.text());
             assert_eq!(services.count(), 1, "{profile:?}");
             assert_eq!(

@@ -25,8 +25,8 @@ async fn a_partial_commit_is_at_least_one_effect_and_not_all() {
         for (part, count) in [("0.01", 1), ("0.25", 1), ("0.5", 2), ("0.75", 3), ("0.99", 3)] {
             let facts = op.facts();
             let services = TestServices::with(&[&format!("{} commit={{part: {part}}}", facts.name)]).await;
-            let ask = op.request(&services, 1).await;
-            assert_eq!(services.send(facts.service, &ask).await.status(), Some(facts.status));
+            let request = op.request(&services, 1).await;
+            assert_eq!(services.send(facts.service, &request).await.status(), Some(facts.status));
             services.settle().await;
             let have = recipients(&services);
             assert_eq!(
@@ -43,16 +43,16 @@ async fn a_partial_commit_is_at_least_one_effect_and_not_all() {
 async fn a_retry_with_the_same_key_commits_the_rest() {
     for reply in ["ok", "drop", "{status: 500}"] {
         let services = TestServices::with(&[&format!("email.send commit={{part: 0.5}} reply={reply}")]).await;
-        let ask = mail(&["a@x.example", "b@x.example", "c@x.example", "d@x.example"]).key("k1");
-        services.send("email", &ask).await;
+        let request = mail(&["a@x.example", "b@x.example", "c@x.example", "d@x.example"]).key("k1");
+        services.send("email", &request).await;
         assert_eq!(recipients(&services), ["a@x.example", "b@x.example"]);
-        let again = services.send("email", &ask).await;
+        let again = services.send("email", &request).await;
         assert_eq!(again.status(), Some(200));
         assert_eq!(recipients(&services), ["a@x.example", "b@x.example", "c@x.example", "d@x.example"]);
         let timings: Vec<CommitTiming> = services.effects().iter().map(|effect| effect.timing).collect();
         assert_eq!(timings, [CommitTiming::Part, CommitTiming::Part, CommitTiming::Rest, CommitTiming::Rest]);
         assert!(services.effects().iter().all(|effect| effect.id == again.at("/id")), "it is one mail");
-        let third = services.send("email", &ask).await;
+        let third = services.send("email", &request).await;
         assert_eq!((third.status(), third.body()), (Some(200), again.body()));
         services.settle().await;
         assert_eq!(services.count(), 4, "{reply}");
@@ -62,9 +62,9 @@ async fn a_retry_with_the_same_key_commits_the_rest() {
 #[tokio::test]
 async fn a_retry_without_a_key_commits_everything_again() {
     let services = TestServices::with(&["email.send commit={part: 0.5} reply=drop"]).await;
-    let ask = mail(&["a@x.example", "b@x.example", "c@x.example", "d@x.example"]);
-    services.send("email", &ask).await;
-    assert_eq!(services.send("email", &ask).await.status(), Some(200));
+    let request = mail(&["a@x.example", "b@x.example", "c@x.example", "d@x.example"]);
+    services.send("email", &request).await;
+    assert_eq!(services.send("email", &request).await.status(), Some(200));
     assert_eq!(services.count(), 6);
 }
 
@@ -132,9 +132,9 @@ async fn a_partial_commit_does_not_fire_on_a_list_of_one() {
 #[tokio::test]
 async fn a_partial_commit_does_not_fire_on_a_replay() {
     let services = TestServices::with(&["email.send#2 commit={part: 0.5} reply={status: 500}"]).await;
-    let ask = mail(&["a@x.example", "b@x.example"]).key("k1");
+    let request = mail(&["a@x.example", "b@x.example"]).key("k1");
     for _ in 0..2 {
-        assert_eq!(services.send("email", &ask).await.status(), Some(200));
+        assert_eq!(services.send("email", &request).await.status(), Some(200));
     }
     assert_eq!((services.count(), services.fired()), (2, vec![0]));
 }
@@ -142,8 +142,8 @@ async fn a_partial_commit_does_not_fire_on_a_replay() {
 #[tokio::test]
 async fn reads_do_not_show_mails_that_were_not_committed() {
     let services = TestServices::with(&["email.send commit={part: 0.5} reply=drop"]).await;
-    let ask = WriteCase::SendGrid.request(&services, 1).await;
-    services.send("email", &ask).await;
+    let request = WriteCase::SendGrid.request(&services, 1).await;
+    services.send("email", &request).await;
     let shown = services.send("email", &TestRequest::get("/v3/messages?limit=10")).await.json();
     let to: Vec<_> =
         shown["messages"].as_array().unwrap().iter().map(|message| message["to_email"].clone()).collect();

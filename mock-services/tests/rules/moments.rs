@@ -22,8 +22,9 @@ async fn received_is_before_the_commit_and_committed_before_the_reply() {
     {
         let services = TestServices::with(&[]).await;
         let mut listener = services.mock.listen("payment", kind).unwrap();
-        let (ask, other) = (charge("o1"), TestRequest::get("/v1/balance"));
-        let (asked, also) = (services.send_as(1, "payment", &ask), services.send_as(2, "payment", &other));
+        let (request, other) = (charge("o1"), TestRequest::get("/v1/balance"));
+        let (asked, also) =
+            (services.send_as(1, "payment", &request), services.send_as(2, "payment", &other));
         let checks = async {
             let held = listener.recv().await.unwrap();
             assert_eq!(
@@ -97,8 +98,8 @@ async fn a_reset_waits_until_a_held_moment_is_released() {
 async fn a_request_during_a_waiting_reset_is_in_the_new_ledger() {
     let services = TestServices::with(&[]).await;
     let mut listener = services.mock.listen("records", MomentKind::Received).unwrap();
-    let ask = put("a", 1);
-    let mut held = Box::pin(services.send("records", &ask));
+    let request = put("a", 1);
+    let mut held = Box::pin(services.send("records", &request));
     let moment = tokio::select! {
         moment = listener.recv() => moment.unwrap(),
         _ = &mut held => panic!("the service is paused"),
@@ -106,7 +107,8 @@ async fn a_request_during_a_waiting_reset_is_in_the_new_ledger() {
     let mut reset = Box::pin(services.mock.reset("again"));
     let order = charge("o1");
     let mut sent = Box::pin(services.send("payment", &order));
-    // The reset has not reached this service yet, so the request stays pending.
+    // Time for a response, if there were one. The reset has not reached the tickets service yet, so it
+    // still responds.
     let meanwhile = async {
         for _ in 0..20 {
             services.send("tickets", &TestRequest::get("/tickets")).await;

@@ -11,13 +11,14 @@ use crate::kit::write::{WriteCase, put};
 
 /// The request, one with other contents, and one to another endpoint.
 async fn requests_of(services: &TestServices, op: WriteCase) -> [TestRequest; 3] {
-    let ask = op.request(services, 1).await;
+    let request = op.request(services, 1).await;
     match op {
-        WriteCase::Put => [ask, put("stock", 2), put("other", 1)],
+        WriteCase::Put => [request, put("stock", 2), put("other", 1)],
         _ => {
-            let other = TestRequest { body: ask.body.replace("v2", "v3"), ..ask.clone() };
-            let elsewhere = TestRequest { target: "/repos/acme/other/deployments".to_owned(), ..ask.clone() };
-            [ask, other, elsewhere]
+            let other = TestRequest { body: request.body.replace("v2", "v3"), ..request.clone() };
+            let elsewhere =
+                TestRequest { target: "/repos/acme/other/deployments".to_owned(), ..request.clone() };
+            [request, other, elsewhere]
         }
     }
 }
@@ -47,8 +48,8 @@ async fn a_missing_key_is_refused_when_the_profile_requires_one() {
             (Profile::None, None),
         ] {
             let services = services_with_profile(profile, &[]).await;
-            let [ask, ..] = requests_of(&services, op).await;
-            let seen = services.send(op.facts().service, &ask).await;
+            let [request, ..] = requests_of(&services, op).await;
+            let seen = services.send(op.facts().service, &request).await;
             match refusal {
                 Some(expected) => {
                     assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(400), expected));
@@ -70,8 +71,8 @@ async fn a_key_with_another_request_gets_the_error_of_the_profile() {
             (Profile::Resend, 409, "invalid_idempotent_request"),
         ] {
             let services = services_with_profile(profile, &[]).await;
-            let [ask, other, elsewhere] = requests_of(&services, op).await;
-            services.send(op.facts().service, &ask.key("k1")).await;
+            let [request, other, elsewhere] = requests_of(&services, op).await;
+            services.send(op.facts().service, &request.key("k1")).await;
             for wrong in [other, elsewhere] {
                 let seen = services.send(op.facts().service, &wrong.key("k1")).await;
                 assert_eq!(
@@ -83,10 +84,10 @@ async fn a_key_with_another_request_gets_the_error_of_the_profile() {
             assert_eq!(services.count(), 1);
         }
         let services = services_with_profile(Profile::None, &[]).await;
-        for ask in requests_of(&services, op).await {
+        for request in requests_of(&services, op).await {
             assert!(
                 services
-                    .send(op.facts().service, &ask.key("k1"))
+                    .send(op.facts().service, &request.key("k1"))
                     .await
                     .status()
                     .is_some_and(|status| status < 300)
@@ -107,9 +108,9 @@ async fn a_key_in_progress_gets_the_error_of_the_profile() {
             (Profile::Resend, "concurrent_idempotent_requests"),
         ] {
             let services = services_with_profile(profile, &[&line]).await;
-            let [ask, ..] = requests_of(&services, op).await;
-            services.send(op.facts().service, &ask.clone().key("k1")).await;
-            let seen = services.send(op.facts().service, &ask.key("k1")).await;
+            let [request, ..] = requests_of(&services, op).await;
+            services.send(op.facts().service, &request.clone().key("k1")).await;
+            let seen = services.send(op.facts().service, &request.key("k1")).await;
             assert_eq!((seen.status(), word(profile, &seen).as_str()), (Some(409), expected), "{profile:?}");
             services.settle().await;
             assert_eq!(services.count(), 1);
@@ -128,9 +129,9 @@ async fn a_repeated_key_gets_the_first_response() {
             (Profile::None, 2, None),
         ] {
             let services = services_with_profile(profile, &[]).await;
-            let [ask, ..] = requests_of(&services, op).await;
-            let first = services.send(op.facts().service, &ask.clone().key("k1")).await;
-            let again = services.send(op.facts().service, &ask.key("k1")).await;
+            let [request, ..] = requests_of(&services, op).await;
+            let first = services.send(op.facts().service, &request.clone().key("k1")).await;
+            let again = services.send(op.facts().service, &request.key("k1")).await;
             assert_eq!(services.count(), effects, "{profile:?}");
             assert_eq!(first.body() == again.body(), effects == 1, "{profile:?}");
             assert_eq!(again.header("idempotent-replayed").as_deref(), header, "{profile:?}");

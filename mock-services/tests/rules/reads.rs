@@ -108,8 +108,8 @@ async fn a_held_stale_read_shows_an_object_deleted_meanwhile() {
     services.send("records", &TestRequest::get("/records")).await;
     services.send("records", &TestRequest::delete("/records/a")).await;
     let mut received = services.mock.listen("records", MomentKind::Received).unwrap();
-    let ask = TestRequest::get("/records/a");
-    let (seen, ()) = tokio::join!(services.send("records", &ask), async { drop(received.recv().await) });
+    let request = TestRequest::get("/records/a");
+    let (seen, ()) = tokio::join!(services.send("records", &request), async { drop(received.recv().await) });
     assert_eq!((seen.status(), services.fired()), (Some(200), vec![1]));
     assert!(lapsed(services.ledger()).is_empty(), "it was never accepted, so nothing lapsed");
 }

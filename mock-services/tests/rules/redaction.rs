@@ -104,8 +104,8 @@ async fn no_secret_is_in_the_ledger_wherever_it_was_sent() {
                    &source[exp_year]=2030&source[cvc]=123&card[number]=4000056655665556";
     services.send("payment", &TestRequest::form("/v1/charges", numbers)).await;
     for op in WriteCase::ALL {
-        let ask = op.request(&services, 1).await;
-        services.send(op.facts().service, &ask).await;
+        let request = op.request(&services, 1).await;
+        services.send(op.facts().service, &request).await;
     }
     let minted: Vec<String> =
         services.mock.names().filter_map(|name| services.mock.key(name)).map(str::to_owned).collect();

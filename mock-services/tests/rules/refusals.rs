@@ -43,8 +43,8 @@ async fn a_refused_request_gets_its_own_response_and_uses_up_no_fault() {
             TestServices::start(strict(), &[&format!("payment.charge#every commit={commit} reply=drop")])
                 .await
                 .unwrap();
-        for (number, (ask, status, why)) in refusals.iter().enumerate() {
-            assert_eq!(services.send("payment", ask).await.status(), Some(*status), "{why}");
+        for (number, (request, status, why)) in refusals.iter().enumerate() {
+            assert_eq!(services.send("payment", request).await.status(), Some(*status), "{why}");
             assert_eq!((services.fired(), services.count()), (vec![0], 0), "{why}");
             assert_eq!(refused(services.ledger()).len(), number + 1, "{why}");
             assert_eq!(received(services.ledger()).len(), 0, "{why}");
@@ -87,17 +87,17 @@ async fn every_service_checks_the_api_key_first() {
     for op in WriteCase::ALL.into_iter().filter(|op| *op != WriteCase::Smtp) {
         let facts = op.facts();
         services.mock.reset("next").await;
-        let ask = op.request(&services, 1).await;
+        let request = op.request(&services, 1).await;
         let before = services.count();
         for secret in ["", "sk_test_wrong"] {
             assert_eq!(
-                services.send(facts.service, &ask.clone().secret(secret)).await.status(),
+                services.send(facts.service, &request.clone().secret(secret)).await.status(),
                 Some(401),
                 "{op:?}"
             );
         }
         assert_eq!(services.count(), before, "{op:?}");
-        assert_eq!(services.send(facts.service, &ask).await.status(), Some(facts.status), "{op:?}");
+        assert_eq!(services.send(facts.service, &request).await.status(), Some(facts.status), "{op:?}");
     }
 }
 
@@ -182,7 +182,7 @@ async fn a_refusal_has_the_reason_of_its_response() {
 #[tokio::test]
 async fn missing_parts_of_the_real_api_are_unsupported() {
     let json = |method: &'static str, target: &str| TestRequest::json(method, target, &serde_json::json!({}));
-    for (service, ask, lacks) in [
+    for (service, request, lacks) in [
         ("payment", TestRequest::form("/v1/invoices", "customer=cus_42"), "POST /v1/invoices"),
         ("payment", TestRequest::form("/v1/invoices/in_123/pay", ""), "POST /v1/invoices/{id}/pay"),
         ("payment", TestRequest::get("/v1/events?limit=3"), "GET /v1/events"),
@@ -200,8 +200,8 @@ async fn missing_parts_of_the_real_api_are_unsupported() {
         ("email", TestRequest::get("/v3/templates"), "GET /v3/templates"),
     ] {
         let services = TestServices::start(all_services(1), &[]).await.unwrap();
-        let ask = ask.header("User-Agent", "test");
-        let seen = services.send(service, &ask).await;
+        let request = request.header("User-Agent", "test");
+        let seen = services.send(service, &request).await;
         assert_eq!(seen.status(), Some(501), "{lacks}: {}", seen.text());
         let message = format!("hapax does not have {lacks} yet.");
         assert!(seen.text().contains(&message), "{}", seen.text());
@@ -210,7 +210,7 @@ async fn missing_parts_of_the_real_api_are_unsupported() {
         };
         assert!(reason.starts_with(&message) && unsupported == lacks, "{reason} {unsupported}");
         // Without a key that refusal comes first: the path is valid.
-        let unknown = services.send(service, &ask.clone().secret("nobody")).await;
+        let unknown = services.send(service, &request.clone().secret("nobody")).await;
         assert_eq!(unknown.status(), Some(401), "{lacks}");
     }
 }
@@ -220,10 +220,10 @@ async fn an_unknown_endpoint_is_reported_before_the_api_key() {
     let services = TestServices::start(all_services(1), &[]).await.unwrap();
     let names: Vec<String> = services.mock.names().map(str::to_owned).collect();
     for name in &names {
-        let ask = TestRequest::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
+        let request = TestRequest::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
             .header("User-Agent", "test");
-        for ask in [ask.clone(), ask.secret("sk-of-another-vendor")] {
-            let seen = services.send(name, &ask).await;
+        for request in [request.clone(), request.secret("sk-of-another-vendor")] {
+            let seen = services.send(name, &request).await;
             assert_eq!(seen.status(), Some(404), "{name}: {}", seen.text());
             let message = format!("no such endpoint: this is the {name} service, which speaks");
             let text = seen.text();

@@ -210,8 +210,8 @@ async fn a_refused_key_has_the_standard_error_format() {
         (charge("o1").key("k2"), 409, "idempotency_error"),
         (charge("o1").key(&"k".repeat(256)), 400, "invalid_request_error"),
     ];
-    for (ask, status, kind) in refusals {
-        let seen = services.send("payment", &ask).await;
+    for (request, status, kind) in refusals {
+        let seen = services.send("payment", &request).await;
         assert_eq!((seen.status(), seen.at("/error/type").as_str()), (Some(status), kind));
         let log = format!("https://dashboard.stripe.com/test/logs/{}?t=", seen.header("request-id").unwrap());
         assert!(seen.at("/error/request_log_url").starts_with(&log), "{seen:?}");

@@ -191,8 +191,8 @@ async fn a_fault_for_any_effect_fires_on_the_first_write() {
 async fn a_replay_is_matched_by_the_request_of_its_key() {
     let services = services_for_order("o1", &["payment.charge#2 reply=drop"], Profile::Stripe).await;
     for order in ["other", "o1"] {
-        let ask = charge(order).header("Idempotency-Key", order);
-        assert_eq!(services.send("payment", &ask).await.status(), Some(200));
+        let request = charge(order).header("Idempotency-Key", order);
+        assert_eq!(services.send("payment", &request).await.status(), Some(200));
     }
     let again = |order: &str| charge(order).header("Idempotency-Key", order);
     assert_eq!(

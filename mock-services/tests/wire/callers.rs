@@ -22,12 +22,12 @@ async fn all_at_once(services: &MockServices, callers: u32, request: &[u8]) -> V
             let (barrier, request) = (Arc::clone(&barrier), request.to_vec());
             let address = services.address("records", caller).unwrap();
             tokio::spawn(async move {
-                let mut line = RawConnection::open(address).await;
+                let mut connection = RawConnection::open(address).await;
                 barrier.wait().await;
-                line.send(&request).await;
+                connection.send(&request).await;
                 let mut first = [0];
-                let came = within_timeout(line.stream.peek(&mut first)).await.unwrap();
-                if came == 0 { None } else { Some(line.answer().await) }
+                let came = within_timeout(connection.stream.peek(&mut first)).await.unwrap();
+                if came == 0 { None } else { Some(connection.answer().await) }
             })
         })
         .collect();
@@ -58,7 +58,7 @@ async fn a_request_without_the_api_key_is_not_an_attempt() {
     let services = start(records(&["records.put#1 commit=now reply=drop"])).await;
     let right = String::from_utf8(put(&services, "a")).unwrap();
     let key = services.key("records").unwrap();
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let wrong = [
         right.replace(key, "rk_wrong"),
         right.replace(key, ""),
@@ -67,7 +67,7 @@ async fn a_request_without_the_api_key_is_not_an_attempt() {
         right.replace(key, &key[..key.len() - 1]),
     ];
     for request in &wrong {
-        let seen = line.exchange(request.as_bytes()).await;
+        let seen = connection.exchange(request.as_bytes()).await;
         let body = String::from_utf8(seen.body).unwrap();
         assert_eq!(
             (seen.status, header(&seen.head, "content-type")),
@@ -80,9 +80,9 @@ async fn a_request_without_the_api_key_is_not_an_attempt() {
     let refused =
         events(&services).iter().filter(|event| matches!(event, Event::Refused { status: 401, .. })).count();
     assert_eq!(refused, wrong.len());
-    line.send(right.as_bytes()).await;
+    connection.send(right.as_bytes()).await;
     assert_eq!(
-        line.read_to_end().await,
+        connection.read_to_end().await,
         (Vec::new(), End::Fin),
         "the fault fires on the first accepted request"
     );
@@ -93,13 +93,16 @@ async fn a_request_without_the_api_key_is_not_an_attempt() {
 async fn services_that_accept_any_key_still_require_one() {
     let services = start(records(&[]).any_key()).await;
     let right = String::from_utf8(put(&services, "a")).unwrap();
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     assert_eq!(
-        line.exchange(right.replace(services.key("records").unwrap(), "anything").as_bytes()).await.status,
+        connection
+            .exchange(right.replace(services.key("records").unwrap(), "anything").as_bytes())
+            .await
+            .status,
         201
     );
     assert_eq!(
-        line.exchange(right.replace("Authorization: Bearer", "X-Other:").as_bytes()).await.status,
+        connection.exchange(right.replace("Authorization: Bearer", "X-Other:").as_bytes()).await.status,
         401
     );
 }

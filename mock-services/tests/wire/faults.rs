@@ -31,25 +31,25 @@ fn no_bytes(reply: &str) -> Replied {
 /// Services with one fault on the first put, and a connection over which that put was sent.
 async fn faulted(reply: &str) -> (MockServices, RawConnection) {
     let services = start(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
-    let mut line = connect(&services, 1).await;
-    line.send(&put(&services, "a")).await;
-    (services, line)
+    let mut connection = connect(&services, 1).await;
+    connection.send(&put(&services, "a")).await;
+    (services, connection)
 }
 
 #[tokio::test]
 async fn drop_is_a_fin_without_a_byte() {
-    let (services, mut line) = faulted("drop").await;
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
+    let (services, mut connection) = faulted("drop").await;
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
     assert_eq!(replied(&services, 1).await, no_bytes("drop"));
-    drop(line);
+    drop(connection);
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
     assert_eq!(commits(&services), [1]);
 }
 
 #[tokio::test]
 async fn reset_is_a_rst() {
-    let (services, mut line) = faulted("reset").await;
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Reset));
+    let (services, mut connection) = faulted("reset").await;
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Reset));
     assert_eq!(replied(&services, 1).await, no_bytes("reset"));
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
     assert_eq!(commits(&services), [1]);
@@ -57,29 +57,29 @@ async fn reset_is_a_rst() {
 
 #[tokio::test]
 async fn hang_is_a_silent_open_connection_until_the_client_leaves() {
-    let (services, mut line) = faulted("{hang: {release: 10m}}").await;
+    let (services, mut connection) = faulted("{hang: {release: 10m}}").await;
     wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
-    assert!(line.is_silent().await);
-    drop(line);
+    assert!(connection.is_silent().await);
+    drop(connection);
     assert_eq!(closed_by(&services).await, ClosedBy::Caller);
     assert_eq!(replied(&services, 1).await, no_bytes("hang"));
 }
 
 #[tokio::test]
 async fn hang_is_closed_with_a_fin_after_its_release() {
-    let begin = Instant::now();
-    let (services, mut line) = faulted("{hang: {release: 80ms}}").await;
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
-    assert!(begin.elapsed() >= Duration::from_millis(80));
+    let start_time = Instant::now();
+    let (services, mut connection) = faulted("{hang: {release: 80ms}}").await;
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
+    assert!(start_time.elapsed() >= Duration::from_millis(80));
     assert_eq!(replied(&services, 1).await, no_bytes("hang"));
-    drop(line);
+    drop(connection);
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
 }
 
 #[tokio::test]
 async fn truncate_sends_less_than_the_declared_length() {
-    let (services, mut line) = faulted("truncate").await;
-    let (bytes, end) = line.read_to_end().await;
+    let (services, mut connection) = faulted("truncate").await;
+    let (bytes, end) = connection.read_to_end().await;
     assert_eq!(end, End::Fin);
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -95,14 +95,14 @@ async fn truncate_sends_less_than_the_declared_length() {
         whole: false,
     };
     assert_eq!(replied(&services, 1).await, expected);
-    drop(line);
+    drop(connection);
     assert_eq!(closed_by(&services).await, ClosedBy::Service);
 }
 
 #[tokio::test]
 async fn truncate_ends_within_a_chunk_of_a_chunked_body() {
-    let (services, mut line) = faulted("{truncate: chunked}").await;
-    let (bytes, end) = line.read_to_end().await;
+    let (services, mut connection) = faulted("{truncate: chunked}").await;
+    let (bytes, end) = connection.read_to_end().await;
     assert_eq!(end, End::Fin);
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -117,22 +117,22 @@ async fn truncate_ends_within_a_chunk_of_a_chunked_body() {
 
 #[tokio::test]
 async fn garble_is_the_correct_status_and_an_unparsable_body() {
-    let (services, mut line) = faulted("garble").await;
-    let seen = line.answer().await;
+    let (services, mut connection) = faulted("garble").await;
+    let seen = connection.answer().await;
     assert_eq!((seen.status, header(&seen.head, "content-type")), (201, Some("application/json")));
     assert!(serde_json::from_slice::<Value>(&seen.body).is_err());
     let reply = replied(&services, 1).await;
     assert_eq!((reply.bytes, reply.whole, reply.status), (seen.bytes, true, Some(201)));
     // The connection is still usable.
-    let truth = line.exchange(&get(&services, "a")).await;
+    let truth = connection.exchange(&get(&services, "a")).await;
     assert_eq!(truth.status, 200);
     assert!(serde_json::from_slice::<Value>(&truth.body).is_ok());
 }
 
 #[tokio::test]
 async fn drip_sends_the_head_at_once_and_the_body_in_pieces() {
-    let (services, mut line) = faulted("{drip: 200ms}").await;
-    let first = line.read_some().await;
+    let (services, mut connection) = faulted("{drip: 200ms}").await;
+    let first = connection.read_some().await;
     assert!(
         first.starts_with(b"HTTP/1.1 201 Created\r\n") && first.ends_with(b"\r\n\r\n"),
         "{}",
@@ -142,22 +142,22 @@ async fn drip_sends_the_head_at_once_and_the_body_in_pieces() {
         header(std::str::from_utf8(&first).unwrap(), "content-length").unwrap().parse().unwrap();
     let (mut body, mut parts) = (Vec::new(), 0);
     while body.len() < declared {
-        body.extend(line.read_some().await);
+        body.extend(connection.read_some().await);
         parts += 1;
     }
     assert!(parts > 1, "{parts}");
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["key"], "a");
     let reply = replied(&services, 1).await;
     assert_eq!((reply.bytes, reply.whole), ((first.len() + declared) as u64, true));
-    assert_eq!(line.exchange(&get(&services, "a")).await.status, 200);
+    assert_eq!(connection.exchange(&get(&services, "a")).await.status, 200);
 }
 
 #[tokio::test]
 async fn drip_ends_when_the_client_leaves_and_records_the_bytes_sent() {
-    let (services, mut line) = faulted("{drip: 10m}").await;
-    let head = line.read_through(b"\r\n\r\n").await;
-    assert!(line.is_silent().await);
-    drop(line);
+    let (services, mut connection) = faulted("{drip: 10m}").await;
+    let head = connection.read_through(b"\r\n\r\n").await;
+    assert!(connection.is_silent().await);
+    drop(connection);
     assert_eq!(closed_by(&services).await, ClosedBy::Caller);
     let reply = replied(&services, 1).await;
     assert_eq!((reply.bytes, reply.whole), (head.len() as u64, false));
@@ -165,36 +165,36 @@ async fn drip_ends_when_the_client_leaves_and_records_the_bytes_sent() {
 
 #[tokio::test]
 async fn delay_sends_the_whole_reply_after_its_time() {
-    let begin = Instant::now();
-    let (services, mut line) = faulted("{delay: 120ms}").await;
-    let seen = line.answer().await;
-    assert!(begin.elapsed() >= Duration::from_millis(120));
+    let start_time = Instant::now();
+    let (services, mut connection) = faulted("{delay: 120ms}").await;
+    let seen = connection.answer().await;
+    assert!(start_time.elapsed() >= Duration::from_millis(120));
     assert_eq!(seen.status, 201);
     let reply = replied(&services, 1).await;
     assert_eq!((reply.bytes, reply.whole), (seen.bytes, true));
-    assert_eq!(line.exchange(&get(&services, "a")).await.status, 200);
+    assert_eq!(connection.exchange(&get(&services, "a")).await.status, 200);
 }
 
 #[tokio::test]
 async fn delay_sends_nothing_to_a_client_that_left() {
-    let (services, mut line) = faulted("{delay: 10m}").await;
+    let (services, mut connection) = faulted("{delay: 10m}").await;
     wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
-    assert!(line.is_silent().await);
-    drop(line);
+    assert!(connection.is_silent().await);
+    drop(connection);
     assert_eq!(closed_by(&services).await, ClosedBy::Caller);
     assert_eq!(replied(&services, 1).await, no_bytes("delay"));
 }
 
 #[tokio::test]
 async fn a_status_keeps_the_connection_open() {
-    let (services, mut line) = faulted("{status: 503, retry_after: 2}").await;
-    let seen = line.answer().await;
+    let (services, mut connection) = faulted("{status: 503, retry_after: 2}").await;
+    let seen = connection.answer().await;
     assert_eq!((seen.status, header(&seen.head, "retry-after")), (503, Some("2")));
     assert!(String::from_utf8(seen.body).unwrap().contains("Service Unavailable"));
     let reply = replied(&services, 1).await;
     assert_eq!((reply.bytes, reply.whole, reply.status), (seen.bytes, true, Some(503)));
     assert_eq!(
-        line.exchange(&get(&services, "a")).await.status,
+        connection.exchange(&get(&services, "a")).await.status,
         200,
         "it was committed, and the connection is open"
     );
@@ -235,8 +235,8 @@ async fn only_the_connection_of_the_faulted_request_is_affected() {
 #[tokio::test]
 async fn the_reply_is_recorded_before_the_client_can_retry() {
     for reply in ["drop", "reset", "{hang: {release: 1ms}}"] {
-        let (services, mut line) = faulted(reply).await;
-        assert_eq!(line.read_to_end().await.0, b"");
+        let (services, mut connection) = faulted(reply).await;
+        assert_eq!(connection.read_to_end().await.0, b"");
         // The first connection stays open on the client's side.
         connect(&services, 1).await.exchange(&put(&services, "a")).await;
         let order: Vec<u64> = events(&services)
@@ -264,19 +264,19 @@ async fn the_ledger_records_who_ended_a_silence() {
     let (services, _line) = faulted("{hang: {release: 10ms}}").await;
     assert_eq!(wait_for_value(&services, silence_end).await, (None, Some(SilenceEnd::Released)));
     for reply in ["{hang: {release: 10m}}", "{hang: until-timeout}"] {
-        let (services, line) = faulted(reply).await;
+        let (services, connection) = faulted(reply).await;
         wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
-        drop(line);
+        drop(connection);
         assert_eq!(wait_for_value(&services, silence_end).await, (None, Some(SilenceEnd::Caller)), "{reply}");
     }
     let services = start(
         records(&["records.put#1 reply={hang: until-timeout}"]).longest_silence(Duration::from_millis(10)),
     )
     .await;
-    let mut line = connect(&services, 1).await;
-    line.send(&put(&services, "a")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&put(&services, "a")).await;
     assert_eq!(wait_for_value(&services, silence_end).await, (None, Some(SilenceEnd::Limit)));
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
 }
 
 #[tokio::test]

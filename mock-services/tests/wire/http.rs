@@ -8,12 +8,12 @@ use crate::kit::{End, attempts, commits, connect, get, put, records, request, st
 #[tokio::test]
 async fn one_connection_carries_several_requests() {
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     for number in 0..5 {
-        let seen = line.exchange(&put(&services, &format!("k{number}"))).await;
+        let seen = connection.exchange(&put(&services, &format!("k{number}"))).await;
         assert_eq!((seen.status, header(&seen.head, "connection")), (201, Some("keep-alive")));
     }
-    drop(line);
+    drop(connection);
     let by = wait_for_value(
         &services,
         |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None },
@@ -29,11 +29,11 @@ async fn pipelined_requests_are_answered_in_order_even_after_a_delayed_one() {
         "records.put#3 commit=now reply={drip: 20ms}",
     ]))
     .await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let all: Vec<u8> = (0..5).flat_map(|number| put(&services, &format!("k{number}"))).collect();
-    line.send(&all).await;
+    connection.send(&all).await;
     for number in 0..5 {
-        let seen = line.answer().await;
+        let seen = connection.answer().await;
         let body = String::from_utf8(seen.body).unwrap();
         assert!(body.starts_with(&format!("{{\"key\":\"k{number}\"")), "{body}");
     }
@@ -43,16 +43,16 @@ async fn pipelined_requests_are_answered_in_order_even_after_a_delayed_one() {
 #[tokio::test]
 async fn a_request_pipelined_after_a_dropped_one_is_not_an_attempt() {
     let services = start(records(&["records.put#2 commit=now reply=drop"])).await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let all: Vec<u8> = (0..4).flat_map(|number| put(&services, &format!("k{number}"))).collect();
-    line.send(&all).await;
-    assert_eq!(line.answer().await.status, 201);
+    connection.send(&all).await;
+    assert_eq!(connection.answer().await.status, 201);
     assert_eq!(
-        line.read_to_end().await,
+        connection.read_to_end().await,
         (Vec::new(), End::Fin),
         "unread input does not turn the FIN into a RST"
     );
-    drop(line);
+    drop(connection);
     wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
     assert_eq!(attempts(&services), [1, 2]);
 }
@@ -60,48 +60,48 @@ async fn a_request_pipelined_after_a_dropped_one_is_not_an_attempt() {
 #[tokio::test]
 async fn a_request_can_arrive_in_single_bytes() {
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
-    line.stream.set_nodelay(true).unwrap();
+    let mut connection = connect(&services, 1).await;
+    connection.stream.set_nodelay(true).unwrap();
     for byte in put(&services, "a") {
-        line.send(&[byte]).await;
+        connection.send(&[byte]).await;
     }
-    assert_eq!(line.answer().await.status, 201);
+    assert_eq!(connection.answer().await.status, 201);
 }
 
 #[tokio::test]
 async fn a_chunked_body_is_read() {
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let head = request(&services, "PUT", "/records/a", &["Transfer-Encoding: chunked"], "");
-    line.send(&head).await;
-    line.send(b"3\r\n{\"v\r\n").await;
-    let seen = line.exchange(b"9\r\nalue\":17}\r\n0\r\n\r\n").await;
+    connection.send(&head).await;
+    connection.send(b"3\r\n{\"v\r\n").await;
+    let seen = connection.exchange(b"9\r\nalue\":17}\r\n0\r\n\r\n").await;
     assert_eq!(seen.status, 201);
     assert!(String::from_utf8(seen.body).unwrap().contains("\"value\":17"));
-    assert_eq!(line.exchange(&get(&services, "a")).await.status, 200);
+    assert_eq!(connection.exchange(&get(&services, "a")).await.status, 200);
 }
 
 #[tokio::test]
 async fn the_response_to_head_declares_a_body_and_has_none() {
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
-    line.send(&request(&services, "HEAD", "/records", &[], "")).await;
-    let seen = line.response_head().await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&request(&services, "HEAD", "/records", &[], "")).await;
+    let seen = connection.response_head().await;
     assert!(header(&seen.head, "content-length").unwrap().parse::<u64>().unwrap() > 0, "{}", seen.head);
-    let next = line.exchange(&request(&services, "GET", "/records", &[], "")).await;
+    let next = connection.exchange(&request(&services, "GET", "/records", &[], "")).await;
     assert_eq!((next.status, next.body.as_slice()), (200, b"{\"records\":[],\"next\":null}".as_slice()));
 }
 
 #[tokio::test]
 async fn a_client_that_expects_100_continue_gets_it() {
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let whole = request(&services, "PUT", "/records/a", &["Expect: 100-continue"], "{\"value\":1}");
     let (head, body) = whole.split_at(whole.len() - 11);
-    line.send(head).await;
-    assert_eq!(line.read_through(b"\r\n\r\n").await, b"HTTP/1.1 100 Continue\r\n\r\n");
+    connection.send(head).await;
+    assert_eq!(connection.read_through(b"\r\n\r\n").await, b"HTTP/1.1 100 Continue\r\n\r\n");
     assert_eq!(attempts(&services), [0; 0], "a request is not an attempt before it is complete");
-    assert_eq!(line.exchange(body).await.status, 201);
+    assert_eq!(connection.exchange(body).await.status, 201);
 }
 
 #[tokio::test]
@@ -111,14 +111,14 @@ async fn an_http_1_0_client_gets_one_response_and_a_fin() {
         let text = String::from_utf8(request(&services, "GET", "/records", headers, "")).unwrap();
         text.replace("HTTP/1.1", "HTTP/1.0").into_bytes()
     };
-    let mut line = connect(&services, 1).await;
-    let seen = line.exchange(&old(&[])).await;
+    let mut connection = connect(&services, 1).await;
+    let seen = connection.exchange(&old(&[])).await;
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
-    let mut line = connect(&services, 1).await;
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
+    let mut connection = connect(&services, 1).await;
     for _ in 0..2 {
         assert_eq!(
-            header(&line.exchange(&old(&["Connection: keep-alive"])).await.head, "connection"),
+            header(&connection.exchange(&old(&["Connection: keep-alive"])).await.head, "connection"),
             Some("keep-alive")
         );
     }
@@ -127,11 +127,11 @@ async fn an_http_1_0_client_gets_one_response_and_a_fin() {
 #[tokio::test]
 async fn a_client_that_sends_connection_close_gets_one_response_and_a_fin() {
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
-    let seen = line.exchange(&request(&services, "GET", "/records", &["Connection: close"], "")).await;
+    let mut connection = connect(&services, 1).await;
+    let seen = connection.exchange(&request(&services, "GET", "/records", &["Connection: close"], "")).await;
     assert_eq!((seen.status, header(&seen.head, "connection")), (200, Some("close")));
-    assert_eq!(line.read_to_end().await, (Vec::new(), End::Fin));
-    drop(line);
+    assert_eq!(connection.read_to_end().await, (Vec::new(), End::Fin));
+    drop(connection);
     let by = wait_for_value(
         &services,
         |event| if let Event::Closed { by, .. } = event { Some(*by) } else { None },
@@ -144,23 +144,26 @@ async fn a_client_that_sends_connection_close_gets_one_response_and_a_fin() {
 async fn a_reply_that_the_client_did_not_read_is_corrected_in_the_ledger() {
     const RECORDS: u64 = 50;
     let services = start(records(&[])).await;
-    let mut line = connect(&services, 1).await;
+    let mut connection = connect(&services, 1).await;
     let body = format!("{{\"value\":\"{}\"}}", "x".repeat(250_000));
     for number in 0..RECORDS {
         assert_eq!(
-            line.exchange(&request(&services, "PUT", &format!("/records/{number}"), &[], &body)).await.status,
+            connection
+                .exchange(&request(&services, "PUT", &format!("/records/{number}"), &[], &body))
+                .await
+                .status,
             201
         );
     }
     // Together they are larger than the buffers of both ends.
-    let mut line = connect(&services, 1).await;
-    line.send(&request(&services, "GET", "/records?limit=100", &[], "")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&request(&services, "GET", "/records?limit=100", &[], "")).await;
     let promised = wait_for_value(&services, |event| match event {
         Event::Replied { attempt, bytes, whole: true, .. } if *attempt > RECORDS => Some(*bytes),
         _ => None,
     });
     let promised = promised.await;
-    drop(line);
+    drop(connection);
     let taken =
         wait_for_value(
             &services,

@@ -96,8 +96,8 @@ async fn unfinished_requests_are_counted_and_idle_connections_are_closed() {
     })
     .await;
     assert_eq!(services.retire().await, [expected]);
-    for line in [&mut unanswered, &mut idle, &mut sending] {
-        assert_eq!(line.read_to_end().await.0, b"", "closed, and nothing was sent");
+    for connection in [&mut unanswered, &mut idle, &mut sending] {
+        assert_eq!(connection.read_to_end().await.0, b"", "closed, and nothing was sent");
     }
     assert_eq!(services.connections(1), OpenConnections::default());
 }
@@ -123,9 +123,9 @@ async fn a_late_smtp_message_is_recorded_as_a_write() {
     let services = start(email(&[])).await;
     services.retire().await;
     services.ledger().close();
-    let mut line = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
-    line.send(b"EHLO me\r\n").await;
-    let (said, _) = line.read_to_end().await;
+    let mut connection = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
+    connection.send(b"EHLO me\r\n").await;
+    let (said, _) = connection.read_to_end().await;
     assert!(String::from_utf8_lossy(&said).contains("\r\n421 "), "{}", String::from_utf8_lossy(&said));
     assert_eq!(late(&services), [("write".to_owned(), "email.send".to_owned())]);
 }

@@ -14,34 +14,34 @@ use crate::kit::{
 async fn held_at(kind: MomentKind) -> (MockServices, RawConnection, Held) {
     let services = start(records(&[])).await;
     let mut listener = services.listen("records", kind).unwrap();
-    let mut line = connect(&services, 1).await;
-    line.send(&put(&services, "a")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&put(&services, "a")).await;
     let held = within_timeout(listener.recv()).await.unwrap();
     assert_eq!(
         (held.moment.kind, held.moment.operation.as_str(), held.moment.attempt),
         (kind, "records.put", 1)
     );
-    (services, line, held)
+    (services, connection, held)
 }
 
 /// Sends a second put to the paused service. It asks for `100 Continue` and does not wait for it: the interim
 /// response shows that the request was read.
 async fn second_put(services: &MockServices) -> RawConnection {
-    let mut line = connect(services, 1).await;
+    let mut connection = connect(services, 1).await;
     let put = String::from_utf8(put(services, "b")).unwrap();
-    line.send(put.replacen("\r\n", "\r\nExpect: 100-continue\r\n", 1).as_bytes()).await;
-    assert_eq!(line.answer().await.status, 100);
-    line
+    connection.send(put.replacen("\r\n", "\r\nExpect: 100-continue\r\n", 1).as_bytes()).await;
+    assert_eq!(connection.answer().await.status, 100);
+    connection
 }
 
 #[tokio::test]
 async fn at_received_the_attempt_is_recorded_and_the_service_is_paused() {
-    let (services, mut line, held) = held_at(MomentKind::Received).await;
+    let (services, mut connection, held) = held_at(MomentKind::Received).await;
     let mut second = second_put(&services).await;
-    assert!(second.is_silent().await && line.is_silent().await);
+    assert!(second.is_silent().await && connection.is_silent().await);
     assert_eq!((attempts(&services), commits(&services), replies(&services).len()), (vec![1], vec![], 0));
     drop(held);
-    assert_eq!((line.answer().await.status, second.answer().await.status), (201, 201));
+    assert_eq!((connection.answer().await.status, second.answer().await.status), (201, 201));
     let order: Vec<u64> = events(&services)
         .into_iter()
         .filter_map(|event| match event {
@@ -55,29 +55,29 @@ async fn at_received_the_attempt_is_recorded_and_the_service_is_paused() {
 
 #[tokio::test]
 async fn at_committed_the_effect_is_recorded_and_no_byte_is_sent() {
-    let (services, mut line, held) = held_at(MomentKind::Committed).await;
+    let (services, mut connection, held) = held_at(MomentKind::Committed).await;
     let mut second = second_put(&services).await;
-    assert!(second.is_silent().await && line.is_silent().await);
+    assert!(second.is_silent().await && connection.is_silent().await);
     assert_eq!((attempts(&services), commits(&services), replies(&services).len()), (vec![1], vec![1], 0));
     drop(held);
-    assert_eq!((line.answer().await.status, second.answer().await.status), (201, 201));
+    assert_eq!((connection.answer().await.status, second.answer().await.status), (201, 201));
 }
 
 #[tokio::test]
 async fn before_the_reply_everything_but_the_response_is_done() {
-    let (services, mut line, held) = held_at(MomentKind::BeforeReply).await;
+    let (services, mut connection, held) = held_at(MomentKind::BeforeReply).await;
     let mut second = second_put(&services).await;
-    assert!(second.is_silent().await && line.is_silent().await);
+    assert!(second.is_silent().await && connection.is_silent().await);
     assert_eq!((attempts(&services), commits(&services), replies(&services).len()), (vec![1], vec![1], 0));
     drop(held);
-    assert_eq!((line.answer().await.status, second.answer().await.status), (201, 201));
+    assert_eq!((connection.answer().await.status, second.answer().await.status), (201, 201));
 }
 
 #[tokio::test]
 async fn a_request_is_committed_even_if_its_client_dies_during_the_pause() {
     for kind in [MomentKind::Received, MomentKind::Committed, MomentKind::BeforeReply] {
-        let (services, line, held) = held_at(kind).await;
-        drop(line);
+        let (services, connection, held) = held_at(kind).await;
+        drop(connection);
         // Another connection shows that the end of the first has arrived: both are read in order of arrival.
         drop(second_put(&services).await);
         drop(held);
@@ -101,9 +101,9 @@ async fn many_at_once_are_held_one_after_another() {
         let mut listener = services.listen("records", kind).unwrap();
         let mut lines = Vec::new();
         for caller in 1..=16 {
-            let mut line = connect(&services, caller).await;
-            line.send(&increment(&services, "c", &[])).await;
-            lines.push(line);
+            let mut connection = connect(&services, caller).await;
+            connection.send(&increment(&services, "c", &[])).await;
+            lines.push(connection);
         }
         for _ in 0..16 {
             let held = within_timeout(listener.recv()).await.unwrap();
@@ -119,8 +119,8 @@ async fn many_at_once_are_held_one_after_another() {
             assert_eq!((attempts(&services).len(), commits(&services).len()), (before, counted), "{kind:?}");
             drop(held);
         }
-        for line in &mut lines {
-            assert_eq!(line.answer().await.status, 200);
+        for connection in &mut lines {
+            assert_eq!(connection.answer().await.status, 200);
         }
     }
 }
@@ -131,18 +131,18 @@ async fn held_before_the_last_byte(reply: &str) -> (MockServices, RawConnection,
     let services = start(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
     let mut last = services.listen("records", MomentKind::LastByte).unwrap();
     let after = services.listen("records", MomentKind::AfterReply).unwrap();
-    let mut line = connect(&services, 1).await;
-    line.send(&put(&services, "a")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&put(&services, "a")).await;
     let held = within_timeout(last.recv()).await.unwrap();
     assert_eq!((held.moment.kind, held.moment.attempt, held.moment.sent), (MomentKind::LastByte, 1, false));
     // The listener that held it is dropped: the next reply is not held.
     drop(last);
     // They were sent before the moment, so they have arrived.
     let mut count = 0;
-    while !line.is_silent().await {
-        count += within_timeout(line.stream.read(&mut [0; 1024])).await.unwrap();
+    while !connection.is_silent().await {
+        count += within_timeout(connection.stream.read(&mut [0; 1024])).await.unwrap();
     }
-    (services, line, after, held, count)
+    (services, connection, after, held, count)
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn before_the_last_byte_all_others_are_sent_and_the_reply_is_not_recorded(
     for reply in
         ["ok", "garble", "{delay: 20ms}", "{drip: 20ms}", "{status: 503, retry_after: 2}", "truncate"]
     {
-        let (services, mut line, mut after, held, count) = held_before_the_last_byte(reply).await;
+        let (services, mut connection, mut after, held, count) = held_before_the_last_byte(reply).await;
         assert_eq!(replies(&services).len(), 0, "{reply}");
         drop(held);
         let held = within_timeout(after.recv()).await.unwrap();
@@ -166,7 +166,7 @@ async fn before_the_last_byte_all_others_are_sent_and_the_reply_is_not_recorded(
             (1, count as u64 + 1, reply != "truncate"),
             "{reply}"
         );
-        assert_eq!(within_timeout(line.stream.read(&mut [0; 8])).await.unwrap(), 1, "{reply}");
+        assert_eq!(within_timeout(connection.stream.read(&mut [0; 8])).await.unwrap(), 1, "{reply}");
         drop(held);
     }
 }
@@ -187,8 +187,8 @@ async fn while_the_last_byte_is_held_the_service_is_paused() {
 
 #[tokio::test]
 async fn a_client_that_closed_before_the_last_byte_does_not_have_the_reply() {
-    let (services, line, mut after, held, count) = held_before_the_last_byte("ok").await;
-    drop(line);
+    let (services, connection, mut after, held, count) = held_before_the_last_byte("ok").await;
+    drop(connection);
     drop(held);
     let held = within_timeout(after.recv()).await.unwrap();
     assert!(!held.moment.sent);
@@ -202,8 +202,8 @@ async fn a_reply_without_bytes_has_no_last_byte_moment() {
     for reply in ["drop", "reset", "{hang: {release: 1ms}}"] {
         let services = start(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
         let mut last = services.listen("records", MomentKind::LastByte).unwrap();
-        let mut line = connect(&services, 1).await;
-        line.send(&put(&services, "a")).await;
+        let mut connection = connect(&services, 1).await;
+        connection.send(&put(&services, "a")).await;
         replied(&services, 1).await;
         assert!(last.try_recv().is_err(), "{reply}");
     }
@@ -214,10 +214,10 @@ async fn left_behind(commit: &str) -> MockServices {
     let services =
         start(records(&[&format!("records.increment#1 commit={commit} reply={{hang: {{release: 10m}}}}")]))
             .await;
-    let mut line = connect(&services, 1).await;
-    line.send(&increment(&services, "c", &[])).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&increment(&services, "c", &[])).await;
     wait_for_value(&services, |event| matches!(event, Event::Fault { .. }).then_some(())).await;
-    drop(line);
+    drop(connection);
     wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
     services
 }

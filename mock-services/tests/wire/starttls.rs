@@ -15,25 +15,30 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use crate::kit::{email, start, within_timeout};
 
 /// Reads until the text has arrived.
-async fn wait_for_count(line: &mut (impl AsyncReadExt + Unpin), text: &str) {
+async fn read_until(connection: &mut (impl AsyncReadExt + Unpin), text: &str) {
     let mut have = Vec::new();
     while !String::from_utf8_lossy(&have).contains(text) {
-        assert_ne!(within_timeout(line.read_buf(&mut have)).await.unwrap(), 0, "{}", have.escape_ascii());
+        assert_ne!(
+            within_timeout(connection.read_buf(&mut have)).await.unwrap(),
+            0,
+            "{}",
+            have.escape_ascii()
+        );
     }
 }
 
 async fn start_tls(address: std::net::SocketAddr) -> TlsStream<TcpStream> {
-    let mut line = TcpStream::connect(address).await.unwrap();
-    wait_for_count(&mut line, "220 ").await;
-    line.write_all(b"EHLO shop.example\r\n").await.unwrap();
-    wait_for_count(&mut line, "250 ").await;
-    line.write_all(b"STARTTLS\r\n").await.unwrap();
-    wait_for_count(&mut line, "220 ").await;
-    handshake(line, "localhost").await.unwrap()
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    read_until(&mut connection, "220 ").await;
+    connection.write_all(b"EHLO shop.example\r\n").await.unwrap();
+    read_until(&mut connection, "250 ").await;
+    connection.write_all(b"STARTTLS\r\n").await.unwrap();
+    read_until(&mut connection, "220 ").await;
+    handshake(connection, "localhost").await.unwrap()
 }
 
 /// The handshake of a client that only trusts the certificate authority of the services.
-async fn handshake(line: TcpStream, name: &'static str) -> std::io::Result<TlsStream<TcpStream>> {
+async fn handshake(connection: TcpStream, name: &'static str) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     let pem = mock_services::certificate_authority().unwrap();
     roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
@@ -42,8 +47,10 @@ async fn handshake(line: TcpStream, name: &'static str) -> std::io::Result<TlsSt
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    within_timeout(TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), line))
-        .await
+    within_timeout(
+        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), connection),
+    )
+    .await
 }
 
 #[tokio::test]
@@ -51,24 +58,25 @@ async fn the_certificate_is_valid_for_local_names_only() {
     let services = start(email(&[])).await;
     let address = services.smtps_address("email", 1).unwrap();
     for name in ["localhost", "127.0.0.1", "::1"] {
-        let line = TcpStream::connect(address).await.unwrap();
-        let mut line = handshake(line, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        wait_for_count(&mut line, "220 ").await;
+        let connection = TcpStream::connect(address).await.unwrap();
+        let mut connection =
+            handshake(connection, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        read_until(&mut connection, "220 ").await;
     }
-    let line = TcpStream::connect(address).await.unwrap();
-    assert!(handshake(line, "mail.example").await.is_err());
+    let connection = TcpStream::connect(address).await.unwrap();
+    assert!(handshake(connection, "mail.example").await.is_err());
 }
 
 #[tokio::test]
 async fn implicit_tls_accepts_mail_and_offers_no_starttls() {
     let services = start(email(&[])).await;
-    let line = TcpStream::connect(services.smtps_address("email", 1).unwrap()).await.unwrap();
-    let mut line = handshake(line, "127.0.0.1").await.unwrap();
-    wait_for_count(&mut line, "220 ").await;
-    line.write_all(b"STARTTLS\r\n").await.unwrap();
-    wait_for_count(&mut line, "502 ").await;
-    send_message(&mut line).await;
-    wait_for_count(&mut line, "250 ").await;
+    let connection = TcpStream::connect(services.smtps_address("email", 1).unwrap()).await.unwrap();
+    let mut connection = handshake(connection, "127.0.0.1").await.unwrap();
+    read_until(&mut connection, "220 ").await;
+    connection.write_all(b"STARTTLS\r\n").await.unwrap();
+    read_until(&mut connection, "502 ").await;
+    send_message(&mut connection).await;
+    read_until(&mut connection, "250 ").await;
     let entries = services.ledger().entries();
     assert!(
         entries.iter().any(|entry| matches!(entry.event, mock_services::ledger::Event::Committed { .. })),
@@ -76,26 +84,26 @@ async fn implicit_tls_accepts_mail_and_offers_no_starttls() {
     );
 }
 
-async fn send_message(line: &mut TlsStream<TcpStream>) {
+async fn send_message(connection: &mut TlsStream<TcpStream>) {
     for (say, expected) in [
         ("EHLO shop.example", "250 "),
         ("MAIL FROM:<shop@shop.example>", "250 "),
         ("RCPT TO:<ann@x.example>", "250 "),
         ("DATA", "354 "),
     ] {
-        line.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
-        wait_for_count(line, expected).await;
+        connection.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
+        read_until(connection, expected).await;
     }
-    line.write_all(b"Subject: Your order\r\n\r\nIt is on its way.\r\n.\r\n").await.unwrap();
+    connection.write_all(b"Subject: Your order\r\n\r\nIt is on its way.\r\n.\r\n").await.unwrap();
 }
 
 #[tokio::test]
 async fn a_cut_tls_connection_ends_without_an_alert() {
     for reply in ["drop", "truncate", "{hang: {release: 1ms}}"] {
         let services = start(email(&[&format!("email.send#1 commit=now reply={reply}")])).await;
-        let mut line = start_tls(services.smtp_address("email", 1).unwrap()).await;
-        send_message(&mut line).await;
-        let end = within_timeout(line.read_to_end(&mut Vec::new())).await;
+        let mut connection = start_tls(services.smtp_address("email", 1).unwrap()).await;
+        send_message(&mut connection).await;
+        let end = within_timeout(connection.read_to_end(&mut Vec::new())).await;
         assert_eq!(end.map_err(|error| error.kind()), Err(ErrorKind::UnexpectedEof), "{reply}");
     }
 }
@@ -103,12 +111,12 @@ async fn a_cut_tls_connection_ends_without_an_alert() {
 #[tokio::test]
 async fn a_finished_tls_session_ends_with_an_alert() {
     let services = start(email(&[])).await;
-    let mut line = start_tls(services.smtp_address("email", 1).unwrap()).await;
-    send_message(&mut line).await;
-    wait_for_count(&mut line, "250 ").await;
-    line.write_all(b"QUIT\r\n").await.unwrap();
+    let mut connection = start_tls(services.smtp_address("email", 1).unwrap()).await;
+    send_message(&mut connection).await;
+    read_until(&mut connection, "250 ").await;
+    connection.write_all(b"QUIT\r\n").await.unwrap();
     let mut rest = Vec::new();
-    within_timeout(line.read_to_end(&mut rest)).await.unwrap();
+    within_timeout(connection.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.starts_with(b"221 "), "{}", rest.escape_ascii());
 }
 
@@ -131,14 +139,14 @@ async fn refusals(services: &mock_services::MockServices, count: usize) -> Vec<(
 }
 
 /// A client that trusts no authority and accepts no certificate.
-async fn handshake_without_trust(line: TcpStream) {
+async fn handshake_without_trust(connection: TcpStream) {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
     let name = ServerName::try_from("localhost").unwrap();
-    assert!(within_timeout(TlsConnector::from(Arc::new(config)).connect(name, line)).await.is_err());
+    assert!(within_timeout(TlsConnector::from(Arc::new(config)).connect(name, connection)).await.is_err());
 }
 
 #[tokio::test]
@@ -175,16 +183,16 @@ async fn a_failed_login_is_recorded_without_the_password() {
             .service(mock_services::email::Email::default(), Default::default()),
     )
     .await;
-    let mut line = TcpStream::connect(services.smtp_address("email", 1).unwrap()).await.unwrap();
-    wait_for_count(&mut line, "220 ").await;
+    let mut connection = TcpStream::connect(services.smtp_address("email", 1).unwrap()).await.unwrap();
+    read_until(&mut connection, "220 ").await;
     for (say, expected) in [
         ("EHLO shop.example", "250 "),
         ("MAIL FROM:<shop@shop.example>", "530 "),
         ("AUTH PLAIN AGFubgBndWVzc2VkLXNlY3JldA==", "535 "),
         ("AUTH CRAM-MD5", "504 "),
     ] {
-        line.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
-        wait_for_count(&mut line, expected).await;
+        connection.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
+        read_until(&mut connection, expected).await;
     }
     let recorded = refusals(&services, 3).await;
     let expected =

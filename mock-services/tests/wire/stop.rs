@@ -22,9 +22,9 @@ async fn stopping_frees_the_port_and_the_tasks_even_with_hanging_requests() {
     let address = services.address("records", 1).unwrap();
     let mut hanging = Vec::new();
     for number in 0..3 {
-        let mut line = connect(&services, 1).await;
-        line.send(&put(&services, &format!("k{number}"))).await;
-        hanging.push(line);
+        let mut connection = connect(&services, 1).await;
+        connection.send(&put(&services, &format!("k{number}"))).await;
+        hanging.push(connection);
     }
     wait_for_count(&services, 3, |event| matches!(event, Event::Committed { .. })).await;
     // One more that a listener holds, one that has sent half a head, and one that has sent nothing.
@@ -45,9 +45,9 @@ async fn stopping_frees_the_port_and_the_tasks_even_with_hanging_requests() {
     );
     let again = start(again).await;
     assert_eq!(connect(&again, 1).await.exchange(&put(&again, "a")).await.status, 201);
-    for mut line in hanging.into_iter().chain([held, half, silent]) {
+    for mut connection in hanging.into_iter().chain([held, half, silent]) {
         assert_eq!(
-            line.read_to_end().await.0,
+            connection.read_to_end().await.0,
             b"",
             "the old connections have ended, and nothing was sent on them"
         );
@@ -59,11 +59,11 @@ async fn stopping_frees_the_port_and_the_tasks_even_with_hanging_requests() {
 async fn dropped_services_stop() {
     let services = start(records(&["records.put#1 commit={later: 10m} reply={hang: {release: 10m}}"])).await;
     let address = services.address("records", 1).unwrap();
-    let mut line = connect(&services, 1).await;
-    line.send(&put(&services, "a")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&put(&services, "a")).await;
     wait_for_count(&services, 1, |event| matches!(event, Event::Fault { .. })).await;
     drop(services);
-    assert_eq!(line.read_to_end().await.0, b"");
+    assert_eq!(connection.read_to_end().await.0, b"");
     within_timeout(async {
         while tasks() > 0 {
             tokio::task::yield_now().await;
@@ -83,13 +83,13 @@ async fn two_hundred_services_run_in_parallel() {
     for services in &all {
         lines.push(connect(services, 1).await);
     }
-    for (services, line) in all.iter().zip(&mut lines) {
-        line.send(&put(services, "a")).await;
+    for (services, connection) in all.iter().zip(&mut lines) {
+        connection.send(&put(services, "a")).await;
     }
-    for (services, line) in all.iter().zip(&mut lines) {
-        assert_eq!(line.answer().await.status, 201);
-        assert_eq!(line.exchange(&get(services, "a")).await.status, 200);
-        assert_eq!(line.exchange(&get(services, "b")).await.status, 404, "each has its own state");
+    for (services, connection) in all.iter().zip(&mut lines) {
+        assert_eq!(connection.answer().await.status, 201);
+        assert_eq!(connection.exchange(&get(services, "a")).await.status, 200);
+        assert_eq!(connection.exchange(&get(services, "b")).await.status, 404, "each has its own state");
     }
     let addresses: Vec<_> = all.iter().map(|services| services.address("records", 1).unwrap()).collect();
     for services in all {
@@ -135,11 +135,11 @@ async fn a_port_in_use_is_reported() {
 async fn a_reply_after_a_reset_is_not_in_the_new_ledger() {
     for reply in ["{hang: {release: 10m}}", "{delay: 10m}"] {
         let services = start(records(&[&format!("records.put#1 commit=now reply={reply}")])).await;
-        let mut line = connect(&services, 1).await;
-        line.send(&put(&services, "a")).await;
+        let mut connection = connect(&services, 1).await;
+        connection.send(&put(&services, "a")).await;
         wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
         services.reset("again").await;
-        drop(line);
+        drop(connection);
         wait_for_value(&services, |event| matches!(event, Event::Closed { .. }).then_some(())).await;
         assert_eq!(services.ledger().len(), 2, "opened and closed: {:?}", services.ledger().entries());
         assert_eq!(connect(&services, 1).await.exchange(&get(&services, "a")).await.status, 404);
@@ -152,8 +152,8 @@ async fn a_reply_after_a_reset_is_not_in_the_new_ledger() {
 async fn an_attempt_interrupted_by_the_stop_has_its_reply_in_the_ledger() {
     let services = start(records(&["records.put#1 commit=now reply={hang: {release: 10m}}"])).await;
     let ledger = services.ledger().clone();
-    let mut line = connect(&services, 1).await;
-    line.send(&put(&services, "a")).await;
+    let mut connection = connect(&services, 1).await;
+    connection.send(&put(&services, "a")).await;
     wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     services.stop().await;
     let replied =
