@@ -17,7 +17,7 @@ const SYSTEM: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 /// A larger file is not a list of certificates.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_CERTIFICATE_BYTES: u64 = 16 * 1024 * 1024;
 /// The variables with all certificates that a client trusts.
 const BUNDLE: [&str; 3] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
 /// The variable with the certificates that Node trusts in addition to its own list.
@@ -80,7 +80,7 @@ fn trusted_certificates(variable: &dyn Fn(&str) -> Option<OsString>, system: &[P
 /// A list of certificates with a final line break.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut list = Vec::new();
-    File::open(path).ok()?.take(LARGEST).read_to_end(&mut list).ok()?;
+    File::open(path).ok()?.take(MAX_CERTIFICATE_BYTES).read_to_end(&mut list).ok()?;
     if !list.ends_with(b"\n") {
         list.push(b'\n');
     }

@@ -9,9 +9,9 @@ use crate::report::text::style::TextStyle;
 use crate::report::text::{columns, wrap};
 
 /// The maximum width that is used.
-const WIDEST: usize = 110;
+const MAX_WIDTH: usize = 110;
 /// The minimum width for three columns.
-const SIDE_BY_SIDE: usize = 72;
+const MIN_COLUMNS_WIDTH: usize = 72;
 /// The space between two columns.
 const GAP: usize = 3;
 
@@ -22,10 +22,10 @@ injected. What each one did to \
 /// The demo as text, with what to do next.
 #[must_use]
 pub fn render(demo: &Demo, view: &View) -> String {
-    let (width, style) = (view.width.min(WIDEST), TextStyle { color: view.color });
+    let (width, style) = (view.width.min(MAX_WIDTH), TextStyle { color: view.color });
     let mut text = wrap(INTRODUCTION, width).join("\n");
     text.push_str("\n\n");
-    if width >= SIDE_BY_SIDE {
+    if width >= MIN_COLUMNS_WIDTH {
         side_by_side(&mut text, demo, width, style)
     } else {
         stacked(&mut text, demo, width, style)

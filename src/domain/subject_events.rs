@@ -12,7 +12,7 @@ use super::{ClaimOrigin, ClaimedOutcome, HostRequests, InterruptKind};
 pub use codec::SubjectEventError;
 
 /// How long a start must be watched after its claim for the claim to be final.
-const QUIET: Duration = Duration::from_secs(1);
+const QUIET_TIME: Duration = Duration::from_secs(1);
 
 /// Something that happens to a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl ClaimedBeforeLimit {
     /// when it was stopped.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        self.requests_in_flight == 0 && self.claimed_after + QUIET <= self.stopped_after
+        self.requests_in_flight == 0 && self.claimed_after + QUIET_TIME <= self.stopped_after
     }
 }
 

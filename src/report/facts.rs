@@ -6,11 +6,11 @@ use crate::report::text::words::{self, counted, numbers};
 use crate::scenario::{Intent, IntentList};
 use crate::score::{BarrierFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
 
-/// How many characters of one text are shown.
-const WORDS: usize = 500;
+/// The maximum number of characters of one text that are shown.
+const MAX_TEXT: usize = 500;
 
-/// How many retries are listed.
-const RETRIES: usize = 8;
+/// The maximum number of retries that are listed.
+const MAX_RETRIES: usize = 8;
 
 /// The facts of a trial.
 pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str, String)> {
@@ -32,12 +32,15 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
             (least, None) => format!(" of at least {least}"),
             (least, Some(most)) => format!(" of {least} to {most}"),
         };
-        facts.push(("attempts", format!("{} {}{refused}{bounds}", line(&made.operation, WORDS), made.made)));
+        facts.push((
+            "attempts",
+            format!("{} {}{refused}{bounds}", line(&made.operation, MAX_TEXT), made.made),
+        ));
     }
     let who = verdict.retried_by.word();
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));
-    facts.extend(verdict.retries.iter().take(RETRIES).map(|retry| ("retry", retry_text(retry))));
-    let more = verdict.retries.len().saturating_sub(RETRIES);
+    facts.extend(verdict.retries.iter().take(MAX_RETRIES).map(|retry| ("retry", retry_text(retry))));
+    let more = verdict.retries.len().saturating_sub(MAX_RETRIES);
     facts.extend((more > 0).then(|| ("retry", format!("and {more} more"))));
     facts.extend(verdict.barrier.as_ref().map(|barrier| ("barrier", barrier_text(barrier))));
     facts.push(("took", format!("{}, seed {}", words::duration(trial.duration_ms), trial.seed)));
@@ -91,7 +94,7 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
         entries("at", &outcome.effects),
         entries("surplus at", &outcome.surplus),
         entries("undone at", &outcome.compensated),
-        line(&outcome.why, WORDS)
+        line(&outcome.why, MAX_TEXT)
     )
 }
 
@@ -103,7 +106,7 @@ fn retry_text(retry: &Retry) -> String {
         RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
         by => format!("the {}", by.word()),
     };
-    format!("{what}, {who}: {}", line(&retry.evidence, WORDS))
+    format!("{what}, {who}: {}", line(&retry.evidence, MAX_TEXT))
 }
 
 fn due(outcome: &IntentOutcome) -> String {

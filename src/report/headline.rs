@@ -7,7 +7,7 @@ use crate::scenario::ControlOutcome;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
 /// The maximum number of failures that are named.
-const NAMED_FAILURES: usize = 3;
+const MAX_NAMED_FAILURES: usize = 3;
 
 /// The headline of a trial: the outcome if it passed or its effects are wrong, otherwise the failure.
 pub(crate) fn of_verdict(verdict: &Verdict) -> String {
@@ -54,8 +54,8 @@ fn failed(verdict: &Verdict) -> String {
         Outcome::ExactlyOnce => "the effects are as expected".to_owned(),
         other => format!("the effects: {}", other.word()),
     };
-    let more = named.len().saturating_sub(NAMED_FAILURES);
-    named.truncate(NAMED_FAILURES);
+    let more = named.len().saturating_sub(MAX_NAMED_FAILURES);
+    named.truncate(MAX_NAMED_FAILURES);
     match (named.as_slice(), more) {
         ([], _) => effects,
         (named, 0) => format!("{} ({effects})", named.join(", ")),

@@ -26,8 +26,8 @@ pub use compare::{
     compare_text,
 };
 pub use formats::{
-    Format, FormatError, LARGEST_SUMMARY, View, annotations, badge, case_detail, chosen, jsonl, junit, page,
-    render, run_summary, summary_md, tap,
+    Format, FormatError, MAX_SUMMARY_BYTES, View, annotations, badge, case_detail, chosen, jsonl, junit,
+    page, render, run_summary, summary_md, tap,
 };
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};

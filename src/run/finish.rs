@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{RunError, RunFolder, confirm};
-use crate::report::{self, LARGEST_SUMMARY, Report, SavedRun, StoreError};
+use crate::report::{self, MAX_SUMMARY_BYTES, Report, SavedRun, StoreError};
 
 /// Where the results of a run are shown besides its own folder.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +51,7 @@ pub fn finish(
         folder.complete();
     }
     if let Some(path) = options.step_summary {
-        let summary = report::summary_md(report, ledgers, LARGEST_SUMMARY);
+        let summary = report::summary_md(report, ledgers, MAX_SUMMARY_BYTES);
         report::append_summary(path, &summary).map_err(failed)?;
     }
     if let Some(reports) = options.reports.filter(|reports| folder.is_below(reports)) {

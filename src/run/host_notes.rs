@@ -8,7 +8,7 @@ use crate::report::CaseReport;
 use crate::score::HostTreatment;
 
 /// The maximum number of hosts of a kind that are named.
-const NAMED: usize = 8;
+const MAX_NAMED_HOSTS: usize = 8;
 
 /// One note for the hosts that were allowed, and one for those that were ignored.
 pub(super) fn notes(cases: &[CaseReport]) -> Vec<String> {
@@ -30,7 +30,7 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
         return None;
     }
     let counted = |number: u64, word: &str| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
-    let named = hosts.iter().take(NAMED).map(|((host, port), (requests, failed, trials))| {
+    let named = hosts.iter().take(MAX_NAMED_HOSTS).map(|((host, port), (requests, failed, trials))| {
         let failed = if *failed > 0 { format!(", {failed} of them failed") } else { String::new() };
         format!(
             "{}:{port} ({} in {}{failed})",
@@ -39,7 +39,7 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
             counted(*trials, "trial")
         )
     });
-    let more = hosts.len().saturating_sub(NAMED);
+    let more = hosts.len().saturating_sub(MAX_NAMED_HOSTS);
     let mut hosts = named.collect::<Vec<_>>().join(", ");
     if more > 0 {
         hosts.push_str(&format!(" and {more} more hosts"));

@@ -4,7 +4,7 @@
 use crate::score::TrialStatus;
 
 /// The number of trials that are named while they run; the end of the run lists them all.
-const NAMED_TRIALS: usize = 40;
+const MAX_NAMED_TRIALS: usize = 40;
 /// The number of lines that a log gets in one run.
 const MILESTONES: usize = 10;
 
@@ -74,8 +74,8 @@ impl Progress {
         let line = match self.named {
             _ if !is_shown => None,
             _ if self.verbosity == Verbosity::Verbose => Some(ProgressLine::Trial),
-            ..=NAMED_TRIALS => Some(ProgressLine::Trial),
-            more if more == NAMED_TRIALS + 1 => Some(ProgressLine::OnlyCounted),
+            ..=MAX_NAMED_TRIALS => Some(ProgressLine::Trial),
+            more if more == MAX_NAMED_TRIALS + 1 => Some(ProgressLine::OnlyCounted),
             _ => None,
         };
         let step = self.total.div_ceil(MILESTONES).max(1);
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn failures_are_named_up_to_a_limit_and_then_only_counted() {
         let shown = lines(Verbosity::Normal, TrialStatus::Fail, 50);
-        assert!(shown[..NAMED_TRIALS].iter().all(|line| *line == Some(ProgressLine::Trial)));
-        assert_eq!(shown[NAMED_TRIALS], Some(ProgressLine::OnlyCounted));
-        assert!(shown[NAMED_TRIALS + 1..].iter().all(Option::is_none));
+        assert!(shown[..MAX_NAMED_TRIALS].iter().all(|line| *line == Some(ProgressLine::Trial)));
+        assert_eq!(shown[MAX_NAMED_TRIALS], Some(ProgressLine::OnlyCounted));
+        assert!(shown[MAX_NAMED_TRIALS + 1..].iter().all(Option::is_none));
     }
 
     #[test]

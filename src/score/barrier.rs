@@ -137,10 +137,10 @@ fn has_claimed(history: &TrialHistory<'_>, caller: u32) -> bool {
 
 /// Callers by number: `caller 2`, `callers 2, 3 and 7`.
 pub(super) fn callers(numbers: &[u32]) -> String {
-    const NAMED: usize = 8;
-    let mut words: Vec<String> = numbers.iter().take(NAMED).map(ToString::to_string).collect();
-    if numbers.len() > NAMED {
-        words.push(format!("{} more", numbers.len() - NAMED));
+    const MAX_NAMED_CALLERS: usize = 8;
+    let mut words: Vec<String> = numbers.iter().take(MAX_NAMED_CALLERS).map(ToString::to_string).collect();
+    if numbers.len() > MAX_NAMED_CALLERS {
+        words.push(format!("{} more", numbers.len() - MAX_NAMED_CALLERS));
     }
     match words.as_slice() {
         [one] => format!("caller {one}"),

@@ -12,7 +12,7 @@ use crate::domain::{ClaimEvent, ClaimedOutcome, EndEvent, InterruptKind, StartEn
 use crate::scenario::Terms;
 
 /// The maximum number of characters of the message of a claim.
-const LONGEST_MESSAGE: usize = 2_000;
+const MAX_MESSAGE: usize = 2_000;
 
 /// How much of what is due has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn claim(
     outcome: Option<ClaimedOutcome>,
     honesty: Honesty,
 ) -> Claim {
-    let message = claimed.map(|claimed| claimed.event.message.chars().take(LONGEST_MESSAGE).collect());
+    let message = claimed.map(|claimed| claimed.event.message.chars().take(MAX_MESSAGE).collect());
     let entry = claimed.map(|claimed| claimed.n);
     Claim { caller, start, outcome, message: message.unwrap_or_default(), honesty, entry }
 }

@@ -112,12 +112,12 @@ fn kinds(terms: &Terms, intent: &Intent, effects: &[&Effect<'_>]) -> usize {
         row != other && other.iter().zip(row).all(|(other, row)| other.is_none() || other == row)
     };
     // Few different effects are due: above this limit the result is the same.
-    let rows = &rows[..rows.len().min(MOST_KINDS)];
+    let rows = &rows[..rows.len().min(MAX_KINDS)];
     rows.iter().filter(|row| !rows.iter().any(|other| covers(other, row))).count()
 }
 
 /// The maximum number of different effects that are counted.
-const MOST_KINDS: usize = 512;
+const MAX_KINDS: usize = 512;
 
 /// The fields in which effects differ, by the names of the scenario.
 pub(super) fn differing_fields<'t>(

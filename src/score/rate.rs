@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use super::stats::wilson_share;
 
 /// The maximum number of trials of a case that is proposed.
-const MOST_TRIALS: u32 = 10_000;
+const MAX_PROPOSED_TRIALS: u32 = 10_000;
 
 /// The trials of one case that passed or failed, without void ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,11 +127,11 @@ impl Rate {
             let effective = self.effective_of(f64::from(trials) * cases);
             decision(wilson_share(share, effective, one_sided(confidence)), required).is_some()
         };
-        if !tells(MOST_TRIALS) {
+        if !tells(MAX_PROPOSED_TRIALS) {
             return None;
         }
         // More trials give a narrower interval, so a binary search works.
-        let (mut too_few, mut enough) = (0, MOST_TRIALS);
+        let (mut too_few, mut enough) = (0, MAX_PROPOSED_TRIALS);
         while too_few + 1 < enough {
             let middle = too_few + (enough - too_few) / 2;
             if tells(middle) { enough = middle } else { too_few = middle }

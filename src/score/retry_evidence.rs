@@ -22,7 +22,7 @@ const RETRYING: [&str; 5] = ["Stripe/", "octokit", "PyGithub", "aws-sdk", "Boto3
 /// Headers that only such clients send.
 const OF_RETRYING: [&str; 2] = ["x-stripe-client-user-agent", "x-stainless-lang"];
 /// The minimum time that they wait before a retry, in microseconds.
-const SHORTEST_WAIT: u64 = 200_000;
+const MIN_RETRY_WAIT: u64 = 200_000;
 
 /// The facts about a retry and the attempt before it.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +100,7 @@ impl RetryEvidence {
         }
         let is_same = self.bytes == Bytes::Same && self.read.is_none();
         let is_one_span = self.trace == Some(Trace::Same);
-        let waits = self.retrying.is_some() && self.gap >= SHORTEST_WAIT && self.trace != Some(Trace::Other);
+        let waits = self.retrying.is_some() && self.gap >= MIN_RETRY_WAIT && self.trace != Some(Trace::Other);
         if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_caller_of_client() }
     }
 

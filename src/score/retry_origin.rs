@@ -10,9 +10,9 @@ use super::retry_evidence::{self, Bytes, Keys, RetryEvidence};
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
 
-/// At most this many ambiguous writes are checked: each is compared with everything after it.
+/// The maximum number of ambiguous writes that are checked: each is compared with everything after it.
 const MAX_AMBIGUOUS_WRITES: usize = 64;
-/// At most this many retries are listed.
+/// The maximum number of retries that are listed.
 const MAX_RETRIES_LISTED: usize = 32;
 
 /// Who retried, over all retries, and a list of the first retries.

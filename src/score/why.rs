@@ -8,7 +8,7 @@ use crate::fit::{FoundValue, Rule};
 use crate::scenario::{Intent, Terms};
 
 /// The maximum number of entries that are named one by one.
-const NAMED: usize = 6;
+const MAX_NAMED_ENTRIES: usize = 6;
 
 /// The matching of one intent, as text.
 pub(super) fn why(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> String {
@@ -18,12 +18,12 @@ pub(super) fn why(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects
         None => format!("{} due", intent.times),
     }];
     let mut list = |places: &[usize], word: &str| {
-        for place in places.iter().take(NAMED) {
+        for place in places.iter().take(MAX_NAMED_ENTRIES) {
             let effect = &effects[*place];
             parts.push(format!("entry {} {word}: {}", effect.n, reason(intent, effect, rule)));
         }
-        if places.len() > NAMED {
-            parts.push(format!("and {} more that {word}", places.len() - NAMED));
+        if places.len() > MAX_NAMED_ENTRIES {
+            parts.push(format!("and {} more that {word}", places.len() - MAX_NAMED_ENTRIES));
         }
     };
     list(&taken.counted, "counts");

@@ -9,7 +9,7 @@ use crate::report::text::line as one_line;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
-/// How many characters of a reason are shown.
+/// The maximum number of characters of a reason that are shown.
 const MAX_REASON: usize = 200;
 const FAINT: Style = Style::new().dimmed();
 

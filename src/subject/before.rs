@@ -12,9 +12,9 @@ use super::{EndReason, Hide, Limits, Settings};
 
 /// The time limit of the command.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// How many of its last lines are shown when it fails.
+/// The maximum number of its last lines that are shown when it fails.
 const MAX_LINES: usize = 8;
-/// How many characters of each line are shown.
+/// The maximum number of characters of each line that are shown.
 const MAX_LINE_LENGTH: usize = 200;
 
 /// The trial before which the command runs.

@@ -19,7 +19,7 @@ const MAX_MESSAGE_BYTES: usize = 4000;
 /// The largest result file, in bytes.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
-/// How many lines are tried as the first line of a claim with several lines.
+/// The maximum number of lines that are tried as the first line of a claim with several lines.
 const MAX_FIRST_LINES: usize = 16;
 
 /// Where a claim can be found.

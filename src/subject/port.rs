@@ -11,7 +11,7 @@ pub(super) const PLACEHOLDER: &str = "${port}";
 const FIRST: u16 = 20_000;
 /// The number of ports in the range.
 const COUNT: u16 = 12_000;
-/// How many ports are tried.
+/// The maximum number of ports that are tried.
 const MAX_TRIES: u16 = 200;
 
 static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());

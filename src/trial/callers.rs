@@ -19,7 +19,7 @@ use crate::subject::{BeforeStop, EndReason, MailAddress, Recorder, ServiceAddres
 const MAX_STARTS: u32 = 100;
 
 /// How long to wait for the connections of a start that has ended.
-const LEAVE: Duration = Duration::from_secs(1);
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct Caller<'a> {
     pub(super) number: u32,
@@ -54,7 +54,8 @@ impl Caller<'_> {
             if !self.subject.outlives_its_trial() {
                 // Its connections close by themselves; waiting for them makes the order of the ledger the
                 // same in every run.
-                let _ = tokio::time::timeout(LEAVE, self.services.caller_left(self.number)).await;
+                let _ =
+                    tokio::time::timeout(DISCONNECT_TIMEOUT, self.services.caller_left(self.number)).await;
             }
             self.log.ended(self.number, start, &ended, &time_limit);
             let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());

@@ -5,7 +5,7 @@
 use sha2::{Digest, Sha256};
 
 /// The number of bytes of a name; each is two hexadecimal digits.
-const BYTES: usize = 8;
+const NAME_BYTES: usize = 8;
 
 /// The names of one trial.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +69,7 @@ impl OpaqueNames {
         for number in numbers {
             hash.update(number.to_le_bytes());
         }
-        hex::encode(&hash.finalize()[..BYTES])
+        hex::encode(&hash.finalize()[..NAME_BYTES])
     }
 }
 
@@ -92,11 +92,8 @@ mod tests {
     fn every_name_is_another_and_all_have_one_length() {
         let all = all(OpaqueNames::new(1));
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-        assert!(
-            all.iter()
-                .all(|name| name.len() == 2 * BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())),
-            "{all:?}"
-        );
+        let is_hexadecimal = |name: &String| name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(all.iter().all(|name| name.len() == 2 * NAME_BYTES && is_hexadecimal(name)), "{all:?}");
     }
 
     #[test]

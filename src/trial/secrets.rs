@@ -7,10 +7,10 @@ use crate::scenario::Case;
 use crate::subject::Subject;
 
 /// Parts of names whose values are secret.
-const TELLING: [&str; 9] =
+const SECRET_NAME_PARTS: [&str; 9] =
     ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "DSN"];
 /// A longer value is hidden, regardless of its name.
-const LONG: usize = 20;
+const MAX_PLAIN_LENGTH: usize = 20;
 
 /// Hides the secret values of variables. A word that the scenario uses is not secret: hiding `production`
 /// would hide the environment of a deployment.
@@ -24,7 +24,7 @@ pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
 
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_uppercase();
-    value.len() > LONG || TELLING.iter().any(|part| name.contains(part))
+    value.len() > MAX_PLAIN_LENGTH || SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
 }
 
 fn occurs(case: &Case, value: &str) -> bool {

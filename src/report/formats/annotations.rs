@@ -11,9 +11,9 @@ use crate::report::text::words::counted;
 use crate::score::TrialStatus;
 
 /// The maximum number of annotations that GitHub shows for a step.
-const SHOWN: usize = 10;
+const MAX_ANNOTATIONS: usize = 10;
 /// The maximum number of characters of a message.
-const WORDS: usize = 1_000;
+const MAX_TEXT: usize = 1_000;
 
 /// One line for each position in a scenario file at which a case failed or is void, worst first.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn annotations(report: &Report) -> String {
         }
     }
     let mut out = String::new();
-    for (file, at, result, message, more) in places.iter().take(SHOWN) {
+    for (file, at, result, message, more) in places.iter().take(MAX_ANNOTATIONS) {
         let (level, title) = if *result == TrialStatus::Fail {
             ("error", "hapax: failed")
         } else {
@@ -47,7 +47,7 @@ pub fn annotations(report: &Report) -> String {
         } else {
             format!("\nAnd {} of this scenario.", counted(*more, "more case"))
         };
-        let message = data(&ci_commands::text(&format!("{}{more}", line(message, WORDS))));
+        let message = data(&ci_commands::text(&format!("{}{more}", line(message, MAX_TEXT))));
         let _ = writeln!(
             out,
             "::{level} file={},line={at},title={}::{message}",

@@ -18,7 +18,7 @@ use crate::report::text::line;
 use crate::score::TrialStatus;
 
 /// The maximum number of characters of the output of the subject.
-const OUTPUT: usize = 16_000;
+const MAX_OUTPUT: usize = 16_000;
 
 /// The run as JUnit XML.
 ///
@@ -95,8 +95,8 @@ fn test(case: &CaseReport, ledgers: &Ledgers) -> TestCase {
 }
 
 fn push_output(test: &mut TestCase, trial: &TrialReport) {
-    let stdout = output_text(trial, |output: &CapturedOutput| &output.stdout, OUTPUT);
-    let stderr = output_text(trial, |output: &CapturedOutput| &output.stderr, OUTPUT);
+    let stdout = output_text(trial, |output: &CapturedOutput| &output.stdout, MAX_OUTPUT);
+    let stderr = output_text(trial, |output: &CapturedOutput| &output.stderr, MAX_OUTPUT);
     if !stdout.is_empty() {
         test.set_system_out(stdout);
     }

@@ -14,20 +14,20 @@ use crate::report::text::words::{self, counted, percent};
 use crate::score::{FindingKind, TrialStatus};
 
 /// GitHub accepts 1 MiB for the summary of a step; other commands can write to it, too.
-pub const LARGEST_SUMMARY: usize = 900 * 1024;
+pub const MAX_SUMMARY_BYTES: usize = 900 * 1024;
 /// Space for the notes about what was left out.
-const NOTES: usize = 1024;
-/// How many characters of one text are shown.
-const WORDS: usize = 600;
-/// How many causes are shown.
-const CAUSES: usize = 10;
+const NOTES_BYTES: usize = 1024;
+/// The maximum number of characters of one text that are shown.
+const MAX_TEXT: usize = 600;
+/// The maximum number of causes that are shown.
+const MAX_CAUSES: usize = 10;
 
 /// The run for a pull request, in at most `size` bytes.
 #[must_use]
 pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
     let tally = Tally::of(report);
     let mut out = head(report, &tally);
-    let limit = size.saturating_sub(NOTES);
+    let limit = size.saturating_sub(NOTES_BYTES);
     push_causes(&mut out, report, limit);
     let cases = worst_first(report);
     let wrong: Vec<&CaseReport> =
@@ -127,14 +127,14 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
         return;
     }
     out.push_str("### What to fix first\n\n");
-    for cause in causes.iter().take(CAUSES) {
-        let text = markdown(&line(cause.fix, WORDS));
+    for cause in causes.iter().take(MAX_CAUSES) {
+        let text = markdown(&line(cause.fix, MAX_TEXT));
         let row = format!("1. **{}**, {}: {text}\n", cause.kind.word(), cause.reach());
         if out.len() + row.len() < limit {
             out.push_str(&row);
         }
     }
-    let more = causes.len().saturating_sub(CAUSES);
+    let more = causes.len().saturating_sub(MAX_CAUSES);
     if more > 0 {
         let _ = writeln!(out, "\nAnd {}.", counted(more, "other cause"));
     }
@@ -155,7 +155,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
             headline::of_case(case),
             count.pass,
             count.all(),
-            markdown(&line(&case_headline(case), WORDS))
+            markdown(&line(&case_headline(case), MAX_TEXT))
         );
         if out.len() + row.len() > limit {
             let _ = writeln!(
@@ -202,7 +202,7 @@ fn push_folded<'a>(
     }
     let _ = write!(out, "<details><summary>{} {what}</summary>\n\n", counted(rows.len(), "case"));
     for (place, (id, why)) in rows.iter().enumerate() {
-        let row = format!("- {}: {}\n", code(&line(id, 300)), markdown(&line(why, WORDS)));
+        let row = format!("- {}: {}\n", code(&line(id, 300)), markdown(&line(why, MAX_TEXT)));
         if out.len() + row.len() > limit {
             let _ = writeln!(out, "- and {} more", rows.len() - place);
             break;

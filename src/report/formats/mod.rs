@@ -20,7 +20,7 @@ pub use annotations::annotations;
 pub use badge::badge;
 pub use jsonl::jsonl;
 pub use junit::junit;
-pub use markdown::{LARGEST_SUMMARY, summary_md};
+pub use markdown::{MAX_SUMMARY_BYTES, summary_md};
 pub use page::page;
 pub use tap::tap;
 pub use terminal::{View, case_detail, chosen, run_summary};
@@ -83,7 +83,7 @@ pub fn render(run: &SavedRun, format: Format, view: &View) -> Result<String, For
         Format::Json => ci_commands::json(&serde_json::to_string_pretty(report)?).into_owned() + "\n",
         Format::Jsonl => jsonl(report),
         Format::Junit => junit(report, ledgers)?,
-        Format::Markdown => summary_md(report, ledgers, LARGEST_SUMMARY),
+        Format::Markdown => summary_md(report, ledgers, MAX_SUMMARY_BYTES),
         Format::Tap => tap(report),
         Format::Html => page(report, ledgers),
     })

@@ -12,20 +12,20 @@ use crate::report::text::{block, line};
 use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::score::TrialStatus;
 
-/// How many characters of one text are shown.
-const WORDS: usize = 2_000;
-/// How many lines of a timeline are shown.
-const TIMELINE: usize = 30;
-/// How many trials of a case are shown.
-const TRIALS: usize = 10;
+/// The maximum number of characters of one text that are shown.
+const MAX_TEXT: usize = 2_000;
+/// The maximum number of lines of a timeline that are shown.
+const MAX_TIMELINE: usize = 30;
+/// The maximum number of trials of a case that are shown.
+const MAX_TRIALS: usize = 10;
 
 /// The first problem of a trial, in one line.
 pub(crate) fn headline(trial: &TrialReport) -> String {
     let verdict = &trial.verdict;
     let finding = verdict.findings.iter().find(|finding| finding.fails).or(verdict.findings.first());
     match (finding, verdict.void_because.first()) {
-        (Some(finding), _) => format!("{}: {}", finding.kind.word(), line(&finding.message, WORDS)),
-        (None, Some(why)) => format!("void: {}", line(why, WORDS)),
+        (Some(finding), _) => format!("{}: {}", finding.kind.word(), line(&finding.message, MAX_TEXT)),
+        (None, Some(why)) => format!("void: {}", line(why, MAX_TEXT)),
         (None, None) => headline::of_verdict(verdict),
     }
 }
@@ -39,16 +39,16 @@ pub(crate) fn case_headline(case: &CaseReport) -> String {
 
 /// All problems of the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
-    let mut out = format!("{}\n{}:{}\n", line(&case.about, WORDS), line(&case.file, 300), case.line);
+    let mut out = format!("{}\n{}:{}\n", line(&case.about, MAX_TEXT), line(&case.file, 300), case.line);
     let wrong: Vec<&TrialReport> =
         case.trials.iter().filter(|trial| trial.verdict.result != TrialStatus::Pass).collect();
-    for trial in wrong.iter().take(TRIALS) {
+    for trial in wrong.iter().take(MAX_TRIALS) {
         if case.trials.len() > 1 {
             let _ = writeln!(out, "\nTrial {}", trial.trial);
         }
         push_trial(&mut out, trial, ledgers);
     }
-    let more = wrong.len().saturating_sub(TRIALS);
+    let more = wrong.len().saturating_sub(MAX_TRIALS);
     if more > 0 {
         let _ = writeln!(out, "\n{} more did not pass.", words::counted(more, "trial"));
     }
@@ -58,17 +58,17 @@ pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
 fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     let verdict = &trial.verdict;
     for why in &verdict.void_because {
-        let _ = writeln!(out, "\nvoid: {}", line(why, WORDS));
+        let _ = writeln!(out, "\nvoid: {}", line(why, MAX_TEXT));
     }
     for finding in &verdict.findings {
         let noted = if finding.fails { "" } else { "noted, " };
-        let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.word(), line(&finding.message, WORDS));
-        let _ = writeln!(out, "fix: {}", line(&finding.fix, WORDS));
+        let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.word(), line(&finding.message, MAX_TEXT));
+        let _ = writeln!(out, "fix: {}", line(&finding.fix, MAX_TEXT));
     }
     if let Some(saved) = ledgers.get(&trial.ledger) {
         let highlighted: Vec<u64> =
             verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-        let timeline = Timeline::of(&saved.entries).focused(&highlighted, TIMELINE);
+        let timeline = Timeline::of(&saved.entries).focused(&highlighted, MAX_TIMELINE);
         let view = TextView {
             width: 120,
             indent: 0,
@@ -85,7 +85,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
             let _ = writeln!(out, "  | {text}");
         }
     }
-    let _ = writeln!(out, "\nreplay: {}", line(&trial.replay, WORDS));
+    let _ = writeln!(out, "\nreplay: {}", line(&trial.replay, MAX_TEXT));
 }
 
 /// The output of the starts of a trial to one of their outputs, shortened.

@@ -26,7 +26,7 @@ pub const REPORT_FILE: &str = "report.json";
 /// The name of the ledgers in the folder of a run.
 pub const LEDGER_FILE: &str = "ledger.jsonl";
 /// A larger file is not a report.
-const LARGEST: u64 = 1024 * 1024 * 1024;
+const MAX_REPORT_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The ledgers of a run, by the name in [`super::TrialReport::ledger`].
 pub type Ledgers = BTreeMap<String, SavedLedger>;
@@ -165,7 +165,7 @@ pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
     }
     let path = folder.join(REPORT_FILE);
     let mut text = String::new();
-    let read = File::open(&path).and_then(|file| file.take(LARGEST).read_to_string(&mut text));
+    let read = File::open(&path).and_then(|file| file.take(MAX_REPORT_BYTES).read_to_string(&mut text));
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(StoreError::NoRun(folder.to_owned()));

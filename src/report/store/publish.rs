@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::report::model::Report;
 use crate::report::store::{Ledgers, StoreError, write_file, write_report};
-use crate::report::{LARGEST_SUMMARY, badge, junit, page, summary_md};
+use crate::report::{MAX_SUMMARY_BYTES, badge, junit, page, summary_md};
 
 /// The name of the page in the folder of a run.
 pub const PAGE_FILE: &str = "index.html";
@@ -23,7 +23,7 @@ pub fn publish(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), 
     let xml = junit(report, ledgers)
         .map_err(|error| StoreError::Write { path: path.clone(), error: io::Error::other(error) })?;
     write_file(&path, xml.as_bytes())?;
-    write_file(&folder.join(SUMMARY_FILE), summary_md(report, ledgers, LARGEST_SUMMARY).as_bytes())?;
+    write_file(&folder.join(SUMMARY_FILE), summary_md(report, ledgers, MAX_SUMMARY_BYTES).as_bytes())?;
     write_file(&folder.join("badge.json"), badge(report).as_bytes())?;
     write_file(&folder.join(PAGE_FILE), page(report, ledgers).as_bytes())
 }

@@ -11,11 +11,11 @@ use crate::domain::{
 };
 use crate::report::text::line;
 
-/// How many characters of a value are shown.
+/// The maximum number of characters of a value that are shown.
 const MAX_VALUE: usize = 60;
-/// How many characters of the message of a claim are shown.
+/// The maximum number of characters of the message of a claim that are shown.
 const MAX_MESSAGE: usize = 200;
-/// How many fields are shown.
+/// The maximum number of fields that are shown.
 const MAX_FIELDS: usize = 12;
 
 /// The text of an entry.

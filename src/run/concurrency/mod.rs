@@ -14,16 +14,16 @@ use tokio::task::JoinHandle;
 use crate::run::concurrency::cost::Cost;
 
 /// For each core, before the cost of a trial is known and where it allows no more.
-const AT_LEAST: usize = 1;
+const MIN_PER_CORE: usize = 1;
 /// For each core, as soon as the cost of a trial allows it.
-const USUAL: usize = 6;
+const USUAL_PER_CORE: usize = 6;
 /// For each core, at most.
-const AT_MOST: usize = 64;
+const MAX_PER_CORE: usize = 64;
 /// For each core, the number of trials that can wait for the timeout of a client in addition to the others:
 /// they are idle meanwhile.
-const SILENT: usize = 32;
+const SILENT_PER_CORE: usize = 32;
 /// How often the load of the machine is read.
-const LOOK: Duration = Duration::from_millis(100);
+const LOAD_INTERVAL: Duration = Duration::from_millis(100);
 /// More callers are admitted when at least this share of the processor time was idle.
 const IDLE: f64 = 0.25;
 
@@ -52,7 +52,7 @@ impl ConcurrencyLimiter {
                 let watcher = tokio::spawn(raise(Arc::clone(&lane), cores));
                 ConcurrencyLimiter {
                     lane,
-                    silent: Arc::new(PermitPool::fixed((cores * SILENT).min(bound))),
+                    silent: Arc::new(PermitPool::fixed((cores * SILENT_PER_CORE).min(bound))),
                     watcher: Some(watcher),
                 }
             }
@@ -130,7 +130,7 @@ impl PermitPool {
 
     fn adaptive(cores: usize, bound: usize) -> Self {
         let of = |each: usize| (cores * each).min(bound).max(1);
-        PermitPool::new(of(AT_LEAST), of(USUAL), of(AT_MOST))
+        PermitPool::new(of(MIN_PER_CORE), of(USUAL_PER_CORE), of(MAX_PER_CORE))
     }
 
     fn new(minimum: usize, usual: usize, maximum: usize) -> Self {
@@ -194,7 +194,7 @@ impl PermitPool {
 async fn raise(lane: Arc<PermitPool>, cores: usize) {
     let mut last = cpu_times().await;
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(LOAD_INTERVAL).await;
         let now = cpu_times().await;
         let idle = last.zip(now).and_then(|(last, now)| idle_part(last, now));
         last = now;

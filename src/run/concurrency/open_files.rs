@@ -7,9 +7,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The files of one caller: the pipes of its supervisor, its recorder, the ports of its services, and its
 /// connections to them.
-const OF_A_CALLER: u64 = 24;
+const FILES_PER_CALLER: u64 = 24;
 /// Other open files.
-const OF_THE_RUN: u64 = 32;
+const FILES_PER_RUN: u64 = 32;
 
 /// The number of callers at once that the limit allows; at least one.
 pub(in crate::run) fn callers() -> usize {
@@ -19,8 +19,8 @@ pub(in crate::run) fn callers() -> usize {
 /// The number of ports of ended trials that are kept: as many as files and memory allow. A trial that is kept
 /// for its ports takes about 60 KB.
 pub(in crate::run) fn late_ports() -> usize {
-    const MOST: usize = 4096;
-    usize::try_from(limit().map_or(u64::MAX, late_of)).unwrap_or(usize::MAX).min(MOST)
+    const MAX_PORTS: usize = 4096;
+    usize::try_from(limit().map_or(u64::MAX, late_of)).unwrap_or(usize::MAX).min(MAX_PORTS)
 }
 
 /// The number of files that a subject can open: the limit that this process was started with.
@@ -46,12 +46,12 @@ fn limits() -> (Option<u64>, Option<u64>) {
 
 /// A quarter of the files that are left when one caller runs.
 fn late_of(files: u64) -> u64 {
-    files.saturating_sub(OF_THE_RUN + OF_A_CALLER) / 4
+    files.saturating_sub(FILES_PER_RUN + FILES_PER_CALLER) / 4
 }
 
 fn max_callers(files: Option<u64>) -> usize {
-    let callers =
-        files.map_or(u64::MAX, |files| files.saturating_sub(OF_THE_RUN + late_of(files)) / OF_A_CALLER);
+    let callers = files
+        .map_or(u64::MAX, |files| files.saturating_sub(FILES_PER_RUN + late_of(files)) / FILES_PER_CALLER);
     usize::try_from(callers).unwrap_or(usize::MAX).clamp(1, tokio::sync::Semaphore::MAX_PERMITS)
 }
 

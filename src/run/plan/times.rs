@@ -8,11 +8,11 @@ use crate::scenario::Case;
 use crate::subject::Settings;
 
 /// The assumed timeout of the client if `client_timeout` is not set.
-const USUAL: Duration = Duration::from_secs(30);
+const DEFAULT_CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The minimum additional time that hapax waits for a client after its timeout.
-const SLACK: Duration = Duration::from_secs(5);
-/// How many hangs are waited for if every attempt hangs.
-const EVERY: u32 = 3;
+const CLIENT_TIMEOUT_SLACK: Duration = Duration::from_secs(5);
+/// The maximum number of hangs that are waited for if every attempt hangs.
+const MAX_HANGS: u32 = 3;
 
 /// The times of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +28,8 @@ impl TrialTimes {
     /// subject or of the case.
     pub(in crate::run) fn of(case: &Case, settings: &Settings, asked: Option<Duration>) -> Self {
         let silences = silences(case);
-        let client = settings.client_timeout.unwrap_or(USUAL);
-        let silence = client.saturating_add((client / 4).max(SLACK));
+        let client = settings.client_timeout.unwrap_or(DEFAULT_CLIENT_TIMEOUT);
+        let silence = client.saturating_add((client / 4).max(CLIENT_TIMEOUT_SLACK));
         match asked {
             // The rest of the time is for the next actions of the subject.
             Some(limit) => TrialTimes { limit, silence: silence.min(limit / 4 * 3 / silences.max(1)) },
@@ -45,11 +45,11 @@ impl TrialTimes {
 pub(in crate::run) fn silences(case: &Case) -> u32 {
     let silent = case.faults.iter().filter(|fault| matches!(fault.reply, Reply::Hang { release: None }));
     let attempts = silent.map(|fault| match &fault.trigger.attempts {
-        Attempts::Every => EVERY,
-        Attempts::These(numbers) => u32::try_from(numbers.len()).unwrap_or(EVERY),
+        Attempts::Every => MAX_HANGS,
+        Attempts::These(numbers) => u32::try_from(numbers.len()).unwrap_or(MAX_HANGS),
         Attempts::Span(first, last) => last.saturating_sub(*first).saturating_add(1),
     });
-    attempts.map(|count| count.min(EVERY)).sum()
+    attempts.map(|count| count.min(MAX_HANGS)).sum()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::score::claim::was_ended_by_interrupt;
 use crate::score::fired::cut;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
 
-/// At most this many claims of a kind are described one by one.
+/// The maximum number of claims of a kind that are described one by one.
 const MAX_PER_KIND: usize = 4;
 
 /// The findings of all claims: one for all missing claims, one for each of the others.

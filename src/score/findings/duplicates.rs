@@ -12,7 +12,7 @@ use crate::score::verdict::{Finding, FindingKind, Outcome};
 use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
-/// At most this many effects are described one by one.
+/// The maximum number of effects that are described one by one.
 const MAX_DESCRIBED: usize = 3;
 
 /// The finding of an intent that happened more often than expected, or must not happen at all.

@@ -8,8 +8,8 @@ use crate::score::fired::cut;
 use crate::score::history::RecordedEvent;
 use crate::score::verdict::{Finding, FindingKind};
 
-/// At most this many entries of attempts are listed.
-const SHOWN_ATTEMPTS: usize = 16;
+/// The maximum number of entries of attempts that are listed.
+const MAX_ATTEMPTS: usize = 16;
 
 /// The findings of budgets and bounds.
 pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
@@ -34,7 +34,7 @@ fn over_budget<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item = 
             fix: "Retry in one place only: a client that retries inside a loop that retries multiplies the \
                   attempts. Increase the delay between retries, and limit their number."
                 .to_owned(),
-            entries: attempts.map(|attempt| attempt.n).take(SHOWN_ATTEMPTS).collect(),
+            entries: attempts.map(|attempt| attempt.n).take(MAX_ATTEMPTS).collect(),
         })
     })
 }
@@ -71,7 +71,7 @@ fn not_attempted<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item 
                 .chain(refusals)
                 .filter(|(name, _)| *name == made.operation)
                 .map(|(_, n)| n)
-                .take(SHOWN_ATTEMPTS)
+                .take(MAX_ATTEMPTS)
                 .collect(),
         })
     })

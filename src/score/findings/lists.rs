@@ -5,8 +5,8 @@ use mock_services::yaml::shown;
 use super::{FindingContext, duplicates, lost, unexpected};
 use crate::score::verdict::Finding;
 
-/// At most this many further members of a list are named.
-const NAMED: usize = 3;
+/// The maximum number of further members of a list that are named.
+const MAX_NAMED_MEMBERS: usize = 3;
 
 /// The findings of all intents, in their order; within a list one for each kind.
 pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
@@ -38,8 +38,13 @@ pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     }
     for group in groups.iter().filter(|group| !group.others.is_empty()) {
         let (of, more) = (context.terms.lists[group.list].count, group.others.len());
-        let names: Vec<String> = group.others.iter().take(NAMED).map(|place| name(context, *place)).collect();
-        let rest = if more > NAMED { format!(" and {} others", more - NAMED) } else { String::new() };
+        let names: Vec<String> =
+            group.others.iter().take(MAX_NAMED_MEMBERS).map(|place| name(context, *place)).collect();
+        let rest = if more > MAX_NAMED_MEMBERS {
+            format!(" and {} others", more - MAX_NAMED_MEMBERS)
+        } else {
+            String::new()
+        };
         let text =
             format!(" The same is true of {more} more of the {of} in this list: {}{rest}.", names.join(", "));
         found[group.finding].message.push_str(&text);

@@ -10,7 +10,7 @@ use crate::score::follow_ups::{AmbiguousWrite, FollowUp, follow_ups, recoverable
 use crate::score::recovery::of;
 use crate::score::verdict::{Finding, FindingKind};
 
-/// At most this many ambiguous writes are checked.
+/// The maximum number of ambiguous writes that are checked.
 const MAX_AMBIGUOUS_WRITES: usize = 64;
 
 /// One finding for all recoveries that the scenario does not permit.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{cause, headline, significance_text, state};
-use crate::report::LARGEST_SUMMARY;
+use crate::report::MAX_SUMMARY_BYTES;
 use crate::report::compare::{ChangeKind, Comparison};
 use crate::report::text::escape::{code, markdown};
 use crate::report::text::line;
@@ -38,7 +38,7 @@ pub fn compare_md(comparison: &Comparison) -> String {
             change.kind.words(),
             cause(change)
         );
-        if out.len() + row.len() > LARGEST_SUMMARY {
+        if out.len() + row.len() > MAX_SUMMARY_BYTES {
             let _ = writeln!(
                 out,
                 "\n{} more are left out: this would be too long.",

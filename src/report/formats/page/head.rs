@@ -12,9 +12,9 @@ use crate::report::text::words::{self, counted, percent};
 use crate::score::TrialStatus;
 
 /// The maximum number of causes that are shown.
-const CAUSES: usize = 20;
+const MAX_CAUSES: usize = 20;
 /// The maximum number of cases of each cause that are shown.
-const CASES: usize = 6;
+const MAX_CASES: usize = 6;
 
 /// The head of the page.
 pub(super) fn head(report: &Report, tally: &Tally) -> Markup {
@@ -112,7 +112,7 @@ pub(super) fn causes_section(report: &Report) -> Markup {
         @if !causes.is_empty() {
             section #causes aria-labelledby="causes-title" {
                 h2 #causes-title { "What to fix first" }
-                ol { @for cause in causes.iter().take(CAUSES) {
+                ol { @for cause in causes.iter().take(MAX_CAUSES) {
                     li {
                         p.fix { (line(cause.fix, 1_000)) }
                         p.cause {
@@ -120,14 +120,18 @@ pub(super) fn causes_section(report: &Report) -> Markup {
                             " " (cause.reach()) ". Example: " (line(cause.example, 600))
                         }
                         p.cases {
-                            @for id in cause.cases.iter().take(CASES) {
+                            @for id in cause.cases.iter().take(MAX_CASES) {
                                 a href=(case_link(id)) { (line(id, 300)) } " "
                             }
-                            @if cause.cases.len() > CASES { "and " (cause.cases.len() - CASES) " more" }
+                            @if cause.cases.len() > MAX_CASES {
+                                "and " (cause.cases.len() - MAX_CASES) " more"
+                            }
                         }
                     }
                 } }
-                @if causes.len() > CAUSES { p { "And " (counted(causes.len() - CAUSES, "other cause")) "." } }
+                @if causes.len() > MAX_CAUSES {
+                    p { "And " (counted(causes.len() - MAX_CAUSES, "other cause")) "." }
+                }
             }
         }
     }

@@ -16,12 +16,12 @@ use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::score::stats::wilson;
 use crate::score::{Claim, Finding, TrialStatus};
 
-/// How many lines of a timeline are shown.
-const TIMELINE: usize = 24;
-/// How many characters of a text by score or by the subject are shown.
-const WORDS: usize = 2_000;
-/// How many characters of the output of a start are shown.
-const OUTPUT: usize = 4_000;
+/// The maximum number of lines of a timeline that are shown.
+const MAX_TIMELINE: usize = 24;
+/// The maximum number of characters of a text by score or by the subject that are shown.
+const MAX_TEXT: usize = 2_000;
+/// The maximum number of characters of the output of a start that are shown.
+const MAX_OUTPUT: usize = 4_000;
 
 /// How much of a case is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn push_case(
         }
         return;
     }
-    push_labelled(out, "", &line(&case.about, WORDS), view);
+    push_labelled(out, "", &line(&case.about, MAX_TEXT), view);
     push_labelled(out, "", &format!("{}:{}", line(&case.file, 300), case.line), view);
     for (trial, same) in grouped(case, view) {
         if case.trials.len() > 1 {
@@ -77,7 +77,7 @@ fn push_notes(out: &mut String, case: &CaseReport, view: &View) {
     let mut seen = HashSet::new();
     for finding in case.trials.iter().flat_map(|trial| &trial.verdict.findings) {
         if seen.insert(finding.kind) {
-            push_labelled(out, "note", &line(&finding.message, WORDS), view);
+            push_labelled(out, "note", &line(&finding.message, MAX_TEXT), view);
         }
     }
 }
@@ -112,7 +112,7 @@ fn grouped<'a>(case: &'a CaseReport, view: &View) -> Vec<(&'a TrialReport, Vec<u
 fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers: &Ledgers, view: &View) {
     let verdict = &trial.verdict;
     for why in &verdict.void_because {
-        push_labelled(out, "void", &line(why, WORDS), view);
+        push_labelled(out, "void", &line(why, MAX_TEXT), view);
     }
     let saved = ledgers.get(&trial.ledger);
     let timeline = saved.map(|saved| Timeline::of(&saved.entries)).unwrap_or_default();
@@ -162,17 +162,22 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
     if view.verbose {
         push_facts(out, case, trial, view);
     }
-    push_labelled(out, "replay", &line(&trial.replay, WORDS), view);
+    push_labelled(out, "replay", &line(&trial.replay, MAX_TEXT), view);
 }
 
 fn push_finding(out: &mut String, finding: &Finding, view: &View) {
     let label = if finding.fails { "finding" } else { "noted" };
-    push_labelled(out, label, &format!("{}: {}", finding.kind.word(), line(&finding.message, WORDS)), view);
-    push_labelled(out, "fix", &line(&finding.fix, WORDS), view);
+    push_labelled(
+        out,
+        label,
+        &format!("{}: {}", finding.kind.word(), line(&finding.message, MAX_TEXT)),
+        view,
+    );
+    push_labelled(out, "fix", &line(&finding.fix, MAX_TEXT), view);
 }
 
 fn push_timeline(out: &mut String, timeline: &Timeline, highlighted: &[u64], view: &View) {
-    let limit = if view.verbose { TIMELINE * 10 } else { TIMELINE };
+    let limit = if view.verbose { MAX_TIMELINE * 10 } else { MAX_TIMELINE };
     let text = TextView {
         width: view.columns(),
         indent: 6,
@@ -224,7 +229,7 @@ fn push_facts(out: &mut String, case: &CaseReport, trial: &TrialReport, view: &V
                 let head = format!("of caller {}, start {}", output.caller, output.start);
                 push_labelled(out, name, &head, view);
                 for text in wrap(
-                    block(text, OUTPUT).replace('\t', "    ").trim_end(),
+                    block(text, MAX_OUTPUT).replace('\t', "    ").trim_end(),
                     view.columns().saturating_sub(10),
                 ) {
                     let _ = writeln!(out, "        {} {}", view.style().faint("|"), text);

@@ -12,15 +12,15 @@ use crate::report::text::words::{self, counted, percent};
 use crate::report::text::{line, wrap};
 use crate::score::TrialStatus;
 
-/// How many causes are shown.
-const CAUSES: usize = 5;
-/// How many skipped cases are shown.
-const SKIPPED: usize = 10;
-/// How many cases of a cause are shown.
-const CASES: usize = 3;
+/// The maximum number of causes that are shown.
+const MAX_CAUSES: usize = 5;
+/// The maximum number of skipped cases that are shown.
+const MAX_SKIPPED: usize = 10;
+/// The maximum number of cases of a cause that are shown.
+const MAX_CASES: usize = 3;
 
 pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
-    let limit = if view.verbose { usize::MAX } else { SKIPPED };
+    let limit = if view.verbose { usize::MAX } else { MAX_SKIPPED };
     for skipped in report.skipped.iter().take(limit) {
         let _ = writeln!(out, "{}  {}", view.style().faint("SKIP"), line(&skipped.id, 300));
         push_labelled(out, "", &line(&skipped.why, 500), view);
@@ -87,15 +87,15 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
         return;
     }
     let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
-    for (place, cause) in causes.iter().take(CAUSES).enumerate() {
+    for (place, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
         let head = format!("{}, {}: {}", cause.kind.word(), cause.reach(), line(cause.fix, 600));
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
-        let mut cases: Vec<String> = cause.cases.iter().take(CASES).map(|id| line(id, 200)).collect();
-        let more = cause.cases.len().saturating_sub(CASES);
+        let mut cases: Vec<String> = cause.cases.iter().take(MAX_CASES).map(|id| line(id, 200)).collect();
+        let more = cause.cases.len().saturating_sub(MAX_CASES);
         cases.extend((more > 0).then(|| format!("and {more} more")));
         push_hanging(out, "", 3, &cases.join("  "), view);
     }
-    let more = causes.len().saturating_sub(CAUSES);
+    let more = causes.len().saturating_sub(MAX_CAUSES);
     if more > 0 {
         push_labelled(out, "", &format!("and {}", counted(more, "other cause")), view);
     }

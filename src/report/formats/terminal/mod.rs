@@ -17,9 +17,9 @@ use case::{CaseDetail, push_case};
 
 /// Failed and void cases are shown in full until this many lines are used; of the others, the first line is
 /// shown.
-const IN_FULL: usize = 120;
+const MAX_FULL_LINES: usize = 120;
 /// How many of those are named; the rest is counted.
-const NAMED: usize = 40;
+const MAX_NAMED_CASES: usize = 40;
 
 /// How text for the terminal is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
 fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: &View) {
     let (mut lines, mut in_full) = (0, BTreeMap::new());
     for place in one_of_each_first(cases) {
-        if lines >= IN_FULL && !view.verbose {
+        if lines >= MAX_FULL_LINES && !view.verbose {
             break;
         }
         let mut text = String::new();
@@ -82,12 +82,17 @@ fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: 
     }
     out.extend(in_full.values().map(String::as_str));
     let others = cases.iter().enumerate().filter(|(place, _)| !in_full.contains_key(place));
-    for (_, case) in others.take(NAMED) {
+    for (_, case) in others.take(MAX_NAMED_CASES) {
         push_case(out, case, ledgers, view, CaseDetail::Line);
     }
     let others = cases.len() - in_full.len();
-    if others > NAMED {
-        case::push_labelled(out, "", &format!("and {}", counted(others - NAMED, "more case")), view);
+    if others > MAX_NAMED_CASES {
+        case::push_labelled(
+            out,
+            "",
+            &format!("and {}", counted(others - MAX_NAMED_CASES, "more case")),
+            view,
+        );
     }
     if others > 0 {
         let note = "The page shows each of them in full, and so does `hapax report show DIR CASE`.";
