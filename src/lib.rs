@@ -3,6 +3,7 @@
 
 pub mod cli;
 pub mod demo;
+pub mod doctor;
 pub mod domain;
 mod exit_status;
 mod fit;

@@ -60,7 +60,7 @@ impl Trust {
 }
 
 /// The certificates that the user or the system trusts, read once.
-fn trusted() -> &'static [u8] {
+pub(crate) fn trusted() -> &'static [u8] {
     static TRUSTED: OnceLock<Vec<u8>> = OnceLock::new();
     TRUSTED.get_or_init(|| trusted_certificates(&|name| std::env::var_os(name), &SYSTEM.map(PathBuf::from)))
 }

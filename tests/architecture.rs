@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Modules, and those that each may import.
+type ImportTable = &'static [(&'static str, &'static [&'static str])];
+
 /// The modules of hapax, and those that each may import. A module may always import itself.
 const HAPAX: &[(&str, &[&str])] = &[
     ("domain", &[]),
@@ -20,14 +23,15 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("report", &["domain", "scenario", "score"]),
     ("run", &["domain", "log", "report", "scenario", "score", "scratch", "subject", "trial"]),
     ("serve", &["domain", "report", "scenario", "scratch", "subject", "trust"]),
+    ("doctor", &["subject"]),
     ("demo", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("selftest", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("init", &["domain", "scenario", "subject"]),
     (
         "cli",
         &[
-            "demo", "domain", "init", "log", "report", "run", "scenario", "score", "scratch", "selftest",
-            "serve", "subject", "trial",
+            "demo", "doctor", "domain", "init", "log", "report", "run", "scenario", "score", "scratch",
+            "selftest", "serve", "subject", "trial",
         ],
     ),
 ];
@@ -63,7 +67,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
 ];
 
 /// The packages: the folder of the source of each, and its table.
-fn packages() -> [(PathBuf, &'static [(&'static str, &'static [&'static str])]); 2] {
+fn packages() -> [(PathBuf, ImportTable); 2] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     [(root.join("src"), HAPAX), (root.join("mock-services/src"), MOCK_SERVICES)]
 }

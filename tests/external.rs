@@ -1,4 +1,4 @@
-//! Tests with other programs: real clients, the agents of `examples/`, a real browser, and the schema that
+//! Tests with other programs: real clients, the agents of `examples/`, a real browser, sealed runs, and the schema that
 //! Jenkins checks `junit.xml` against. Tests whose program is missing and cannot be installed are ignored,
 //! with one line that says what to install; see `kit/needs.rs`.
 
@@ -14,11 +14,16 @@ mod external {
     pub(crate) mod real_clients;
     pub(crate) mod report_page;
     pub(crate) mod runs;
+    pub(crate) mod sealed;
+    pub(crate) mod sealed_clients;
     pub(crate) mod wire_clients;
 }
 
-use external::{browser_driver, examples, junit, mail_clients, real_clients, report_page, wire_clients};
-use kit::needs::Need::{Browser, Clients};
+use external::{
+    browser_driver, examples, junit, mail_clients, real_clients, report_page, sealed, sealed_clients,
+    wire_clients,
+};
+use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients};
 
 fn main() -> std::process::ExitCode {
     kit::needs::run(vec![
@@ -29,5 +34,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "report_page", report_page::tests()),
+        (Namespaces, "sealed", sealed::tests()),
+        (SealedClients, "sealed_clients", sealed_clients::tests()),
     ])
 }

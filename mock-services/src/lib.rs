@@ -174,7 +174,7 @@ pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,
     UnknownService, UnmetExpectations,
 };
-pub use wire::{Limits, OpenConnections, certificate_authority};
+pub use wire::{Limits, OpenConnections, certificate_authority, https_config};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

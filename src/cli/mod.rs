@@ -5,6 +5,7 @@ mod args;
 mod completions;
 mod control;
 mod demo;
+mod doctor;
 mod error;
 mod init;
 mod lint;
@@ -15,6 +16,7 @@ mod print;
 mod report;
 mod run;
 mod schema;
+mod sealed_init;
 mod selftest;
 mod serve;
 mod supervise;
@@ -59,6 +61,7 @@ enum Verb {
     Replay(run::ReplayArgs),
     Report(report::ReportArgs),
     Selftest(selftest::SelftestArgs),
+    Doctor(doctor::DoctorArgs),
     List(list::ListArgs),
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
@@ -68,6 +71,8 @@ enum Verb {
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
+    SealedInit(sealed_init::SealedInitArgs),
+    #[command(hide = true)]
     Supervise,
 }
 
@@ -76,7 +81,7 @@ enum Verb {
 pub fn main() -> ExitCode {
     let verb = arguments().verb;
     // A supervisor and a control are started by hapax, and their output is part of a trial.
-    if !matches!(verb, Verb::Supervise | Verb::Control(_))
+    if !matches!(verb, Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_))
         && let Err(advice) = crate::log::start()
     {
         print::message(&advice);
@@ -92,8 +97,10 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Supervise => supervise::run(),
+        Verb::SealedInit(args) => sealed_init::run(&args),
         Verb::Control(args) => control::run(&args),
         Verb::Serve(args) => serve::run(*args),
+        Verb::Doctor(args) => Ok(doctor::run(&args)),
         Verb::List(args) => list::run(&args),
         Verb::Lint(args) => lint::run(&args),
         Verb::Schema(args) => Ok(schema::run(&args)),

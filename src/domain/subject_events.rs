@@ -60,6 +60,13 @@ pub enum SubjectEvent {
         /// The service.
         service: String,
     },
+    /// In a sealed run, a client did not accept the certificate of a service of the trial.
+    CertificateRefused {
+        /// The host that the service stands for.
+        host: String,
+        /// The port.
+        port: u16,
+    },
     /// Requests to a host that is allowed or ignored, counted at the end of the trial.
     HostRequests(HostRequests),
     /// The subject exceeded a limit.
@@ -100,6 +107,7 @@ impl SubjectEvent {
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Proxied { .. }
+            | SubjectEvent::CertificateRefused { .. }
             | SubjectEvent::HostRequests(_)
             | SubjectEvent::OverLimit { .. }
             | SubjectEvent::Unanswered { .. }

@@ -82,6 +82,9 @@ pub enum RunError {
     /// The directories of the callers cannot be made.
     #[error("cannot make a directory for the callers: {0}")]
     States(io::Error),
+    /// The subject cannot run in namespaces of its own here.
+    #[error("cannot run the subject sealed: {0}")]
+    Sealed(String),
     /// A timeout is too short for a fault to take effect.
     #[error("the timeout of {limit} is too short for {case}: {fault} takes {takes}")]
     TimeTooShort {
@@ -137,6 +140,9 @@ impl RunError {
             RunError::OtherSeed { .. } => "leave --seed out: --resume takes it from the journal of the run",
             RunError::Seed(_) => "give one with --seed N",
             RunError::States(_) => "set TMPDIR to a directory that can be written",
+            RunError::Sealed(_) => {
+                "`hapax doctor` shows what this machine allows; without --sealed it runs unsealed"
+            }
             RunError::TimeTooShort { .. } => "set a longer --timeout",
             RunError::Trial(_) => "this is a bug in hapax; please report it",
         };

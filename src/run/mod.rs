@@ -93,10 +93,11 @@ pub async fn run(
     let (started_at, clock) = (Timestamp::now().as_millisecond(), Instant::now());
     let before = folder.before();
     let record = plan.record(&subject, &options);
-    let ledger = folder.begin(started_at, Identity::of(&plan, &subject, &options), &record)?;
+    let identity = Identity::of(&plan, &subject, &options);
+    let work = TrialRunner::new(subject, options, Some(folder.path()))?;
+    let ledger = folder.begin(started_at, identity, &record)?;
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
     on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
-    let work = TrialRunner::new(subject, options)?;
     let mut done = FinishedTrials::new();
     for (id, mut trial) in plan.finished {
         if let Some(case) = plan.cases.get(&id) {

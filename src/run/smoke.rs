@@ -34,7 +34,7 @@ pub async fn smoke(
 ) -> Result<Option<SmokeFailure>, RunError> {
     let Some(case) = smoke_case(plan).and_then(|id| plan.cases.get(id)) else { return Ok(None) };
     let case = without_faults(case);
-    let work = TrialRunner::new(subject.clone(), options.clone())?;
+    let work = TrialRunner::new(subject.clone(), options.clone(), None)?;
     let planned =
         PlannedTrial { case: case.id.clone(), trial: 0, seed: trial_seed(options.seed, &case.id, 0) };
     let setup = work.setup(&case, &planned, LEDGER.to_owned());
@@ -90,6 +90,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Proxied { .. }
+            | SubjectEvent::CertificateRefused { .. }
             | SubjectEvent::HostRequests(_)
             | SubjectEvent::OverLimit { .. }
             | SubjectEvent::Unanswered { .. }

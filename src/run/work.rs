@@ -16,7 +16,7 @@ use crate::scenario::Case;
 use crate::score::score;
 use crate::scratch::Scratch;
 use crate::subject::words::quoted;
-use crate::subject::{Limits, Subject};
+use crate::subject::{Limits, SealedWorld, Subject};
 use crate::trial::{self, OpaqueNames, Setup};
 
 /// What the trials of a run share.
@@ -25,18 +25,27 @@ pub(super) struct TrialRunner {
     pub(super) options: RunOptions,
     pub(super) late: LateTrials,
     states: Scratch,
+    sealed: Option<Arc<SealedWorld>>,
     /// Held by the trial that runs where trials must run one at a time.
     alone: tokio::sync::Mutex<()>,
 }
 
 impl TrialRunner {
-    pub(super) fn new(subject: Subject, options: RunOptions) -> Result<Arc<Self>, RunError> {
+    /// `folder` is that of the run, which no sealed subject sees.
+    pub(super) fn new(
+        subject: Subject,
+        options: RunOptions,
+        folder: Option<&Path>,
+    ) -> Result<Arc<Self>, RunError> {
         let states = Scratch::new().map_err(RunError::States)?;
+        let hidden = folder.into_iter().chain([states.path()]).map(Path::to_owned).collect();
+        let sealed = subject.sealed_world(states.path(), hidden).map_err(RunError::Sealed)?;
         Ok(Arc::new(TrialRunner {
             subject,
             options,
             late: LateTrials::default(),
             states,
+            sealed: sealed.map(Arc::new),
             alone: tokio::sync::Mutex::default(),
         }))
     }
@@ -56,6 +65,7 @@ impl TrialRunner {
             },
             longest_silence: times.silence,
             claims_optional: self.options.claims_optional,
+            sealed: self.sealed.clone(),
         }
     }
 

@@ -105,6 +105,7 @@ pub(super) fn void_reasons(
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Proxied { .. }
+            | SubjectEvent::CertificateRefused { .. }
             | SubjectEvent::HostRequests(_)
             | SubjectEvent::OverLimit { .. }
             | SubjectEvent::IdleClosed { .. }

@@ -87,7 +87,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
     let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::gave_up_at_barrier(facts).is_empty());
-    if (gave_up || outside::was_refused_by_proxy(&history)) && !lied {
+    if (gave_up || outside::was_kept_from_a_service(&history)) && !lied {
         // A missing effect is not the fault of the subject: a host was refused, or its client gave up while
         // hapax held its request.
         findings

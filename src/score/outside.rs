@@ -33,7 +33,7 @@ pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
 }
 
 /// Why the trial is void: an allowed host replaces a service of the trial, or the client did not reach a
-/// service because of the proxy.
+/// service because of the proxy or of its certificate.
 pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> {
     let services = services(terms);
     let mut reasons = Vec::new();
@@ -52,24 +52,34 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
         }
     }
     for note in &history.notes {
-        let SubjectEvent::Proxied { host, port, service } = &note.event else { continue };
-        reasons.push(format!(
-            "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it \
-             ignores NO_PROXY, which names this address; let it honor NO_PROXY, or use no proxy for \
-             127.0.0.1",
-            shown(service),
-            shown(host),
-            port
-        ));
+        match &note.event {
+            SubjectEvent::Proxied { host, port, service } => reasons.push(format!(
+                "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it \
+                 ignores NO_PROXY, which names this address; let it honor NO_PROXY, or use no proxy for \
+                 127.0.0.1",
+                shown(service),
+                shown(host),
+                port
+            )),
+            SubjectEvent::CertificateRefused { host, port } => reasons.push(format!(
+                "a client of the subject did not accept the certificate for {}:{port}: its trust store is \
+                 compiled in, or was made after the start, so that the certificate authority of the run is \
+                 not in it; let the client trust the file in SSL_CERT_FILE",
+                shown(host)
+            )),
+            _ => {}
+        }
     }
     reasons.dedup();
     reasons
 }
 
-/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY`: missing effects are
-/// not the fault of the subject.
-pub(super) fn was_refused_by_proxy(history: &TrialHistory<'_>) -> bool {
-    history.notes.iter().any(|note| matches!(note.event, SubjectEvent::Proxied { .. }))
+/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY` or did not accept the
+/// certificate: missing effects are not the fault of the subject.
+pub(super) fn was_kept_from_a_service(history: &TrialHistory<'_>) -> bool {
+    history.notes.iter().any(|note| {
+        matches!(note.event, SubjectEvent::Proxied { .. } | SubjectEvent::CertificateRefused { .. })
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::environment::before_environment;
-use super::supervised::{Supervised, SupervisorReport, parent};
+use super::supervised::{FollowHooks, Supervised, SupervisorReport, parent};
 use super::supervisor::StartOrder;
 use super::words::quoted;
 use super::{EndReason, Hide, Limits, Settings};
@@ -44,13 +44,14 @@ impl BeforeCommand {
             env: before_environment(self, settings, &parent()),
             open_input: false,
             claim_marks: Vec::new(),
+            seal: None,
             cancel: settings.cancel,
             limits,
         };
         // It has no interrupts and no claim.
         let (_orders, mut requests) = tokio::sync::mpsc::unbounded_channel();
         let supervised = Supervised::begin(&order, settings)?;
-        let report = supervised.follow(limits, &self.shared_dir, None, &mut requests).await;
+        let report = supervised.follow(limits, &self.shared_dir, FollowHooks::default(), &mut requests).await;
         let failure = match &report.reason {
             EndReason::Exited(0) if report.left_running == 0 => return Ok(()),
             EndReason::Exited(0) => {

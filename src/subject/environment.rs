@@ -39,9 +39,7 @@ pub(super) fn before_environment(
 }
 
 fn is_passed(name: &str, settings: &Settings) -> bool {
-    PASSED_VARIABLES.contains(&name)
-        || name.starts_with("LC_")
-        || settings.pass.iter().any(|passed| passed == name)
+    PASSED_VARIABLES.contains(&name) || name.starts_with("LC_") || settings.passes(name)
 }
 
 /// The variables, sorted and without repetitions. Later sources have priority: the parent, the variables that
@@ -53,8 +51,13 @@ pub(super) fn environment(
 ) -> Vec<(String, String)> {
     let mut all = std::collections::BTreeMap::new();
     all.extend(parent.iter().filter(|(name, _)| is_passed(name, settings)).cloned());
-    all.extend(PROXY_VARIABLES.map(|name| (name.to_owned(), start.proxy.clone())));
-    all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), NO_PROXY.to_owned())));
+    match &start.sealed {
+        Some(sealed) => all.extend(sealed.variables()),
+        None => {
+            all.extend(PROXY_VARIABLES.map(|name| (name.to_owned(), start.proxy.clone())));
+            all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), NO_PROXY.to_owned())));
+        }
+    }
     all.extend(start_variables(start));
     for service in &start.services {
         let stem = format!("HAPAX_{}", service.name.to_uppercase().replace('-', "_"));
@@ -62,9 +65,18 @@ pub(super) fn environment(
         all.insert(format!("{stem}_KEY"), service.key.clone());
         if let Some(smtp) = &service.smtp {
             all.extend(smtp.variables());
-            all.extend(smtp.trust.iter().flat_map(crate::trust::Trust::variables));
+            let trust = smtp.trust.iter().filter(|_| start.sealed.is_none());
+            all.extend(trust.flat_map(crate::trust::Trust::variables));
         }
-        all.extend(client_variables(&service.name, &service.url, &service.key));
+        let client = client_variables(&service.name, &service.url, &service.key);
+        if start.sealed.is_some() {
+            // The client calls the real host, with the key of the user where there is one.
+            let keys =
+                client.into_iter().filter(|(name, value)| *value == service.key && !all.contains_key(name));
+            all.extend(keys.collect::<Vec<_>>());
+        } else {
+            all.extend(client);
+        }
     }
     for (name, template) in &settings.env {
         let Some(value) = template.fill(&start.services) else { continue };

@@ -88,6 +88,11 @@ impl HostPattern {
         Ok(pattern)
     }
 
+    /// Its port; `None` for every port.
+    pub(super) fn port(&self) -> Option<u16> {
+        self.port
+    }
+
     /// Whether it matches a request to this host and port.
     fn matches(&self, host: &str, port: u16) -> bool {
         self.port.is_none_or(|own| own == port) && self.covers(host)

@@ -14,6 +14,10 @@ mod mail;
 mod port;
 mod recorder;
 mod running;
+#[cfg(target_os = "linux")]
+mod sealed;
+#[cfg(not(target_os = "linux"))]
+mod sealed_elsewhere;
 mod settings;
 mod start;
 mod supervised;
@@ -31,6 +35,11 @@ pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};
+#[cfg(not(target_os = "linux"))]
+use sealed_elsewhere as sealed;
+
+pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
+pub(crate) use sealed::{ServiceRoute, check as check_sealed, trust_stores};
 pub use settings::{Settings, Signal};
 pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
@@ -38,6 +47,8 @@ pub use start::{
 pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
+
+use std::path::{Path, PathBuf};
 
 /// An agent or a tool under test.
 #[derive(Debug, Clone)]
@@ -115,6 +126,38 @@ impl Subject {
             | SubjectKind::Command { .. }
             | SubjectKind::Control(_) => false,
         }
+    }
+
+    /// Checks that a sealed subject can run here, and writes the files that it sees into `folder`, where it is
+    /// sealed. `hidden` are folders of hapax that it must not see.
+    ///
+    /// # Errors
+    /// Why it cannot run sealed, and what to do about it.
+    pub(crate) fn sealed_world(
+        &self,
+        folder: &Path,
+        hidden: Vec<PathBuf>,
+    ) -> Result<Option<SealedWorld>, String> {
+        if !self.settings.sealed {
+            return Ok(None);
+        }
+        let program = match &self.kind {
+            SubjectKind::Command { program } | SubjectKind::Http { command: Some(program), .. } => {
+                &program[..]
+            }
+            SubjectKind::Control(_) => &[],
+            SubjectKind::Http { command: None, .. } => {
+                return Err(
+                    "an agent that is already running cannot be sealed; add the command that starts it \
+                            (`command`), or remove `sealed`"
+                        .to_owned(),
+                );
+            }
+        };
+        check_sealed(&self.settings.hapax()?)?;
+        SealedWorld::prepare(folder, hidden, program, &self.settings)
+            .map(Some)
+            .map_err(|error| format!("cannot prepare a sealed run: {error}"))
     }
 
     /// Starts it once. A subject that cannot be started ends with [`EndReason::Unstartable`].

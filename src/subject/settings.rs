@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mock_services::catalog;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
@@ -45,6 +46,9 @@ pub struct Settings {
     pub before: Option<Vec<String>>,
     /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
     pub hosts: Hosts,
+    /// Whether it runs in namespaces of its own, in which the real hosts of the services are the services of the
+    /// trial.
+    pub sealed: bool,
     /// The hapax executable, which supervises subjects and runs the controls; the current executable by
     /// default. A program that uses hapax as a library must set it.
     #[serde(serialize_with = "lossy")]
@@ -74,6 +78,7 @@ impl Default for Settings {
             watch: Duration::from_secs(1),
             before: None,
             hosts: Hosts::default(),
+            sealed: false,
             hapax: None,
         }
     }
@@ -83,8 +88,17 @@ impl Settings {
     /// The variables that are passed on, with their values. They can be secret and must not be in a ledger.
     #[must_use]
     pub fn passed_values(&self) -> Vec<(String, String)> {
-        let passed = self.pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+        let keys = catalog::services().iter().flat_map(|service| service.key_variables()).map(str::to_owned);
+        let names = self.pass.iter().cloned().chain(keys.filter(|_| self.sealed));
+        let passed = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
         passed.filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// Whether a variable of the environment of hapax is passed on. A sealed subject keeps its own keys.
+    pub(super) fn passes(&self, name: &str) -> bool {
+        let is_key =
+            || catalog::services().iter().flat_map(|service| service.key_variables()).any(|key| key == name);
+        self.pass.iter().any(|passed| passed == name) || (self.sealed && is_key())
     }
 
     /// The variables that `env` sets to a constant. Templates are not included: the addresses and keys of the

@@ -42,6 +42,8 @@ pub struct Start {
     pub before_stop: Option<BeforeStop>,
     /// Called at its time limit, before it is stopped.
     pub before_time_up: Option<BeforeStop>,
+    /// How it is sealed, where it is.
+    pub sealed: Option<super::SealedStart>,
 }
 
 /// A function that is called before an agent is stopped.

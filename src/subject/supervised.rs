@@ -1,12 +1,16 @@
 //! Runs one start of a program under a supervisor: sends the order and the interrupts, and receives the
 //! report.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest, Lines};
+use tokio::net::UnixStream;
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
@@ -15,6 +19,7 @@ use super::captured::Captured;
 use super::claim::{self, ClaimInputs};
 use super::environment::{environment, write_long_values_to_files};
 use super::running::{InterruptRequest, InterruptResult, Running};
+use super::sealed::{self, Gateway};
 use super::supervisor::{StartOrder, SupervisorMessage, SupervisorOrder};
 use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start, sweep};
 use crate::domain::CapturedOutput;
@@ -47,10 +52,12 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
     let mut env = environment(start, settings, &parent());
     write_long_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
+    let seal = start.sealed.as_ref().map(|sealed| sealed.order(start));
     Ok(StartOrder {
         program,
         directory: settings.directory.clone(),
         env,
+        seal,
         open_input: settings.open_input,
         claim_marks: claim::marks(&settings.claim),
         cancel: settings.cancel,
@@ -68,7 +75,8 @@ pub(super) fn parent() -> Vec<(String, String)> {
 /// A running supervisor.
 pub(super) struct Supervised {
     process: Child,
-    input: ChildStdin,
+    /// Its standard input. Over it, the supervisor of a sealed start also hands over sockets.
+    input: UnixStream,
     messages: Lines<BufReader<ChildStdout>>,
     order: Vec<u8>,
     waiting: Vec<(SupervisorOrder, oneshot::Sender<InterruptResult>)>,
@@ -78,6 +86,20 @@ pub(super) struct Supervised {
 async fn next_message(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<SupervisorMessage> {
     let line = lines.next_line().await.ok().flatten()?;
     serde_json::from_str(&line).ok()
+}
+
+/// The ports that the supervisor of a sealed start hands over.
+async fn receive_ports(input: &UnixStream) -> io::Result<Vec<OwnedFd>> {
+    input.async_io(Interest::READABLE, || sealed::receive_ports(input)).await
+}
+
+/// What hapax does while a supervisor runs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct FollowHooks<'a> {
+    /// Called at the time limit.
+    pub(super) before_time_up: Option<&'a BeforeStop>,
+    /// Serves the ports of a sealed start.
+    pub(super) gateway: Option<&'a Arc<Gateway>>,
 }
 
 /// The last message of a supervisor.
@@ -98,17 +120,22 @@ impl Supervised {
         order.push(b'\n');
         let hapax = settings.hapax()?;
         // Its environment is cleared, too: the subject could read it.
-        let spawned = Command::new(&hapax)
-            .arg("supervise")
-            .env_clear()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut process = spawned
+        let spawn = || -> io::Result<(Child, UnixStream)> {
+            let (own, theirs) = std::os::unix::net::UnixStream::pair()?;
+            own.set_nonblocking(true)?;
+            let process = Command::new(&hapax)
+                .arg("supervise")
+                .env_clear()
+                .stdin(OwnedFd::from(theirs))
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()?;
+            Ok((process, UnixStream::from_std(own)?))
+        };
+        let (mut process, input) = spawn()
             .map_err(|error| format!("cannot start a supervisor ({} supervise): {error}", hapax.display()))?;
-        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err("a supervisor was started without its pipes".to_owned());
+        let Some(output) = process.stdout.take() else {
+            return Err("a supervisor was started without its output".to_owned());
         };
         Ok(Supervised {
             process,
@@ -126,8 +153,12 @@ impl Supervised {
         mut requests: UnboundedReceiver<InterruptRequest>,
     ) -> EndedStart {
         let began = SystemTime::now();
+        let hooks = FollowHooks {
+            before_time_up: start.before_time_up.as_ref(),
+            gateway: start.sealed.as_ref().map(|sealed| &sealed.gateway),
+        };
         let SupervisorReport { reason, stdout, stderr, left_running, cpu } =
-            self.follow(start.limits, &start.result, start.before_time_up.as_ref(), &mut requests).await;
+            self.follow(start.limits, &start.result, hooks, &mut requests).await;
         let hide = &start.hide;
         let heard = ClaimInputs {
             reason: &reason,
@@ -167,7 +198,7 @@ impl Supervised {
         mut self,
         limits: Limits,
         result_file: &Path,
-        before_time_up: Option<&BeforeStop>,
+        hooks: FollowHooks<'_>,
         requests: &mut UnboundedReceiver<InterruptRequest>,
     ) -> SupervisorReport {
         let order = std::mem::take(&mut self.order);
@@ -176,6 +207,9 @@ impl Supervised {
         let far = Instant::now() + Duration::from_secs(u32::MAX.into());
         let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
         let mut is_time_up_sent = false;
+        let mut awaits_ports = hooks.gateway.is_some();
+        // The connections of a sealed start end with it.
+        let mut _served = None;
         let too_late = Instant::now()
             .checked_add(limits.time.saturating_add(limits.grace).saturating_add(SUPERVISOR_SLACK))
             .unwrap_or(far);
@@ -195,6 +229,13 @@ impl Supervised {
                     }
                     None => return self.lost(result_file, None).await,
                 },
+                ports = receive_ports(&self.input), if awaits_ports => {
+                    awaits_ports = false;
+                    // Without them the supervisor has failed, and says why.
+                    if let (Ok(ports), Some(gateway)) = (ports, hooks.gateway) {
+                        _served = Some(gateway.serve(ports).await);
+                    }
+                }
                 Some(InterruptRequest { order, result }) = requests.recv() => {
                     self.waiting.push((order, result));
                     let line = serde_json::to_string(&order).unwrap_or_default() + "\n";
@@ -203,7 +244,7 @@ impl Supervised {
                 () = sleep_until(time_up), if !is_time_up_sent => {
                     // The supervisor would stop it by itself, but the open requests are recorded first.
                     is_time_up_sent = true;
-                    if let Some(before) = before_time_up {
+                    if let Some(before) = hooks.before_time_up {
                         before.call();
                     }
                     let line = serde_json::to_string(&SupervisorOrder::TimeUp).unwrap_or_default() + "\n";

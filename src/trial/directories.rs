@@ -18,7 +18,8 @@ impl TrialDirectories {
     pub(super) fn create(root: &Path, names: OpaqueNames, callers: u32) -> io::Result<Self> {
         let directories = TrialDirectories { root: root.to_owned(), names, trust: None };
         let mut all: Vec<PathBuf> = (1..=callers).map(|caller| directories.state(caller)).collect();
-        all.extend([directories.shared(), directories.claims()]);
+        all.extend((1..=callers).map(|caller| directories.claims(caller)));
+        all.push(directories.shared());
         // In the order of their names: the creation time of a directory must not show its caller.
         all.sort();
         all.iter().try_for_each(std::fs::create_dir_all)?;
@@ -38,7 +39,7 @@ impl TrialDirectories {
     /// The file for the claim of one start: each start has its own, so that an old claim is never read as a
     /// new one.
     pub(super) fn claim(&self, caller: u32, start: u32) -> PathBuf {
-        self.claims().join(self.names.claim(caller, start))
+        self.claims(caller).join(self.names.claim(caller, start))
     }
 
     /// Writes the files with which clients verify a mail server; `None` if there is no certificate authority.
@@ -47,7 +48,8 @@ impl TrialDirectories {
         Trust::write(&file(1), &file(2))
     }
 
-    fn claims(&self) -> PathBuf {
-        self.root.join(self.names.claims())
+    /// The directory for the claims of one caller.
+    fn claims(&self, caller: u32) -> PathBuf {
+        self.root.join(self.names.claims(caller))
     }
 }

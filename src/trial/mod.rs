@@ -22,7 +22,9 @@ use tokio::task::JoinHandle;
 use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
-use crate::subject::{BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, Subject};
+use crate::subject::{
+    BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld, Subject,
+};
 use callers::Caller;
 use directories::TrialDirectories;
 use event_log::EventLog;
@@ -44,6 +46,8 @@ pub struct Setup {
     pub claims_optional: bool,
     /// How long a `hang: until-timeout` waits for the client to leave.
     pub longest_silence: Duration,
+    /// What the starts of a sealed subject share.
+    pub sealed: Option<Arc<SealedWorld>>,
 }
 
 /// The result of a trial.
@@ -150,7 +154,11 @@ async fn prepare(
     let before =
         BeforeCommand { trial: OpaqueNames::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(PrepareError::Before)?;
-    let builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
+    let mut builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
+    if setup.sealed.is_some() {
+        // The namespaces separate the trials, and the subject keeps its own keys.
+        builder = builder.any_key();
+    }
     let services = builder
         .longest_silence(setup.longest_silence)
         .seed(setup.seed)
@@ -259,6 +267,9 @@ fn listen(mut recorders: Vec<Recorder>, log: &EventLog) -> (Vec<Recorder>, Vec<J
             while let Some(noticed) = noticed.recv().await {
                 let event = match noticed {
                     ProxyEvent::Escaped(Escape { host, port, .. }) => SubjectEvent::Escaped { host, port },
+                    ProxyEvent::CertificateRefused(Escape { host, port, .. }) => {
+                        SubjectEvent::CertificateRefused { host, port }
+                    }
                     ProxyEvent::Proxied(Escape { host, port, .. }, service) => {
                         SubjectEvent::Proxied { host, port, service }
                     }

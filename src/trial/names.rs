@@ -43,9 +43,9 @@ impl OpaqueNames {
         self.name("shared", &[])
     }
 
-    /// The directory of the claims.
-    pub(crate) fn claims(self) -> String {
-        self.name("claims", &[])
+    /// The directory of the claims of a caller.
+    pub(crate) fn claims(self, caller: u32) -> String {
+        self.name("claims", &[caller])
     }
 
     /// The file for the claim of one start.
@@ -80,8 +80,9 @@ mod tests {
     use super::*;
 
     fn all(names: OpaqueNames) -> Vec<String> {
-        let mut all = vec![names.trial(), names.shared(), names.claims()];
+        let mut all = vec![names.trial(), names.shared()];
         for caller in 1..=64 {
+            all.push(names.claims(caller));
             all.extend([names.folder(caller), names.caller(caller), names.state(caller), names.rank(caller)]);
             all.extend((1..=3).map(|start| names.claim(caller, start).trim_end_matches(".json").to_owned()));
         }

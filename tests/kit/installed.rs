@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(String, String)>) -> String {
     clients();
     let path = root().join(script);
-    let installed = root().join("target/clients");
+    let installed = installed();
     let mut command = match path.extension().and_then(|extension| extension.to_str()) {
         Some("py") => Command::new(installed.join("python/bin/python")),
         Some("mjs" | "ts") => Command::new(installed.join("node")),
@@ -48,6 +48,11 @@ pub(crate) fn addresses(services: &MockServices) -> Vec<(String, String)> {
         variables.extend([(format!("{prefix}_URL"), url), (format!("{prefix}_KEY"), key.to_owned())]);
     }
     variables
+}
+
+/// The folder of the installed clients.
+pub(crate) fn installed() -> PathBuf {
+    root().join("target/clients")
 }
 
 /// Installs the clients, unless they are installed.

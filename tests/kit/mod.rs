@@ -20,7 +20,6 @@ pub(crate) mod needs;
 pub(crate) mod program;
 pub(crate) mod serve;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 pub(crate) mod subject;
 pub(crate) mod timeless;
 pub(crate) mod workspace;

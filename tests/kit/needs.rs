@@ -24,31 +24,46 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// What tests need: a folder of `tests/` with a script `install`.
+/// What tests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Real clients.
     Clients,
     /// A real browser.
     Browser,
+    /// Namespaces, for sealed runs.
+    Namespaces,
+    /// Real clients in sealed runs.
+    SealedClients,
 }
 
 impl Need {
-    fn script(self) -> &'static str {
+    /// Why this user cannot have it, in one line; `None` if it is there or can be installed.
+    fn missing(self) -> Option<String> {
         match self {
-            Need::Clients => "tests/clients/install",
-            Need::Browser => "tests/browser/install",
+            Need::Clients => not_installable("tests/clients/install"),
+            Need::Browser => not_installable("tests/browser/install"),
+            Need::Namespaces => not_sealable(),
+            Need::SealedClients => not_sealable().or_else(|| Need::Clients.missing()),
         }
     }
+}
 
-    /// Why this user cannot install it, in one line; `None` if it is installed or can be.
-    fn missing(self) -> Option<String> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.script());
-        let output = Command::new(script).arg("--check").output().expect("the install script should start");
-        let why = String::from_utf8_lossy(&output.stderr);
-        (!output.status.success())
-            .then(|| why.lines().next_back().unwrap_or("it cannot be installed").to_owned())
-    }
+/// Why a script cannot install its programs.
+fn not_installable(script: &str) -> Option<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
+    let output = Command::new(script).arg("--check").output().expect("the install script should start");
+    let why = String::from_utf8_lossy(&output.stderr);
+    (!output.status.success()).then(|| why.lines().next_back().unwrap_or("it cannot be installed").to_owned())
+}
+
+/// Why this machine allows no sealed runs.
+fn not_sealable() -> Option<String> {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_hapax")).arg("doctor").output().expect("hapax should start");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find(|line| line.contains("--sealed")).unwrap_or(&text);
+    (!line.starts_with("ok")).then(|| line.to_owned())
 }
 
 /// Runs the tests of all modules. Those whose need is missing are ignored, and the reason is printed once.
@@ -56,7 +71,7 @@ impl Need {
 pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    for need in [Need::Clients, Need::Browser] {
+    for need in [Need::Clients, Need::Browser, Need::Namespaces, Need::SealedClients] {
         let of_need = modules.iter().filter(|(have, ..)| *have == need);
         let tests: Vec<(String, Test)> = of_need
             .flat_map(|(_, module, tests)| {

@@ -136,7 +136,15 @@ impl ServiceDescription {
         self.effects.iter().filter(move |effect| effect.store.is_some_and(|store| store.kind == kind))
     }
 
-    /// The variables of real clients, for the service at this URL with this key.
+    /// The variables in which real clients of the service find their key.
+    pub fn key_variables(&self) -> impl Iterator<Item = &'static str> {
+        self.variables
+            .iter()
+            .filter(|variable| variable.value == ClientValue::Key)
+            .map(|variable| variable.name)
+    }
+
+    /// The variables of real clients for the service at this URL with this key.
     pub fn client_variables<'a>(
         &'a self,
         url: &'a str,

@@ -15,4 +15,4 @@ mod tls;
 pub use activity::OpenConnections;
 pub use limits::Limits;
 pub(crate) use listen::{Endpoint, Protocol, Wire};
-pub use tls::certificate_authority;
+pub use tls::{certificate_authority, https_config};

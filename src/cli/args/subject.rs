@@ -33,6 +33,11 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, value_name = "PATTERN", value_parser = ignored)]
     ignore: Vec<Host>,
 
+    /// Run the subject in namespaces of its own (Linux): the real hosts of the services, such as
+    /// api.stripe.com, are the services of the trial, and nothing else can be reached
+    #[arg(long)]
+    sealed: bool,
+
     /// The command that starts the subject, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -82,10 +87,12 @@ impl SubjectArgs {
         subject.settings.pass.extend(self.env.iter().cloned());
         subject.settings.hosts.allow.extend(self.allow.iter().map(|host| host.pattern.clone()));
         subject.settings.hosts.ignore.extend(self.ignore.iter().map(|host| host.pattern.clone()));
+        subject.settings.sealed |= self.sealed;
+        let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
         let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name)));
         let allowed = self.allow.iter().map(|host| format!("--allow {} ", quoted(&host.text)));
         let ignored = self.ignore.iter().map(|host| format!("--ignore {} ", quoted(&host.text)));
-        let options = passed.chain(allowed).chain(ignored).collect::<String>();
+        let options = passed.chain(allowed).chain(ignored).chain(sealed).collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }
 

@@ -28,6 +28,7 @@ word_enum! {
         InterruptMissed => "interrupt-missed",
         Escaped => "escaped",
         Proxied => "proxied",
+        CertificateRefused => "certificate-refused",
         Allowed => "allowed",
         Ignored => "ignored",
         OverLimit => "over-limit",
@@ -151,6 +152,9 @@ impl SubjectEvent {
             SubjectEvent::Escaped { host, port } => (Name::Escaped, address(host, *port)),
             SubjectEvent::Proxied { host, port, service } => {
                 (Name::Proxied, address(host, *port).with("service", service.as_str()))
+            }
+            SubjectEvent::CertificateRefused { host, port } => {
+                (Name::CertificateRefused, address(host, *port))
             }
             SubjectEvent::HostRequests(event) => {
                 let name = match event.treatment {
@@ -293,6 +297,9 @@ impl NoteReader<'_> {
                 port: self.number("port")?,
                 service: self.text("service")?,
             },
+            Name::CertificateRefused => {
+                SubjectEvent::CertificateRefused { host: self.text("host")?, port: self.number("port")? }
+            }
             Name::Allowed => SubjectEvent::HostRequests(self.host_requests(HostTreatment::Allowed)?),
             Name::Ignored => SubjectEvent::HostRequests(self.host_requests(HostTreatment::Ignored)?),
             Name::OverLimit => SubjectEvent::OverLimit { limit: self.text("limit")? },

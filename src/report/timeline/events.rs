@@ -194,6 +194,9 @@ fn subject_event(event: &SubjectEvent) -> Option<ItemText> {
         SubjectEvent::Proxied { service, .. } => {
             ItemText::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", text(service)))
         }
+        SubjectEvent::CertificateRefused { host, port } => {
+            ItemText::new(Shape::Note, format!("did not accept the certificate for {}:{port}", text(host)))
+        }
         SubjectEvent::HostRequests(requests) => {
             let (host, port, counted) = (text(&requests.host), requests.port, counted(requests));
             let label = match requests.treatment {

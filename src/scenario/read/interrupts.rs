@@ -114,8 +114,7 @@ impl InterruptReader<'_> {
             }
             (None, None) => Then::End,
         };
-        let interrupt =
-            Interrupt { when: moment?, action: action, then, optional: optional.unwrap_or_default() };
+        let interrupt = Interrupt { when: moment?, action, then, optional: optional.unwrap_or_default() };
         Some(PlacedInterrupt { interrupt, when: when?.span })
     }
 

@@ -65,7 +65,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (watch, stdin, client_timeout) =
         (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
-    let prepare = map.optional("before");
+    let (prepare, sealed) = (map.optional("before"), map.optional("sealed"));
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -150,6 +150,7 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
             ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
         },
+        sealed: sealed.and_then(|node| reader.boolean(node)).unwrap_or(defaults.sealed),
         hapax: None,
     };
     Some(Subject { name: key.name.clone(), kind: kind?, settings })

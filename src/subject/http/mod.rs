@@ -5,6 +5,7 @@
 mod client;
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ use self::client::ask;
 use super::listener::{self, Owner};
 use super::port::{self, FreePort};
 use super::running::{Handle, InterruptRequest, InterruptResult, Running};
+use super::sealed::Gateway;
 use super::supervisor::SupervisorOrder;
 use super::{EndReason, EndedStart, Settings, Start, Template, claim, supervised};
 use crate::domain::CapturedOutput;
@@ -72,7 +74,8 @@ async fn with_command(
     start: Start,
     mut requests: UnboundedReceiver<InterruptRequest>,
 ) -> EndedStart {
-    if target.connect().await.is_ok() {
+    let gateway = start.sealed.as_ref().map(|sealed| Arc::clone(&sealed.gateway));
+    if gateway.is_none() && target.connect().await.is_ok() {
         let why = "another process listens there already; stop it, or write `${port}` for the port in \
                    `http`, so that each start gets its own port (required where a case has several callers), \
                    or remove `command` if that process is the agent";
@@ -85,8 +88,11 @@ async fn with_command(
     let handle = running.handle();
     let mut end = pin!(running.ended());
     let asking = async {
-        let line = connect_when_listening(&target).await;
-        if let Some(other) = other_listener(&line, supervisor) {
+        let line = connect_when_listening(&target, gateway.as_deref()).await;
+        // Nobody else is in the network of a sealed agent.
+        if gateway.is_none()
+            && let Some(other) = other_listener(&line, supervisor)
+        {
             return Err(OtherListener(other));
         }
         Ok(ask(&target, line, body, None).await)
@@ -247,10 +253,14 @@ async fn already_running(
     }
 }
 
-/// Connects as soon as the agent listens.
-async fn connect_when_listening(target: &Target) -> TcpStream {
+/// Connects as soon as the agent listens: in its own network, where it is sealed.
+async fn connect_when_listening(target: &Target, sealed: Option<&Gateway>) -> TcpStream {
     loop {
-        match target.connect().await {
+        let connected = match sealed {
+            Some(gateway) => gateway.connect(target.port()).await,
+            None => target.connect().await,
+        };
+        match connected {
             Ok(line) => return line,
             Err(_) => sleep(CONNECT_INTERVAL).await,
         }

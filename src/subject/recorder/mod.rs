@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use self::forward::{connect, forward, head_end};
 use crate::domain::{HostRequests, HostTreatment, is_loopback};
-use crate::subject::hosts::Hosts;
+use crate::subject::hosts::{HostPattern, Hosts};
 
 /// The largest number of different hosts that are recorded.
 const MAX_RECORDED: usize = 100;
@@ -56,13 +56,15 @@ pub enum ProxyEvent {
     Escaped(Escape),
     /// A request for a service of the trial, which the client should reach without a proxy.
     Proxied(Escape, String),
+    /// A connection of a sealed subject to a service of the trial whose certificate the client did not accept.
+    CertificateRefused(Escape),
 }
 
 /// A proxy that refuses all hosts that are not allowed. Dropping it closes the proxy and all its connections.
 #[derive(Debug)]
 pub struct Recorder {
     url: String,
-    recorded: Arc<Mutex<RecordedRequests>>,
+    handle: RecorderHandle,
     events: Option<mpsc::Receiver<ProxyEvent>>,
     task: JoinHandle<()>,
 }
@@ -81,17 +83,16 @@ impl Recorder {
     pub async fn start(hosts: Hosts, own: Vec<OwnPort>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let recorded = Arc::new(Mutex::new(RecordedRequests::default()));
         let (send, receive) = mpsc::channel(MAX_RECORDED);
-        let context = ProxyContext {
-            recorded: Arc::clone(&recorded),
+        let handle = RecorderHandle {
+            recorded: Arc::default(),
             events: send,
             hosts: Arc::new(hosts),
             own: own.into(),
             forwarded: Arc::new(Semaphore::new(MAX_FORWARDED)),
         };
-        let task = tokio::spawn(serve(listener, context));
-        Ok(Recorder { url, recorded, events: Some(receive), task })
+        let task = tokio::spawn(serve(listener, handle.clone()));
+        Ok(Recorder { url, handle, events: Some(receive), task })
     }
 
     /// Its URL.
@@ -126,8 +127,14 @@ impl Recorder {
         self.events.take()
     }
 
+    /// What records the connections of a sealed subject, which do not come through the proxy.
+    #[must_use]
+    pub(crate) fn handle(&self) -> RecorderHandle {
+        self.handle.clone()
+    }
+
     fn recorded(&self) -> std::sync::MutexGuard<'_, RecordedRequests> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handle.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,8 +145,8 @@ impl Drop for Recorder {
 }
 
 /// What all connections share.
-#[derive(Clone)]
-struct ProxyContext {
+#[derive(Debug, Clone)]
+pub(crate) struct RecorderHandle {
     recorded: Arc<Mutex<RecordedRequests>>,
     events: mpsc::Sender<ProxyEvent>,
     hosts: Arc<Hosts>,
@@ -147,7 +154,49 @@ struct ProxyContext {
     forwarded: Arc<Semaphore>,
 }
 
-impl ProxyContext {
+impl RecorderHandle {
+    /// What happens to a connection to a host outside of the trial.
+    pub(in crate::subject) fn treatment(&self, wanted: &Escape) -> Option<HostTreatment> {
+        self.hosts.treatment(&wanted.host, wanted.port)
+    }
+
+    /// The ports of the allowed hosts.
+    pub(in crate::subject) fn allowed_ports(&self) -> Vec<u16> {
+        self.hosts.allow.iter().filter_map(HostPattern::port).collect()
+    }
+
+    /// Records a connection that was refused, with a finding.
+    pub(in crate::subject) fn escaped(&self, wanted: Escape) {
+        self.note(&wanted, ProxyEvent::Escaped(wanted.clone()));
+    }
+
+    /// Records a connection that was refused, without a finding.
+    pub(in crate::subject) fn ignored(&self, wanted: &Escape) {
+        self.count(wanted, HostTreatment::Ignored, 1, 0);
+    }
+
+    /// Records that a client did not accept the certificate of a service.
+    pub(in crate::subject) fn certificate_refused(&self, wanted: Escape) {
+        self.note(&wanted, ProxyEvent::CertificateRefused(wanted.clone()));
+    }
+
+    /// A connection to an allowed host; `None` where there are too many, or it cannot be reached.
+    pub(in crate::subject) async fn connect_allowed(
+        &self,
+        wanted: &Escape,
+    ) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+        self.count(wanted, HostTreatment::Allowed, 1, 0);
+        let permit = Arc::clone(&self.forwarded).try_acquire_owned().ok();
+        let connected = match permit {
+            Some(permit) => connect(wanted, &self.own).await.ok().map(|host| (host, permit)),
+            None => None,
+        };
+        if connected.is_none() {
+            self.count(wanted, HostTreatment::Allowed, 0, 1);
+        }
+        connected
+    }
+
     fn note(&self, escape: &Escape, noticed: ProxyEvent) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         if recorded.escapes.len() < MAX_RECORDED && recorded.escapes.insert(escape.clone()) {
@@ -172,7 +221,7 @@ impl ProxyContext {
     }
 }
 
-async fn serve(listener: TcpListener, context: ProxyContext) {
+async fn serve(listener: TcpListener, context: RecorderHandle) {
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = tokio::task::JoinSet::new();
     loop {
@@ -193,7 +242,7 @@ async fn serve(listener: TcpListener, context: ProxyContext) {
 /// Answers one connection. Releases `permit` as soon as it is only forwarded.
 async fn answer_one(
     mut line: TcpStream,
-    context: &ProxyContext,
+    context: &RecorderHandle,
     permit: OwnedSemaphorePermit,
 ) -> io::Result<()> {
     let mut read = Vec::new();
@@ -256,7 +305,7 @@ async fn answer_one(
 async fn connect_allowed(
     wanted: &Escape,
     read: &[u8],
-    context: &ProxyContext,
+    context: &RecorderHandle,
 ) -> Result<(TcpStream, OwnedSemaphorePermit), (&'static str, String)> {
     let host = &wanted.host;
     context.count(wanted, HostTreatment::Allowed, 1, 0);

@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, mpsc};
 
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Pid, Resource, Rlimit};
 
 #[cfg(target_os = "linux")]
 pub(super) use processes::below;
@@ -24,8 +24,10 @@ pub(super) use protocol::{StartOrder, SupervisorMessage, SupervisorOrder};
 pub(super) use signals::ALREADY_ENDED;
 
 use super::captured::Captured;
+use super::sealed::{SealOrder, SealedProgram, SealedSubject};
 use super::{EndReason, Limits};
 use outputs::Outputs;
+use processes::ProcessTree;
 use watch::Watch;
 
 /// Runs a supervisor on the standard input and output of this process.
@@ -38,8 +40,8 @@ pub fn supervise() -> io::Result<()> {
     let order: StartOrder = serde_json::from_str(&first)?;
     drop(lines);
     confine(&order.limits);
-    let mut subject = match start(&order) {
-        Ok(subject) => subject,
+    let program = match start(&order) {
+        Ok(program) => program,
         Err(why) => {
             let reason = EndReason::Unstartable(why);
             return write_message(&SupervisorMessage::Ended {
@@ -51,12 +53,16 @@ pub fn supervise() -> io::Result<()> {
             });
         }
     };
-    let outputs = Outputs::drain(&mut subject, order.limits.kept, &order.claim_marks);
+    let StartedProgram { tree, mut child, sealed } = program;
+    let outputs = Outputs::drain(&mut child, order.limits.kept, &order.claim_marks);
     let ended = Arc::new(AtomicU64::new(0));
-    let watch = Watch::new(&order, &mut subject, &ended);
+    let watch = Watch::new(&order, tree, child.stdin.take(), &ended);
     let (events, received) = mpsc::channel();
     watch::listen(events.clone());
-    watch::reap(events, Arc::clone(&ended));
+    match sealed {
+        Some(sealed) => watch::reap_sealed(sealed, events, Arc::clone(&ended)),
+        None => watch::reap(events, Arc::clone(&ended)),
+    }
     let (reason, left_running) = watch.until_the_end(&received);
     let (stdout, stderr) = outputs.finish();
     write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu: processes::cpu() })
@@ -87,7 +93,31 @@ fn confine(limits: &Limits) {
     }
 }
 
-fn start(order: &StartOrder) -> Result<Child, String> {
+/// A program that was started.
+struct StartedProgram {
+    tree: ProcessTree,
+    /// The process that has its pipes: the program itself, or the first init process of a sealed start.
+    child: Child,
+    sealed: Option<SealedSubject>,
+}
+
+fn start(order: &StartOrder) -> Result<StartedProgram, String> {
+    if order.program.is_empty() {
+        return Err("the command is empty".to_owned());
+    }
+    if let Some(directory) = order.directory.as_ref().filter(|directory| !directory.is_dir()) {
+        return Err(format!(
+            "the directory {} does not exist; check `directory` in hapax.yaml",
+            directory.display()
+        ));
+    }
+    match &order.seal {
+        None => start_directly(order),
+        Some(seal) => start_sealed(order, seal),
+    }
+}
+
+fn start_directly(order: &StartOrder) -> Result<StartedProgram, String> {
     use std::os::unix::process::CommandExt;
 
     let Some((program, arguments)) = order.program.split_first() else {
@@ -102,19 +132,31 @@ fn start(order: &StartOrder) -> Result<Child, String> {
     let input = if order.open_input { Stdio::piped() } else { Stdio::null() };
     command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(directory) = &order.directory {
-        if !directory.is_dir() {
-            return Err(format!(
-                "the directory {} does not exist; check `directory` in hapax.yaml",
-                directory.display()
-            ));
-        }
         command.current_dir(directory);
     }
-    command.spawn().map_err(|error| unstartable(program, &error))
+    let child = command.spawn().map_err(|error| start_error(program, &error))?;
+    let tree = ProcessTree { main: Pid::from_child(&child), parent: rustix::process::getpid() };
+    Ok(StartedProgram { tree, child, sealed: None })
+}
+
+fn start_sealed(order: &StartOrder, seal: &SealOrder) -> Result<StartedProgram, String> {
+    let hapax = std::env::current_exe()
+        .map_err(|error| format!("cannot find the hapax executable: {error}; start it with its full path"))?;
+    let program = SealedProgram {
+        program: order.program.clone(),
+        directory: order.directory.clone(),
+        env: order.env.clone(),
+        open_input: order.open_input,
+    };
+    // The standard input of a sealed start's supervisor is a socket.
+    let (child, sealed) = SealedSubject::start(&hapax, program, seal, io::stdin())?
+        .ok_or("the init process of the sealed start ended early")?;
+    let tree = ProcessTree { main: sealed.main, parent: sealed.init };
+    Ok(StartedProgram { tree, child, sealed: Some(sealed) })
 }
 
 /// Why a program cannot be started, and what to do.
-fn unstartable(program: &str, error: &io::Error) -> String {
+pub(super) fn start_error(program: &str, error: &io::Error) -> String {
     let is_path = program.contains('/');
     let why = match error.kind() {
         io::ErrorKind::NotFound if is_path => {

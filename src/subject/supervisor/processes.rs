@@ -32,6 +32,16 @@ impl SubjectProcess {
     }
 }
 
+/// The processes of a subject.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProcessTree {
+    /// The process that was started first.
+    pub(super) main: Pid,
+    /// The process of hapax to which all others belong, also orphans: the supervisor, or the init process of a
+    /// sealed start.
+    pub(super) parent: Pid,
+}
+
 /// Sends a signal once to each of them. A whole group gets it in one call, so that no process can escape by
 /// forking.
 pub(super) fn signal(all: &[SubjectProcess], signal: Signal) {
@@ -60,23 +70,19 @@ pub(super) use linux::{all, count, cpu, is_pending};
 mod linux {
     use std::fs;
 
-    use super::{Pid, Signal, SubjectProcess};
+    use super::{Pid, ProcessTree, Signal, SubjectProcess};
 
     /// The largest number of processes that are found at once; the rest is found when these are gone.
     const MAX_PROCESSES: usize = 20_000;
 
-    /// All processes below this one.
-    pub(in super::super) fn all(_main: Pid) -> Vec<SubjectProcess> {
-        below(own()).into_iter().filter_map(read_process).collect()
+    /// All processes of a subject.
+    pub(in super::super) fn all(tree: ProcessTree) -> Vec<SubjectProcess> {
+        below(tree.parent.as_raw_nonzero().get()).into_iter().filter_map(read_process).collect()
     }
 
-    /// The number of processes below this one.
-    pub(in super::super) fn count(_main: Pid) -> usize {
-        below(own()).len()
-    }
-
-    fn own() -> i32 {
-        rustix::process::getpid().as_raw_nonzero().get()
+    /// The number of processes of a subject.
+    pub(in super::super) fn count(tree: ProcessTree) -> usize {
+        below(tree.parent.as_raw_nonzero().get()).len()
     }
 
     /// All processes below one.
@@ -191,13 +197,14 @@ pub(super) use elsewhere::{all, count, cpu, is_pending};
 /// Without `/proc`, only the process group of the subject is known.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use super::{Pid, Signal, SubjectProcess};
+    use super::{Pid, ProcessTree, Signal, SubjectProcess};
 
-    pub(in super::super) fn all(main: Pid) -> Vec<SubjectProcess> {
+    pub(in super::super) fn all(tree: ProcessTree) -> Vec<SubjectProcess> {
+        let main = tree.main;
         vec![SubjectProcess { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
     }
 
-    pub(in super::super) fn count(_main: Pid) -> usize {
+    pub(in super::super) fn count(_tree: ProcessTree) -> usize {
         1
     }
 

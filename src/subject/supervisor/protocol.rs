@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::subject::captured::Captured;
+use crate::subject::sealed::SealOrder;
 use crate::subject::{EndReason, Signal};
 
 /// The first line to a supervisor: what to start, and its limits.
@@ -23,6 +24,9 @@ pub(in crate::subject) struct StartOrder {
     /// one.
     #[serde(default)]
     pub(in crate::subject) claim_marks: Vec<String>,
+    /// How it is sealed, where it is.
+    #[serde(default)]
+    pub(in crate::subject) seal: Option<SealOrder>,
     /// The signal that `cancel` sends.
     pub(in crate::subject) cancel: Signal,
     /// Its limits.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use super::processes;
+use super::processes::{self, ProcessTree};
 
 /// How long to wait for a signal to be received. A subject that blocks a signal never receives it.
 const SIGNAL_TIMEOUT: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ pub(super) fn wait_until_received(main: Pid, signal: Signal) {
 ///
 /// # Errors
 /// Why they did not stop.
-pub(super) fn stop_all(main: Pid, ended: &AtomicU64) -> Result<(), String> {
+pub(super) fn stop_all(tree: ProcessTree, ended: &AtomicU64) -> Result<(), String> {
     if cfg!(not(target_os = "linux")) {
         return Err("only Linux shows whether every thread of a process is stopped; run this case on Linux"
             .to_owned());
@@ -52,8 +52,8 @@ pub(super) fn stop_all(main: Pid, ended: &AtomicU64) -> Result<(), String> {
     let mut before: Option<(u64, Vec<processes::SubjectProcess>)> = None;
     loop {
         let count = ended.load(Ordering::SeqCst);
-        let found = processes::all(main);
-        if !found.iter().any(|one| one.pid == main && !one.is_dead()) {
+        let found = processes::all(tree);
+        if !found.iter().any(|one| one.pid == tree.main && !one.is_dead()) {
             return Err(ALREADY_ENDED.to_owned());
         }
         let all_stopped =

@@ -1,7 +1,7 @@
 //! Watches one start of a subject until all its processes have ended: time limit, processes, orders, exit.
 
 use std::io::{self, BufRead};
-use std::process::{Child, ChildStdin};
+use std::process::ChildStdin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
+use super::processes::{self, ProcessTree};
 use super::protocol::{StartOrder, SupervisorMessage, SupervisorOrder};
-use super::{processes, signals, write_message};
+use super::{signals, write_message};
+use crate::subject::sealed::{NamespaceEvent, SealedSubject};
 use crate::subject::{EndReason, Limits};
 
 /// The interval for counting processes at first, and when there are many.
@@ -37,9 +39,27 @@ pub(super) enum WatchEvent {
     /// hapax has ended.
     Abandoned,
     /// A process below this one has ended.
-    Ended(Pid, WaitStatus),
+    Ended(Pid, ProcessEnd),
     /// No process is left below this one.
     AllGone,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProcessEnd {
+    /// It exited with this status.
+    Exited(i32),
+    /// This signal ended it.
+    Signaled(i32),
+}
+
+impl From<WaitStatus> for ProcessEnd {
+    fn from(status: WaitStatus) -> Self {
+        match status.exit_status() {
+            Some(code) => ProcessEnd::Exited(code),
+            None => ProcessEnd::Signaled(status.terminating_signal().unwrap_or_default()),
+        }
+    }
 }
 
 /// Reads the orders of hapax, in its own thread.
@@ -55,18 +75,43 @@ pub(super) fn listen(events: Sender<WatchEvent>) {
 
 /// Reaps every process that ends, in its own thread, and counts them.
 pub(super) fn reap(events: Sender<WatchEvent>, ended: Arc<AtomicU64>) {
+    thread::spawn(move || reap_children(&events, &ended));
+}
+
+/// Does the same for a sealed start, whose init process reaps the processes of the subject.
+pub(super) fn reap_sealed(mut subject: SealedSubject, events: Sender<WatchEvent>, ended: Arc<AtomicU64>) {
     thread::spawn(move || {
-        loop {
-            match rustix::process::wait(WaitOptions::empty()) {
-                Ok(Some((pid, status))) => {
-                    ended.fetch_add(1, Ordering::SeqCst);
-                    send(&events, WatchEvent::Ended(pid, status));
-                }
-                Ok(None) | Err(rustix::io::Errno::INTR) => {}
-                Err(_) => break send(&events, WatchEvent::AllGone),
-            }
+        let mut main_end = None;
+        while let Some(event) = subject.wait() {
+            ended.fetch_add(1, Ordering::SeqCst);
+            let end = match event {
+                NamespaceEvent::Exited(code) => ProcessEnd::Exited(code),
+                NamespaceEvent::Signaled(signal) => ProcessEnd::Signaled(signal),
+                NamespaceEvent::OtherEnded => continue,
+            };
+            main_end = Some(end);
+            send(&events, WatchEvent::Ended(subject.main, end));
         }
+        if main_end.is_none() {
+            // The init process was killed, and the system killed all others.
+            let killed = ProcessEnd::Signaled(Signal::KILL.as_raw());
+            send(&events, WatchEvent::Ended(subject.main, killed));
+        }
+        reap_children(&events, &ended);
     });
+}
+
+fn reap_children(events: &Sender<WatchEvent>, ended: &AtomicU64) {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) => {
+                ended.fetch_add(1, Ordering::SeqCst);
+                send(events, WatchEvent::Ended(pid, status.into()));
+            }
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => break send(events, WatchEvent::AllGone),
+        }
+    }
 }
 
 fn send(events: &Sender<WatchEvent>, event: WatchEvent) {
@@ -88,9 +133,9 @@ fn report(message: &SupervisorMessage) {
 pub(super) struct Watch<'a> {
     limits: &'a Limits,
     cancel: Signal,
-    main: Pid,
+    tree: ProcessTree,
     input: Option<ChildStdin>,
-    status: Option<WaitStatus>,
+    end: Option<ProcessEnd>,
     /// How it ended, if not by its exit status.
     reason: Option<EndReason>,
     /// Its time limit.
@@ -119,14 +164,19 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Starts to watch a process that was just started.
-    pub(super) fn new(order: &'a StartOrder, subject: &mut Child, ended: &'a AtomicU64) -> Self {
+    pub(super) fn new(
+        order: &'a StartOrder,
+        tree: ProcessTree,
+        input: Option<ChildStdin>,
+        ended: &'a AtomicU64,
+    ) -> Self {
         let now = Instant::now();
         Watch {
             limits: &order.limits,
             cancel: signals::signal(order.cancel),
-            main: Pid::from_child(subject),
-            input: subject.stdin.take(),
-            status: None,
+            tree,
+            input,
+            end: None,
             reason: None,
             time_up: now.checked_add(order.limits.time).unwrap_or(now + Duration::from_secs(u32::MAX.into())),
             grace_over: None,
@@ -148,8 +198,8 @@ impl<'a> Watch<'a> {
             match events.recv_timeout(self.due().saturating_duration_since(Instant::now())) {
                 Ok(WatchEvent::Order(order)) => self.apply(order),
                 Ok(WatchEvent::Abandoned) => self.kill(),
-                Ok(WatchEvent::Ended(pid, status)) if pid == self.main && self.status.is_none() => {
-                    self.status = Some(status);
+                Ok(WatchEvent::Ended(pid, end)) if pid == self.tree.main && self.end.is_none() => {
+                    self.end = Some(end);
                     self.main_ended();
                 }
                 // There can be very many of these, and they need no action.
@@ -174,7 +224,7 @@ impl<'a> Watch<'a> {
                 _ => report_applied(order),
             }
         }
-        (self.reason.take().unwrap_or_else(|| self.reason_from_status()), self.left_running)
+        (self.reason.take().unwrap_or_else(|| self.reason_from_end()), self.left_running)
     }
 
     /// The process that was started has exited. Its other processes must end, too; but killing them at once
@@ -193,7 +243,7 @@ impl<'a> Watch<'a> {
         let now = Instant::now();
         self.last_check = now;
         if let Some(since) = self.killing {
-            let left = processes::all(self.main);
+            let left = processes::all(self.tree);
             if now.duration_since(since) > KILL_TIMEOUT {
                 self.reason = Some(EndReason::OverLimit(format!(
                     "{} of its processes could not be killed",
@@ -218,7 +268,7 @@ impl<'a> Watch<'a> {
             self.reason = Some(EndReason::TimeUp);
             self.stop(now);
         } else if self.count_at <= now {
-            let count = processes::count(self.main);
+            let count = processes::count(self.tree);
             self.count_at =
                 now + if count > self.limits.processes / 8 { COUNT_INTERVAL } else { SLOW_COUNT_INTERVAL };
             if count > self.limits.processes {
@@ -237,7 +287,7 @@ impl<'a> Watch<'a> {
     /// so two reads must agree.
     fn left_behind(&mut self, now: Instant) -> Option<usize> {
         let snapshot = || {
-            let found = processes::all(self.main).into_iter().filter(|found| !found.is_dead());
+            let found = processes::all(self.tree).into_iter().filter(|found| !found.is_dead());
             let mut numbers: Vec<i32> = found.map(|found| found.pid.as_raw_nonzero().get()).collect();
             numbers.sort_unstable();
             numbers
@@ -253,13 +303,12 @@ impl<'a> Watch<'a> {
 
     /// Why it was not interrupted, if it had exited before.
     fn exited_before_interrupt(&self) -> Option<String> {
-        let status = self.status?;
-        let is_killed = status.terminating_signal() == Some(Signal::KILL.as_raw());
+        let is_killed = self.end? == ProcessEnd::Signaled(Signal::KILL.as_raw());
         (!is_killed).then(|| signals::ALREADY_ENDED.to_owned())
     }
 
     fn apply(&mut self, order: SupervisorOrder) {
-        let all = || processes::all(self.main);
+        let all = || processes::all(self.tree);
         if let Some(why) = self.exited_before_interrupt()
             && matches!(
                 order,
@@ -281,7 +330,7 @@ impl<'a> Watch<'a> {
                 self.kills.push(order);
                 // One that has exited has not reached its time limit: only its other processes are still
                 // watched.
-                if self.killing.is_none() && self.status.is_none() {
+                if self.killing.is_none() && self.end.is_none() {
                     self.reason = Some(EndReason::TimeUp);
                     self.stop(Instant::now());
                 }
@@ -291,9 +340,9 @@ impl<'a> Watch<'a> {
             SupervisorOrder::Cancel => {
                 processes::signal(&all(), self.cancel);
                 self.resume();
-                signals::wait_until_received(self.main, self.cancel);
+                signals::wait_until_received(self.tree.main, self.cancel);
             }
-            SupervisorOrder::Freeze | SupervisorOrder::Hold => match signals::stop_all(self.main, self.ended)
+            SupervisorOrder::Freeze | SupervisorOrder::Hold => match signals::stop_all(self.tree, self.ended)
             {
                 Ok(()) => self.stopped = true,
                 Err(why) => {
@@ -312,17 +361,17 @@ impl<'a> Watch<'a> {
     /// Continues what was stopped; it first receives the signals that were sent meanwhile.
     fn resume(&mut self) {
         if std::mem::take(&mut self.stopped) {
-            processes::signal(&processes::all(self.main), Signal::CONT);
+            processes::signal(&processes::all(self.tree), Signal::CONT);
         }
     }
 
     /// SIGTERM, and the grace time starts. Stopped processes are continued, so that they receive it.
     fn stop(&mut self, now: Instant) {
-        let all = processes::all(self.main);
+        let all = processes::all(self.tree);
         processes::signal(&all, Signal::TERM);
         processes::signal(&all, Signal::CONT);
         self.stopped = false;
-        signals::wait_until_received(self.main, Signal::TERM);
+        signals::wait_until_received(self.tree.main, Signal::TERM);
         self.grace_over = self.grace_over.or(now.checked_add(self.limits.grace));
     }
 
@@ -330,7 +379,7 @@ impl<'a> Watch<'a> {
         self.input = None;
         if self.killing.is_none() {
             self.killing = Some(Instant::now());
-            processes::signal(&processes::all(self.main), Signal::KILL);
+            processes::signal(&processes::all(self.tree), Signal::KILL);
         }
     }
 
@@ -342,16 +391,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn reason_from_status(&self) -> EndReason {
-        let Some(status) = self.status else {
-            return EndReason::Unstartable("it ended before it could be watched".to_owned());
-        };
-        match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => EndReason::Exited(code),
-            (None, Some(signal)) if signal == Signal::XFSZ.as_raw() => {
+    fn reason_from_end(&self) -> EndReason {
+        match self.end {
+            None => EndReason::Unstartable("it ended before it could be watched".to_owned()),
+            Some(ProcessEnd::Exited(code)) => EndReason::Exited(code),
+            Some(ProcessEnd::Signaled(signal)) if signal == Signal::XFSZ.as_raw() => {
                 EndReason::OverLimit(format!("a file of more than {} bytes", self.limits.file_size))
             }
-            (None, signal) => EndReason::Signaled(signal.unwrap_or_default()),
+            Some(ProcessEnd::Signaled(signal)) => EndReason::Signaled(signal),
         }
     }
 }

@@ -87,6 +87,7 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
             port,
             service
         }),
+        (text(), any::<u16>()).prop_map(|(host, port)| SubjectEvent::CertificateRefused { host, port }),
         host_requests().prop_map(SubjectEvent::HostRequests),
         text().prop_map(|limit| SubjectEvent::OverLimit { limit }),
         (0..=LARGEST).prop_map(|requests| SubjectEvent::Unanswered { requests }),

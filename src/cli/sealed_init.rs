@@ -1,0 +1,30 @@
+//! `hapax sealed-init`: the init processes of a sealed start. Users never type it, so it is hidden.
+
+use super::error::CliError;
+use crate::ExitStatus;
+
+/// Start the init process of a sealed start.
+#[derive(clap::Args)]
+pub(super) struct SealedInitArgs {
+    /// Which of the two init processes it is
+    which: InitProcess,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum InitProcess {
+    First,
+    Second,
+}
+
+pub(super) fn run(args: &SealedInitArgs) -> Result<ExitStatus, CliError> {
+    let init = match args.which {
+        InitProcess::First => crate::subject::first_init(),
+        InitProcess::Second => crate::subject::second_init(),
+    };
+    init.map(|()| ExitStatus::Success).map_err(|error| {
+        CliError::with_hint(
+            format!("cannot talk to the supervisor: {error}"),
+            "hapax starts this command itself; use `hapax run --sealed`",
+        )
+    })
+}

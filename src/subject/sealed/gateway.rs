@@ -1,0 +1,273 @@
+//! The network of a sealed subject, as hapax serves it: the ports in its namespace, and where each connection
+//! goes: to a service of the trial, to an allowed host, or nowhere.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt, Interest};
+use tokio::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::server::Acceptor;
+
+use super::host_names::HostNames;
+use super::relay::relay;
+use super::{handover, resolver};
+use crate::domain::HostTreatment;
+use crate::subject::recorder::{Escape, RecorderHandle};
+
+const HTTP: u16 = 80;
+const HTTPS: u16 = 443;
+const SMTP: [u16; 2] = [25, 587];
+const SMTPS: u16 = 465;
+
+/// How long a client may take for a TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long to wait where no file is left for another connection.
+const OUT_OF_FILES: Duration = Duration::from_millis(20);
+
+/// Where a service of the trial listens for one caller, outside of the namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServiceRoute {
+    /// Its name.
+    pub(crate) service: String,
+    /// The real hosts that it stands for.
+    pub(crate) hosts: Vec<String>,
+    /// Its port for HTTP.
+    pub(crate) http: SocketAddr,
+    /// Its port for SMTP.
+    pub(crate) smtp: Option<SocketAddr>,
+    /// Its port for SMTP over TLS.
+    pub(crate) smtps: Option<SocketAddr>,
+}
+
+impl ServiceRoute {
+    fn ports(&self) -> impl Iterator<Item = SocketAddr> {
+        [Some(self.http), self.smtp, self.smtps].into_iter().flatten()
+    }
+}
+
+/// The network of one caller.
+#[derive(Debug)]
+pub(in crate::subject) struct Gateway {
+    routes: Vec<ServiceRoute>,
+    names: Arc<HostNames>,
+    recorder: RecorderHandle,
+    tls: Option<Arc<ServerConfig>>,
+    /// The socket over which the init process is asked for connections to the subject, once it runs.
+    connector: Mutex<Option<UnixStream>>,
+}
+
+/// Where a connection goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Destination {
+    /// To the name server.
+    NameServer,
+    /// To a service, as it is.
+    Service(SocketAddr),
+    /// To a service that speaks HTTP, with TLS removed.
+    ServiceOverTls(SocketAddr),
+    /// To a host outside, as it is.
+    Outside(Escape),
+    /// Nowhere: the host is ignored.
+    Ignored(Escape),
+    /// Nowhere: nothing in the trial stands for the host.
+    Refused(Escape),
+}
+
+impl Gateway {
+    pub(in crate::subject) fn new(routes: Vec<ServiceRoute>, recorder: RecorderHandle) -> Self {
+        let tls = mock_services::https_config();
+        Gateway { routes, names: Arc::default(), recorder, tls, connector: Mutex::default() }
+    }
+
+    /// The TCP ports that it serves.
+    pub(in crate::subject) fn tcp_ports(&self) -> Vec<u16> {
+        let mut ports = vec![resolver::PORT, HTTP, HTTPS, SMTP[0], SMTP[1], SMTPS];
+        ports.extend(self.routes.iter().flat_map(ServiceRoute::ports).map(|address| address.port()));
+        ports.extend(self.recorder.allowed_ports());
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    /// The UDP ports that it serves.
+    pub(in crate::subject) fn udp_ports(&self) -> Vec<u16> {
+        vec![resolver::PORT]
+    }
+
+    /// A connection to a port at which the subject listens.
+    ///
+    /// # Errors
+    /// When nothing listens there yet.
+    pub(in crate::subject) async fn connect(&self, port: u16) -> io::Result<TcpStream> {
+        let mut connector = self.connector.lock().await;
+        let connector = connector.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        connector.write_all(&port.to_be_bytes()).await?;
+        let received = connector.async_io(Interest::READABLE, || handover::receive(&*connector)).await?;
+        let connection = received.into_iter().next().ok_or(io::ErrorKind::ConnectionRefused)?;
+        let connection = std::net::TcpStream::from(connection);
+        connection.set_nonblocking(true)?;
+        TcpStream::from_std(connection)
+    }
+
+    /// Serves the sockets of a namespace: the ports of [`Gateway::tcp_ports`], those of [`Gateway::udp_ports`]
+    /// and the connector. Dropping the result ends it.
+    ///
+    /// # Errors
+    /// When one of them is not such a socket.
+    pub(in crate::subject) async fn serve(
+        self: &Arc<Self>,
+        mut sockets: Vec<OwnedFd>,
+    ) -> io::Result<JoinSet<()>> {
+        let (tcp, udp) = (self.tcp_ports(), self.udp_ports());
+        let connector = sockets.pop().ok_or(io::ErrorKind::UnexpectedEof)?;
+        if sockets.len() != tcp.len() + udp.len() {
+            return Err(io::Error::other(format!("{} ports were handed over", sockets.len())));
+        }
+        let connector = std::os::unix::net::UnixStream::from(connector);
+        connector.set_nonblocking(true)?;
+        *self.connector.lock().await = Some(UnixStream::from_std(connector)?);
+        let mut tasks = JoinSet::new();
+        let mut sockets = sockets.into_iter();
+        for (port, socket) in tcp.into_iter().zip(sockets.by_ref()) {
+            let listener = std::net::TcpListener::from(socket);
+            listener.set_nonblocking(true)?;
+            tasks.spawn(accept(Arc::clone(self), TcpListener::from_std(listener)?, port));
+        }
+        for socket in sockets {
+            let socket = std::net::UdpSocket::from(socket);
+            socket.set_nonblocking(true)?;
+            tasks.spawn(resolver::serve_udp(UdpSocket::from_std(socket)?, Arc::clone(&self.names)));
+        }
+        Ok(tasks)
+    }
+
+    /// Where a connection to this address and port goes. `server_name` is the host that a TLS client names.
+    fn destination(&self, address: Ipv4Addr, port: u16, server_name: Option<&str>) -> Destination {
+        if port == resolver::PORT {
+            return Destination::NameServer;
+        }
+        let name = self.names.name(address);
+        if name.is_none() && address.is_loopback() {
+            let own = self.routes.iter().flat_map(ServiceRoute::ports).find(|own| own.port() == port);
+            if let Some(own) = own {
+                return Destination::Service(own);
+            }
+        }
+        let is_own = name.is_none() && address.is_loopback();
+        let host = name.or_else(|| server_name.map(str::to_lowercase)).unwrap_or_else(|| address.to_string());
+        let mut wanted = Escape { host, port, method: "CONNECT".to_owned() };
+        if is_own && self.recorder.treatment(&wanted).is_none() {
+            // The user may have written the name.
+            "localhost".clone_into(&mut wanted.host);
+        }
+        // The user's own word comes first, as it does for the recorder.
+        match self.recorder.treatment(&wanted) {
+            Some(HostTreatment::Allowed) => return Destination::Outside(wanted),
+            Some(HostTreatment::Ignored) => return Destination::Ignored(wanted),
+            None => {}
+        }
+        let is_of = |route: &&ServiceRoute| route.hosts.contains(&wanted.host);
+        let service = self.routes.iter().find(is_of);
+        // A mail server can have any name: messages go to the service of the trial that takes them.
+        let mail = || service.or_else(|| self.routes.iter().find(|route| route.smtp.is_some()));
+        let found = match port {
+            HTTP => service.map(|route| Destination::Service(route.http)),
+            HTTPS => service.map(|route| Destination::ServiceOverTls(route.http)),
+            SMTPS => mail().and_then(|route| route.smtps).map(Destination::Service),
+            port if SMTP.contains(&port) => mail().and_then(|route| route.smtp).map(Destination::Service),
+            _ => None,
+        };
+        found.unwrap_or(Destination::Refused(wanted))
+    }
+
+    async fn connection(&self, client: TcpStream, port: u16) -> io::Result<()> {
+        let IpAddr::V4(address) = client.local_addr()?.ip() else { return Ok(()) };
+        let mut destination = self.destination(address, port, None);
+        // A client that knows an address only says in its handshake which host it means.
+        let is_unnamed = self.names.name(address).is_none() && !address.is_loopback();
+        let over_tls = matches!(destination, Destination::ServiceOverTls(_));
+        if port == HTTPS && (over_tls || (is_unnamed && matches!(destination, Destination::Refused(_)))) {
+            let hello = LazyConfigAcceptor::new(Acceptor::default(), client);
+            let Ok(handshake) = timeout(HANDSHAKE, hello).await? else {
+                return self.nowhere(destination);
+            };
+            if is_unnamed {
+                let server_name = handshake.client_hello().server_name().map(str::to_owned);
+                destination = self.destination(address, port, server_name.as_deref());
+            }
+            let Destination::ServiceOverTls(service) = destination else { return self.nowhere(destination) };
+            let host = self.names.name(address);
+            let host = host.or_else(|| handshake.client_hello().server_name().map(str::to_owned));
+            let Some(tls) = self.tls.clone() else { return Ok(()) };
+            return match timeout(HANDSHAKE, handshake.into_stream(tls)).await? {
+                Ok(client) => {
+                    relay(client, TcpStream::connect(service).await?).await;
+                    Ok(())
+                }
+                Err(_) => {
+                    let host = host.unwrap_or_else(|| address.to_string());
+                    self.recorder.certificate_refused(Escape { host, port, method: "CONNECT".to_owned() });
+                    Ok(())
+                }
+            };
+        }
+        match destination {
+            Destination::NameServer => resolver::serve_tcp(client, &self.names).await,
+            Destination::Service(service) => {
+                relay(client, TcpStream::connect(service).await?).await;
+                Ok(())
+            }
+            Destination::Outside(wanted) => {
+                if let Some((host, _permit)) = self.recorder.connect_allowed(&wanted).await {
+                    relay(client, host).await;
+                }
+                Ok(())
+            }
+            other => {
+                let _ = client.set_zero_linger();
+                self.nowhere(other)
+            }
+        }
+    }
+
+    /// Records a connection that goes nowhere.
+    fn nowhere(&self, destination: Destination) -> io::Result<()> {
+        match destination {
+            Destination::Ignored(wanted) => self.recorder.ignored(&wanted),
+            // A port of its own at which the subject does not listen is nothing outside.
+            Destination::Refused(wanted) if wanted.host == "localhost" => {}
+            Destination::Refused(wanted) => self.recorder.escaped(wanted),
+            Destination::NameServer
+            | Destination::Service(_)
+            | Destination::ServiceOverTls(_)
+            | Destination::Outside(_) => {}
+        }
+        Ok(())
+    }
+}
+
+async fn accept(gateway: Arc<Gateway>, listener: TcpListener, port: u16) {
+    let mut connections = JoinSet::new();
+    loop {
+        match listener.accept().await {
+            Ok((client, _)) => {
+                while connections.try_join_next().is_some() {}
+                let gateway = Arc::clone(&gateway);
+                connections.spawn(async move {
+                    // A connection that fails is the client's to see.
+                    let _ = gateway.connection(client, port).await;
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => tokio::time::sleep(OUT_OF_FILES).await,
+        }
+    }
+}

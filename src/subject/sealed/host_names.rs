@@ -1,0 +1,83 @@
+//! The names that a sealed subject looks up. Each gets an address of its own on the loopback network, so that
+//! a connection tells which host the subject meant.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The largest number of names. A lookup of another one finds nothing.
+const MAX_NAMES: usize = 60_000;
+
+/// The names that were looked up, and their addresses.
+#[derive(Debug, Default)]
+pub(super) struct HostNames {
+    table: Mutex<NameTable>,
+}
+
+#[derive(Debug, Default)]
+struct NameTable {
+    addresses: HashMap<String, Ipv4Addr>,
+    names: HashMap<Ipv4Addr, String>,
+}
+
+impl HostNames {
+    /// The address of a name, the same at each lookup; `None` where there are too many names.
+    pub(super) fn address(&self, name: &str) -> Option<Ipv4Addr> {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        if name == "localhost" || name.ends_with(".localhost") {
+            return Some(Ipv4Addr::LOCALHOST);
+        }
+        let mut table = self.table();
+        if let Some(address) = table.addresses.get(&name) {
+            return Some(*address);
+        }
+        let number =
+            u16::try_from(table.addresses.len()).ok().filter(|count| usize::from(*count) < MAX_NAMES)?;
+        // From 127.1.0.1 on: 127.0.0.1 is the subject itself.
+        let [high, low] = (number + 1).to_be_bytes();
+        let address = Ipv4Addr::new(127, 1, high, low);
+        table.names.insert(address, name.clone());
+        table.addresses.insert(name, address);
+        Some(address)
+    }
+
+    /// The name that was looked up for an address.
+    pub(super) fn name(&self, address: Ipv4Addr) -> Option<String> {
+        self.table().names.get(&address).cloned()
+    }
+
+    fn table(&self) -> MutexGuard<'_, NameTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_has_an_address_of_its_own_that_leads_back_to_it() {
+        let names = HostNames::default();
+        let stripe = names.address("api.stripe.com").unwrap();
+        let github = names.address("api.github.com.").unwrap();
+        assert_ne!(stripe, github);
+        assert_eq!(names.address("API.Stripe.com").unwrap(), stripe);
+        assert_eq!(names.name(github).as_deref(), Some("api.github.com"));
+        assert_eq!(names.name(Ipv4Addr::new(127, 1, 200, 1)), None);
+    }
+
+    #[test]
+    fn localhost_is_the_subject_itself_and_no_name_takes_its_address() {
+        let names = HostNames::default();
+        assert_eq!(names.address("localhost"), Some(Ipv4Addr::LOCALHOST));
+        assert_eq!(names.address("db.localhost"), Some(Ipv4Addr::LOCALHOST));
+        assert_eq!(names.name(Ipv4Addr::LOCALHOST), None);
+    }
+
+    #[test]
+    fn names_without_end_find_nothing_at_last() {
+        let names = HostNames::default();
+        let found = (0..MAX_NAMES + 10).filter(|number| names.address(&format!("host-{number}")).is_some());
+        assert_eq!(found.count(), MAX_NAMES);
+    }
+}

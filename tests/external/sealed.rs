@@ -1,0 +1,184 @@
+//! Sealed runs: the subject calls the real hosts, and can leave neither its network nor its files.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::kit::needs::{Test, tests};
+use crate::kit::workspace::{Workspace, charge, kinds, verdict};
+
+pub(crate) fn tests() -> Vec<Test> {
+    tests![
+        the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key,
+        every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too,
+        an_allowed_port_of_this_machine_is_reached_and_all_others_are_not,
+        the_subject_sees_its_own_directories_and_nothing_of_hapax,
+        what_the_subject_leaves_behind_ends_with_its_namespace,
+        a_control_does_the_same_sealed_and_unsealed_also_when_it_is_killed,
+        an_agent_over_http_that_hapax_starts_is_reached_in_its_network,
+        an_agent_that_is_already_running_cannot_be_sealed,
+    ]
+}
+
+/// `charge HOST PORT`: sends the charge of the task there over HTTP, and prints the answer.
+const CHARGE: &str = r#"charge() {
+  body='amount=4999&customer=cus_42&currency=usd&source=tok_visa&metadata[order]=ord_1001'
+  exec 3<>"/dev/tcp/$1/$2" || return 1
+  printf 'POST /v1/charges HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer any_key\r\nConnection: close\r\n' "$1" >&3
+  printf 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %s\r\n\r\n%s' "${#body}" "$body" >&3
+  cat <&3
+  exec 3>&-
+}
+"#;
+
+/// An agent over HTTP that does its task at the real host.
+const HTTP_AGENT: &str = r#"use IO::Socket::INET;
+my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $ARGV[0], Listen => 5, ReuseAddr => 1)
+  or die $!;
+my $task = $listener->accept;
+sysread $task, my $request, 65536;
+my $body = 'amount=4999&customer=cus_42&currency=usd&source=tok_visa&metadata[order]=ord_1001';
+my $stripe = IO::Socket::INET->new(PeerAddr => 'api.stripe.com', PeerPort => 80) or die $!;
+print $stripe "POST /v1/charges HTTP/1.1\r\nHost: api.stripe.com\r\nAuthorization: Bearer any_key\r\n",
+  "Connection: close\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ", length $body,
+  "\r\n\r\n$body";
+$stripe->flush;
+my $answer = join '', <$stripe>;
+die $answer unless $answer =~ /200 OK/;
+my $claim = '{"outcome": "done"}';
+print $task "HTTP/1.1 200 OK\r\nContent-Length: ", length $claim, "\r\nConnection: close\r\n\r\n$claim";
+close $task;
+sleep 60;
+"#;
+
+/// A subject that does its task at the real host and then something else.
+fn agent(rest: &str) -> String {
+    format!(
+        "{CHARGE}charge api.stripe.com 80 | grep -q '200 OK' || exit 3\n{rest}\necho '{{\"outcome\": \"done\"}}'"
+    )
+}
+
+/// Runs one charge sealed, with this script as the subject.
+fn run(script: &str, options: &[&str], status: i32) -> (Workspace, Value) {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent.sh", script);
+    let arguments = [&["run", "plain", "--sealed"], options, &["--", "bash", "agent.sh"]].concat();
+    workspace.call(&arguments).expect(status);
+    let report = workspace.report();
+    (workspace, report)
+}
+
+/// What the subject printed.
+fn output(report: &Value) -> &str {
+    report["cases"][0]["trials"][0]["output"][0]["stdout"].as_str().unwrap()
+}
+
+async fn the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key() {
+    let (_, report) = run(&agent(""), &[], 0);
+    assert_eq!(verdict(&report, "plain")["result"], "pass");
+}
+
+async fn every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too() {
+    let rest = "(exec 4<>/dev/tcp/billing.example.com/443; cat <&4) 2>/dev/null\n\
+                (exec 4<>/dev/tcp/93.184.216.34/80; cat <&4) 2>/dev/null\n\
+                (exec 4<>/dev/tcp/93.184.216.34/8443) 2>/dev/null || echo refused";
+    let (_, report) = run(&agent(rest), &[], 1);
+    let verdict = verdict(&report, "plain");
+    assert_eq!(kinds(verdict), ["escaped", "escaped"], "{verdict:#}");
+    let text = verdict["findings"].to_string();
+    assert!(text.contains("billing.example.com") && text.contains("93.184.216.34"), "{text}");
+    assert!(output(&report).contains("refused"), "{}", output(&report));
+}
+
+async fn an_allowed_port_of_this_machine_is_reached_and_all_others_are_not() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let other = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let other_port = other.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut line in listener.incoming().flatten() {
+            let mut read = [0; 4];
+            let _ = line.read_exact(&mut read);
+            let _ = line.write_all(b"the database");
+        }
+    });
+    let rest = format!(
+        "exec 4<>/dev/tcp/127.0.0.1/{port}; printf 'ask\\n' >&4; cat <&4; echo\n\
+         (exec 5<>/dev/tcp/127.0.0.1/{other_port}) 2>/dev/null && echo reached"
+    );
+    let (_, report) = run(&agent(&rest), &["--allow", &format!("127.0.0.1:{port}")], 0);
+    assert!(output(&report).contains("the database"), "{}", output(&report));
+    assert!(!output(&report).contains("reached"), "{}", output(&report));
+}
+
+async fn the_subject_sees_its_own_directories_and_nothing_of_hapax() {
+    let script = agent(
+        r#"ls "$HAPAX_STATE_DIR" "$HAPAX_SHARED_DIR" >/dev/null && echo own
+echo "around: $(ls "$(dirname "$HAPAX_STATE_DIR")" | wc -l)"
+echo "results: $(ls reports/*/ 2>/dev/null | wc -l)"
+echo "sockets: $(ls /run | tr '\n' ' ')"
+echo "processes: $(ls -d /proc/[0-9]* | wc -l)"
+umount /run /proc /etc/hosts "$PWD/reports" 2>/dev/null && echo unmounted
+umount -l /run 2>/dev/null && echo unmounted
+nsenter -t 1 -n true 2>/dev/null && echo entered
+cat /proc/1/environ /proc/1/mem 2>/dev/null && echo looked
+echo "results: $(find reports -type f 2>/dev/null | wc -l)""#,
+    );
+    let (_, report) = run(&script, &[], 0);
+    let lines: Vec<&str> = output(&report).lines().collect();
+    // Its own directories, that of all callers and that of its claim are all that is beside its own.
+    assert_eq!(lines[..4], ["own", "around: 3", "results: 0", "sockets: hapax "], "{lines:?}");
+    let processes: usize = lines[4].strip_prefix("processes: ").unwrap().parse().unwrap();
+    assert!(processes < 10, "{lines:?}");
+    assert_eq!(lines[5..], ["results: 0", "{\"outcome\": \"done\"}"], "{lines:?}");
+}
+
+async fn what_the_subject_leaves_behind_ends_with_its_namespace() {
+    let (_, report) = run(&agent("setsid sleep 98761 & setsid sleep 98761 & disown -a"), &[], 3);
+    assert_eq!(verdict(&report, "plain")["result"], "void");
+    // Nothing else on this machine sleeps for so long.
+    let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        command.windows(11).any(|part| part == b"sleep\x0098761")
+    });
+    assert_eq!(left.count(), 0);
+}
+
+async fn a_control_does_the_same_sealed_and_unsealed_also_when_it_is_killed() {
+    let workspace = Workspace::new();
+    for subject in ["naive", "careful"] {
+        let results = ["--sealed", "--claims=required"].map(|option| {
+            workspace.call(&["run", "crash/killed-after-effect", option, "--subject", subject]);
+            let report = workspace.report();
+            let cases = report["cases"].as_array().unwrap().iter();
+            let results = cases.map(|case| {
+                let verdict = &case["trials"][0]["verdict"];
+                let kinds: Vec<String> = kinds(verdict).into_iter().map(str::to_owned).collect();
+                (case["id"].clone(), verdict["result"].clone(), kinds)
+            });
+            results.collect::<Vec<_>>()
+        });
+        assert!(!results[0].is_empty());
+        assert_eq!(results[0], results[1], "{subject}");
+    }
+}
+
+async fn an_agent_over_http_that_hapax_starts_is_reached_in_its_network() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent.pl", HTTP_AGENT).write(
+        "hapax.yaml",
+        "subjects:\n  agent:\n    http: 'http://127.0.0.1:${port}/task'\n    command: perl agent.pl ${port}\n    \
+         sealed: true\n",
+    );
+    workspace.call(&["run", "plain"]).expect(0);
+}
+
+async fn an_agent_that_is_already_running_cannot_be_sealed() {
+    let workspace = Workspace::new();
+    workspace
+        .write("scenarios/plain.yaml", &charge(""))
+        .write("hapax.yaml", "subjects:\n  agent: {http: 'http://127.0.0.1:9/task', sealed: true}\n");
+    let called = workspace.call(&["run", "plain"]).expect(2);
+    assert!(called.stderr.contains("an agent that is already running cannot be sealed"), "{}", called.stderr);
+}
