@@ -27,7 +27,7 @@ pub(super) fn ambiguity(attempt: &Attempt<'_>) -> Option<Ambiguity> {
     }
     let Some(answer) = &attempt.answer else { return Some(Ambiguity { n: attempt.n, at: attempt.at }) };
     let is_clear = answer.whole
-        && answer.reply != ReplyKind::Garble
+        && answer.reply.can_be_parsed()
         && !is_too_large(attempt)
         && answer.status.is_some_and(is_clear);
     (!is_clear).then_some(Ambiguity { n: answer.n, at: answer.at })
@@ -51,7 +51,7 @@ pub(super) fn reported_success(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
         && attempt.answer.is_some_and(|answer| {
             answer.whole
-                && answer.reply != ReplyKind::Garble
+                && answer.reply.can_be_parsed()
                 && answer.status.is_some_and(|status| (200..300).contains(&status))
         })
 }

@@ -14,6 +14,8 @@ const PASSED_VARIABLES: [&str; 9] =
     ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM"];
 const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+/// The variables of further clients that name all that they trust.
+const MORE_BUNDLE_VARIABLES: [&str; 3] = ["AWS_CA_BUNDLE", "DENO_CERT", "GIT_SSL_CAINFO"];
 /// The services are on this machine; all other requests go to the recorder.
 const NO_PROXY: &str = "127.0.0.1,localhost,::1";
 
@@ -58,6 +60,12 @@ pub(super) fn environment(
             all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), NO_PROXY.to_owned())));
         }
     }
+    if let Some(trust) = &start.intercepted {
+        all.extend(trust.variables());
+        let bundle = trust.bundle.to_string_lossy();
+        all.extend(MORE_BUNDLE_VARIABLES.map(|name| (name.to_owned(), bundle.clone().into_owned())));
+        all.insert("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned());
+    }
     all.extend(start_variables(start));
     for service in &start.services {
         let stem = format!("HAPAX_{}", service.name.to_uppercase().replace('-', "_"));
@@ -69,7 +77,7 @@ pub(super) fn environment(
             all.extend(trust.flat_map(crate::trust::Trust::variables));
         }
         let client = client_variables(&service.name, &service.url, &service.key);
-        if start.sealed.is_some() {
+        if settings.calls_real_hosts() {
             // The client calls the real host, with the key of the user where there is one.
             let keys =
                 client.into_iter().filter(|(name, value)| *value == service.key && !all.contains_key(name));

@@ -13,6 +13,8 @@ mod listener;
 mod mail;
 mod port;
 mod recorder;
+mod relay;
+mod route;
 mod running;
 #[cfg(target_os = "linux")]
 mod sealed;
@@ -38,8 +40,9 @@ pub use running::{Handle, InterruptResult, Running};
 #[cfg(not(target_os = "linux"))]
 use sealed_elsewhere as sealed;
 
+pub(crate) use route::ServiceRoute;
 pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
-pub(crate) use sealed::{ServiceRoute, check as check_sealed, trust_stores};
+pub(crate) use sealed::{check as check_sealed, trust_stores};
 pub use settings::{Settings, Signal};
 pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -14,9 +13,10 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::recorder::RecorderHandle;
+use super::route::ServiceRoute;
 use super::{Settings, Start};
 
-const LINUX_ONLY: &str = "sealed runs need Linux; run hapax in a Linux container";
+const LINUX_ONLY: &str = "sealed runs need Linux; `--intercept` works here";
 
 /// Fails: there are no namespaces.
 pub(crate) fn check(_executable: &Path) -> Result<(), String> {
@@ -102,15 +102,6 @@ impl Gateway {
     ) -> io::Result<JoinSet<()>> {
         match self.0 {}
     }
-}
-
-#[expect(dead_code, reason = "nothing can be sealed")]
-pub(crate) struct ServiceRoute {
-    pub(crate) service: String,
-    pub(crate) hosts: Vec<String>,
-    pub(crate) http: SocketAddr,
-    pub(crate) smtp: Option<SocketAddr>,
-    pub(crate) smtps: Option<SocketAddr>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -49,6 +49,8 @@ pub struct Settings {
     /// Whether it runs in namespaces of its own, in which the real hosts of the services are the services of the
     /// trial.
     pub sealed: bool,
+    /// Whether the proxy answers for the real hosts of the services, with certificates of its own.
+    pub intercept: bool,
     /// The hapax executable, which supervises subjects and runs the controls; the current executable by
     /// default. A program that uses hapax as a library must set it.
     #[serde(serialize_with = "lossy")]
@@ -79,6 +81,7 @@ impl Default for Settings {
             before: None,
             hosts: Hosts::default(),
             sealed: false,
+            intercept: false,
             hapax: None,
         }
     }
@@ -89,16 +92,21 @@ impl Settings {
     #[must_use]
     pub fn passed_values(&self) -> Vec<(String, String)> {
         let keys = catalog::services().iter().flat_map(|service| service.key_variables()).map(str::to_owned);
-        let names = self.pass.iter().cloned().chain(keys.filter(|_| self.sealed));
+        let names = self.pass.iter().cloned().chain(keys.filter(|_| self.calls_real_hosts()));
         let passed = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
         passed.filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// Whether a variable of the environment of hapax is passed on. A sealed subject keeps its own keys.
+    /// Whether its clients call the real hosts of the services, with the keys of the user.
+    pub(crate) fn calls_real_hosts(&self) -> bool {
+        self.sealed || self.intercept
+    }
+
+    /// Whether a variable of the environment of hapax is passed on.
     pub(super) fn passes(&self, name: &str) -> bool {
         let is_key =
             || catalog::services().iter().flat_map(|service| service.key_variables()).any(|key| key == name);
-        self.pass.iter().any(|passed| passed == name) || (self.sealed && is_key())
+        self.pass.iter().any(|passed| passed == name) || (self.calls_real_hosts() && is_key())
     }
 
     /// The variables that `env` sets to a constant. Templates are not included: the addresses and keys of the

@@ -42,6 +42,8 @@ pub struct Start {
     pub before_stop: Option<BeforeStop>,
     /// Called at its time limit, before it is stopped.
     pub before_time_up: Option<BeforeStop>,
+    /// The certificates that its clients must trust, where the proxy answers for the real hosts of services.
+    pub intercepted: Option<super::Trust>,
     /// How it is sealed, where it is.
     pub sealed: Option<super::SealedStart>,
 }

@@ -4,18 +4,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mock_services::{MockServices, OpenConnections, catalog};
+use mock_services::{MockServices, OpenConnections};
 
 use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
 use super::time_limit::TimeLimit;
-use super::{OpaqueNames, Setup};
+use super::{OpaqueNames, Setup, routes};
 use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Then, Work};
 use crate::subject::{
-    BeforeStop, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress, ServiceRoute,
-    Start, Subject,
+    BeforeStop, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress, Start, Subject,
 };
 
 /// The maximum number of starts of a caller.
@@ -127,21 +126,13 @@ impl Caller<'_> {
             before_stop: Some(self.before_stop()),
             before_time_up: None,
             hide: self.log.hide(),
+            intercepted: self.directories.trust.clone().filter(|_| self.subject.settings.intercept),
             sealed: self.setup.sealed.clone().map(|world| self.sealed(world)),
         }
     }
 
     fn sealed(&self, world: Arc<SealedWorld>) -> SealedStart {
-        let routes = self.services.names().filter_map(|name| {
-            Some(ServiceRoute {
-                service: name.to_owned(),
-                hosts: hosts_of(name),
-                http: self.services.address(name, self.number)?,
-                smtp: self.services.smtp_address(name, self.number),
-                smtps: self.services.smtps_address(name, self.number),
-            })
-        });
-        SealedStart::new(world, routes.collect(), self.recorder.handle())
+        SealedStart::new(world, routes(self.services, self.number), self.recorder.handle())
     }
 
     /// Counts the open requests of a start at its time limit.
@@ -164,10 +155,4 @@ impl Caller<'_> {
             }
         })
     }
-}
-
-/// The real hosts that a service stands for.
-fn hosts_of(service: &str) -> Vec<String> {
-    let hosts = catalog::find(service).map(|service| service.hosts).unwrap_or_default();
-    hosts.iter().map(|host| host.host.to_owned()).collect()
 }

@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
-use mock_services::{Clock, MockServices};
+use mock_services::{Clock, MockServices, catalog};
 use tokio::task::JoinHandle;
 
 use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
-    BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld, Subject,
+    BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld, ServiceRoute, Subject,
 };
 use callers::Caller;
 use directories::TrialDirectories;
@@ -155,8 +155,8 @@ async fn prepare(
         BeforeCommand { trial: OpaqueNames::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(PrepareError::Before)?;
     let mut builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
-    if setup.sealed.is_some() {
-        // The namespaces separate the trials, and the subject keeps its own keys.
+    if subject.settings.calls_real_hosts() {
+        // The subject keeps its own keys; its network or its proxy leads to the services of this trial only.
         builder = builder.any_key();
     }
     let services = builder
@@ -173,18 +173,35 @@ async fn prepare(
         ports = services.ports(),
         "services started"
     );
-    if services.names().any(|name| services.smtp_address(name, 1).is_some()) {
+    let takes_mail = services.names().any(|name| services.smtp_address(name, 1).is_some());
+    if takes_mail || subject.settings.intercept {
         directories.trust = directories
             .write_trust()
             .map_err(|error| format!("cannot write the certificates of the mail server: {error}"))?;
     }
     let mut recorders = Vec::new();
     let own = own_ports(&services, case.callers);
-    for _ in 0..case.callers {
-        let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone()).await;
+    for caller in 1..=case.callers {
+        let routes = if subject.settings.intercept { routes(&services, caller) } else { Vec::new() };
+        let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone(), routes).await;
         recorders.push(recorder.map_err(|error| format!("the recorder did not start: {error}"))?);
     }
     Ok((services, recorders, directories))
+}
+
+/// Where the services listen for one caller, and the real hosts that they stand for.
+fn routes(services: &MockServices, caller: u32) -> Vec<ServiceRoute> {
+    let routes = services.names().filter_map(|name| {
+        let hosts = catalog::find(name).map(|service| service.hosts).unwrap_or_default();
+        Some(ServiceRoute {
+            service: name.to_owned(),
+            hosts: hosts.iter().map(|host| host.host.to_owned()).collect(),
+            http: services.address(name, caller)?,
+            smtp: services.smtp_address(name, caller),
+            smtps: services.smtps_address(name, caller),
+        })
+    });
+    routes.collect()
 }
 
 /// The ports of the services, for all callers.

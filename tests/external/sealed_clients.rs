@@ -14,6 +14,7 @@ pub(crate) fn tests() -> Vec<Test> {
         fetch_of_node,
         curl_with_the_trust_store_of_the_system,
         a_client_that_trusts_another_authority_proves_nothing,
+        a_client_that_honors_the_proxy_is_intercepted,
     ]
 }
 
@@ -35,6 +36,10 @@ const CASE: &str = "payment/lost-reply@keys=stripe,reply=drop";
 
 /// Runs the subject sealed in a case in which the first reply is lost after the charge.
 fn run(command: &[&str], status: i32) -> Value {
+    run_with("--sealed", command, status)
+}
+
+fn run_with(option: &str, command: &[&str], status: i32) -> Value {
     clients();
     let workspace = Workspace::new();
     workspace.write(
@@ -63,7 +68,7 @@ fn run(command: &[&str], status: i32) -> Value {
          done\n\
          echo \"{\\\"outcome\\\": \\\"$outcome\\\"}\"\n",
     );
-    let arguments = [&["run", CASE, "--sealed", "--env", "CURL_OPTIONS", "--"], command].concat();
+    let arguments = [&["run", CASE, option, "--env", "CURL_OPTIONS", "--"], command].concat();
     let mut called = workspace.command(&arguments);
     called.env("CURL_OPTIONS", if status == 0 { "" } else { "--cacert other.pem" });
     workspace.write("other.pem", OTHER_AUTHORITY);
@@ -99,4 +104,10 @@ async fn a_client_that_trusts_another_authority_proves_nothing() {
     assert_eq!(verdict["result"], "void", "{verdict:#}");
     let reasons = verdict["void_because"].to_string();
     assert!(reasons.contains("did not accept the certificate for api.stripe.com:443"), "{reasons}");
+}
+
+async fn a_client_that_honors_the_proxy_is_intercepted() {
+    assert_one_charge_in_two_attempts(&run_with("--intercept", &["bash", "curl_client.sh"], 0));
+    let report = run_with("--intercept", &["bash", "curl_client.sh"], 3);
+    assert_eq!(verdict(&report, CASE)["result"], "void");
 }

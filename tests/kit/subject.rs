@@ -55,6 +55,7 @@ impl Rig {
             limits: self.limits,
             before_stop: None,
             before_time_up: None,
+            intercepted: None,
             sealed: None,
             hide: hapax::subject::Hide::default(),
         }

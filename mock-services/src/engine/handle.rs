@@ -99,6 +99,10 @@ impl<S: Service> Engine<S> {
         };
         self.start_timers();
         self.hold_at_commits(&finished.committed).await;
+        if [MomentKind::Received, MomentKind::Committed].iter().any(|kind| self.moments.wanted(*kind)) {
+            // A listener may have ended the client, and the connection may not have noticed it yet.
+            gone.has_happened().await;
+        }
         if self.moments.wanted(MomentKind::BeforeReply) {
             // Closed while the core is locked, so that no other request gets in between.
             self.enter(|_| self.gate.close()).await;

@@ -233,6 +233,26 @@ word_enum! {
     }
 }
 
+impl ReplyKind {
+    /// Whether a client can parse the body of this reply, where all of it arrives.
+    #[must_use]
+    pub const fn can_be_parsed(self) -> bool {
+        match self {
+            ReplyKind::Garble => false,
+            ReplyKind::Ok
+            | ReplyKind::Delay
+            | ReplyKind::Drop
+            | ReplyKind::Reset
+            | ReplyKind::Hang
+            | ReplyKind::Truncate
+            | ReplyKind::Drip
+            | ReplyKind::Status
+            | ReplyKind::Stale
+            | ReplyKind::Oversize => true,
+        }
+    }
+}
+
 /// The default time of a `hang`.
 pub const DEFAULT_RELEASE: Duration = Duration::from_secs(3);
 /// The default time of a `drip`.

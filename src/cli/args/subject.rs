@@ -38,6 +38,11 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long)]
     sealed: bool,
 
+    /// Let the proxy answer for the real hosts of the services, for machines where --sealed does not work: only
+    /// for clients that honor HTTPS_PROXY and trust the file in SSL_CERT_FILE
+    #[arg(long, conflicts_with = "sealed")]
+    intercept: bool,
+
     /// The command that starts the subject, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -88,11 +93,13 @@ impl SubjectArgs {
         subject.settings.hosts.allow.extend(self.allow.iter().map(|host| host.pattern.clone()));
         subject.settings.hosts.ignore.extend(self.ignore.iter().map(|host| host.pattern.clone()));
         subject.settings.sealed |= self.sealed;
+        subject.settings.intercept |= self.intercept;
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
+        let intercept = self.intercept.then(|| "--intercept ".to_owned()).into_iter();
         let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name)));
         let allowed = self.allow.iter().map(|host| format!("--allow {} ", quoted(&host.text)));
         let ignored = self.ignore.iter().map(|host| format!("--ignore {} ", quoted(&host.text)));
-        let options = passed.chain(allowed).chain(ignored).chain(sealed).collect::<String>();
+        let options = passed.chain(allowed).chain(ignored).chain(sealed).chain(intercept).collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }
 

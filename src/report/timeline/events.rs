@@ -103,7 +103,7 @@ fn replied(reply: ReplyKind, status: Option<u16>, whole: bool, bytes: u64, repla
             format!("{bytes} bytes"),
         );
     }
-    if whole && reply != ReplyKind::Garble {
+    if whole && reply.can_be_parsed() {
         let again = if replay { " (replayed for this key)" } else { "" };
         return ItemText::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));
     }

@@ -65,7 +65,8 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
     let (watch, stdin, client_timeout) =
         (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
-    let (prepare, sealed) = (map.optional("before"), map.optional("sealed"));
+    let prepare = map.optional("before");
+    let (sealed, intercept) = (map.optional("sealed"), map.optional("intercept"));
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -120,6 +121,12 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             help,
         );
     }
+    let is_set = |node: Option<&Node>| node.and_then(|node| reader.boolean(node)).unwrap_or_default();
+    let (is_sealed, is_intercepted) = (is_set(sealed), is_set(intercept));
+    if let Some(node) = intercept.filter(|_| is_sealed && is_intercepted) {
+        let help = "remove `intercept`: a sealed subject calls the real hosts anyway";
+        reader.report_with_help(node.span, "a subject is sealed or intercepted, not both", help);
+    }
     let defaults = Settings::default();
     let settings = Settings {
         directory: Some(
@@ -150,7 +157,8 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
             ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
         },
-        sealed: sealed.and_then(|node| reader.boolean(node)).unwrap_or(defaults.sealed),
+        sealed: is_sealed,
+        intercept: is_intercepted,
         hapax: None,
     };
     Some(Subject { name: key.name.clone(), kind: kind?, settings })

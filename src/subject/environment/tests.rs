@@ -3,6 +3,7 @@ use super::*;
 
 fn start() -> Start {
     Start {
+        intercepted: None,
         sealed: None,
         trial: "5d1c0f0e6a1b2c3d".to_owned(),
         name: "0a1b2c3d4e5f6071".to_owned(),

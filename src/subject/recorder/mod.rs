@@ -2,9 +2,11 @@
 //! records which hosts the subject requested.
 
 mod forward;
+mod intercept;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,8 +17,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::forward::{connect, forward, head_end};
+use self::intercept::intercept;
 use crate::domain::{HostRequests, HostTreatment, is_loopback};
 use crate::subject::hosts::{HostPattern, Hosts};
+use crate::subject::route::ServiceRoute;
 
 /// The largest number of different hosts that are recorded.
 const MAX_RECORDED: usize = 100;
@@ -76,11 +80,15 @@ struct RecordedRequests {
 }
 
 impl Recorder {
-    /// Opens a port. `own` are the ports of the services of the trial.
+    /// Opens a port. `own` are the ports of the services of the trial; it answers for the real hosts of `routes`.
     ///
     /// # Errors
     /// When no port is available.
-    pub async fn start(hosts: Hosts, own: Vec<OwnPort>) -> io::Result<Self> {
+    pub(crate) async fn start(
+        hosts: Hosts,
+        own: Vec<OwnPort>,
+        routes: Vec<ServiceRoute>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let (send, receive) = mpsc::channel(MAX_RECORDED);
@@ -89,6 +97,7 @@ impl Recorder {
             events: send,
             hosts: Arc::new(hosts),
             own: own.into(),
+            routes: routes.into(),
             forwarded: Arc::new(Semaphore::new(MAX_FORWARDED)),
         };
         let task = tokio::spawn(serve(listener, handle.clone()));
@@ -151,6 +160,8 @@ pub(crate) struct RecorderHandle {
     events: mpsc::Sender<ProxyEvent>,
     hosts: Arc<Hosts>,
     own: Arc<[OwnPort]>,
+    /// The services that it answers for.
+    routes: Arc<[ServiceRoute]>,
     forwarded: Arc<Semaphore>,
 }
 
@@ -214,6 +225,13 @@ impl RecorderHandle {
         }
     }
 
+    /// Where the service listens that stands for a host.
+    fn route(&self, wanted: &Escape) -> Option<SocketAddr> {
+        let is_web = matches!((wanted.method.as_str(), wanted.port), ("CONNECT", 443) | (_, 80));
+        let route = self.routes.iter().find(|route| is_web && route.hosts.contains(&wanted.host))?;
+        Some(route.http)
+    }
+
     /// The service of the trial that a request is for.
     fn own_service(&self, wanted: &Escape) -> Option<&str> {
         let own = self.own.iter().find(|own| own.port == wanted.port && is_loopback(&wanted.host))?;
@@ -268,7 +286,14 @@ async fn answer_one(
         );
         ("403 Forbidden", text)
     } else {
-        match context.hosts.treatment(&wanted.host, wanted.port) {
+        let treatment = context.treatment(&wanted);
+        if treatment.is_none()
+            && let Some(service) = context.route(&wanted)
+        {
+            drop(permit);
+            return intercept(line, service, &wanted, &read, context).await;
+        }
+        match treatment {
             Some(HostTreatment::Allowed) => match connect_allowed(&wanted, &read, context).await {
                 Ok((host, _permit)) => {
                     drop(permit);

@@ -17,10 +17,11 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::Acceptor;
 
 use super::host_names::HostNames;
-use super::relay::relay;
 use super::{handover, resolver};
 use crate::domain::HostTreatment;
 use crate::subject::recorder::{Escape, RecorderHandle};
+use crate::subject::relay::relay;
+use crate::subject::route::ServiceRoute;
 
 const HTTP: u16 = 80;
 const HTTPS: u16 = 443;
@@ -31,27 +32,6 @@ const SMTPS: u16 = 465;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long to wait where no file is left for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
-
-/// Where a service of the trial listens for one caller, outside of the namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ServiceRoute {
-    /// Its name.
-    pub(crate) service: String,
-    /// The real hosts that it stands for.
-    pub(crate) hosts: Vec<String>,
-    /// Its port for HTTP.
-    pub(crate) http: SocketAddr,
-    /// Its port for SMTP.
-    pub(crate) smtp: Option<SocketAddr>,
-    /// Its port for SMTP over TLS.
-    pub(crate) smtps: Option<SocketAddr>,
-}
-
-impl ServiceRoute {
-    fn ports(&self) -> impl Iterator<Item = SocketAddr> {
-        [Some(self.http), self.smtp, self.smtps].into_iter().flatten()
-    }
-}
 
 /// The network of one caller.
 #[derive(Debug)]

@@ -15,7 +15,6 @@ mod loopback;
 mod mounts;
 mod namespaces;
 mod order;
-mod relay;
 mod resolver;
 mod seal;
 mod trust_stores;
@@ -26,9 +25,9 @@ use std::sync::Arc;
 
 use super::Start;
 use super::recorder::RecorderHandle;
+use super::route::ServiceRoute;
 pub(crate) use check::check;
 pub(in crate::subject) use gateway::Gateway;
-pub(crate) use gateway::ServiceRoute;
 pub(in crate::subject) use handover::receive as receive_ports;
 pub use init::{first_init, second_init};
 pub(in crate::subject) use order::SealOrder;

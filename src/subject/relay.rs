@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 /// A connection that can be reset.
-pub(super) trait Resettable: AsyncRead + AsyncWrite + Unpin {
+pub(in crate::subject) trait Resettable: AsyncRead + AsyncWrite + Unpin {
     /// Its TCP connection.
     fn tcp(&self) -> &TcpStream;
 }
@@ -24,7 +24,7 @@ impl Resettable for TlsStream<TcpStream> {
 }
 
 /// Copies in both directions until both sides have ended.
-pub(super) async fn relay(mut one: impl Resettable, mut other: TcpStream) {
+pub(in crate::subject) async fn relay(mut one: impl Resettable, mut other: TcpStream) {
     let _ = one.tcp().set_nodelay(true);
     let _ = other.set_nodelay(true);
     let copied = {
