@@ -54,17 +54,18 @@ async fn handshake(connection: TcpStream, name: &'static str) -> std::io::Result
 }
 
 #[tokio::test]
-async fn the_certificate_is_valid_for_local_names_only() {
+async fn the_certificate_is_valid_for_local_names_and_for_the_name_that_a_client_asks_for() {
     let services = start(email(&[])).await;
     let address = services.smtps_address("email", 1).unwrap();
-    for name in ["localhost", "127.0.0.1", "::1"] {
+    for name in ["localhost", "127.0.0.1", "::1", "smtp.example.com"] {
         let connection = TcpStream::connect(address).await.unwrap();
         let mut connection =
             handshake(connection, name).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         read_until(&mut connection, "220 ").await;
     }
+    // A client that names no host gets the certificate for local names, and no other address is among them.
     let connection = TcpStream::connect(address).await.unwrap();
-    assert!(handshake(connection, "mail.example").await.is_err());
+    assert!(handshake(connection, "192.0.2.1").await.is_err());
 }
 
 #[tokio::test]
