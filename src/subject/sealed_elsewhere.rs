@@ -10,7 +10,6 @@ use std::sync::Arc;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 
 use super::recorder::RecorderHandle;
 use super::route::ServiceRoute;
@@ -99,7 +98,16 @@ impl Gateway {
     pub(in crate::subject) async fn serve(
         self: &Arc<Self>,
         _sockets: Vec<OwnedFd>,
-    ) -> io::Result<JoinSet<()>> {
+    ) -> io::Result<ServedPorts> {
+        match self.0 {}
+    }
+}
+
+#[derive(Debug)]
+pub(in crate::subject) struct ServedPorts(Infallible);
+
+impl ServedPorts {
+    pub(in crate::subject) async fn close(self) {
         match self.0 {}
     }
 }

@@ -19,7 +19,7 @@ use super::captured::Captured;
 use super::claim::{self, ClaimInputs};
 use super::environment::{environment, write_long_values_to_files};
 use super::running::{InterruptRequest, InterruptResult, Running};
-use super::sealed::{self, Gateway};
+use super::sealed::{self, Gateway, ServedPorts};
 use super::supervisor::{StartOrder, SupervisorMessage, SupervisorOrder};
 use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start, sweep};
 use crate::domain::CapturedOutput;
@@ -208,8 +208,7 @@ impl Supervised {
         let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
         let mut is_time_up_sent = false;
         let mut awaits_ports = hooks.gateway.is_some();
-        // The connections of a sealed start end with it.
-        let mut _served = None;
+        let mut served: Option<ServedPorts> = None;
         let too_late = Instant::now()
             .checked_add(limits.time.saturating_add(limits.grace).saturating_add(SUPERVISOR_SLACK))
             .unwrap_or(far);
@@ -224,6 +223,9 @@ impl Supervised {
                         // It exits when its input is closed.
                         drop(self.input);
                         let _ = self.process.wait().await;
+                        if let Some(served) = served {
+                            served.close().await;
+                        }
                         let cpu = cpu.map(Duration::from_millis);
                         return SupervisorReport { reason, stdout, stderr, left_running, cpu };
                     }
@@ -233,7 +235,7 @@ impl Supervised {
                     awaits_ports = false;
                     // Without them the supervisor has failed, and says why.
                     if let (Ok(ports), Some(gateway)) = (ports, hooks.gateway) {
-                        _served = Some(gateway.serve(ports).await);
+                        served = gateway.serve(ports).await.ok();
                     }
                 }
                 Some(InterruptRequest { order, result }) = requests.recv() => {

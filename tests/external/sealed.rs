@@ -17,6 +17,7 @@ pub(crate) fn tests() -> Vec<Test> {
         what_the_subject_leaves_behind_ends_with_its_namespace,
         a_control_does_the_same_sealed_and_unsealed_also_when_it_is_killed,
         an_agent_over_http_that_hapax_starts_is_reached_in_its_network,
+        requests_that_the_subject_did_not_wait_for_are_counted,
         an_agent_that_is_already_running_cannot_be_sealed,
     ]
 }
@@ -50,6 +51,19 @@ my $claim = '{"outcome": "done"}';
 print $task "HTTP/1.1 200 OK\r\nContent-Length: ", length $claim, "\r\nConnection: close\r\n\r\n$claim";
 close $task;
 sleep 60;
+"#;
+
+/// A subject that sends its charge over fifty connections and is gone before any reply.
+const IMPATIENT_AGENT: &str = r#"use IO::Socket::INET;
+my $body = 'amount=4999&customer=cus_42&currency=usd&source=tok_visa&metadata[order]=ord_1001';
+my @open;
+for (1 .. 50) {
+  my $stripe = IO::Socket::INET->new(PeerAddr => 'api.stripe.com', PeerPort => 80) or die $!;
+  syswrite $stripe, "POST /v1/charges HTTP/1.1\r\nHost: api.stripe.com\r\nAuthorization: Bearer any_key\r\n"
+    . "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: " . length($body) . "\r\n\r\n$body";
+  push @open, $stripe;
+}
+kill 'KILL', $$;
 "#;
 
 /// A subject that does its task at the real host and then something else.
@@ -172,6 +186,14 @@ async fn an_agent_over_http_that_hapax_starts_is_reached_in_its_network() {
          sealed: true\n",
     );
     workspace.call(&["run", "plain"]).expect(0);
+}
+
+async fn requests_that_the_subject_did_not_wait_for_are_counted() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent.pl", IMPATIENT_AGENT);
+    workspace.call(&["run", "plain", "--sealed", "--", "perl", "agent.pl"]).expect(1);
+    let report = workspace.report();
+    assert_eq!(verdict(&report, "plain")["attempts"][0]["made"], 50);
 }
 
 async fn an_agent_that_is_already_running_cannot_be_sealed() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
@@ -30,6 +30,8 @@ const SMTPS: u16 = 465;
 
 /// How long a client may take for a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long the connections of a subject that has ended may take to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long to wait where no file is left for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
 
@@ -98,14 +100,14 @@ impl Gateway {
     }
 
     /// Serves the sockets of a namespace: the ports of [`Gateway::tcp_ports`], those of [`Gateway::udp_ports`]
-    /// and the connector. Dropping the result ends it.
+    /// and the connector.
     ///
     /// # Errors
     /// When one of them is not such a socket.
     pub(in crate::subject) async fn serve(
         self: &Arc<Self>,
         mut sockets: Vec<OwnedFd>,
-    ) -> io::Result<JoinSet<()>> {
+    ) -> io::Result<ServedPorts> {
         let (tcp, udp) = (self.tcp_ports(), self.udp_ports());
         let connector = sockets.pop().ok_or(io::ErrorKind::UnexpectedEof)?;
         if sockets.len() != tcp.len() + udp.len() {
@@ -114,19 +116,21 @@ impl Gateway {
         let connector = std::os::unix::net::UnixStream::from(connector);
         connector.set_nonblocking(true)?;
         *self.connector.lock().await = Some(UnixStream::from_std(connector)?);
-        let mut tasks = JoinSet::new();
+        let ended = watch::Sender::new(false);
+        let (mut ports, mut name_server) = (JoinSet::new(), JoinSet::new());
         let mut sockets = sockets.into_iter();
         for (port, socket) in tcp.into_iter().zip(sockets.by_ref()) {
             let listener = std::net::TcpListener::from(socket);
             listener.set_nonblocking(true)?;
-            tasks.spawn(accept(Arc::clone(self), TcpListener::from_std(listener)?, port));
+            let listener = TcpListener::from_std(listener)?;
+            ports.spawn(accept(Arc::clone(self), listener, port, ended.subscribe()));
         }
         for socket in sockets {
             let socket = std::net::UdpSocket::from(socket);
             socket.set_nonblocking(true)?;
-            tasks.spawn(resolver::serve_udp(UdpSocket::from_std(socket)?, Arc::clone(&self.names)));
+            name_server.spawn(resolver::serve_udp(UdpSocket::from_std(socket)?, Arc::clone(&self.names)));
         }
-        Ok(tasks)
+        Ok(ServedPorts { ended, ports, _name_server: name_server })
     }
 
     /// Where a connection to this address and port goes. `server_name` is the host that a TLS client names.
@@ -234,20 +238,52 @@ impl Gateway {
     }
 }
 
-async fn accept(gateway: Arc<Gateway>, listener: TcpListener, port: u16) {
+/// The ports of a namespace that are served. Dropping it closes them and all connections.
+#[derive(Debug)]
+pub(in crate::subject) struct ServedPorts {
+    ended: watch::Sender<bool>,
+    ports: JoinSet<()>,
+    _name_server: JoinSet<()>,
+}
+
+impl ServedPorts {
+    /// Closes the ports after the subject has ended. What it had sent by then still arrives: a request that it
+    /// did not wait for is an attempt like any other.
+    pub(in crate::subject) async fn close(mut self) {
+        self.ended.send_replace(true);
+        let all_closed = async { while self.ports.join_next().await.is_some() {} };
+        // A host outside can keep its connection open for as long as it likes.
+        let _ = timeout(CLOSE_TIMEOUT, all_closed).await;
+    }
+}
+
+async fn accept(gateway: Arc<Gateway>, listener: TcpListener, port: u16, mut ended: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
+    let serve = |connections: &mut JoinSet<()>, client: TcpStream| {
+        while connections.try_join_next().is_some() {}
+        let gateway = Arc::clone(&gateway);
+        connections.spawn(async move {
+            // A connection that fails is the client's to see.
+            let _ = gateway.connection(client, port).await;
+        });
+    };
     loop {
-        match listener.accept().await {
-            Ok((client, _)) => {
-                while connections.try_join_next().is_some() {}
-                let gateway = Arc::clone(&gateway);
-                connections.spawn(async move {
-                    // A connection that fails is the client's to see.
-                    let _ = gateway.connection(client, port).await;
-                });
-            }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(_) => tokio::time::sleep(OUT_OF_FILES).await,
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((client, _)) => serve(&mut connections, client),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(_) => tokio::time::sleep(OUT_OF_FILES).await,
+            },
+            _ = ended.changed() => break,
         }
     }
+    // The system is asked: the runtime may not have noticed the last connections.
+    if let Ok(listener) = listener.into_std() {
+        while let Ok((client, _)) = listener.accept() {
+            if let Ok(client) = client.set_nonblocking(true).and_then(|()| TcpStream::from_std(client)) {
+                serve(&mut connections, client);
+            }
+        }
+    }
+    while connections.join_next().await.is_some() {}
 }

@@ -27,7 +27,7 @@ use super::Start;
 use super::recorder::RecorderHandle;
 use super::route::ServiceRoute;
 pub(crate) use check::check;
-pub(in crate::subject) use gateway::Gateway;
+pub(in crate::subject) use gateway::{Gateway, ServedPorts};
 pub(in crate::subject) use handover::receive as receive_ports;
 pub use init::{first_init, second_init};
 pub(in crate::subject) use order::SealOrder;
