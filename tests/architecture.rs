@@ -27,11 +27,12 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("demo", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("selftest", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("init", &["domain", "scenario", "subject"]),
+    ("certify", &["domain", "report", "run", "scenario", "score", "scratch", "subject", "trial"]),
     (
         "cli",
         &[
-            "demo", "doctor", "domain", "init", "log", "report", "run", "scenario", "score", "scratch",
-            "selftest", "serve", "subject", "trial",
+            "certify", "demo", "doctor", "domain", "init", "log", "report", "run", "scenario", "score",
+            "scratch", "selftest", "serve", "subject", "trial",
         ],
     ),
 ];
