@@ -8,6 +8,7 @@ mod kit;
 
 mod external {
     pub(crate) mod browser_driver;
+    pub(crate) mod client_rows;
     pub(crate) mod examples;
     pub(crate) mod junit;
     pub(crate) mod mail_clients;

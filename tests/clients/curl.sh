@@ -11,6 +11,12 @@ ask() { curl --silent --max-time 30 "$@"; }
 # How often a pattern occurs in the answer.
 occurrences() { grep -o "$1" | wc -l; }
 
+# Set where the client calls the real host of the service.
+if [ -n "${REAL_HOSTS-}" ]; then
+    HAPAX_PAYMENT_URL=https://api.stripe.com
+    HAPAX_PAYMENT_KEY=key_of_its_own
+fi
+
 case $service in
 payment)
     intents=$HAPAX_PAYMENT_URL/v1/payment_intents

@@ -1,20 +1,35 @@
-//! Unmodified clients in sealed runs: they call the real hosts over TLS, with their own trust stores and keys.
+//! Unmodified clients in sealed runs: they call the real hosts over TLS, with their own trust stores and keys, and
+//! do what they do unsealed.
 
-use std::path::Path;
-
+use mock_services::ledger::{Entry, read_ledgers};
 use serde_json::Value;
 
-use crate::kit::installed::{clients, installed};
+use super::client_rows;
+use crate::kit::client::{ClientReport, MeasuredClient};
+use crate::kit::installed::{clients, command};
 use crate::kit::needs::{Test, tests};
-use crate::kit::workspace::{Workspace, verdict};
+use crate::kit::workspace::{Called, Workspace};
 
 pub(crate) fn tests() -> Vec<Test> {
     tests![
-        stripe_for_python_with_its_own_trust_store,
-        fetch_of_node,
+        stripe_in_python_with_its_own_trust_store,
+        stripe_in_node,
+        resend_in_python,
+        resend_in_node,
+        sendgrid_in_python,
+        sendgrid_in_node,
+        pygithub,
+        octokit,
+        requests,
+        httpx,
+        aiohttp,
+        urllib,
+        net_http_of_go,
         curl_with_the_trust_store_of_the_system,
+        smtplib_without_tls_with_starttls_and_over_tls,
         a_client_that_trusts_another_authority_proves_nothing,
-        a_client_that_honors_the_proxy_is_intercepted,
+        clients_that_honor_the_proxy_are_intercepted,
+        a_client_that_has_its_own_trust_store_cannot_be_intercepted,
     ]
 }
 
@@ -32,82 +47,167 @@ AJidpO+N5T6Qycy2SvRW7BW9wDEQiu5c0iyQbk+g89cdAiAaBofU+sBjFZLy/S+C\n\
 +XRo+l9xJoql/RkngG96N4uZaA==\n\
 -----END CERTIFICATE-----\n";
 
-const CASE: &str = "payment/lost-reply@keys=stripe,reply=drop";
-
-/// Runs the subject sealed in a case in which the first reply is lost after the charge.
-fn run(command: &[&str], status: i32) -> Value {
-    run_with("--sealed", command, status)
+/// One task for each operation. The first reply is lost after the effect.
+fn scenario(operation: &str) -> String {
+    let (service, step) = match operation {
+        "payment.charge" => ("payment", "customer: cus_42, amount: 4999, currency: usd, order: o1"),
+        "email.send" => ("email", "to: ann@mail.example, subject: Order o1"),
+        _ => ("deploy", "environment: production, version: v1.2.3"),
+    };
+    format!(
+        "about: One effect, whose reply is lost.\ntags: [mine]\ntask: Do it once.\nservices: {{ {service}: {{}} }}\n\
+         steps: [{{ do: {operation}, with: {{ {step} }} }}]\n\
+         faults: [{{ on: {operation}, attempt: 1, commit: now, reply: drop }}]\n\
+         expect: {{ effects: [{{ effect: {operation}, times: 1 }}] }}\n"
+    )
 }
 
-fn run_with(option: &str, command: &[&str], status: i32) -> Value {
-    clients();
-    let workspace = Workspace::new();
-    workspace.write(
-        "stripe_client.py",
-        "import stripe, json\n\
-         stripe.api_key, stripe.max_network_retries = 'sk_test_own', 2\n\
-         stripe.Charge.create(amount=4999, currency='usd', customer='cus_42',\n\
-         \x20   metadata={'order': 'ord_1001'}, idempotency_key='ord_1001')\n\
-         print(json.dumps({'outcome': 'done'}))\n",
-    );
-    workspace.write(
-        "fetch_client.mjs",
-        "const body = new URLSearchParams({amount: '4999', currency: 'usd', customer: 'cus_42',\n\
-         \x20 'metadata[order]': 'ord_1001'});\n\
-         const headers = {Authorization: 'Bearer sk_test_own', 'Idempotency-Key': 'ord_1001'};\n\
-         const charge = () => fetch('https://api.stripe.com/v1/charges', {method: 'POST', headers, body});\n\
-         const reply = await charge().catch(charge);\n\
-         console.log(JSON.stringify({outcome: reply.ok ? 'done' : 'unknown'}));\n",
-    );
-    workspace.write(
-        "curl_client.sh",
-        "outcome=unknown\n\
-         for attempt in 1 2; do\n\
-         curl -sS $CURL_OPTIONS -u sk_test_own: -H 'Idempotency-Key: ord_1001' https://api.stripe.com/v1/charges \\\n\
-         -d amount=4999 -d currency=usd -d customer=cus_42 -d 'metadata[order]=ord_1001' >/dev/null && outcome=done && break\n\
-         done\n\
-         echo \"{\\\"outcome\\\": \\\"$outcome\\\"}\"\n",
-    );
-    let arguments = [&["run", CASE, option, "--env", "CURL_OPTIONS", "--"], command].concat();
-    let mut called = workspace.command(&arguments);
-    called.env("CURL_OPTIONS", if status == 0 { "" } else { "--cacert other.pem" });
-    workspace.write("other.pem", OTHER_AUTHORITY);
-    crate::kit::workspace::Called::from(called.output().unwrap()).expect(status);
-    workspace.report()
+/// A run with one trial of a client that calls the real host.
+struct ClientRun {
+    entries: Vec<Entry>,
+    trial: Value,
 }
 
-fn program(name: &str) -> String {
-    Path::new(&installed()).join(name).to_string_lossy().into_owned()
+impl ClientRun {
+    /// Runs a client with its own arguments and more. `option` is `--sealed` or `--intercept`.
+    fn new(client: MeasuredClient, option: &str, more: &[&str]) -> Self {
+        clients();
+        let client = client.client;
+        let workspace = Workspace::new();
+        workspace
+            .write("scenarios/lost.yaml", &scenario(client.operation))
+            .write("other.pem", OTHER_AUTHORITY);
+        let words = command(&format!("tests/clients/{}", client.script));
+        let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap()).collect();
+        let options = [
+            "run",
+            "scenarios/lost.yaml",
+            option,
+            "--env",
+            "REAL_HOSTS",
+            "--env",
+            "PYTHONDONTWRITEBYTECODE",
+            "--",
+        ];
+        let mut hapax = workspace.command(&[&options, &words[..], client.arguments, more].concat());
+        hapax.env("REAL_HOSTS", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+        let called = Called::from(hapax.output().unwrap());
+        assert_ne!(called.status, 2, "{}", called.stderr);
+        let ledgers = read_ledgers(workspace.read("reports/latest/ledger.jsonl").as_bytes()).unwrap();
+        let entries = ledgers.into_values().flat_map(|ledger| ledger.entries).collect();
+        ClientRun { entries, trial: workspace.report()["cases"][0]["trials"][0].clone() }
+    }
+
+    fn verdict(&self) -> &Value {
+        &self.trial["verdict"]
+    }
+
+    /// Why the trial proves nothing.
+    fn void_because(&self) -> String {
+        assert_eq!(self.verdict()["result"], "void", "{:#}", self.trial);
+        self.verdict()["void_because"].to_string()
+    }
+
+    /// The client did what it does unsealed, by the ledger and by its own report.
+    fn assert_as_unsealed(&self, client: MeasuredClient) {
+        assert_ne!(self.verdict()["result"], "void", "{:#}", self.trial);
+        let (attempts, effects, keys) = client.client.counts(&self.entries);
+        assert_eq!((attempts, effects, keys), client.after_a_lost_reply(), "{:#}", self.trial);
+        let output = self.trial["output"][0]["stdout"].as_str().unwrap();
+        let report: ClientReport = serde_json::from_str(output.lines().last().unwrap()).unwrap();
+        assert_eq!(report.read, effects, "{output}");
+    }
 }
 
-fn assert_one_charge_in_two_attempts(report: &Value) {
-    let verdict = verdict(report, CASE);
-    assert_eq!(verdict["result"], "pass", "{verdict:#}");
-    assert_eq!(verdict["attempts"][0]["made"], 2, "{verdict:#}");
+/// A client does the same sealed and unsealed.
+fn assert_same_sealed(client: MeasuredClient) {
+    ClientRun::new(client, "--sealed", &[]).assert_as_unsealed(client);
 }
 
-async fn stripe_for_python_with_its_own_trust_store() {
-    assert_one_charge_in_two_attempts(&run(&[&program("python/bin/python"), "stripe_client.py"], 0));
+async fn stripe_in_python_with_its_own_trust_store() {
+    assert_same_sealed(client_rows::STRIPE_MODULE_PYTHON);
 }
 
-async fn fetch_of_node() {
-    assert_one_charge_in_two_attempts(&run(&[&program("node"), "fetch_client.mjs"], 0));
+async fn stripe_in_node() {
+    assert_same_sealed(client_rows::STRIPE_NODE);
+}
+
+async fn resend_in_python() {
+    assert_same_sealed(client_rows::RESEND_PYTHON);
+}
+
+async fn resend_in_node() {
+    assert_same_sealed(client_rows::RESEND_NODE);
+}
+
+async fn sendgrid_in_python() {
+    assert_same_sealed(client_rows::SENDGRID_PYTHON);
+}
+
+async fn sendgrid_in_node() {
+    assert_same_sealed(client_rows::SENDGRID_NODE);
+}
+
+async fn pygithub() {
+    assert_same_sealed(client_rows::PYGITHUB);
+}
+
+async fn octokit() {
+    assert_same_sealed(client_rows::OCTOKIT);
+}
+
+async fn requests() {
+    assert_same_sealed(client_rows::REQUESTS);
+}
+
+async fn httpx() {
+    assert_same_sealed(client_rows::HTTPX);
+}
+
+async fn aiohttp() {
+    assert_same_sealed(client_rows::AIOHTTP);
+}
+
+async fn urllib() {
+    assert_same_sealed(client_rows::URLLIB);
+}
+
+async fn net_http_of_go() {
+    assert_same_sealed(client_rows::GO_NET_HTTP);
 }
 
 async fn curl_with_the_trust_store_of_the_system() {
-    assert_one_charge_in_two_attempts(&run(&["bash", "curl_client.sh"], 0));
+    assert_same_sealed(client_rows::CURL_RETRY_KEY);
+}
+
+async fn smtplib_without_tls_with_starttls_and_over_tls() {
+    for port in ["25", "587", "465"] {
+        ClientRun::new(client_rows::SMTPLIB, "--sealed", &[port]).assert_as_unsealed(client_rows::SMTPLIB);
+    }
 }
 
 async fn a_client_that_trusts_another_authority_proves_nothing() {
-    let report = run(&["bash", "curl_client.sh"], 3);
-    let verdict = verdict(&report, CASE);
-    assert_eq!(verdict["result"], "void", "{verdict:#}");
-    let reasons = verdict["void_because"].to_string();
-    assert!(reasons.contains("did not accept the certificate for api.stripe.com:443"), "{reasons}");
+    for option in ["--sealed", "--intercept"] {
+        let run = ClientRun::new(client_rows::CURL, option, &["--cacert", "other.pem"]);
+        let reasons = run.void_because();
+        assert!(reasons.contains("did not accept the certificate for api.stripe.com:443"), "{reasons}");
+    }
 }
 
-async fn a_client_that_honors_the_proxy_is_intercepted() {
-    assert_one_charge_in_two_attempts(&run_with("--intercept", &["bash", "curl_client.sh"], 0));
-    let report = run_with("--intercept", &["bash", "curl_client.sh"], 3);
-    assert_eq!(verdict(&report, CASE)["result"], "void");
+async fn clients_that_honor_the_proxy_are_intercepted() {
+    let clients = [
+        client_rows::CURL_RETRY_KEY,
+        client_rows::REQUESTS,
+        client_rows::HTTPX,
+        client_rows::URLLIB,
+        client_rows::GO_NET_HTTP,
+        client_rows::RESEND_NODE,
+    ];
+    for client in clients {
+        ClientRun::new(client, "--intercept", &[]).assert_as_unsealed(client);
+    }
+}
+
+async fn a_client_that_has_its_own_trust_store_cannot_be_intercepted() {
+    ClientRun::new(client_rows::STRIPE_MODULE_PYTHON, "--intercept", &[]).void_because();
 }

@@ -1,5 +1,5 @@
-//! Runs a real client against new services, once for each fault, and makes a table of what the ledger and the
-//! client say.
+//! Runs a real client against new services, once for each fault, and compares what the ledger and the client say
+//! with its rows.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -36,11 +36,39 @@ pub(crate) struct Client {
     pub(crate) operation: &'static str,
 }
 
+/// A client and what it does: the columns are fault, attempts, effects, keys, what the client says, whether it
+/// finds its id, and how many it sees.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MeasuredClient {
+    pub(crate) client: Client,
+    /// One row for each of the faults.
+    pub(crate) rows: &'static str,
+}
+
+impl MeasuredClient {
+    /// Runs the client once with each fault, and compares the rows.
+    pub(crate) async fn assert_rows(self) {
+        assert_eq!(self.client.rows().await, self.row_lines(), "{}", self.client.script);
+    }
+
+    /// The row for a lost reply, as numbers of attempts and effects, and the keys.
+    pub(crate) fn after_a_lost_reply(self) -> (usize, usize, String) {
+        let rows = self.row_lines();
+        let row = rows.iter().find_map(|row| row.strip_prefix("drop ")).expect("a row for a lost reply");
+        let number = |text: &str| text.trim().parse().expect("a number");
+        (number(&row[1..10]), number(&row[10..18]), row[18..28].trim().to_owned())
+    }
+
+    fn row_lines(self) -> Vec<String> {
+        self.rows.trim().lines().map(|line| line.trim().to_owned()).collect()
+    }
+}
+
 impl Client {
-    /// The table, one row for each fault.
-    pub(crate) async fn table(self) -> String {
+    /// One row for each fault.
+    async fn rows(self) -> Vec<String> {
         let runs = FAULTS.map(|(name, fault)| (name, tokio::spawn(self.run_with_fault(fault))));
-        let mut table = row(["fault", "attempts", "effects", "keys", "client says", "finds its id", "sees"]);
+        let mut rows = Vec::new();
         for (name, run) in runs {
             let Outcome { attempts, effects, keys, report } = run.await.expect("the run should not panic");
             let says = if report.write == "ok" {
@@ -50,9 +78,15 @@ impl Client {
             };
             let finds = report.get.map_or("-", |found| if found { "yes" } else { "no" });
             let counts = [attempts, effects, report.read].map(|count| count.to_string());
-            table += &row([name, &counts[0], &counts[1], keys, &says, finds, &counts[2]]);
+            rows.push(row([name, &counts[0], &counts[1], keys, &says, finds, &counts[2]]));
         }
-        table
+        rows
+    }
+
+    /// The attempts, effects and keys in a ledger.
+    pub(crate) fn counts(self, entries: &[Entry]) -> (usize, usize, String) {
+        let attempts: Vec<&Received> = entries.iter().filter_map(|entry| self.attempt(entry)).collect();
+        (attempts.len(), self.effects(entries), keys(&attempts).to_owned())
     }
 
     /// Runs the client with a fault on its first attempt.
@@ -120,15 +154,15 @@ struct Outcome {
 
 /// The line that a client's script prints.
 #[derive(Debug, Deserialize)]
-struct ClientReport {
+pub(crate) struct ClientReport {
     /// `ok` or `error`: what the client got for its main write.
-    write: String,
+    pub(crate) write: String,
     /// The kind of the error, if there was one.
     error: Option<String>,
     /// Whether the client found its object by id, if it got an id.
     get: Option<bool>,
     /// How many such objects the client sees.
-    read: usize,
+    pub(crate) read: usize,
 }
 
 fn row(cells: [&str; 7]) -> String {
@@ -136,7 +170,7 @@ fn row(cells: [&str; 7]) -> String {
     for (cell, width) in cells.into_iter().zip([6, 9, 8, 10, 32, 13, 4]) {
         write!(line, "{cell:width$}").expect("writing to a String cannot fail");
     }
-    line.trim_end().to_owned() + "\n"
+    line.trim_end().to_owned()
 }
 
 /// Which idempotency keys the attempts carried.

@@ -15,14 +15,9 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// `HOME` and these variables.
 pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(String, String)>) -> String {
     clients();
-    let path = root().join(script);
-    let installed = installed();
-    let mut command = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("py") => Command::new(installed.join("python/bin/python")),
-        Some("mjs" | "ts") => Command::new(installed.join("node")),
-        _ => Command::new("bash"),
-    };
-    command.arg(&path).args(arguments).env_clear();
+    let words = command(script);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(arguments).env_clear();
     command.envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.env("PYTHONDONTWRITEBYTECODE", "1").envs(variables);
     let child =
@@ -33,6 +28,18 @@ pub(crate) async fn output(script: &str, arguments: &[&str], variables: Vec<(Str
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{script} ended with {}:\n{out}{err}", output.status);
     out.into_owned()
+}
+
+/// The command that runs a script (its path is relative to the repository).
+pub(crate) fn command(script: &str) -> Vec<PathBuf> {
+    let (path, installed) = (root().join(script), installed());
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("py") => vec![installed.join("python/bin/python"), path],
+        Some("mjs" | "ts") => vec![installed.join("node"), path],
+        Some("go") => vec![installed.join("go_client")],
+        Some("java") => vec!["java".into(), path],
+        _ => vec!["bash".into(), path],
+    }
 }
 
 /// The addresses and keys of the services for the first caller, in the variables that a subject gets.

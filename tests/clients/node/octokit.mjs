@@ -1,10 +1,11 @@
 // octokit: makes a deployment, and looks it up by its number and in the list of its environment.
 import { Octokit } from "octokit";
-import { reportWrite } from "./client_report.mjs";
+import { realHosts, reportWrite, service } from "./client_report.mjs";
 
+const { url, key } = service("DEPLOY");
 const octokit = new Octokit({
-  auth: process.env.HAPAX_DEPLOY_KEY,
-  baseUrl: process.env.HAPAX_DEPLOY_URL,
+  auth: key,
+  ...(realHosts ? {} : { baseUrl: url }),
   // Its pauses are in milliseconds instead of seconds; the number of retries is not changed.
   retry: { retryAfterBaseValue: 1 },
 });

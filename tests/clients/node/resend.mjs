@@ -1,8 +1,9 @@
 // resend: sends a mail, and looks it up by its id and in the list.
 import { Resend } from "resend";
-import { reportWrite } from "./client_report.mjs";
+import { realHosts, reportWrite, service } from "./client_report.mjs";
 
-const resend = new Resend(process.env.HAPAX_EMAIL_KEY, { baseUrl: process.env.HAPAX_EMAIL_URL });
+const { url, key } = service("EMAIL");
+const resend = realHosts ? new Resend(key) : new Resend(key, { baseUrl: url });
 const subject = "Order o1";
 
 // This client throws nothing: its errors are answers.

@@ -1,12 +1,13 @@
 // @sendgrid/mail: sends a mail, and looks it up by the id of the message and by its argument.
 import { Client } from "@sendgrid/client";
 import mail from "@sendgrid/mail";
-import { reportWrite } from "./client_report.mjs";
+import { realHosts, reportWrite, service } from "./client_report.mjs";
 
+const { url, key } = service("EMAIL");
 const client = new Client();
-client.setApiKey(process.env.HAPAX_EMAIL_KEY);
+client.setApiKey(key);
 // Setting the key sets the address, so this comes after it.
-client.setDefaultRequest("baseUrl", process.env.HAPAX_EMAIL_URL);
+if (!realHosts) client.setDefaultRequest("baseUrl", url);
 mail.setClient(client);
 
 async function search(query) {

@@ -1,14 +1,14 @@
 """PyGithub: makes a deployment, and looks it up by its number and in the list of its environment."""
 
-import os
-
 from github import Auth, Github, UnknownObjectException
-from client_report import report_write
+from client_report import REAL_HOSTS, report_write, service
+
+url, key = service("deploy")
 
 # The pauses are the client's courtesy to GitHub; the number of its retries does not depend on them.
 github = Github(
-    auth=Auth.Token(os.environ["HAPAX_DEPLOY_KEY"]),
-    base_url=os.environ["HAPAX_DEPLOY_URL"],
+    auth=Auth.Token(key),
+    **({} if REAL_HOSTS else {"base_url": url}),
     seconds_between_requests=0,
     seconds_between_writes=0,
 )

@@ -2,14 +2,17 @@
 
 import os
 
-# Read when the module is imported.
-os.environ["RESEND_API_URL"] = os.environ["HAPAX_EMAIL_URL"]
+from client_report import REAL_HOSTS, report_write, service
+
+url, key = service("email")
+if not REAL_HOSTS:
+    # Read when the module is imported.
+    os.environ["RESEND_API_URL"] = url
 
 import resend
 from resend.exceptions import ResendError
-from client_report import report_write
 
-resend.api_key = os.environ["HAPAX_EMAIL_KEY"]
+resend.api_key = key
 MAIL = {"from": "shop@shop.example", "to": "ann@mail.example", "subject": "Order o1", "html": "<p>Thank you</p>"}
 
 

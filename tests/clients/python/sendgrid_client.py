@@ -1,14 +1,14 @@
 """sendgrid: sends a mail, and looks it up by the id of the message and by its argument."""
 
 import json
-import os
 
 from python_http_client.exceptions import NotFoundError
 from sendgrid import SendGridAPIClient
 from sendgrid.helpers.mail import CustomArg, Mail
-from client_report import report_write
+from client_report import REAL_HOSTS, report_write, service
 
-client = SendGridAPIClient(os.environ["HAPAX_EMAIL_KEY"], host=os.environ["HAPAX_EMAIL_URL"])
+url, key = service("email")
+client = SendGridAPIClient(key) if REAL_HOSTS else SendGridAPIClient(key, host=url)
 
 
 def search(query):

@@ -3,17 +3,19 @@
 Argument: `client` for a StripeClient, `module` for the functions of the module. Their defaults differ.
 """
 
-import os
 import sys
 
 import stripe
-from client_report import report_write
+from client_report import REAL_HOSTS, report_write, service
 
-key, url = os.environ["HAPAX_PAYMENT_KEY"], os.environ["HAPAX_PAYMENT_URL"]
+url, key = service("payment")
 if sys.argv[1] == "client":
-    intents = stripe.StripeClient(key, base_addresses={"api": url}).v1.payment_intents
+    settings = {} if REAL_HOSTS else {"base_addresses": {"api": url}}
+    intents = stripe.StripeClient(key, **settings).v1.payment_intents
 else:
-    stripe.api_key, stripe.api_base = key, url
+    stripe.api_key = key
+    if not REAL_HOSTS:
+        stripe.api_base = url
     intents = stripe.PaymentIntent
 
 
