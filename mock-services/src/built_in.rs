@@ -5,11 +5,12 @@ use std::sync::{Arc, LazyLock};
 use crate::description::ServiceDescription;
 
 /// The services that are written in Rust. A new one is added here.
-const BUILT_IN: [fn() -> ServiceDescription; 4] = [
+const BUILT_IN: [fn() -> ServiceDescription; 5] = [
     crate::payment::description,
     crate::email::description,
     crate::deploy::description,
     crate::records::description,
+    crate::web::description,
 ];
 
 static DESCRIPTIONS: LazyLock<Vec<Arc<ServiceDescription>>> =

@@ -160,6 +160,7 @@ pub mod payment;
 pub mod records;
 pub mod service;
 mod services;
+pub mod web;
 mod wire;
 mod word_enum;
 pub mod yaml;

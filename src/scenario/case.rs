@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
-use mock_services::catalog::ConfiguredService;
+use mock_services::catalog::{self, ConfiguredService, ServedHost};
 use mock_services::fault::Fault;
 use mock_services::idempotency::Idempotency;
 use mock_services::service::Fields;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
-use super::terms::Terms;
+use super::terms::{OperationTerm, Terms};
 use crate::domain::{ControlOutcome, InterruptAction};
 
 /// The controls that hapax ships, by name.
@@ -100,15 +100,34 @@ pub struct ServiceSetup {
     pub service: Arc<dyn ConfiguredService>,
     /// How it treats idempotency keys; `None` for the default of the service.
     pub idempotency: Option<Idempotency>,
+    /// The hosts that it answers for where clients call real hosts, beside those of its real APIs and of its file.
+    pub extra_hosts: Vec<ServedHost>,
+}
+
+impl ServiceSetup {
+    /// The hosts that the scenario and the file of the service name.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &ServedHost> {
+        self.extra_hosts.iter().chain(self.service.hosts())
+    }
+}
+
+impl Case {
+    /// Adds a shipped service that the scenario does not have.
+    pub(crate) fn add_service(&mut self, setup: &ServiceSetup) {
+        let description = catalog::find(&setup.name);
+        self.terms.operations.extend(description.into_iter().flat_map(OperationTerm::of));
+        self.services.push(setup.clone());
+    }
 }
 
 impl Serialize for ServiceSetup {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("ServiceSetup", 3)?;
+        let mut fields = serializer.serialize_struct("ServiceSetup", 4)?;
         fields.serialize_field("name", &self.name)?;
         fields.serialize_field("configuration", &self.service.configuration())?;
         let idempotency = self.idempotency.map(|rules| (rules.profile.word(), rules.lifetime));
         fields.serialize_field("idempotency", &idempotency)?;
+        fields.serialize_field("hosts", &self.extra_hosts)?;
         fields.end()
     }
 }

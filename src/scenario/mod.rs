@@ -30,6 +30,7 @@ pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
 pub use quick::Quick;
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
+pub(crate) use services::read_shipped_service;
 pub use table::table_md;
 pub use terms::{Budget, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm, Terms, ViaDue};
 pub(crate) use via::unknown_api;

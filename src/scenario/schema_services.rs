@@ -10,12 +10,12 @@ use super::schema::{flag, list, map_of, object, or_name, reference, text, whole,
 pub(super) fn services() -> Value {
     let set_up = |service: &ServiceDescription| {
         let options = service.options.iter().map(|(name, option)| (*name, option_type(option)));
-        let all = [("idempotency", idempotency())].into_iter().chain(options);
+        let all = [("idempotency", idempotency()), ("hosts", list(text()))].into_iter().chain(options);
         json!({ "anyOf": [object(all, &[]), { "type": "null" }, reference("name")] })
     };
     let properties: Map<String, Value> =
         catalog::services().iter().map(|service| (service.name.clone(), set_up(service))).collect();
-    let own = object([("idempotency", idempotency()), ("file", text())], &["file"]);
+    let own = object([("idempotency", idempotency()), ("hosts", list(text())), ("file", text())], &["file"]);
     or_name(json!({
         "type": "object",
         "properties": properties,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mock_services::catalog::{self, ConfiguredService, read_after};
+use mock_services::catalog::{self, ConfiguredService, ServiceDescription, read_after, read_served_hosts};
 use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::yaml::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
@@ -80,7 +80,36 @@ pub(super) fn read_services(
     for (key, node) in entries {
         setups.extend(read_service(reader, key, node, declared, &mut known));
     }
+    check_hosts(reader, entries, &setups);
     (setups, known)
+}
+
+/// Reports hosts that belong to two services.
+fn check_hosts(reader: &Reader, entries: &[(Key, Node)], setups: &[ServiceSetup]) {
+    let mut owners: Vec<(&str, &str)> = Vec::new();
+    for setup in setups {
+        let real = catalog::find(&setup.name).map(|service| service.hosts).unwrap_or_default();
+        owners.extend(real.iter().map(|real| (real.host, setup.name.as_str())));
+    }
+    for setup in setups {
+        let Some((key, node)) = entries.iter().find(|(key, _)| key.name == setup.name) else { continue };
+        let listed = node.get("hosts").and_then(|hosts| reader.list(hosts)).unwrap_or_default();
+        for host in setup.hosts() {
+            let Some((_, owner)) = owners.iter().find(|(other, _)| *other == host.as_str()) else {
+                owners.push((host.as_str(), &setup.name));
+                continue;
+            };
+            if *owner == setup.name {
+                continue;
+            }
+            let is_this =
+                |item: &&Node| item.as_text().is_some_and(|text| text.eq_ignore_ascii_case(host.as_str()));
+            let span = listed.iter().find(is_this).map_or(key.span, |item| item.span);
+            let message =
+                format!("the host `{}` belongs to the service `{owner}` already", shown(host.as_str()));
+            reader.report_with_help(span, message, "a host belongs to one service; remove it here or there");
+        }
+    }
 }
 
 fn read_service(
@@ -112,13 +141,14 @@ fn read_service(
         return None;
     }
     let idempotency = map.optional("idempotency").and_then(|node| read_idempotency(reader, node));
+    let extra_hosts = map.optional("hosts").map(|node| read_served_hosts(reader, node)).unwrap_or_default();
     let built_in = catalog::built_in().iter().find(|service| service.name == name);
     let service = match built_in {
         Some(built_in) => Some((built_in.configure)(reader, &mut map)),
         None => read_declared(reader, key, &mut map, declared, known),
     };
     map.finish();
-    Some(ServiceSetup { name: name.to_owned(), service: service?, idempotency })
+    Some(ServiceSetup { name: name.to_owned(), service: service?, idempotency, extra_hosts })
 }
 
 /// The service of the file that `file` names; without one, the service of this name that hapax ships.
@@ -155,10 +185,26 @@ fn read_declared(
     Some(Arc::new(service))
 }
 
+/// Reads the options of a shipped service outside of a scenario.
+pub(crate) fn read_shipped_service(
+    reader: &Reader,
+    description: &ServiceDescription,
+    node: &Node,
+) -> Option<ServiceSetup> {
+    let empty = Node::new(NodeKind::Map(Vec::new()), node.span);
+    let node = if node.kind == NodeKind::Null { &empty } else { node };
+    let what = format!("the service `{}`", description.name);
+    let mut map = reader.map(node, &what)?;
+    let idempotency = map.optional("idempotency").and_then(|node| read_idempotency(reader, node));
+    let service = (description.configure)(reader, &mut map);
+    map.finish();
+    Some(ServiceSetup { name: description.name.clone(), service, idempotency, extra_hosts: Vec::new() })
+}
+
 /// A service with its defaults, which the scenario uses without listing it.
 pub(super) fn default_setup(name: &str) -> Option<ServiceSetup> {
     let service = catalog::find(name)?.unconfigured();
-    Some(ServiceSetup { name: name.to_owned(), service, idempotency: None })
+    Some(ServiceSetup { name: name.to_owned(), service, idempotency: None, extra_hosts: Vec::new() })
 }
 
 fn read_idempotency(reader: &Reader, node: &Node) -> Option<Idempotency> {

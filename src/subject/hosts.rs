@@ -1,6 +1,7 @@
 //! The hosts outside of a trial: requests to allowed hosts are forwarded, requests to ignored hosts are
 //! refused without a finding, and requests to all other hosts are refused with a finding. Pure.
 
+use mock_services::catalog::is_match;
 use mock_services::yaml::shown;
 use serde::Serialize;
 
@@ -99,16 +100,7 @@ impl HostPattern {
     }
 
     fn covers(&self, host: &str) -> bool {
-        let mut parts = self.host.split('*');
-        let Some(rest) = parts.next().and_then(|first| host.strip_prefix(first)) else { return false };
-        let parts: Vec<&str> = parts.collect();
-        let Some((last, inner)) = parts.split_last() else { return rest.is_empty() };
-        let mut rest = rest;
-        for part in inner {
-            let Some(at) = rest.find(part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last)
+        is_match(&self.host, host)
     }
 
     fn parse(text: &str) -> Result<Self, HostError> {

@@ -43,7 +43,7 @@ use sealed_elsewhere as sealed;
 pub(crate) use route::ServiceRoute;
 pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
 pub(crate) use sealed::{check as check_sealed, trust_stores};
-pub use settings::{Settings, Signal};
+pub use settings::{AddedServices, Settings, Signal};
 pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
 };

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mock_services::catalog;
+use mock_services::catalog::{self, ServedHost};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
 use super::{ClaimSource, Hosts, Limits};
-use crate::scenario::Promise;
+use crate::scenario::{Promise, ServiceSetup};
 
 /// How a subject is started, and where its claim is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +46,10 @@ pub struct Settings {
     pub before: Option<Vec<String>>,
     /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
     pub hosts: Hosts,
+    /// Hosts that a service answers for where the subject calls real hosts: the service and the host.
+    pub served_hosts: Vec<(String, ServedHost)>,
+    /// The services that it adds to every case that does not have them.
+    pub services: AddedServices,
     /// Whether it runs in namespaces of its own, in which the real hosts of the services are the services of the
     /// trial.
     pub sealed: bool,
@@ -56,6 +60,20 @@ pub struct Settings {
     #[serde(serialize_with = "lossy")]
     pub hapax: Option<PathBuf>,
 }
+
+/// The services that a subject adds to every case that does not have them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AddedServices(pub Vec<ServiceSetup>);
+
+/// Two are equal if their services behave alike.
+impl PartialEq for AddedServices {
+    fn eq(&self, other: &Self) -> bool {
+        let json = |services: &AddedServices| serde_json::to_value(services).ok();
+        json(self) == json(other)
+    }
+}
+
+impl Eq for AddedServices {}
 
 /// A path as text, also where it is not Unicode.
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -80,6 +98,8 @@ impl Default for Settings {
             watch: Duration::from_secs(1),
             before: None,
             hosts: Hosts::default(),
+            served_hosts: Vec::new(),
+            services: AddedServices::default(),
             sealed: false,
             intercept: false,
             hapax: None,

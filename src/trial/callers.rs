@@ -132,7 +132,11 @@ impl Caller<'_> {
     }
 
     fn sealed(&self, world: Arc<SealedWorld>) -> SealedStart {
-        SealedStart::new(world, routes(self.services, self.number), self.recorder.handle())
+        SealedStart::new(
+            world,
+            routes(self.case, self.subject, self.services, self.number),
+            self.recorder.handle(),
+        )
     }
 
     /// Counts the open requests of a start at its time limit.

@@ -10,13 +10,15 @@ mod secrets;
 mod services;
 mod time_limit;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use mock_services::catalog::{self, ServedHost};
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
-use mock_services::{Clock, MockServices, catalog};
+use mock_services::{Clock, MockServices};
 use tokio::task::JoinHandle;
 
 use crate::domain::{CapturedOutput, SubjectEvent};
@@ -90,7 +92,7 @@ impl std::fmt::Debug for LatePorts {
 /// The terms of the case for this subject.
 #[must_use]
 pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
-    let mut terms = case.terms.clone();
+    let mut terms = with_services_of(case, subject).terms.clone();
     terms.claims_optional |= claims_optional;
     terms.fields.clone_from(&subject.settings.fields);
     terms.can.clone_from(&subject.settings.can);
@@ -98,9 +100,21 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms
 }
 
+/// The case with the services that the subject adds to every case.
+fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
+    let mut case = Cow::Borrowed(case);
+    for setup in &subject.settings.services.0 {
+        if !case.services.iter().any(|have| have.name == setup.name) {
+            case.to_mut().add_service(setup);
+        }
+    }
+    case
+}
+
 /// Runs one trial. A failed start is written into the ledger, so that the trial is void and does not pass.
 pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> FinishedTrial {
     let began = Instant::now();
+    let case = &*with_services_of(case, subject);
     let clock = Clock::default();
     let ledger = match file {
         Some(file) => Ledger::in_file(&setup.name, setup.seed, clock, file),
@@ -182,20 +196,28 @@ async fn prepare(
     let mut recorders = Vec::new();
     let own = own_ports(&services, case.callers);
     for caller in 1..=case.callers {
-        let routes = if subject.settings.intercept { routes(&services, caller) } else { Vec::new() };
+        let routes =
+            if subject.settings.intercept { routes(case, subject, &services, caller) } else { Vec::new() };
         let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone(), routes).await;
         recorders.push(recorder.map_err(|error| format!("the recorder did not start: {error}"))?);
     }
     Ok((services, recorders, directories))
 }
 
-/// Where the services listen for one caller, and the real hosts that they stand for.
-fn routes(services: &MockServices, caller: u32) -> Vec<ServiceRoute> {
+/// Where the services listen for one caller, and the hosts that they stand for.
+fn routes(case: &Case, subject: &Subject, services: &MockServices, caller: u32) -> Vec<ServiceRoute> {
     let routes = services.names().filter_map(|name| {
-        let hosts = catalog::find(name).map(|service| service.hosts).unwrap_or_default();
+        let shipped = catalog::find(name);
+        let real = shipped.map(|service| service.hosts).unwrap_or_default();
+        let mut hosts: Vec<ServedHost> = real.iter().map(|real| ServedHost::exact(real.host)).collect();
+        let setup = case.services.iter().find(|setup| setup.name == name);
+        hosts.extend(setup.into_iter().flat_map(|setup| setup.hosts()).cloned());
+        let of_subject = subject.settings.served_hosts.iter().filter(|(service, _)| service == name);
+        hosts.extend(of_subject.map(|(_, host)| host.clone()));
         Some(ServiceRoute {
             service: name.to_owned(),
-            hosts: hosts.iter().map(|host| host.host.to_owned()).collect(),
+            hosts,
+            any_host: shipped.is_some_and(|service| service.any_host),
             http: services.address(name, caller)?,
             smtp: services.smtp_address(name, caller),
             smtps: services.smtps_address(name, caller),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{CreateItems, Custom, OperationAction, OperationRule};
-use crate::description::{ConfiguredService, EffectDescription, OptionType, ServiceDescription};
+use crate::description::{ConfiguredService, EffectDescription, OptionType, ServedHost, ServiceDescription};
 use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Problems, Source};
@@ -105,6 +105,10 @@ impl ConfiguredService for DeclaredService {
 
     fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
         builder.service(self.service.clone(), options)
+    }
+
+    fn hosts(&self) -> &[ServedHost] {
+        &self.service.hosts
     }
 
     fn declaration(&self) -> Option<&Source> {

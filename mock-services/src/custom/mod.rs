@@ -19,6 +19,7 @@ mod template;
 
 use std::borrow::Cow;
 
+use crate::description::ServedHost;
 use crate::endpoints;
 use crate::idempotency::{Idempotency, Profile};
 use crate::service::{
@@ -46,6 +47,8 @@ pub struct Custom {
     operations: Vec<Operation>,
     rules: Vec<OperationRule>,
     errors: Option<Node>,
+    /// The hosts that it answers for in runs in which clients call real hosts.
+    hosts: Vec<ServedHost>,
 }
 
 /// How one operation works, in the order of [`Service::operations`].

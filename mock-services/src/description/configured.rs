@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::StoreKind;
+use super::{ServedHost, StoreKind};
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::Source;
 
@@ -21,6 +21,11 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
     /// The value of a record or a counter before the first request; `None` if it does not exist.
     fn stored(&self, _kind: StoreKind, _key: &str) -> Option<Value> {
         None
+    }
+
+    /// The hosts that the service itself names, beside those of its real APIs.
+    fn hosts(&self) -> &[ServedHost] {
+        &[]
     }
 
     /// The file that declares the service; `None` for a service that is written in Rust.

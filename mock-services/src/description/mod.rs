@@ -4,6 +4,7 @@
 mod clients;
 mod configured;
 mod effect;
+mod hosts;
 mod options;
 mod preparation;
 mod value_form;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::ConfiguredService;
 pub use effect::{EffectDescription, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
+pub use hosts::{ServedHost, ServedHostError, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};
 pub use value_form::ValueForm;
@@ -49,6 +51,8 @@ pub struct ServiceDescription {
     pub variables: &'static [ClientVariable],
     /// The hosts of the real APIs that it mocks.
     pub hosts: &'static [RealHost],
+    /// Whether it answers for every host that no other service of a trial answers for.
+    pub any_host: bool,
     /// Fields that only a step can have: the operation and the field.
     pub step_fields: &'static [(&'static str, &'static str)],
     /// Fields in which several texts mean the same value.
@@ -79,6 +83,7 @@ impl ServiceDescription {
             api_of: |_, _| None,
             variables: &[],
             hosts: &[],
+            any_host: false,
             step_fields: &[],
             value_forms: &[],
             options: Vec::new(),

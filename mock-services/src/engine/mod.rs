@@ -37,6 +37,8 @@ pub(crate) enum Access {
     Key(String),
     /// Any, but the request must have one.
     AnyKey,
+    /// Any or none.
+    Open,
 }
 
 /// What an engine needs in addition to its service.
@@ -131,6 +133,7 @@ impl<S: Service> Engine<S> {
         match &self.access {
             Access::Key(key) => secret == Some(key.as_str()),
             Access::AnyKey => secret.is_some_and(|secret| !secret.is_empty()),
+            Access::Open => true,
         }
     }
 

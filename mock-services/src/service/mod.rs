@@ -89,6 +89,11 @@ pub trait Service: Send + Sync + 'static {
         ""
     }
 
+    /// Whether a request must have an API key.
+    fn requires_key(&self) -> bool {
+        true
+    }
+
     /// How it treats idempotency keys if the scenario does not say.
     fn idempotency(&self) -> Idempotency {
         Idempotency::new(Profile::None)

@@ -226,7 +226,11 @@ async fn start<S: Service>(
     let key = generate_key(environment.seed, &name, 0, service.key_prefix());
     let operations = service.operations().to_vec();
     environment.ledger.hide_value(&key);
-    let access = if environment.any_key { Access::AnyKey } else { Access::Key(key.clone()) };
+    let access = match (service.requires_key(), environment.any_key) {
+        (false, _) => Access::Open,
+        (true, true) => Access::AnyKey,
+        (true, false) => Access::Key(key.clone()),
+    };
     let engine = Engine::new(
         service,
         EngineOptions {

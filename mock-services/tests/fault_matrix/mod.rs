@@ -249,6 +249,11 @@ async fn every_combination_works_on_records() {
 }
 
 #[tokio::test]
+async fn every_combination_works_on_any_api() {
+    check_combinations(&[WriteCase::WebPost, WriteCase::WebPut, WriteCase::WebDelete]).await;
+}
+
+#[tokio::test]
 async fn every_combination_works_on_a_declared_service() {
     check_combinations(&[WriteCase::OpenTicket, WriteCase::Notify]).await;
 }

@@ -8,6 +8,7 @@ use mock_services::idempotency::Idempotency;
 use mock_services::ledger::{CommittedEffect, Event, Ledger};
 use mock_services::payment::Payment;
 use mock_services::records::Records;
+use mock_services::web::Web;
 use mock_services::yaml::{Reader, Source, parse};
 use mock_services::{Builder, Clock, MockServices, ServiceOptions, StartError};
 
@@ -31,6 +32,7 @@ pub(crate) fn all_services(seed: u64) -> Builder {
         .service(Email::default(), options)
         .service(Deploy::default(), options)
         .service(Records::default(), options)
+        .service(Web::default(), options)
         .service(tickets(), options)
 }
 
@@ -48,6 +50,7 @@ pub(crate) fn all_services_with_keys(idempotency: Idempotency) -> Builder {
         .service(Email::default(), options)
         .service(Deploy::default(), options)
         .service(Records::default(), options)
+        .service(Web::default(), options)
         .service(tickets(), options)
 }
 

@@ -25,6 +25,9 @@ pub(crate) enum WriteCase {
     Put,
     Delete,
     Increment,
+    WebPost,
+    WebPut,
+    WebDelete,
     OpenTicket,
     Notify,
 }
@@ -46,7 +49,7 @@ pub(crate) struct WriteProperties {
 const RECIPIENTS: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
 
 impl WriteCase {
-    pub(crate) const ALL: [WriteCase; 19] = [
+    pub(crate) const ALL: [WriteCase; 22] = [
         WriteCase::Charge,
         WriteCase::Intent,
         WriteCase::Confirm,
@@ -64,6 +67,9 @@ impl WriteCase {
         WriteCase::Put,
         WriteCase::Delete,
         WriteCase::Increment,
+        WriteCase::WebPost,
+        WriteCase::WebPut,
+        WriteCase::WebDelete,
         WriteCase::OpenTicket,
         WriteCase::Notify,
     ];
@@ -87,6 +93,9 @@ impl WriteCase {
             WriteCase::Put => records("records.put", 201, 1),
             WriteCase::Delete => records("records.delete", 204, 0),
             WriteCase::Increment => records("records.increment", 200, 1),
+            WriteCase::WebPost => web("web.post", 201),
+            WriteCase::WebPut => web("web.put", 200),
+            WriteCase::WebDelete => web("web.delete", 200),
             WriteCase::OpenTicket => WriteProperties {
                 service: "tickets",
                 name: "tickets.open",
@@ -190,6 +199,11 @@ impl WriteCase {
             WriteCase::Increment => {
                 TestRequest::json("POST", "/counters/visits/increment", &json!({"by": 2}))
             }
+            WriteCase::WebPost => {
+                TestRequest::json("POST", "/v1/orders", &json!({"order": "ord_1", "amount": 4999}))
+            }
+            WriteCase::WebPut => TestRequest::json("PUT", "/v1/orders/7", &json!({"amount": 4999})),
+            WriteCase::WebDelete => TestRequest::delete("/v1/orders/7"),
             WriteCase::OpenTicket => TestRequest::json(
                 "POST",
                 "/tickets",
@@ -216,6 +230,10 @@ const fn deploy(read: &'static str, again: usize) -> WriteProperties {
 
 const fn records(name: &'static str, status: u16, again: usize) -> WriteProperties {
     WriteProperties { service: "records", name, status, effects: 1, again, read: "/records" }
+}
+
+const fn web(name: &'static str, status: u16) -> WriteProperties {
+    WriteProperties { service: "web", name, status, effects: 1, again: 1, read: "/v1/orders" }
 }
 
 /// A charge for an order.

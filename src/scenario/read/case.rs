@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mock_services::fault::{FaultPart, PlacedFault, check_placed, read_fault_list};
-use mock_services::service::{Operation, OperationKind};
+use mock_services::service::Operation;
 use mock_services::yaml::{Node, NodeKind, Reader, shown};
 
 use super::callers::{CallersInput, read_callers};
@@ -258,12 +258,7 @@ fn terms(
         operation: placed.fault.trigger.on.clone(),
         optional: placed.fault.optional,
     };
-    let operation = |operation: &Operation| OperationTerm {
-        name: operation.name.to_string(),
-        write: operation.kind == OperationKind::Write,
-        identity: operation.identity.iter().map(ToString::to_string).collect(),
-        natural: known.natural(&operation.name),
-    };
+    let operation = |operation: &Operation| OperationTerm::new(operation, known.natural(&operation.name));
     Terms {
         intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
         lists: expected.lists.clone(),

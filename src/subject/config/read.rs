@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use mock_services::catalog::{self, ServedHost};
 use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::values::{
-    read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_time,
-    read_url,
+    read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_served,
+    read_time, read_url,
 };
-use crate::scenario::Promise;
+use crate::scenario::{Promise, read_shipped_service};
 use crate::subject::port;
-use crate::subject::{HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
+use crate::subject::{AddedServices, HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 
 /// The subjects of a file, and the name of the default.
 pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option<String>), Problems> {
@@ -24,11 +25,13 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     let mut map = reader.map(tree, "hapax.yaml")?;
     let (subjects, default) = (map.required("subjects"), map.optional("default"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
+    let hosts = map.optional("hosts");
     map.finish();
     let for_all = Hosts {
         allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
         ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
     };
+    let served = hosts.map(|node| read_served(reader, node, &[])).unwrap_or_default();
     let entries = reader.entries(subjects?)?;
     if entries.is_empty() {
         reader.report_with_help(
@@ -47,7 +50,7 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
         reader.report_with_help(node.span, format!("unknown subject `{}`", shown(name)), help);
     }
     let mut subjects: Vec<Subject> =
-        entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder)).collect();
+        entries.iter().filter_map(|(key, node)| read_subject(reader, key, node, folder, &served)).collect();
     for subject in &mut subjects {
         subject.settings.hosts.allow.extend(for_all.allow.iter().cloned());
         subject.settings.hosts.ignore.extend(for_all.ignore.iter().cloned());
@@ -55,7 +58,13 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     Some((subjects, default.map(|(_, name)| name.to_owned())))
 }
 
-fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Option<Subject> {
+fn read_subject(
+    reader: &Reader,
+    key: &Key,
+    node: &Node,
+    folder: &Path,
+    served: &[(String, ServedHost)],
+) -> Option<Subject> {
     let mut map = reader.map(node, "a subject")?;
     let (command, http) = (map.optional("command"), map.optional("http"));
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
@@ -66,6 +75,12 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
         (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
     let prepare = map.optional("before");
+    let hosts = map.optional("hosts");
+    let added: Vec<_> = catalog::services()
+        .iter()
+        .filter(|service| service.any_host)
+        .filter_map(|service| Some((service, map.optional(&service.name)?)))
+        .collect();
     let (sealed, intercept) = (map.optional("sealed"), map.optional("intercept"));
     let place = map.place();
     let before = reader.count();
@@ -157,6 +172,16 @@ fn read_subject(reader: &Reader, key: &Key, node: &Node, folder: &Path) -> Optio
             allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
             ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
         },
+        served_hosts: {
+            let own = hosts.map(|node| read_served(reader, node, served)).unwrap_or_default();
+            own.into_iter().chain(served.iter().cloned()).collect()
+        },
+        services: AddedServices(
+            added
+                .into_iter()
+                .filter_map(|(service, node)| read_shipped_service(reader, service, node))
+                .collect(),
+        ),
         sealed: is_sealed,
         intercept: is_intercepted,
         hapax: None,

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use mock_services::yaml::{Node, NodeKind, Reader, nearest, shown};
-use mock_services::{catalog, examples};
+use mock_services::catalog::{self, ServedHost, read_served_hosts};
+use mock_services::examples;
+use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
 
+use crate::domain::real_host;
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
 use crate::subject::http::Target;
 use crate::subject::port;
@@ -91,6 +93,47 @@ pub(super) fn read_hosts(
         }
     }
     hosts
+}
+
+/// The hosts that services answer for: `{payment: [pay.internal.example]}`. `others` are those of the whole file.
+pub(super) fn read_served(
+    reader: &Reader,
+    node: &Node,
+    others: &[(String, ServedHost)],
+) -> Vec<(String, ServedHost)> {
+    let mut all: Vec<(String, ServedHost)> = Vec::new();
+    for (key, node) in reader.entries(node).unwrap_or_default() {
+        if catalog::find(&key.name).is_none() {
+            let help = match nearest(&key.name, catalog::names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "it is one of {}; the file of your own service can have `hosts` itself",
+                    listed(catalog::names())
+                ),
+            };
+            reader.report_with_help(key.span, format!("there is no service `{}`", shown(&key.name)), help);
+        }
+        let items = reader.list(node).unwrap_or_default();
+        let hosts = read_served_hosts(reader, node);
+        for host in hosts {
+            let earlier = all.iter().chain(others).find(|(_, other)| *other == host);
+            let real = real_host(host.as_str()).map(|(service, _)| service);
+            let owner = earlier.map(|(service, _)| service.as_str()).or(real);
+            if let Some(owner) = owner.filter(|owner| *owner != key.name) {
+                let is_this = |item: &&Node| {
+                    item.as_text().is_some_and(|text| text.eq_ignore_ascii_case(host.as_str()))
+                };
+                let span = items.iter().find(is_this).map_or(node.span, |item| item.span);
+                let message =
+                    format!("the host `{}` belongs to the service `{owner}` already", shown(host.as_str()));
+                let help = "a host belongs to one service; remove it here or there";
+                reader.report_with_help(span, message, help);
+                continue;
+            }
+            all.push((key.name.clone(), host));
+        }
+    }
+    all
 }
 
 /// The problem with the name of a variable.

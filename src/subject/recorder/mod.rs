@@ -228,7 +228,7 @@ impl RecorderHandle {
     /// Where the service listens that stands for a host.
     fn route(&self, wanted: &Escape) -> Option<SocketAddr> {
         let is_web = matches!((wanted.method.as_str(), wanted.port), ("CONNECT", 443) | (_, 80));
-        let route = self.routes.iter().find(|route| is_web && route.hosts.contains(&wanted.host))?;
+        let route = ServiceRoute::find(&self.routes, &wanted.host).filter(|_| is_web)?;
         Some(route.http)
     }
 

@@ -158,8 +158,7 @@ impl Gateway {
             Some(HostTreatment::Ignored) => return Destination::Ignored(wanted),
             None => {}
         }
-        let is_of = |route: &&ServiceRoute| route.hosts.contains(&wanted.host);
-        let service = self.routes.iter().find(is_of);
+        let service = ServiceRoute::find(&self.routes, &wanted.host);
         // A mail server can have any name: messages go to the service of the trial that takes them.
         let mail = || service.or_else(|| self.routes.iter().find(|route| route.smtp.is_some()));
         let found = match port {

@@ -9,6 +9,7 @@ use crate::built_in::built_in;
 use crate::custom::input::FieldPlace;
 use crate::custom::route::is_name;
 use crate::custom::{Custom, failure, template};
+use crate::description::read_served_hosts;
 use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
@@ -42,6 +43,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     );
     let operations = map.required("operations").and_then(|node| read_operations(reader, node));
     let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
+    let hosts = map.optional("hosts").map(|node| read_served_hosts(reader, node)).unwrap_or_default();
     map.finish();
 
     let entries = operations.unwrap_or_default();
@@ -51,7 +53,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let name = name.unwrap_or_default();
     let (operations, rules) =
         resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
-    Some(Custom { name, about, profile, key: key?, operations, rules, errors })
+    Some(Custom { name, about, profile, key: key?, operations, rules, errors, hosts })
 }
 
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {

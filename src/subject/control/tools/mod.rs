@@ -8,6 +8,7 @@ mod records;
 #[cfg(test)]
 mod shipping;
 mod tickets;
+mod web;
 
 use mock_services::service::Value as Field;
 use serde_json::Value;
@@ -69,7 +70,7 @@ struct Tool {
 }
 
 /// The tools. A new one is added here.
-const TOOLS: [Tool; 5] = [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, tickets::TOOL];
+const TOOLS: [Tool; 6] = [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, web::TOOL, tickets::TOOL];
 
 /// What has to be read before a write can be made.
 pub(super) fn facts(wire: &Wire<'_>, step: &Step, mode: WriteMode) -> Result<Value, ToolError> {

@@ -1,0 +1,77 @@
+//! The service in the catalog, and its options in a scenario.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::answers::{METHODS, read_answers};
+use super::{Web, WebOptions};
+use crate::description::{ConfiguredService, EffectDescription, OptionType, ServiceDescription, read_texts};
+use crate::services::{Builder, ServiceOptions};
+use crate::yaml::{Map, Reader};
+
+const WRITES: &[&str] = &["web.post", "web.put", "web.patch", "web.delete"];
+const REVEALS: &[(&str, &[&str])] = &[("web.get", WRITES), ("web.query", &[])];
+const FIX: &str = "Send only the requests that the task asks for. Where a request changes nothing, although its \
+                   method is POST, declare an answer for it with `read: true`.";
+
+/// The catalog's description of the service.
+pub(crate) fn description() -> ServiceDescription {
+    ServiceDescription {
+        effects: effects(),
+        reveals: ServiceDescription::revealed(REVEALS),
+        any_host: true,
+        options: vec![
+            ("ignore", OptionType::texts()),
+            ("answers", OptionType::List(Box::new(declared_answer()))),
+        ],
+        ..ServiceDescription::new(&Web::default(), |reader, map| Arc::new(read_options(reader, map)))
+    }
+}
+
+fn effects() -> Vec<EffectDescription> {
+    let nouns = [("POST", "POSTs"), ("PUT", "PUTs"), ("PATCH", "PATCHes"), ("DELETE", "DELETEs")];
+    WRITES
+        .iter()
+        .zip(nouns)
+        .map(|(name, (one, several))| EffectDescription {
+            fix_unintended: Some(FIX),
+            ..EffectDescription::new(name, &["path"])
+                .labels(&["host", "query", "body", "body.*"])
+                .noun(one, several)
+        })
+        .collect()
+}
+
+fn declared_answer() -> OptionType {
+    OptionType::Object {
+        keys: vec![
+            ("method", OptionType::Word(&METHODS)),
+            ("host", OptionType::Text),
+            ("path", OptionType::Text),
+            ("status", OptionType::Whole(Some(200))),
+            ("headers", OptionType::MapOf(Box::new(OptionType::Any))),
+            ("body", OptionType::Any),
+            ("read", OptionType::Flag),
+        ],
+        required: &[],
+    }
+}
+
+pub(super) fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> WebOptions {
+    let (ignore, answers) = (map.optional("ignore"), map.optional("answers"));
+    WebOptions {
+        ignore: ignore.map(|node| read_texts(reader, node)).unwrap_or_default(),
+        answers: answers.map(|node| read_answers(reader, node)).unwrap_or_default(),
+    }
+}
+
+impl ConfiguredService for WebOptions {
+    fn configuration(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
+        builder.service(Web::new(self.clone()), options)
+    }
+}

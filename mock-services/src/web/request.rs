@@ -1,0 +1,103 @@
+//! What a request asks for: its operation, its host, its path and its content.
+
+use serde_json::Value;
+
+use super::answers::find;
+use super::content::{add_fields, content, without_ignored};
+use super::{DELETE, GET, PATCH, POST, PUT, QUERY, WebOptions, error};
+use crate::service::{Answer, Fields, Request};
+
+/// A request that was understood.
+#[derive(Debug)]
+pub(super) struct ParsedRequest {
+    /// The index of its operation.
+    pub(super) operation: usize,
+    /// Its method.
+    pub(super) method: String,
+    /// Its host in lower case, without the port; empty for a request to an address of this machine.
+    pub(super) host: String,
+    /// Its path without a slash at its end; `/` for the root.
+    pub(super) path: String,
+    /// The pairs of its query.
+    pub(super) query: Vec<(String, String)>,
+    /// Its body.
+    pub(super) content: Value,
+    /// The place of the declared answer that is used.
+    pub(super) answer: Option<usize>,
+    /// The fields that faults and the ledger can name.
+    pub(super) fields: Fields,
+}
+
+impl ParsedRequest {
+    /// Reads a request. The error answers a method that neither reads nor writes.
+    pub(super) fn read(request: &Request, options: &WebOptions) -> Result<Self, Answer> {
+        let by_method = match request.method() {
+            "POST" => POST,
+            "PUT" => PUT,
+            "PATCH" => PATCH,
+            "DELETE" => DELETE,
+            "GET" | "HEAD" => GET,
+            method => return Err(without_effect(method)),
+        };
+        let (method, host, path) = (request.method().to_owned(), host(request), path(request));
+        let answer = find(&options.answers, &method, &host, &path);
+        let is_query = answer
+            .and_then(|place| options.answers.get(place))
+            .is_some_and(|declared| declared.read || by_method == GET);
+        let mut query = request.query_pairs();
+        let content = content(request);
+        let mut fields = Fields::new();
+        if !host.is_empty() {
+            fields.set("host", host.as_str());
+        }
+        fields.set("path", path.as_str());
+        let sorted = sorted_query(&query, &options.ignore);
+        if !sorted.is_empty() {
+            fields.set("query", sorted);
+        }
+        if by_method == GET {
+            // Of a read, only what it is for is named; a body of a GET has no meaning.
+            query.retain(|(name, _)| !options.ignore.contains(name));
+        } else {
+            add_fields(&mut fields, &without_ignored(&content, &options.ignore));
+        }
+        let operation = if is_query { QUERY } else { by_method };
+        Ok(ParsedRequest { operation, method, host, path, query, content, answer, fields })
+    }
+}
+
+/// The answer to a method that neither reads nor writes.
+fn without_effect(method: &str) -> Answer {
+    const ALLOW: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+    match method {
+        "OPTIONS" => Answer::empty(204).with_header("Allow", ALLOW),
+        _ => error(405, "this method is not supported").with_header("Allow", ALLOW),
+    }
+}
+
+/// The host that the client named. Requests to an address of this machine name none: their port differs from run
+/// to run, and the effect must not.
+fn host(request: &Request) -> String {
+    let named = request.header_value("host").unwrap_or_default().trim().to_ascii_lowercase();
+    let host = match named.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => named.rsplit_once(':').map_or(named.as_str(), |(host, _)| host),
+    };
+    let host = host.trim_end_matches('.');
+    let is_local = host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    if is_local { String::new() } else { host.to_owned() }
+}
+
+fn path(request: &Request) -> String {
+    let path = request.path().trim_end_matches('/');
+    if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+}
+
+/// The query in a canonical form: sorted, without the ignored names.
+fn sorted_query(pairs: &[(String, String)], ignore: &[String]) -> String {
+    let mut kept: Vec<&(String, String)> = pairs.iter().filter(|(name, _)| !ignore.contains(name)).collect();
+    kept.sort();
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish()
+}
