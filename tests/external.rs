@@ -10,6 +10,7 @@ mod external {
     pub(crate) mod browser_driver;
     pub(crate) mod client_rows;
     pub(crate) mod examples;
+    pub(crate) mod hostile_subject;
     pub(crate) mod junit;
     pub(crate) mod mail_clients;
     pub(crate) mod real_clients;
@@ -21,10 +22,10 @@ mod external {
 }
 
 use external::{
-    browser_driver, examples, junit, mail_clients, real_clients, report_page, sealed, sealed_clients,
-    wire_clients,
+    browser_driver, examples, hostile_subject, junit, mail_clients, real_clients, report_page, sealed,
+    sealed_clients, wire_clients,
 };
-use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients};
+use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
 fn main() -> std::process::ExitCode {
     kit::needs::run(vec![
@@ -35,7 +36,9 @@ fn main() -> std::process::ExitCode {
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "report_page", report_page::tests()),
+        (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
+        (SealedJava, "sealed_clients", sealed_clients::java_tests()),
     ])
 }

@@ -79,7 +79,7 @@ enum Verb {
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let verb = arguments().verb;
+    let verb = internal_verb().unwrap_or_else(|| arguments().verb);
     // A supervisor and a control are started by hapax, and their output is part of a trial.
     if !matches!(verb, Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_))
         && let Err(advice) = crate::log::start()
@@ -110,6 +110,18 @@ pub fn main() -> ExitCode {
         ExitStatus::Usage
     });
     status.into()
+}
+
+/// The processes that hapax starts around each subject. Reading arguments takes longer than all else that they
+/// do before the subject starts, so theirs are only compared.
+fn internal_verb() -> Option<Verb> {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+    match words[..] {
+        ["supervise"] => Some(Verb::Supervise),
+        ["sealed-init", which] => sealed_init::SealedInitArgs::named(which).map(Verb::SealedInit),
+        _ => None,
+    }
 }
 
 /// The arguments of the process. Where they are wrong, prints why and ends the process.

@@ -1,5 +1,7 @@
 //! `hapax sealed-init`: the init processes of a sealed start. Users never type it, so it is hidden.
 
+use clap::ValueEnum as _;
+
 use super::error::CliError;
 use crate::ExitStatus;
 
@@ -8,6 +10,14 @@ use crate::ExitStatus;
 pub(super) struct SealedInitArgs {
     /// Which of the two init processes it is
     which: InitProcess,
+}
+
+impl SealedInitArgs {
+    /// The arguments for the init process with this name.
+    pub(super) fn named(which: &str) -> Option<Self> {
+        let which = InitProcess::from_str(which, false).ok()?;
+        Some(SealedInitArgs { which })
+    }
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]

@@ -54,6 +54,7 @@ impl Caller<'_> {
             let ended = running.ended().await;
             let then = self.interrupter.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
+                self.recorder.drain().await;
                 // Its connections close by themselves; waiting for them makes the order of the ledger the
                 // same in every run.
                 let _ =

@@ -1,7 +1,7 @@
-//! What each real client does with its default settings after a lost reply, a false error and a false success:
-//! one row for each fault on the first attempt of its main write. Attempts, effects and keys are from the ledger;
-//! the rest is what the client itself reports. The rows are measured: a new version of a client that behaves
-//! differently changes them.
+//! What each real client does with its default settings after a lost reply, a false error and a false
+//! success: one row for each fault on the first attempt of its main write. Attempts, effects and keys are
+//! from the ledger; the rest is what the client itself reports. The rows are measured: a new version of a
+//! client that behaves differently changes them.
 
 use crate::kit::client::{Client, MeasuredClient};
 

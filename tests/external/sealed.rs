@@ -2,15 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::kit::needs::{Test, tests};
-use crate::kit::workspace::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{Called, HAPAX, Workspace, charge, kinds, verdict};
 
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key,
+        an_ordinary_user_can_run_sealed,
         every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too,
         an_allowed_port_of_this_machine_is_reached_and_all_others_are_not,
         the_subject_sees_its_own_directories_and_nothing_of_hapax,
@@ -18,7 +20,9 @@ pub(crate) fn tests() -> Vec<Test> {
         a_control_does_the_same_sealed_and_unsealed_also_when_it_is_killed,
         an_agent_over_http_that_hapax_starts_is_reached_in_its_network,
         requests_that_the_subject_did_not_wait_for_are_counted,
+        requests_through_the_proxy_that_the_subject_did_not_wait_for_are_counted,
         an_agent_that_is_already_running_cannot_be_sealed,
+        many_starts_leave_no_process_mount_socket_namespace_or_file,
     ]
 }
 
@@ -91,6 +95,15 @@ fn output(report: &Value) -> &str {
 async fn the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key() {
     let (_, report) = run(&agent(""), &[], 0);
     assert_eq!(verdict(&report, "plain")["result"], "pass");
+}
+
+async fn an_ordinary_user_can_run_sealed() {
+    let workspace = Workspace::new();
+    let script = agent("test $(id -u) != 0 || exit 4");
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent.sh", &script);
+    let arguments = ["run", "plain", "--sealed", "--", "bash", "agent.sh"];
+    let Some(mut hapax) = workspace.command_of_nobody(&arguments) else { return };
+    Called::from(hapax.output().unwrap()).expect(0);
 }
 
 async fn every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too() {
@@ -196,6 +209,19 @@ async fn requests_that_the_subject_did_not_wait_for_are_counted() {
     assert_eq!(verdict(&report, "plain")["attempts"][0]["made"], 50);
 }
 
+async fn requests_through_the_proxy_that_the_subject_did_not_wait_for_are_counted() {
+    let workspace = Workspace::new();
+    let agent = IMPATIENT_AGENT
+        .replace(
+            "PeerAddr => 'api.stripe.com', PeerPort => 80",
+            "PeerAddr => $ENV{HTTP_PROXY} =~ s{^http://}{}r",
+        )
+        .replace("POST /v1", "POST http://api.stripe.com/v1");
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent.pl", &agent);
+    workspace.call(&["run", "plain", "--intercept", "--", "perl", "agent.pl"]).expect(1);
+    assert_eq!(verdict(&workspace.report(), "plain")["attempts"][0]["made"], 50);
+}
+
 async fn an_agent_that_is_already_running_cannot_be_sealed() {
     let workspace = Workspace::new();
     workspace
@@ -203,4 +229,42 @@ async fn an_agent_that_is_already_running_cannot_be_sealed() {
         .write("hapax.yaml", "subjects:\n  agent: {http: 'http://127.0.0.1:9/task', sealed: true}\n");
     let called = workspace.call(&["run", "plain"]).expect(2);
     assert!(called.stderr.contains("an agent that is already running cannot be sealed"), "{}", called.stderr);
+}
+
+/// Runs a command, in namespaces that nothing else is in, and prints before and after it what there is. Fewer
+/// namespaces than the command makes can exist at once, so it fails where they are left behind.
+const COUNTED: &str = r#"for kind in user net mnt pid ipc; do
+  echo 30 >/proc/sys/user/max_${kind}_namespaces || exit 9
+done
+count() {
+  processes=(/proc/[0-9]*)
+  mapfile -t mounts </proc/self/mountinfo
+  mapfile -t unix </proc/net/unix
+  listening=$(grep -c ' 0A ' /proc/net/tcp)
+  files=("$TMPDIR"/*)
+  echo "${#processes[@]} ${#mounts[@]} ${#unix[@]} $listening ${#files[@]}"
+}
+count
+"$@"
+echo "status $?"
+count
+"#;
+
+async fn many_starts_leave_no_process_mount_socket_namespace_or_file() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write("temporary/one", "");
+    let unshare = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--mount-proc"];
+    let hapax = [HAPAX, "run", "scenarios/plain.yaml", "--sealed", "--quiet", "--trials", "40", "--", "true"];
+    let output = Command::new("unshare")
+        .args([&unshare[..], &["bash", "-c", COUNTED, "bash"], &hapax].concat())
+        .current_dir(workspace.path())
+        .env("TMPDIR", workspace.path().join("temporary"))
+        .env("HAPAX_NO_SMOKE", "1")
+        .output()
+        .unwrap();
+    let called = Called::from(output).expect(0);
+    let lines: Vec<&str> = called.stdout.lines().collect();
+    let (before, after) = (lines[0], lines[lines.len() - 1]);
+    assert!(lines.contains(&"status 1"), "{}{}", called.stdout, called.stderr);
+    assert_eq!(before, after);
 }

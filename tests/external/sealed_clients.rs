@@ -1,11 +1,11 @@
-//! Unmodified clients in sealed runs: they call the real hosts over TLS, with their own trust stores and keys, and
-//! do what they do unsealed.
+//! Unmodified clients in sealed runs: they call the real hosts over TLS, with their own trust stores and
+//! keys, and do what they do unsealed.
 
 use mock_services::ledger::{Entry, read_ledgers};
 use serde_json::Value;
 
 use super::client_rows;
-use crate::kit::client::{ClientReport, MeasuredClient};
+use crate::kit::client::{Client, ClientReport, MeasuredClient};
 use crate::kit::installed::{clients, command};
 use crate::kit::needs::{Test, tests};
 use crate::kit::workspace::{Called, Workspace};
@@ -33,6 +33,10 @@ pub(crate) fn tests() -> Vec<Test> {
     ]
 }
 
+pub(crate) fn java_tests() -> Vec<Test> {
+    tests![the_http_client_of_java_whose_trust_store_is_out_of_reach_proves_nothing]
+}
+
 /// A certificate authority that nobody has the key of.
 const OTHER_AUTHORITY: &str = "\
 -----BEGIN CERTIFICATE-----\n\
@@ -55,7 +59,8 @@ fn scenario(operation: &str) -> String {
         _ => ("deploy", "environment: production, version: v1.2.3"),
     };
     format!(
-        "about: One effect, whose reply is lost.\ntags: [mine]\ntask: Do it once.\nservices: {{ {service}: {{}} }}\n\
+        "about: One effect, whose reply is lost.\ntags: [mine]\ntask: Do it once.\n\
+         services: {{ {service}: {{}} }}\n\
          steps: [{{ do: {operation}, with: {{ {step} }} }}]\n\
          faults: [{{ on: {operation}, attempt: 1, commit: now, reply: drop }}]\n\
          expect: {{ effects: [{{ effect: {operation}, times: 1 }}] }}\n"
@@ -72,7 +77,11 @@ impl ClientRun {
     /// Runs a client with its own arguments and more. `option` is `--sealed` or `--intercept`.
     fn new(client: MeasuredClient, option: &str, more: &[&str]) -> Self {
         clients();
-        let client = client.client;
+        ClientRun::installed(client.client, option, more)
+    }
+
+    /// The same, for a client that is not one of those that are installed for the tests.
+    fn installed(client: Client, option: &str, more: &[&str]) -> Self {
         let workspace = Workspace::new();
         workspace
             .write("scenarios/lost.yaml", &scenario(client.operation))
@@ -210,4 +219,11 @@ async fn clients_that_honor_the_proxy_are_intercepted() {
 
 async fn a_client_that_has_its_own_trust_store_cannot_be_intercepted() {
     ClientRun::new(client_rows::STRIPE_MODULE_PYTHON, "--intercept", &[]).void_because();
+}
+
+/// Java's own trust store is a binary file.
+async fn the_http_client_of_java_whose_trust_store_is_out_of_reach_proves_nothing() {
+    let client = Client { script: "java/Client.java", arguments: &[], operation: "payment.charge" };
+    let reasons = ClientRun::installed(client, "--sealed", &[]).void_because();
+    assert!(reasons.contains("did not accept the certificate for api.stripe.com:443"), "{reasons}");
 }

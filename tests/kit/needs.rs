@@ -35,6 +35,8 @@ pub(crate) enum Need {
     Namespaces,
     /// Real clients in sealed runs.
     SealedClients,
+    /// Java with its compiler, and namespaces.
+    SealedJava,
 }
 
 impl Need {
@@ -45,6 +47,7 @@ impl Need {
             Need::Browser => not_installable("tests/browser/install"),
             Need::Namespaces => not_sealable(),
             Need::SealedClients => not_sealable().or_else(|| Need::Clients.missing()),
+            Need::SealedJava => not_sealable().or_else(no_java),
         }
     }
 }
@@ -68,12 +71,21 @@ fn not_sealable() -> Option<String> {
     Some(format!("This machine allows no namespaces (unshare {}): {why}", flags.join(" ")))
 }
 
+/// Why a source file in Java cannot be run.
+fn no_java() -> Option<String> {
+    let has_compiler =
+        Command::new("javac").arg("-version").output().is_ok_and(|output| output.status.success());
+    (!has_compiler)
+        .then(|| "Java is missing. Install with: sudo apt-get install -y default-jdk-headless".to_owned())
+}
+
 /// Runs the tests of all modules. Those whose need is missing are ignored, and the reason is printed once.
 #[expect(clippy::print_stderr, reason = "people read why tests are ignored")]
 pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    for need in [Need::Clients, Need::Browser, Need::Namespaces, Need::SealedClients] {
+    let needs = [Need::Clients, Need::Browser, Need::Namespaces, Need::SealedClients, Need::SealedJava];
+    for need in needs {
         let of_need = modules.iter().filter(|(have, ..)| *have == need);
         let tests: Vec<(String, Test)> = of_need
             .flat_map(|(_, module, tests)| {

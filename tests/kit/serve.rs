@@ -63,6 +63,12 @@ impl Serve {
             .unwrap_or_else(|| panic!("no {name} in {}", self.banner))
     }
 
+    /// The port in one of the URLs that it prints.
+    pub(crate) fn port(&self, variable: &str) -> u16 {
+        let url = self.variable(variable);
+        url.rsplit(':').next().and_then(|port| port.trim_end_matches('/').parse().ok()).expect("a port")
+    }
+
     /// Sends a form to a service; returns status and body, or nothing if the connection was closed.
     pub(crate) fn post(
         &self,

@@ -59,6 +59,27 @@ impl Workspace {
         command
     }
 
+    /// The command as a user who owns this folder and nothing else; `None` where the tests do not run as root:
+    /// then every command is that of an ordinary user.
+    pub(crate) fn command_of_nobody(&self, arguments: &[&str]) -> Option<Command> {
+        const NOBODY: &str = "65534";
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        // The executable may be in a folder that only root can enter.
+        let hapax = self.path().join("hapax");
+        std::fs::copy(HAPAX, &hapax).unwrap();
+        assert!(Command::new("chown").args(["-R", NOBODY]).arg(self.path()).status().unwrap().success());
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(hapax).args(arguments);
+        command
+            .current_dir(self.path())
+            .env("HOME", self.path())
+            .env("NO_COLOR", "1")
+            .env("HAPAX_NO_SMOKE", "1");
+        Some(command)
+    }
+
     /// Calls the command and waits for its end.
     pub(crate) fn call(&self, arguments: &[&str]) -> Called {
         self.command(arguments).output().unwrap().into()

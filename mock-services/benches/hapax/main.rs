@@ -1,10 +1,10 @@
-//! The speed of `hapax serve` and `hapax run`, measured from outside: each server is its own process, the
-//! client is this process, and everything that is compared is measured in the same run. Prints tables of
-//! ratios.
+//! The speed of `hapax serve`, `hapax run` and sealed starts, measured from outside: each server is its own
+//! process, the client is this process, and everything that is compared is measured in the same run. Prints
+//! tables of ratios.
 //!
 //! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and only shows that the
 //! benchmark works; `-- --hapax PATH` measures another binary, by its path from the root of the repository;
-//! `-- --only serve` or `-- --only run` measures one part.
+//! `-- --only serve`, `-- --only run` or `-- --only sealed` measures one part.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -17,6 +17,7 @@ mod one_key;
 mod peers;
 mod process;
 mod runs;
+mod sealed;
 mod serve;
 mod servers;
 
@@ -42,6 +43,9 @@ fn main() {
     }
     if is_wanted("run") {
         runs::measure(&hapax, &root(), quick);
+    }
+    if is_wanted("sealed") {
+        sealed::measure(&hapax, &root(), quick);
     }
 }
 

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::JoinHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use self::forward::{connect, forward, head_end};
@@ -32,6 +32,8 @@ const MAX_CONNECTIONS: usize = 64;
 const MAX_FORWARDED: usize = 256;
 /// The time limit for reading a request, and for refusing it.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// How long the connections of a subject that has ended may take to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A request of a subject to a host that is not a service of the trial.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +72,7 @@ pub struct Recorder {
     url: String,
     handle: RecorderHandle,
     events: Option<mpsc::Receiver<ProxyEvent>>,
+    drains: mpsc::Sender<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
 
@@ -89,7 +92,9 @@ impl Recorder {
         own: Vec<OwnPort>,
         routes: Vec<ServiceRoute>,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let system = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        system.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(system.try_clone()?)?;
         let url = format!("http://{}", listener.local_addr()?);
         let (send, receive) = mpsc::channel(MAX_RECORDED);
         let handle = RecorderHandle {
@@ -100,8 +105,9 @@ impl Recorder {
             routes: routes.into(),
             forwarded: Arc::new(Semaphore::new(MAX_FORWARDED)),
         };
-        let task = tokio::spawn(serve(listener, handle.clone()));
-        Ok(Recorder { url, handle, events: Some(receive), task })
+        let (drains, drain_requests) = mpsc::channel(1);
+        let task = tokio::spawn(serve(listener, system, handle.clone(), drain_requests));
+        Ok(Recorder { url, handle, events: Some(receive), drains, task })
     }
 
     /// Its URL.
@@ -140,6 +146,19 @@ impl Recorder {
     #[must_use]
     pub(crate) fn handle(&self) -> RecorderHandle {
         self.handle.clone()
+    }
+
+    /// Serves everything that a subject had sent before it ended, also what it did not wait for: a request that
+    /// was sent is an attempt like any other. Call it when all processes of the subject have ended.
+    pub(crate) async fn drain(&self) {
+        let (done, is_done) = oneshot::channel();
+        let drained = async {
+            if self.drains.send(done).await.is_ok() {
+                let _ = is_done.await;
+            }
+        };
+        // A host outside can keep its connection open for as long as it likes.
+        let _ = timeout(CLOSE_TIMEOUT, drained).await;
     }
 
     fn recorded(&self) -> std::sync::MutexGuard<'_, RecordedRequests> {
@@ -239,21 +258,67 @@ impl RecorderHandle {
     }
 }
 
-async fn serve(listener: TcpListener, context: RecorderHandle) {
+async fn serve(
+    listener: TcpListener,
+    system: std::net::TcpListener,
+    context: RecorderHandle,
+    mut drains: mpsc::Receiver<oneshot::Sender<()>>,
+) {
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut connections = tokio::task::JoinSet::new();
+    let mut connections = JoinSet::new();
+    let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
-        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
-        let Ok((line, _)) = listener.accept().await else {
-            // Probably out of file descriptors: other connections must close first.
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            continue;
+        let next = async {
+            let permit = Arc::clone(&permits).acquire_owned().await.ok()?;
+            Some((permit, listener.accept().await))
         };
-        while connections.try_join_next().is_some() {}
-        let context = context.clone();
-        connections.spawn(async move {
-            let _ = answer_one(line, &context, permit).await;
-        });
+        tokio::select! {
+            next = next => match next {
+                Some((permit, Ok((client, _)))) => answer(client, &context, permit, &mut connections),
+                // Probably out of file descriptors: other connections must close first.
+                Some((_, Err(_))) => tokio::time::sleep(Duration::from_millis(10)).await,
+                None => return,
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            Some(done) = drains.recv() => {
+                accept_all(&system, &context, &permits, &mut connections).await;
+                waiting.push(done);
+            }
+        }
+        if connections.is_empty() {
+            for done in waiting.drain(..) {
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+fn answer(
+    client: TcpStream,
+    context: &RecorderHandle,
+    permit: OwnedSemaphorePermit,
+    connections: &mut JoinSet<()>,
+) {
+    let context = context.clone();
+    connections.spawn(async move {
+        let _ = answer_one(client, &context, permit).await;
+    });
+}
+
+/// Accepts every connection that has been made. The system is asked: the runtime may not have noticed the last
+/// ones.
+async fn accept_all(
+    listener: &std::net::TcpListener,
+    context: &RecorderHandle,
+    permits: &Arc<Semaphore>,
+    connections: &mut JoinSet<()>,
+) {
+    while let Ok((client, _)) = listener.accept() {
+        let client = client.set_nonblocking(true).and_then(|()| TcpStream::from_std(client));
+        let Ok(permit) = Arc::clone(permits).acquire_owned().await else { return };
+        if let Ok(client) = client {
+            answer(client, context, permit, connections);
+        }
     }
 }
 
@@ -363,7 +428,7 @@ async fn connect_allowed(
 }
 
 async fn refuse(mut line: TcpStream, status: &str, text: &str) -> io::Result<()> {
-    line.write_all(answer(status, text).as_bytes()).await?;
+    line.write_all(refusal(status, text).as_bytes()).await?;
     line.shutdown().await?;
     // Read the rest of the request; otherwise the client may see a reset instead of the response.
     let mut rest = [0; 4096];
@@ -371,7 +436,7 @@ async fn refuse(mut line: TcpStream, status: &str, text: &str) -> io::Result<()>
     Ok(())
 }
 
-fn answer(status: &str, text: &str) -> String {
+fn refusal(status: &str, text: &str) -> String {
     let length = text.len();
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: \

@@ -168,3 +168,17 @@ async fn a_client_that_requests_a_service_of_the_trial_through_the_proxy_is_refu
     let event = recorder.events().unwrap().try_recv();
     assert!(matches!(event, Ok(ProxyEvent::Proxied(_, service)) if service == "payment"));
 }
+
+#[tokio::test]
+async fn a_request_that_nobody_waits_for_is_served_before_the_drain_ends() {
+    let recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new()).await.unwrap();
+    let address = recorder.url().strip_prefix("http://").unwrap().to_owned();
+    // Without a pause for the runtime: it has not noticed any of them.
+    for number in 0..50 {
+        let mut client = std::net::TcpStream::connect(&address).unwrap();
+        let request = format!("CONNECT host-{number}.example:443 HTTP/1.1\r\n\r\n");
+        std::io::Write::write_all(&mut client, request.as_bytes()).unwrap();
+    }
+    recorder.drain().await;
+    assert_eq!(recorder.escapes().len(), 50);
+}

@@ -120,6 +120,9 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     namespaces::own_mounts().map_err(failed("cannot make a mount namespace"))?;
     mounts::apply(&order.seal.files)?;
     mounts::mount_proc()?;
+    if order.ids.is_none() {
+        mounts::protect_system_settings()?;
+    }
     namespaces::lock_mounts().map_err(failed("cannot make a second user namespace"))?;
     match order.ids {
         Some(ids) => namespaces::map_own_ids((0, 0), ids),

@@ -3,15 +3,21 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change, move_mount,
-    open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind, mount_change,
+    mount_remount, move_mount, open_tree,
 };
 
 use super::order::{FileView, ReplacedFile};
+
+/// The flags of the process file system.
+const PROC_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
+/// Files with which root of the machine changes the machine, also from a namespace.
+const SYSTEM_SETTINGS: [&str; 2] = ["/proc/sys", "/proc/sysrq-trigger"];
 
 /// Mounts the view over what is there. An error names the path.
 pub(super) fn apply(view: &FileView) -> Result<(), String> {
@@ -36,8 +42,18 @@ pub(super) fn apply(view: &FileView) -> Result<(), String> {
 
 /// Mounts the process file system of this process's namespace.
 pub(super) fn mount_proc() -> Result<(), String> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", flags, None).map_err(|error| failed(Path::new("/proc"), error.into()))
+    mount("proc", "/proc", "proc", PROC_FLAGS, None).map_err(|error| failed(Path::new("/proc"), error.into()))
+}
+
+/// Makes the settings of the system read-only. Only root could change them: its user id is that of the machine.
+pub(super) fn protect_system_settings() -> Result<(), String> {
+    for path in SYSTEM_SETTINGS.map(Path::new).into_iter().filter(|path| path.exists()) {
+        let flags = PROC_FLAGS | MountFlags::BIND | MountFlags::RDONLY;
+        mount_bind(path, path)
+            .and_then(|()| mount_remount(path, flags, c""))
+            .map_err(|error| failed(path, error.into()))?;
+    }
+    Ok(())
 }
 
 fn failed(path: &Path, error: io::Error) -> String {
@@ -51,7 +67,13 @@ fn take(path: &Path) -> Result<OwnedFd, String> {
     open_tree(CWD, path, flags).map_err(|error| failed(path, error.into()))
 }
 
+/// Hides a directory or a socket. A socket may be gone by now, or in a directory that the user cannot enter.
 fn hide(path: &Path) -> io::Result<()> {
+    let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
+    if metadata.file_type().is_socket() {
+        mount_bind("/dev/null", path)?;
+        return Ok(());
+    }
     if !path.is_dir() {
         return Ok(());
     }

@@ -18,7 +18,7 @@ pub(in crate::subject) struct SealOrder {
 /// What a sealed subject sees in place of what is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::subject) struct FileView {
-    /// Directories that are empty for it.
+    /// Directories that are empty for it, and sockets that it cannot connect to.
     pub(in crate::subject) hidden: Vec<PathBuf>,
     /// Files and directories that it sees although they are in a hidden directory.
     pub(in crate::subject) visible: Vec<PathBuf>,

@@ -11,6 +11,8 @@ use crate::subject::{Settings, supervised};
 
 /// Folders with sockets of the machine: each would be a way out.
 const SOCKETS: [&str; 2] = ["/run", "/var/run"];
+/// The file in which the system lists the Unix sockets of this network namespace.
+const UNIX_SOCKETS: &str = "/proc/net/unix";
 /// The folder of hapax's own files in the namespace.
 const OWN: &str = "/run/hapax";
 /// The variables that name a file with everything that a client trusts.
@@ -91,10 +93,15 @@ impl SealedWorld {
         self.variables.iter().cloned()
     }
 
-    /// What one start sees: of hapax's own folders only these.
+    /// What one start sees: of hapax's own folders only these, and no socket of the machine.
     pub(in crate::subject) fn files(&self, visible: Vec<PathBuf>) -> FileView {
-        let sockets = SOCKETS.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink());
-        let hidden = sockets.map(Path::to_owned).chain(self.hidden.iter().cloned()).collect();
+        let folders = SOCKETS.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink());
+        let mut hidden: Vec<PathBuf> =
+            folders.map(Path::to_owned).chain(self.hidden.iter().cloned()).collect();
+        let sockets = socket_paths(&fs::read_to_string(UNIX_SOCKETS).unwrap_or_default());
+        hidden.extend(
+            sockets.into_iter().filter(|path| !SOCKETS.iter().any(|folder| path.starts_with(folder))),
+        );
         FileView { hidden, visible, replaced: self.replaced.clone() }
     }
 }
@@ -103,6 +110,15 @@ impl SealedWorld {
 pub(crate) fn trust_stores() -> Vec<PathBuf> {
     let (directory, env) = (std::env::current_dir().unwrap_or_default(), supervised::parent());
     Surroundings { program: &[], directory: &directory, env: &env }.trust_stores()
+}
+
+/// The files of Unix sockets, each once, from the system's list.
+fn socket_paths(list: &str) -> Vec<PathBuf> {
+    let paths = list.lines().filter_map(|line| Some(line.split_once(" /")?.1));
+    let mut paths: Vec<PathBuf> = paths.map(|path| Path::new("/").join(path)).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// The same file with `files dns` for hosts: other sources ask services of the machine.
@@ -123,6 +139,16 @@ mod tests {
         let text =
             "passwd: files systemd\nhosts: files mymachines resolve [!UNAVAIL=return] dns myhostname\n";
         assert_eq!(files_and_dns(text), "passwd: files systemd\nhosts: files dns\n");
+    }
+
+    #[test]
+    fn the_files_of_sockets_are_found_once_each_and_sockets_without_a_file_are_not() {
+        let list = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 21045 /tmp/one socket\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 21046 /tmp/one socket\n\
+            0000000000000000: 00000002 00000000 00010000 0001 01 21047 @/tmp/abstract\n\
+            0000000000000000: 00000003 00000000 00000000 0001 03 21048\n";
+        assert_eq!(socket_paths(list), [PathBuf::from("/tmp/one socket")]);
     }
 
     #[test]
