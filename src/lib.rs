@@ -10,6 +10,8 @@ mod exit_status;
 mod fit;
 pub mod init;
 mod log;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub mod report;
 pub mod run;
 pub mod scenario;

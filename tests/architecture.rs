@@ -15,6 +15,7 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("log", &[]),
     ("scratch", &[]),
     ("trust", &[]),
+    ("mcp", &["trust"]),
     ("scenario", &["domain"]),
     ("fit", &["domain", "scenario"]),
     ("score", &["domain", "fit", "scenario"]),
@@ -31,7 +32,7 @@ const HAPAX: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "certify", "demo", "doctor", "domain", "init", "log", "report", "run", "scenario", "score",
+            "certify", "demo", "doctor", "domain", "init", "log", "mcp", "report", "run", "scenario", "score",
             "scratch", "selftest", "serve", "subject", "trial",
         ],
     ),

@@ -2,6 +2,8 @@
 //! imports it.
 
 mod args;
+#[cfg(feature = "mcp")]
+mod call_tools;
 mod completions;
 mod control;
 mod demo;
@@ -68,6 +70,9 @@ enum Verb {
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
+    #[cfg(feature = "mcp")]
+    #[command(hide = true)]
+    CallTools(call_tools::CallToolsArgs),
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
@@ -76,12 +81,24 @@ enum Verb {
     Supervise,
 }
 
+impl Verb {
+    /// Whether hapax starts it itself, and its output is part of a trial.
+    fn is_part_of_a_trial(&self) -> bool {
+        match self {
+            Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_) => true,
+            #[cfg(feature = "mcp")]
+            Verb::CallTools(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
     let verb = internal_verb().unwrap_or_else(|| arguments().verb);
     // A supervisor and a control are started by hapax, and their output is part of a trial.
-    if !matches!(verb, Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_))
+    if !verb.is_part_of_a_trial()
         && let Err(advice) = crate::log::start()
     {
         print::message(&advice);
@@ -98,6 +115,8 @@ pub fn main() -> ExitCode {
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Supervise => supervise::run(),
         Verb::SealedInit(args) => sealed_init::run(&args),
+        #[cfg(feature = "mcp")]
+        Verb::CallTools(args) => call_tools::run(args),
         Verb::Control(args) => control::run(&args),
         Verb::Serve(args) => serve::run(*args),
         Verb::Doctor(args) => Ok(doctor::run(&args)),

@@ -1,0 +1,183 @@
+//! Carries out a plan, and prints a record of each thing that it saw.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::connection::{CallResult, Connection};
+use super::declining::DecliningClient;
+use super::plan::{
+    CallOutcome, DriverPlan, DriverRecord, DriverStep, ListedTool, ListedTools, ServerAddress, ToolCall,
+    leaves_outcome_open,
+};
+
+/// How much of the text of a result is reported, in characters.
+const MAX_TEXT: usize = 1500;
+/// The file in the state directory that counts the starts.
+const STARTS: &str = "call-tools-starts";
+
+/// Reads the plan from the environment of the trial, and carries it out against the server.
+///
+/// # Errors
+/// When this is not a trial, or its output cannot be written.
+pub(crate) async fn drive(address: ServerAddress) -> io::Result<()> {
+    let plan = task().and_then(|text| serde_json::from_str::<DriverPlan>(&text).map_err(io::Error::other))?;
+    let state = std::env::var_os("HAPAX_STATE_DIR").map(PathBuf::from).unwrap_or_default();
+    let steps = match next_start(&state)? {
+        start if start < plan.starts.len() => plan.starts[start].clone(),
+        _ => plan.starts.last().cloned().unwrap_or_default(),
+    };
+    let trial = std::env::var("HAPAX_TRIAL").unwrap_or_default();
+    let driver = Driver { address, plan, trial, client: DecliningClient::default() };
+    driver.run(&steps).await
+}
+
+fn task() -> io::Result<String> {
+    match std::env::var_os("HAPAX_TASK_FILE") {
+        Some(file) => std::fs::read_to_string(file),
+        None => std::env::var("HAPAX_TASK").map_err(io::Error::other),
+    }
+}
+
+/// The number of this start, from 0; the next one is one more.
+fn next_start(state: &Path) -> io::Result<usize> {
+    let file = state.join(STARTS);
+    let start = std::fs::read_to_string(&file).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    std::fs::write(file, (start + 1).to_string())?;
+    Ok(start)
+}
+
+struct Driver {
+    address: ServerAddress,
+    plan: DriverPlan,
+    trial: String,
+    client: DecliningClient,
+}
+
+impl Driver {
+    async fn run(&self, steps: &[DriverStep]) -> io::Result<()> {
+        let Some(mut connection) = self.connect().await? else { return Ok(()) };
+        let mut last: Option<CallResult> = None;
+        for step in steps {
+            match step {
+                DriverStep::List => {
+                    if !self.list(&connection).await? {
+                        break;
+                    }
+                }
+                DriverStep::Call(call) => last = Some(self.call(&connection, call).await?),
+                DriverStep::CallAgainAfterError(call) => {
+                    let again = last.as_ref().is_some_and(|result| {
+                        result.outcome != CallOutcome::Ok && !leaves_outcome_open(&result.text)
+                    });
+                    if !again {
+                        continue;
+                    }
+                    if last.as_ref().is_some_and(|result| result.outcome == CallOutcome::Lost) {
+                        connection.close().await;
+                        match self.connect().await? {
+                            Some(another) => connection = another,
+                            None => return Ok(()),
+                        }
+                    }
+                    last = Some(self.call(&connection, call).await?);
+                }
+                DriverStep::Cancel { call, after, wait } => {
+                    match connection.send(call, &self.trial).await {
+                        Ok(pending) => {
+                            tokio::time::sleep(*after).await;
+                            let _ = pending.cancel(Some("cancelled by the user".to_owned())).await;
+                            self.called(call, CallOutcome::NotAwaited, "cancelled")?;
+                        }
+                        Err(result) => self.called(call, result.outcome, &result.text)?,
+                    }
+                    tokio::time::sleep(*wait).await;
+                    print(&DriverRecord::Alive { answers: connection.is_alive().await })?;
+                }
+                DriverStep::LoseConnection { call, after } => {
+                    match connection.send(call, &self.trial).await {
+                        Ok(pending) => {
+                            tokio::time::sleep(*after).await;
+                            drop(pending);
+                            self.called(call, CallOutcome::NotAwaited, "the connection was closed")?;
+                        }
+                        Err(result) => self.called(call, result.outcome, &result.text)?,
+                    }
+                    connection.close().await;
+                    match self.connect().await? {
+                        Some(another) => connection = another,
+                        None => return Ok(()),
+                    }
+                }
+            }
+        }
+        if let Some((lines, first)) = connection.noise() {
+            print(&DriverRecord::Noise { lines, first })?;
+        }
+        connection.close().await;
+        Ok(())
+    }
+
+    async fn connect(&self) -> io::Result<Option<Connection>> {
+        match Connection::open(&self.address, self.plan.handshake, self.plan.timeout, &self.client).await {
+            Ok(connection) => {
+                let (protocol, server) = connection.identity();
+                print(&DriverRecord::Connected { protocol, server })?;
+                Ok(Some(connection))
+            }
+            Err(why) => {
+                print(&DriverRecord::NotConnected { why })?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn call(&self, connection: &Connection, call: &ToolCall) -> io::Result<CallResult> {
+        let result = connection.call(call, &self.trial).await;
+        for what in self.client.take() {
+            print(&DriverRecord::Declined { what: what.to_owned() })?;
+        }
+        self.called(call, result.outcome, &result.text)?;
+        Ok(result)
+    }
+
+    fn called(&self, call: &ToolCall, outcome: CallOutcome, text: &str) -> io::Result<()> {
+        let text = text.chars().take(MAX_TEXT).collect();
+        print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text })
+    }
+
+    /// Lists the tools; `false` if they could not be listed.
+    async fn list(&self, connection: &Connection) -> io::Result<bool> {
+        match connection.list().await {
+            Ok(tools) => {
+                let digest = digest(&tools);
+                if let Some(folder) = &self.plan.list_folder {
+                    let text = serde_json::to_vec(&ListedTools { tools })?;
+                    std::fs::write(folder.join(format!("{}.json", self.trial)), text)?;
+                }
+                print(&DriverRecord::Listed { digest })?;
+                Ok(true)
+            }
+            Err(why) => {
+                print(&DriverRecord::NotListed { why })?;
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// The digest of a list, whatever its order.
+fn digest(tools: &[ListedTool]) -> String {
+    let mut lines: Vec<String> = tools.iter().filter_map(|tool| serde_json::to_string(tool).ok()).collect();
+    lines.sort();
+    hex::encode(Sha256::digest(lines.join("\n")))
+}
+
+/// Prints a record and flushes it, so that it is not lost if the driver is killed.
+fn print(record: &DriverRecord) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, record)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}

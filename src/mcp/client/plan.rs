@@ -1,0 +1,218 @@
+//! What the driver is told to do, and what it reports: plain data. The plan is the task of the trial, and each
+//! record is one line of its standard output.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// In texts of arguments, the driver replaces this by the opaque name of the trial, so that a key is another one
+/// in every trial.
+pub(crate) const TRIAL_PLACEHOLDER: &str = "{{trial}}";
+
+/// Where the server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ServerAddress {
+    /// A program that speaks over its standard input and output.
+    Command(Vec<String>),
+    /// A URL, for streamable HTTP.
+    Url(String),
+}
+
+/// How a connection is established.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Handshake {
+    /// With `initialize`: versions up to 2025-11-25.
+    #[default]
+    Initialize,
+    /// Without it: version 2026-07-28.
+    Discover,
+}
+
+/// The plan of one caller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DriverPlan {
+    /// How to connect.
+    pub(crate) handshake: Handshake,
+    /// How long the server can take to connect, to list its tools, and for each call.
+    pub(crate) timeout: Duration,
+    /// The folder for the list of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) list_folder: Option<PathBuf>,
+    /// The steps of each start: the first start, then the restart.
+    pub(crate) starts: Vec<Vec<DriverStep>>,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub(crate) enum DriverStep {
+    /// Lists the tools and writes the list.
+    List,
+    /// Calls a tool.
+    Call(ToolCall),
+    /// Calls it again as an agent would: only if the last call did not succeed, and did not say that its outcome
+    /// is not known.
+    CallAgainAfterError(ToolCall),
+    /// Calls a tool, and cancels the call after a time. Then waits for a time, and asks whether the server still
+    /// answers.
+    Cancel {
+        /// The call.
+        call: ToolCall,
+        /// When it is cancelled.
+        after: Duration,
+        /// How long to wait afterwards.
+        wait: Duration,
+    },
+    /// Calls a tool, and closes the connection after a time without waiting for the result. Then connects again.
+    LoseConnection {
+        /// The call.
+        call: ToolCall,
+        /// When the connection is closed.
+        after: Duration,
+    },
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ToolCall {
+    /// The tool.
+    pub(crate) tool: String,
+    /// Its arguments.
+    pub(crate) arguments: Map<String, Value>,
+}
+
+/// One line of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "saw", rename_all = "kebab-case")]
+pub(crate) enum DriverRecord {
+    /// Connected.
+    Connected {
+        /// The protocol version.
+        protocol: String,
+        /// The server's name and version, as it states them.
+        server: String,
+    },
+    /// No connection: why.
+    NotConnected {
+        /// The reason.
+        why: String,
+    },
+    /// The tools were listed.
+    Listed {
+        /// The digest of the list, which is the same for the same tools in any order.
+        digest: String,
+    },
+    /// The tools could not be listed.
+    NotListed {
+        /// The reason.
+        why: String,
+    },
+    /// A tool was called.
+    Called {
+        /// The tool.
+        tool: String,
+        /// What came back.
+        outcome: CallOutcome,
+        /// The text of the result, or why there is none; shortened.
+        text: String,
+    },
+    /// The server asked for something, which was declined.
+    Declined {
+        /// What: sampling, elicitation.
+        what: String,
+    },
+    /// Whether the server answers after a cancelled call.
+    Alive {
+        /// Whether it does.
+        answers: bool,
+    },
+    /// The server wrote something to its standard output that is not a message.
+    Noise {
+        /// How many lines.
+        lines: u64,
+        /// The first of them, shortened.
+        first: String,
+    },
+}
+
+/// What came back from a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CallOutcome {
+    /// A result.
+    Ok,
+    /// A result with `isError`.
+    Error,
+    /// An error of the protocol.
+    ProtocolError,
+    /// The connection ended.
+    Lost,
+    /// Nothing, in time.
+    Timeout,
+    /// Nothing: the call was cancelled, or its connection was closed.
+    NotAwaited,
+    /// The server wants input from the user before it goes on.
+    NeedsInput,
+}
+
+/// A tool, as listed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ListedTool {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its description.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) description: String,
+    /// The JSON Schema of its arguments.
+    pub(crate) input_schema: Value,
+    /// What it says about itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) annotations: Option<Value>,
+}
+
+impl ListedTool {
+    /// A hint of the annotations, where it is given.
+    pub(crate) fn hint(&self, name: &str) -> Option<bool> {
+        self.annotations.as_ref()?.get(name)?.as_bool()
+    }
+}
+
+/// The list of tools, as written to the folder of lists.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ListedTools {
+    /// The tools.
+    pub(crate) tools: Vec<ListedTool>,
+}
+
+/// The records in the output of a start. Other lines are skipped.
+pub(crate) fn read_records(output: &str) -> Vec<DriverRecord> {
+    output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Whether a text says that it is not known whether something happened, so that a careful agent does not just call
+/// again.
+pub(crate) fn leaves_outcome_open(text: &str) -> bool {
+    const PHRASES: [&str; 12] = [
+        "may have",
+        "might have",
+        "could have been",
+        "outcome is unknown",
+        "outcome unknown",
+        "result is unknown",
+        "status is unknown",
+        "not known whether",
+        "unknown whether",
+        "unclear whether",
+        "do not retry",
+        "before you call again",
+    ];
+    let text = text.to_lowercase();
+    PHRASES.iter().any(|phrase| text.contains(phrase))
+}
+
+#[cfg(test)]
+mod tests;
