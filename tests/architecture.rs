@@ -28,12 +28,12 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("demo", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("selftest", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("init", &["domain", "scenario", "subject"]),
-    ("certify", &["domain", "report", "run", "scenario", "score", "scratch", "subject", "trial"]),
+    ("certify", &["domain", "mcp", "report", "run", "scenario", "score", "scratch", "subject", "trial"]),
     (
         "cli",
         &[
-            "certify", "demo", "doctor", "domain", "init", "log", "mcp", "report", "run", "scenario", "score",
-            "scratch", "selftest", "serve", "subject", "trial",
+            "certify", "demo", "doctor", "domain", "init", "log", "mcp", "report", "run", "scenario",
+            "score", "scratch", "selftest", "serve", "subject", "trial",
         ],
     ),
 ];

@@ -4,6 +4,8 @@
 //! certificate is verified.
 
 mod bound;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod model;
 mod probe_log;
 mod results;

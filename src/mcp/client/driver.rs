@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::connection::{CallResult, Connection};
@@ -144,7 +145,9 @@ impl Driver {
 
     fn called(&self, call: &ToolCall, outcome: CallOutcome, text: &str) -> io::Result<()> {
         let text = text.chars().take(MAX_TEXT).collect();
-        print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text })
+        let is_ended = outcome == CallOutcome::NotAwaited;
+        let ended_at = is_ended.then(|| Timestamp::now().as_millisecond());
+        print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text, ended_at })
     }
 
     /// Lists the tools; `false` if they could not be listed.

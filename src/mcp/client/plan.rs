@@ -118,6 +118,9 @@ pub(crate) enum DriverRecord {
         outcome: CallOutcome,
         /// The text of the result, or why there is none; shortened.
         text: String,
+        /// When a call was cancelled or its connection closed, in milliseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended_at: Option<i64>,
     },
     /// The server asked for something, which was declined.
     Declined {

@@ -19,6 +19,7 @@ fn a_plan_and_its_records_are_read_as_they_were_written() {
         tool: "send".to_owned(),
         outcome: CallOutcome::ProtocolError,
         text: "no such tool".to_owned(),
+        ended_at: None,
     };
     let output = format!(
         "not a record\n{}\n{{\"saw\":\"something else\"}}\n",

@@ -1,0 +1,292 @@
+//! The arguments of a call: from the file about tools, from examples in the schema, or made from the schema. The same
+//! schema always gives the same arguments.
+
+use serde_json::{Map, Value, json};
+
+use super::tools_file::ToolSettings;
+use crate::mcp::client::{ListedTool, TRIAL_PLACEHOLDER};
+
+/// How deep a schema is followed.
+const MAX_DEPTH: usize = 8;
+/// The longest text that is made to reach a minimum length.
+const MAX_TEXT: u64 = 1000;
+/// The most items that are made to reach a minimum.
+const MAX_ITEMS: u64 = 5;
+
+/// How a tool is called.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CallArguments {
+    /// The arguments, without a key.
+    pub(super) arguments: Map<String, Value>,
+    /// The parameter that takes a key.
+    pub(super) key: Option<KeyParameter>,
+    /// Other arguments for the same key; `None` if there is no argument that can be changed.
+    pub(super) other: Option<Map<String, Value>>,
+}
+
+/// A parameter that takes an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KeyParameter {
+    /// Its name.
+    pub(super) name: String,
+    /// Its description.
+    pub(super) description: String,
+    /// Whether a call needs it.
+    pub(super) required: bool,
+    /// Whether it must be a UUID.
+    pub(super) uuid: bool,
+}
+
+impl KeyParameter {
+    /// A value: another one for each trial and for each number.
+    pub(super) fn value(&self, number: u8) -> Value {
+        // The name of a trial has sixteen hexadecimal digits.
+        let text = if self.uuid {
+            format!("0000000{number}-0000-4000-8000-{TRIAL_PLACEHOLDER}")
+        } else {
+            format!("hapax-{number}-{TRIAL_PLACEHOLDER}")
+        };
+        Value::String(text)
+    }
+}
+
+impl CallArguments {
+    /// The arguments for a tool.
+    pub(super) fn of(tool: &ListedTool, settings: &ToolSettings) -> Self {
+        let schema = &tool.input_schema;
+        let key = key_parameter(schema, settings);
+        let mut arguments = match &settings.arguments {
+            Some(given) => given.clone(),
+            None => match example(schema) {
+                Some(Value::Object(given)) => given,
+                _ => match made(schema, schema, "", 0) {
+                    Value::Object(made) => made,
+                    _ => Map::new(),
+                },
+            },
+        };
+        if let Some(key) = &key {
+            arguments.remove(&key.name);
+        }
+        let other = match &settings.other {
+            Some(changes) => {
+                let mut other = arguments.clone();
+                other.extend(changes.clone());
+                Some(other)
+            }
+            None => changed(&arguments, schema),
+        };
+        CallArguments { arguments, key, other }
+    }
+
+    /// The arguments with a key, where the tool takes one.
+    pub(super) fn with_key(&self, number: u8) -> Map<String, Value> {
+        self.keyed(&self.arguments, number)
+    }
+
+    /// The same for other arguments.
+    pub(super) fn other_with_key(&self, number: u8) -> Option<Map<String, Value>> {
+        Some(self.keyed(self.other.as_ref()?, number))
+    }
+
+    fn keyed(&self, arguments: &Map<String, Value>, number: u8) -> Map<String, Value> {
+        let mut arguments = arguments.clone();
+        if let Some(key) = &self.key {
+            arguments.insert(key.name.clone(), key.value(number));
+        }
+        arguments
+    }
+}
+
+/// The parameter that takes a key: the one that the file names, or one with such a name.
+fn key_parameter(schema: &Value, settings: &ToolSettings) -> Option<KeyParameter> {
+    let properties = schema.get("properties")?.as_object()?;
+    let is_key = |name: &str| match &settings.key {
+        Some(key) => key == name,
+        None => {
+            let plain: String =
+                name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+            const NAMES: [&str; 7] = [
+                "idempotencykey",
+                "idempotencytoken",
+                "idempotencyid",
+                "clienttoken",
+                "clientrequestid",
+                "deduplicationid",
+                "dedupkey",
+            ];
+            plain.contains("idempoten") || NAMES.contains(&plain.as_str()) || plain == "requestid"
+        }
+    };
+    let (name, parameter) = properties.iter().find(|(name, _)| is_key(name))?;
+    let text = |field: &str| parameter.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some(KeyParameter {
+        name: name.clone(),
+        description: text("description"),
+        required: required(schema).contains(&name.as_str()),
+        uuid: text("format") == "uuid",
+    })
+}
+
+fn required(schema: &Value) -> Vec<&str> {
+    let names = schema.get("required").and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// A value that the schema itself names.
+fn example(schema: &Value) -> Option<Value> {
+    let first = |name: &str| schema.get(name)?.as_array()?.first().cloned();
+    schema
+        .get("const")
+        .cloned()
+        .or_else(|| first("examples"))
+        .or_else(|| schema.get("example").cloned())
+        .or_else(|| schema.get("default").cloned().filter(|value| !value.is_null()))
+        .or_else(|| first("enum"))
+}
+
+/// A value that fits the schema.
+fn made(schema: &Value, root: &Value, name: &str, depth: usize) -> Value {
+    if depth > MAX_DEPTH {
+        return Value::Null;
+    }
+    if let Some(value) = example(schema) {
+        return value;
+    }
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return found.map_or(Value::Null, |found| made(found, root, name, depth + 1));
+    }
+    if let Some(parts) = schema.get("allOf").and_then(Value::as_array) {
+        let mut all = Map::new();
+        for part in parts {
+            match made(part, root, name, depth + 1) {
+                Value::Object(entries) => all.extend(entries),
+                other => return other,
+            }
+        }
+        return Value::Object(all);
+    }
+    for choice in ["anyOf", "oneOf"] {
+        let options = schema.get(choice).and_then(Value::as_array);
+        let is_null = |option: &&Value| option.get("type").and_then(Value::as_str) == Some("null");
+        if let Some(option) = options.into_iter().flatten().find(|option| !is_null(option)) {
+            return made(option, root, name, depth + 1);
+        }
+    }
+    let kind = match schema.get("type") {
+        Some(Value::String(kind)) => kind.as_str(),
+        Some(Value::Array(kinds)) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("null")
+        }
+        _ if schema.get("properties").is_some() => "object",
+        _ if schema.get("items").is_some() => "array",
+        _ => "string",
+    };
+    let limit = |field: &str| schema.get(field).and_then(Value::as_u64);
+    match kind {
+        "object" => {
+            let needed = required(schema);
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let needed = properties.into_iter().flatten().filter(|(name, _)| needed.contains(&name.as_str()));
+            Value::Object(
+                needed.map(|(name, schema)| (name.clone(), made(schema, root, name, depth + 1))).collect(),
+            )
+        }
+        "array" => {
+            let count = limit("minItems").unwrap_or(1).clamp(1, MAX_ITEMS);
+            let items = schema.get("items").cloned().unwrap_or_else(|| json!({"type": "string"}));
+            (0..count).map(|_| made(&items, root, name, depth + 1)).collect()
+        }
+        "integer" | "number" => number(schema),
+        "boolean" => Value::Bool(false),
+        "null" => Value::Null,
+        _ => Value::String(text(schema, name)),
+    }
+}
+
+fn number(schema: &Value) -> Value {
+    let bound = |field: &str| schema.get(field).and_then(Value::as_f64);
+    let mut value =
+        bound("minimum").or_else(|| bound("exclusiveMinimum").map(|least| least + 1.0)).unwrap_or(1.0);
+    if let Some(most) = bound("maximum").or_else(|| bound("exclusiveMaximum").map(|most| most - 1.0)) {
+        value = value.min(most);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number within the range of the schema")]
+    if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) }
+}
+
+fn text(schema: &Value, name: &str) -> String {
+    let lower = name.to_lowercase();
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    let made = match format {
+        "email" => "someone@example.com",
+        "uri" | "url" | "iri" => "https://example.com/",
+        "date-time" => "2030-01-02T03:04:05Z",
+        "date" => "2030-01-02",
+        "time" => "03:04:05Z",
+        "uuid" => "7d444840-9dc0-41d1-b245-5ffdce74fad2",
+        "hostname" => "example.com",
+        "ipv4" => "192.0.2.1",
+        "ipv6" => "2001:db8::1",
+        _ if lower.contains("email")
+            || ["to", "from", "cc", "bcc", "recipient"].contains(&lower.as_str()) =>
+        {
+            "someone@example.com"
+        }
+        _ if lower.ends_with("url") || lower.ends_with("uri") => "https://example.com/",
+        _ if lower == "currency" => "usd",
+        _ if lower.ends_with("date") => "2030-01-02",
+        _ => "hapax test",
+    };
+    let mut made = made.to_owned();
+    let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0).min(MAX_TEXT);
+    while (made.chars().count() as u64) < least {
+        made.push('x');
+    }
+    match schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok()) {
+        Some(most) => made.chars().take(most).collect(),
+        None => made,
+    }
+}
+
+/// The same arguments with one value changed: an amount, or a text that is free of form.
+fn changed(arguments: &Map<String, Value>, schema: &Value) -> Option<Map<String, Value>> {
+    let is_fixed = |name: &str| {
+        let parameter = schema.get("properties").and_then(|properties| properties.get(name));
+        parameter
+            .is_some_and(|parameter| parameter.get("enum").is_some() || parameter.get("format").is_some())
+    };
+    let rank = |(name, value): &(&String, &Value)| {
+        let name = name.to_lowercase();
+        let is_id = name == "id" || name.ends_with("id") || name.contains("email");
+        let is_address = ["to", "from", "cc", "bcc", "currency", "owner", "repo"].contains(&name.as_str());
+        match value {
+            Value::Number(_) if name.contains("amount") => 0,
+            Value::String(_)
+                if ["text", "body", "message", "content", "subject", "title"].contains(&name.as_str()) =>
+            {
+                1
+            }
+            Value::String(_) if !is_id && !is_address => 2,
+            Value::Number(_) if !is_id => 3,
+            _ => 9,
+        }
+    };
+    let candidates = arguments.iter().filter(|(name, _)| !is_fixed(name));
+    let (name, value) = candidates.min_by_key(rank).filter(|candidate| rank(candidate) < 9)?;
+    let value = match value {
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Value::from(whole + 1),
+            None => Value::from(number.as_f64()? + 1.0),
+        },
+        Value::String(text) => Value::String(format!("{text} (another)")),
+        _ => return None,
+    };
+    let mut other = arguments.clone();
+    other.insert(name.clone(), value);
+    Some(other)
+}
+
+#[cfg(test)]
+mod tests;

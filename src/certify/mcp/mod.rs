@@ -1,0 +1,24 @@
+//! The battery for MCP servers: which tools write, and whether a write can be repeated, cancelled, interrupted and
+//! called by many at once without a second effect. Effects are counted in the ledgers of the services that stand in
+//! for the server's backend. docs/certify.md has the rules.
+
+mod arguments;
+mod battery;
+mod card;
+mod cases;
+mod judge;
+mod observed;
+mod prepare;
+mod questions;
+mod run_cases;
+mod show;
+mod text;
+mod tools_file;
+
+pub use battery::{McpError, McpOptions, McpReport, certify_mcp};
+pub use card::CardRemark;
+pub use cases::any_host_service;
+pub use prepare::{PrepareServerError, PreparedServer, prepare_server};
+pub use questions::McpQuestion;
+pub use show::render_mcp;
+pub use tools_file::{ToolSettings, ToolsFile};

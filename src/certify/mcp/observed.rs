@@ -1,0 +1,171 @@
+//! What one trial shows: the calls as the driver saw them, and the effects as the ledger has them.
+
+use std::collections::BTreeMap;
+
+use mock_services::catalog;
+use mock_services::ledger::{CommitTiming, Entry, Event};
+use mock_services::service::OperationKind;
+
+use crate::domain::SubjectEvent;
+use crate::mcp::client::{CallOutcome, DriverRecord, read_records};
+use crate::report::TrialReport;
+
+/// A call, as the driver saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SeenCall {
+    pub(super) outcome: CallOutcome,
+    pub(super) text: String,
+    /// When a call was cancelled or its connection closed, in milliseconds since 1970.
+    pub(super) ended_at: Option<i64>,
+}
+
+/// A write that reached a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SeenWrite {
+    pub(super) operation: String,
+    pub(super) key: Option<String>,
+    /// When, in milliseconds since 1970.
+    pub(super) at: i64,
+    pub(super) method: String,
+    pub(super) path: String,
+}
+
+/// What one trial shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ObservedTrial {
+    /// The calls, in order; those of several callers one after another.
+    pub(super) calls: Vec<SeenCall>,
+    /// The effects that were committed, and the operation of each.
+    pub(super) effects: Vec<(String, String)>,
+    /// The writes that reached a service.
+    pub(super) writes: Vec<SeenWrite>,
+    /// Whether a fault was applied.
+    pub(super) fault_applied: bool,
+    /// How many times the driver was started, over all callers.
+    pub(super) starts: usize,
+    /// Why there was no connection, or no list of tools.
+    pub(super) not_connected: Option<String>,
+    /// The digests of the lists of tools.
+    pub(super) lists: Vec<String>,
+    /// The protocol version, and the name and version of the server.
+    pub(super) identity: Option<(String, String)>,
+    /// What the server asked for and did not get.
+    pub(super) declined: Vec<String>,
+    /// Whether the server answered after a cancelled call.
+    pub(super) alive: Option<bool>,
+    /// Lines of its standard output that are not messages, and the first of them.
+    pub(super) noise: Option<(u64, String)>,
+    /// Hosts that it could not reach.
+    pub(super) escaped: Vec<String>,
+    /// Hosts whose certificate of this run it did not accept.
+    pub(super) untrusted: Vec<String>,
+    /// Requests that hapax does not support.
+    pub(super) unsupported: Vec<String>,
+    /// Why the subject could not be started at all.
+    pub(super) unstartable: Option<String>,
+}
+
+impl ObservedTrial {
+    /// Reads the output and the ledger of a trial.
+    pub(super) fn of(trial: &TrialReport, entries: &[Entry]) -> Self {
+        let mut seen = ObservedTrial { starts: trial.output.len(), ..ObservedTrial::default() };
+        for output in &trial.output {
+            read_records(&output.stdout).into_iter().for_each(|record| seen.add_record(record));
+        }
+        let mut operations = BTreeMap::new();
+        for entry in entries {
+            seen.add_entry(entry, &mut operations);
+        }
+        seen
+    }
+
+    fn add_record(&mut self, record: DriverRecord) {
+        match record {
+            DriverRecord::Connected { protocol, server } => self.identity = Some((protocol, server)),
+            DriverRecord::NotConnected { why } | DriverRecord::NotListed { why } => {
+                self.not_connected = Some(why)
+            }
+            DriverRecord::Listed { digest } => self.lists.push(digest),
+            DriverRecord::Called { outcome, text, ended_at, .. } => {
+                self.calls.push(SeenCall { outcome, text, ended_at });
+            }
+            DriverRecord::Declined { what } => push_new(&mut self.declined, what),
+            DriverRecord::Alive { answers } => self.alive = Some(answers),
+            DriverRecord::Noise { lines, first } => self.noise = Some((lines, first)),
+        }
+    }
+
+    fn add_entry(&mut self, entry: &Entry, operations: &mut BTreeMap<u64, String>) {
+        match &entry.event {
+            Event::Received(received) => {
+                operations.insert(received.attempt, received.operation.to_string());
+                if is_write(&received.operation) {
+                    self.writes.push(SeenWrite {
+                        operation: received.operation.to_string(),
+                        key: received.key.as_ref().map(ToString::to_string),
+                        at: entry.wall,
+                        method: received.method.to_string(),
+                        path: received.path.to_string(),
+                    });
+                }
+            }
+            Event::Committed { attempt, effect, timing, .. } if *timing != CommitTiming::LeftBehind => {
+                let operation = operations.get(attempt).cloned().unwrap_or_default();
+                self.effects.push((effect.to_string(), operation));
+            }
+            Event::Fault { .. } => self.fault_applied = true,
+            Event::Refused { unsupported: Some(what), .. } => {
+                push_new(&mut self.unsupported, what.to_string())
+            }
+            Event::Noted { .. } => match SubjectEvent::of(&entry.event) {
+                Ok(Some(SubjectEvent::Escaped { host, .. })) => push_new(&mut self.escaped, host),
+                Ok(Some(SubjectEvent::CertificateRefused { host, .. })) => {
+                    push_new(&mut self.untrusted, host)
+                }
+                Ok(Some(SubjectEvent::Unstartable { error, .. })) => self.unstartable = Some(error),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// The operations of the effects, each once, in order.
+    pub(super) fn effect_operations(&self) -> Vec<String> {
+        let mut operations = Vec::new();
+        self.effects.iter().for_each(|(_, operation)| push_new(&mut operations, operation.clone()));
+        operations
+    }
+
+    /// Whether the last call succeeded.
+    pub(super) fn last_is_ok(&self) -> bool {
+        self.calls.last().is_some_and(|call| call.outcome == CallOutcome::Ok)
+    }
+
+    /// The lines of evidence: the calls, then the writes.
+    pub(super) fn evidence(&self) -> Vec<String> {
+        let calls = self.calls.iter().enumerate().map(|(number, call)| {
+            let word = serde_json::to_value(call.outcome).ok();
+            let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned();
+            format!("call {}: {word}: {}", number + 1, super::text::short(&call.text, 160))
+        });
+        let writes = self.writes.iter().map(|write| {
+            let key = write.key.as_ref().map_or("no key".to_owned(), |key| format!("key {key}"));
+            format!("{} {} {} ({key})", write.operation, write.method, write.path)
+        });
+        let effects = std::iter::once(format!("effects: {}", self.effects.len()));
+        calls.chain(writes).chain(effects).collect()
+    }
+}
+
+fn is_write(operation: &str) -> bool {
+    let service = operation.split('.').next().unwrap_or_default();
+    let known = catalog::find(service)
+        .and_then(|service| service.operations.iter().find(|known| known.name == operation));
+    known.is_none_or(|known| known.kind == OperationKind::Write)
+}
+
+fn push_new(list: &mut Vec<String>, item: String) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}

@@ -1,0 +1,174 @@
+//! The file that says more about the tools of a server than its card does.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
+use serde_json::{Map, Value};
+
+use crate::scenario::read_text;
+
+/// What a file says about the tools of a server.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolsFile {
+    /// By the name of the tool.
+    pub tools: BTreeMap<String, ToolSettings>,
+    /// Environment variables of the server.
+    pub env: Vec<(String, String)>,
+    /// The services that stand in for its backend, as in a scenario: each name with its settings.
+    pub services: Vec<(String, String)>,
+}
+
+/// What a file says about one tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolSettings {
+    /// The arguments to call it with.
+    pub arguments: Option<Map<String, Value>>,
+    /// Arguments that replace some of them, for the question with one key and other arguments.
+    pub other: Option<Map<String, Value>>,
+    /// The parameter that is its key.
+    pub key: Option<String>,
+    /// The tool that shows whether it happened.
+    pub verify: Option<String>,
+    /// Whether it is left out.
+    pub skip: bool,
+}
+
+impl ToolsFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Every problem of the file, each with its position.
+    pub fn load(path: &Path) -> Result<Self, Problems> {
+        let name = path.to_string_lossy().into_owned();
+        match read_text(path) {
+            Ok(text) => ToolsFile::read(&Source::new(name, text)),
+            Err(error) => {
+                let mut problems = Problems::default();
+                let source = Source::new(name, String::new());
+                problems.push(Problem::new(
+                    &source,
+                    Span::default(),
+                    format!("cannot read the file: {error}"),
+                ));
+                Err(problems)
+            }
+        }
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Every problem of the text, each with its position.
+    pub fn read(source: &Source) -> Result<Self, Problems> {
+        let (tree, reader) = (parse(source)?, Reader::new(source));
+        let file = read_file(&reader, &tree);
+        reader.finish(file)
+    }
+
+    /// What it says about a tool.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> ToolSettings {
+        self.tools.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Adds the answers of a file for the services that answer for any host.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn add_answers(&mut self, service: &str, path: &Path) -> Result<(), Problems> {
+        let name = path.to_string_lossy().into_owned();
+        let text = read_text(path).map_err(|error| {
+            let source = Source::new(name.clone(), String::new());
+            let mut problems = Problems::default();
+            problems.push(Problem::new(&source, Span::default(), format!("cannot read the file: {error}")));
+            problems
+        })?;
+        let source = Source::new(name, text);
+        let tree = parse(&source)?;
+        let list = tree.get("answers").unwrap_or(&tree);
+        if !matches!(list.kind, NodeKind::List(_)) {
+            let reader = Reader::new(&source);
+            reader.report_with_help(
+                list.span,
+                "expected a list of answers",
+                "write `answers:` and a list below it",
+            );
+            return reader.finish(None::<()>);
+        }
+        let answers = write_flow(list);
+        match self.services.iter_mut().find(|(known, _)| known == service) {
+            Some((_, settings)) => {
+                let inner = settings.trim().trim_start_matches('{').trim_end_matches('}').trim().to_owned();
+                let separator = if inner.is_empty() { "" } else { ", " };
+                *settings = format!("{{ {inner}{separator}answers: {answers} }}");
+            }
+            None => self.services.push((service.to_owned(), format!("{{ answers: {answers} }}"))),
+        }
+        Ok(())
+    }
+}
+
+fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
+    let mut map = reader.map(tree, "a file about tools")?;
+    let mut file = ToolsFile::default();
+    if let Some(tools) = map.optional("tools") {
+        for (key, node) in reader.entries(tools)? {
+            file.tools.insert(key.name.clone(), read_tool(reader, node)?);
+        }
+    }
+    if let Some(env) = map.optional("env") {
+        for (key, node) in reader.entries(env)? {
+            let value = match &node.kind {
+                NodeKind::Integer(number) => number.to_string(),
+                NodeKind::Bool(value) => value.to_string(),
+                _ => reader.text(node)?.to_owned(),
+            };
+            file.env.push((key.name.clone(), value));
+        }
+    }
+    if let Some(services) = map.optional("services") {
+        for (key, node) in reader.entries(services)? {
+            let text = match node.kind {
+                NodeKind::Null => "{}".to_owned(),
+                _ => write_flow(node),
+            };
+            file.services.push((key.name.clone(), text));
+        }
+    }
+    map.finish();
+    Some(file)
+}
+
+fn read_tool(reader: &Reader, node: &Node) -> Option<ToolSettings> {
+    let mut map = reader.map(node, "a tool")?;
+    let object = |node: &Node| match json(node) {
+        Value::Object(entries) => Some(entries),
+        _ => reader.unexpected(node, "a map of arguments"),
+    };
+    let settings = ToolSettings {
+        arguments: map.optional("arguments").and_then(object),
+        other: map.optional("other").and_then(object),
+        key: map.optional("key").and_then(|node| reader.text(node)).map(str::to_owned),
+        verify: map.optional("verify").and_then(|node| reader.text(node)).map(str::to_owned),
+        skip: map.optional("skip").and_then(|node| reader.boolean(node)).unwrap_or(false),
+    };
+    map.finish();
+    Some(settings)
+}
+
+/// A value as JSON.
+fn json(node: &Node) -> Value {
+    match &node.kind {
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool(value) => Value::Bool(*value),
+        NodeKind::Integer(value) => Value::from(*value),
+        NodeKind::Float(value) => Value::from(*value),
+        NodeKind::Text(text) => Value::String(text.clone()),
+        NodeKind::List(items) => items.iter().map(json).collect(),
+        NodeKind::Map(entries) => entries.iter().map(|(key, node)| (key.name.clone(), json(node))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
