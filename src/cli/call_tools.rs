@@ -1,5 +1,5 @@
-//! `hapax call-tools`: the client of an MCP server under test, which hapax starts as the subject of a trial. Users
-//! never type it, so it is hidden.
+//! `hapax call-tools`: the client of an MCP server under test, which hapax starts as the subject of a trial.
+//! Users never type it, so it is hidden.
 
 use super::error::CliError;
 use crate::ExitStatus;

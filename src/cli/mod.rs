@@ -22,6 +22,8 @@ mod sealed_init;
 mod selftest;
 mod serve;
 mod supervise;
+#[cfg(feature = "mcp")]
+mod tool_control;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -73,6 +75,9 @@ enum Verb {
     #[cfg(feature = "mcp")]
     #[command(hide = true)]
     CallTools(call_tools::CallToolsArgs),
+    #[cfg(feature = "mcp")]
+    #[command(hide = true)]
+    ToolControl(tool_control::ToolControlArgs),
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
@@ -87,7 +92,7 @@ impl Verb {
         match self {
             Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_) => true,
             #[cfg(feature = "mcp")]
-            Verb::CallTools(_) => true,
+            Verb::CallTools(_) | Verb::ToolControl(_) => true,
             _ => false,
         }
     }
@@ -117,6 +122,8 @@ pub fn main() -> ExitCode {
         Verb::SealedInit(args) => sealed_init::run(&args),
         #[cfg(feature = "mcp")]
         Verb::CallTools(args) => call_tools::run(args),
+        #[cfg(feature = "mcp")]
+        Verb::ToolControl(args) => tool_control::run(&args),
         Verb::Control(args) => control::run(&args),
         Verb::Serve(args) => serve::run(*args),
         Verb::Doctor(args) => Ok(doctor::run(&args)),

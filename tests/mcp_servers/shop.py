@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -50,7 +51,7 @@ def request(method, form=None, key=None):
         return json.loads(answer.read())
 
 
-def charge(arguments):
+def charge(arguments, is_cancelled):
     form = {name: arguments[name] for name in ("customer", "amount", "currency")}
     form["source"] = "tok_visa"
     key = arguments.get("idempotency_key")
@@ -64,21 +65,23 @@ def charge(arguments):
                 return f"Refused: {problem}.", True
         except Exception as error:
             problem = str(error)
+        if is_cancelled():
+            break
     if CAREFUL:
         return f"{problem}. The charge may have happened: check with list_charges before you call again.", True
     return f"{problem}. Please try again.", True
 
 
-def call(name, arguments):
+def call(name, arguments, is_cancelled):
     if name == "charge":
-        return charge(arguments)
+        return charge(arguments, is_cancelled)
     if name == "list_charges":
         return json.dumps([found["id"] for found in request("GET")["data"]]), False
     return f"no tool {name}", True
 
 
 def answer(message):
-    method, params = message["method"], message.get("params", {})
+    method, params, number = message["method"], message.get("params", {}), message["id"]
     if method == "initialize":
         return {
             "protocolVersion": params["protocolVersion"],
@@ -88,12 +91,22 @@ def answer(message):
     if method == "tools/list":
         return {"tools": tools()}
     if method == "tools/call":
-        text, is_error = call(params["name"], params.get("arguments", {}))
+        text, is_error = call(params["name"], params.get("arguments", {}), lambda: number in cancelled)
         return {"content": [{"type": "text", "text": text}], "isError": is_error}
     return {}
 
 
+def handle(message):
+    result = answer(message)
+    if message["id"] not in cancelled:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
+        sys.stdout.flush()
+
+
+cancelled = set()
 for line in sys.stdin:
     message = json.loads(line)
+    if message.get("method") == "notifications/cancelled" and CAREFUL:
+        cancelled.add(message["params"]["requestId"])
     if "id" in message and "method" in message:
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": answer(message)}), flush=True)
+        threading.Thread(target=handle, args=(message,), daemon=True).start()

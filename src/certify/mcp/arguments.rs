@@ -1,5 +1,5 @@
-//! The arguments of a call: from the file about tools, from examples in the schema, or made from the schema. The same
-//! schema always gives the same arguments.
+//! The arguments of a call: from the file about tools, from examples in the schema, or made from the schema.
+//! The same schema always gives the same arguments.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The battery from start to end: connects, lists the tools, calls each without faults, asks the questions of each
-//! that writes, and reads the cards.
+//! The battery from start to end: connects, lists the tools, calls each without faults, asks the questions of
+//! each that writes, and reads the cards.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::Shared;
 use mock_services::yaml::Problems;
 
 use super::arguments::CallArguments;
 use super::card::{CardRemark, SeenOfTool, remarks};
 use super::cases::{CaseMaker, TrialSetup, default_services};
+use super::control::ControlServer;
 use super::judge::{ToolFacts, judge, says_try_again};
 use super::observed::ObservedTrial;
 use super::prepare::PreparedServer;
@@ -21,7 +23,8 @@ use super::run_cases::{CaseRunError, CaseRunner};
 use super::text::short;
 use super::tools_file::ToolsFile;
 use crate::certify::{
-    BatteryResult, FileDigest, ProbeOutcome, ProbeTrial, SubjectKindTested, TestedSubject, file_digest,
+    BatteryResult, ControlCheck, FileDigest, ProbeOutcome, ProbeTrial, QuestionStatus, SubjectKindTested,
+    TestedSubject, file_digest, question_results,
 };
 use crate::mcp::client::{CallOutcome, DriverStep, Handshake, ListedTool, ListedTools, ToolCall};
 use crate::run::{ConcurrencyLimiter, RunEvent};
@@ -50,6 +53,8 @@ pub struct McpOptions {
     pub seed: u64,
     /// Whether it is sealed, which variables it gets, and which hosts it can reach.
     pub settings: Settings,
+    /// Whether the controls run with it, without which there is no certificate.
+    pub with_controls: bool,
     /// The folder for the ledgers.
     pub folder: PathBuf,
 }
@@ -115,11 +120,65 @@ pub async fn certify_mcp(
     stop: impl Future<Output = ()>,
     on: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<McpReport, McpError> {
+    let stop = stop.shared();
+    let mut report = run_battery(options, &McpQuestion::EVERY, limiter, stop.clone(), on).await?;
+    if options.with_controls && !report.battery.interrupted && !report.writes.is_empty() {
+        for control in ControlServer::BOTH {
+            let checks = control_checks(control, options, limiter, stop.clone(), on).await?;
+            report.battery.controls.extend(checks);
+        }
+    }
+    Ok(report)
+}
+
+/// The results of a control, which are known.
+async fn control_checks<F: Future<Output = ()>>(
+    control: ControlServer,
+    options: &McpOptions,
+    limiter: &ConcurrencyLimiter,
+    stop: Shared<F>,
+    on: &mut (dyn FnMut(RunEvent<'_>) + Send),
+) -> Result<Vec<ControlCheck>, McpError> {
+    let hapax = std::env::current_exe()?.to_string_lossy().into_owned();
+    let command = vec![hapax, "tool-control".to_owned(), control.word().to_owned()];
+    let folder = options.folder.join(format!("control-{control}"));
+    std::fs::create_dir_all(&folder)?;
+    let control_options = McpOptions {
+        server: PreparedServer { program: command.clone(), ..PreparedServer::default() },
+        command,
+        tools: ToolsFile::default(),
+        trials: 1,
+        folder,
+        ..options.clone()
+    };
+    let questions = control.known().map(|(question, _)| question);
+    let report = run_battery(&control_options, &questions, limiter, stop, on).await?;
+    let results = question_results(&report.battery.trials, 0.0, 0.95);
+    let check = |(question, expected): (McpQuestion, QuestionStatus)| {
+        let found = results.iter().find(|result| result.question == question.word());
+        ControlCheck {
+            control: format!("tool-control {control}"),
+            question: question.word().to_owned(),
+            expected: expected.word().to_owned(),
+            found: found.map_or("not-asked", |found| found.result.word()).to_owned(),
+        }
+    };
+    Ok(control.known().map(check).to_vec())
+}
+
+async fn run_battery<F: Future<Output = ()>>(
+    options: &McpOptions,
+    questions: &[McpQuestion],
+    limiter: &ConcurrencyLimiter,
+    stop: Shared<F>,
+    on: &mut (dyn FnMut(RunEvent<'_>) + Send),
+) -> Result<McpReport, McpError> {
     let lists = Scratch::new()?;
     let services =
         if options.tools.services.is_empty() { default_services() } else { options.tools.services.clone() };
     let mut battery = Battery {
         options,
+        questions,
         maker: CaseMaker {
             services,
             handshake: Handshake::Initialize,
@@ -131,11 +190,12 @@ pub async fn certify_mcp(
             folder: &options.folder,
             limiter,
             seed: options.seed,
-            stop: stop.shared(),
+            stop,
             ledgers: Vec::new(),
             interrupted: false,
         },
         problems: Vec::new(),
+        noise: None,
         not_tested: Vec::new(),
     };
     battery.run(on).await
@@ -158,9 +218,11 @@ fn subject(options: &McpOptions) -> Result<Subject, McpError> {
 
 struct Battery<'a, F: Future<Output = ()>> {
     options: &'a McpOptions,
+    questions: &'a [McpQuestion],
     maker: CaseMaker,
     runner: CaseRunner<'a, F>,
     problems: Vec<String>,
+    noise: Option<CardRemark>,
     not_tested: Vec<String>,
 }
 
@@ -181,7 +243,7 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
             .map(|(tool, _)| tool.card.name.clone())
             .collect();
         let asked = self.ask(&tools, &facts, on).await?;
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<CardRemark> = self.noise.take().into_iter().collect();
         for (index, (tool, facts)) in tools.iter().zip(&facts).enumerate() {
             let Some((facts, _)) = facts else { continue };
             let of_tool: Vec<&AskedTrial> = asked.iter().filter(|trial| trial.tool == index).collect();
@@ -297,14 +359,15 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
                 ));
             }
             if let Some((lines, first)) = &seen.noise {
-                let note = format!(
-                    "{lines} lines of its standard output are not MCP messages, the first is `{}`",
-                    short(first, 80)
-                );
-                let is_known = self.problems.iter().any(|problem| problem.contains("are not MCP messages"));
-                if !is_known {
-                    self.problems.push(note);
-                }
+                self.noise = Some(CardRemark {
+                    tool: "the server".to_owned(),
+                    field: "standard output".to_owned(),
+                    problem: format!(
+                        "{lines} lines are not MCP messages, the first is `{}`",
+                        short(first, 80)
+                    ),
+                    better: "write logs to standard error".to_owned(),
+                });
             }
             if let Some(why) = not_callable(&seen) {
                 self.not_tested.push(format!("`{name}` could not be called without faults: {why}"));
@@ -345,7 +408,7 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
         for (index, (tool, facts)) in tools.iter().zip(facts).enumerate() {
             let Some((_, operations)) = facts else { continue };
             let asked = self.asked(tool, operations);
-            for question in McpQuestion::EVERY {
+            for &question in self.questions {
                 let of_question = asked.trials(question).unwrap_or_default();
                 let ways = u32::try_from(of_question.len()).unwrap_or(u32::MAX).max(1);
                 let each = self.options.trials.div_ceil(ways);
@@ -430,7 +493,7 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
         let mut trials = Vec::new();
         for (index, (tool, facts)) in tools.iter().zip(facts).enumerate() {
             let Some((facts, operations)) = facts else { continue };
-            for question in McpQuestion::EVERY {
+            for &question in self.questions {
                 let of = |sentence: String| ProbeTrial {
                     tool: facts.name.clone(),
                     question: question.word().to_owned(),

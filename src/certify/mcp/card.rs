@@ -1,5 +1,5 @@
-//! The reading of a tool card: its annotations, parameters and descriptions against what the tool was seen to do. Each
-//! remark names a field and a better wording.
+//! The reading of a tool card: its annotations, parameters and descriptions against what the tool was seen to
+//! do. Each remark names a field and a better wording.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,10 @@ use super::arguments::KeyParameter;
 use crate::mcp::client::ListedTool;
 
 /// The description that a key should have.
-const KEY_WORDING: &str = "Idempotency key. Send the same value for every attempt of one operation, also after an \
-                           error or a timeout, and another value for every other operation. Derive it from what the \
-                           operation is about, such as the order number.";
+const KEY_WORDING: &str = "\
+    Idempotency key. Send the same value for every attempt of one operation, also after an error or a timeout, \
+    and another value for every other operation. Derive it from what the operation is about, such as the \
+    order number.";
 
 /// A remark about the card of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -55,15 +55,13 @@ pub(super) struct CaseMaker {
 /// The service that answers for any host, if there is one.
 #[must_use]
 pub fn any_host_service() -> Option<&'static str> {
-    None
+    catalog::services().iter().find(|service| service.any_host).map(|service| service.name.as_str())
 }
 
-/// The services that stand in for the backend where the user names none: those that answer for any host, or else
-/// all that answer for a host. The key that a server sends counts.
+/// The services that stand in for the backend where the user names none. A key that the server sends counts.
 pub(super) fn default_services() -> Vec<(String, String)> {
-    let known = || catalog::services().iter();
-    let hosts = known().filter(|service| !service.hosts.is_empty());
-    hosts.map(|service| (service.name.clone(), "{}".to_owned())).collect()
+    let any = any_host_service().map(|name| (name.to_owned(), "{ idempotency: stripe }".to_owned()));
+    any.into_iter().collect()
 }
 
 impl CaseMaker {
@@ -98,7 +96,8 @@ impl CaseMaker {
         if let Some(operation) = &setup.kill_at {
             let _ = writeln!(
                 text,
-                "interrupts:\n  - {{ when: {{ committed: {operation}, attempt: 1 }}, do: kill, then: restart }}"
+                "interrupts:\n  - {{ when: {{ committed: {operation}, attempt: 1 }}, do: kill, \
+                 then: restart }}"
             );
         }
         if setup.callers > 1 {

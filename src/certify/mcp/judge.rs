@@ -1,5 +1,5 @@
-//! What a trial says about its question. The rules are in docs/certify.md; they count effects at the backend, and
-//! compare them with what the tool said.
+//! What a trial says about its question. The rules are in docs/mcp-servers.md; they count effects at the
+//! backend, and compare them with what the tool said.
 
 use super::cases::TrialSetup;
 use super::observed::ObservedTrial;
@@ -203,7 +203,8 @@ impl Judging<'_> {
         }
     }
 
-    /// The backend commits nothing and is silent; what happens after the cancellation should not have happened.
+    /// The backend commits nothing and is silent; what happens after the cancellation should not have
+    /// happened.
     fn cancelled(&self) -> Judgment {
         let name = &self.tool.name;
         if self.outcome(0) != Some(CallOutcome::NotAwaited) {

@@ -1,11 +1,12 @@
-//! The battery for MCP servers: which tools write, and whether a write can be repeated, cancelled, interrupted and
-//! called by many at once without a second effect. Effects are counted in the ledgers of the services that stand in
-//! for the server's backend. docs/certify.md has the rules.
+//! The battery for MCP servers: which tools write, and whether a write can be repeated, cancelled,
+//! interrupted and called by many at once without a second effect. Effects are counted in the ledgers of the
+//! services that stand in for the server's backend. docs/mcp-servers.md has the rules.
 
 mod arguments;
 mod battery;
 mod card;
 mod cases;
+mod control;
 mod judge;
 mod observed;
 mod prepare;
@@ -18,6 +19,7 @@ mod tools_file;
 pub use battery::{McpError, McpOptions, McpReport, certify_mcp};
 pub use card::CardRemark;
 pub use cases::any_host_service;
+pub use control::ControlServer;
 pub use prepare::{PrepareServerError, PreparedServer, prepare_server};
 pub use questions::McpQuestion;
 pub use show::render_mcp;

@@ -1,6 +1,6 @@
 //! What one trial shows: the calls as the driver saw them, and the effects as the ledger has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::catalog;
 use mock_services::ledger::{CommitTiming, Entry, Event};
@@ -65,6 +65,16 @@ pub(super) struct ObservedTrial {
     pub(super) unstartable: Option<String>,
 }
 
+/// The attempts so far.
+#[derive(Debug, Default)]
+struct Attempts {
+    /// By number: the operation and, where it is one that can be repeated by its nature, the first attempt
+    /// with the same content.
+    by_number: BTreeMap<u64, (String, Option<u64>)>,
+    /// Those first attempts of which one was committed.
+    repeatable_done: BTreeSet<u64>,
+}
+
 impl ObservedTrial {
     /// Reads the output and the ledger of a trial.
     pub(super) fn of(trial: &TrialReport, entries: &[Entry]) -> Self {
@@ -72,9 +82,9 @@ impl ObservedTrial {
         for output in &trial.output {
             read_records(&output.stdout).into_iter().for_each(|record| seen.add_record(record));
         }
-        let mut operations = BTreeMap::new();
+        let mut attempts = Attempts::default();
         for entry in entries {
-            seen.add_entry(entry, &mut operations);
+            seen.add_entry(entry, &mut attempts);
         }
         seen
     }
@@ -95,10 +105,14 @@ impl ObservedTrial {
         }
     }
 
-    fn add_entry(&mut self, entry: &Entry, operations: &mut BTreeMap<u64, String>) {
+    fn add_entry(&mut self, entry: &Entry, attempts: &mut Attempts) {
         match &entry.event {
             Event::Received(received) => {
-                operations.insert(received.attempt, received.operation.to_string());
+                let first = received.repeats.unwrap_or(received.attempt);
+                // Either can be repeated by its nature: the second one with the same content changes nothing.
+                let is_repeatable = matches!(&*received.method, "PUT" | "DELETE");
+                let operation = received.operation.to_string();
+                attempts.by_number.insert(received.attempt, (operation, is_repeatable.then_some(first)));
                 if is_write(&received.operation) {
                     self.writes.push(SeenWrite {
                         operation: received.operation.to_string(),
@@ -110,7 +124,10 @@ impl ObservedTrial {
                 }
             }
             Event::Committed { attempt, effect, timing, .. } if *timing != CommitTiming::LeftBehind => {
-                let operation = operations.get(attempt).cloned().unwrap_or_default();
+                let (operation, repeatable) = attempts.by_number.get(attempt).cloned().unwrap_or_default();
+                if repeatable.is_some_and(|first| !attempts.repeatable_done.insert(first)) {
+                    return;
+                }
                 self.effects.push((effect.to_string(), operation));
             }
             Event::Fault { .. } => self.fault_applied = true,

@@ -1,5 +1,5 @@
-//! The preparation of a server: a package that `npx` or `uvx` would download is installed before the sealed start,
-//! which has no network, and is then started from where it is installed.
+//! The preparation of a server: a package that `npx` or `uvx` would download is installed before the sealed
+//! start, which has no network, and is then started from where it is installed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,8 @@ struct PackageCommand {
     arguments: Vec<String>,
 }
 
-/// Prepares a command. One that starts with `npx` or `uvx` is installed below `cache`; any other is left as it is.
+/// Prepares a command. One that starts with `npx` or `uvx` is installed below `cache`; any other is left as
+/// it is.
 ///
 /// # Errors
 /// When the package cannot be installed.

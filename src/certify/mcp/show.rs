@@ -1,5 +1,5 @@
-//! The answer on one screen: a table of tools and questions, the sentences that matter, the remarks, and what could
-//! not be tested.
+//! The answer on one screen: a table of tools and questions, the sentences that matter, the remarks, and what
+//! could not be tested.
 
 use std::fmt::Write as _;
 
@@ -71,8 +71,8 @@ pub fn render_mcp(report: &McpReport, results: &[QuestionResult]) -> String {
     if report.writes.is_empty() {
         let _ = writeln!(
             out,
-            "\nNo tool made a write reach a backend, so there is nothing to ask. Give arguments in a tools file \
-             (--tools), or answers of the backend (--answers)."
+            "\nNo tool made a write reach a backend, so there is nothing to ask. Give arguments in a tools \
+             file (--tools), or answers of the backend (--answers)."
         );
     }
     out

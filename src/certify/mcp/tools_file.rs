@@ -99,11 +99,17 @@ impl ToolsFile {
         let answers = write_flow(list);
         match self.services.iter_mut().find(|(known, _)| known == service) {
             Some((_, settings)) => {
-                let inner = settings.trim().trim_start_matches('{').trim_end_matches('}').trim().to_owned();
+                let whole = settings.trim();
+                let inner =
+                    whole.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+                let inner = inner.trim();
                 let separator = if inner.is_empty() { "" } else { ", " };
                 *settings = format!("{{ {inner}{separator}answers: {answers} }}");
             }
-            None => self.services.push((service.to_owned(), format!("{{ answers: {answers} }}"))),
+            None => {
+                self.services
+                    .push((service.to_owned(), format!("{{ idempotency: stripe, answers: {answers} }}")));
+            }
         }
         Ok(())
     }

@@ -129,7 +129,8 @@ impl Connection {
         let mut names = BTreeSet::new();
         match tools.iter().find(|tool| !names.insert(tool.name.as_str())) {
             Some(tool) => Err(format!(
-                "it lists the tool `{}` twice, so a call does not say which one is meant; give each tool its own name",
+                "it lists the tool `{}` twice, so a call does not say which one is meant; give each tool its \
+                 own name",
                 tool.name
             )),
             None => Ok(tools),

@@ -1,5 +1,5 @@
-//! What the driver is told to do, and what it reports: plain data. The plan is the task of the trial, and each
-//! record is one line of its standard output.
+//! What the driver is told to do, and what it reports: plain data. The plan is the task of the trial, and
+//! each record is one line of its standard output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// In texts of arguments, the driver replaces this by the opaque name of the trial, so that a key is another one
-/// in every trial.
+/// In texts of arguments, the driver replaces this by the opaque name of the trial, so that a key is another
+/// one in every trial.
 pub(crate) const TRIAL_PLACEHOLDER: &str = "{{trial}}";
 
 /// Where the server is.
@@ -53,11 +53,11 @@ pub(crate) enum DriverStep {
     List,
     /// Calls a tool.
     Call(ToolCall),
-    /// Calls it again as an agent would: only if the last call did not succeed, and did not say that its outcome
-    /// is not known.
+    /// Calls it again as an agent would: only if the last call did not succeed, and did not say that its
+    /// outcome is not known.
     CallAgainAfterError(ToolCall),
-    /// Calls a tool, and cancels the call after a time. Then waits for a time, and asks whether the server still
-    /// answers.
+    /// Calls a tool, and cancels the call after a time. Then waits for a time, and asks whether the server
+    /// still answers.
     Cancel {
         /// The call.
         call: ToolCall,
@@ -66,7 +66,8 @@ pub(crate) enum DriverStep {
         /// How long to wait afterwards.
         wait: Duration,
     },
-    /// Calls a tool, and closes the connection after a time without waiting for the result. Then connects again.
+    /// Calls a tool, and closes the connection after a time without waiting for the result. Then connects
+    /// again.
     LoseConnection {
         /// The call.
         call: ToolCall,
@@ -196,8 +197,8 @@ pub(crate) fn read_records(output: &str) -> Vec<DriverRecord> {
     output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// Whether a text says that it is not known whether something happened, so that a careful agent does not just call
-/// again.
+/// Whether a text says that it is not known whether something happened, so that a careful agent does not just
+/// call again.
 pub(crate) fn leaves_outcome_open(text: &str) -> bool {
     const PHRASES: [&str; 12] = [
         "may have",

@@ -1,4 +1,5 @@
-//! A server that is a program: its start, its standard output without lines that are not messages, and its end.
+//! A server that is a program: its start, its standard output without lines that are not messages, and its
+//! end.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -98,8 +99,8 @@ impl ServerProcess {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits until it ends, which it should because its input is closed; kills it with all its processes after a
-    /// time.
+    /// Waits until it ends, which it should because its input is closed; kills it with all its processes
+    /// after a time.
     pub(super) async fn end(mut self) {
         let ended = tokio::time::timeout(CLOSE_TIME, self.child.wait()).await;
         if let Some(group) = self.group {

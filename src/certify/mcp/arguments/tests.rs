@@ -25,7 +25,11 @@ fn only_required_arguments_are_made_and_they_fit_their_types_and_formats() {
             "optional": {"type": "string"}
         },
         "required": ["to", "subject", "amount", "ratio", "urgent", "when", "kind", "address", "either"],
-        "$defs": {"address": {"type": "object", "properties": {"city": {"type": "string", "maxLength": 5}}, "required": ["city"]}}
+        "$defs": {"address": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "maxLength": 5}},
+            "required": ["city"]
+        }}
     }));
     assert_eq!(
         made,
@@ -65,7 +69,11 @@ fn the_file_comes_before_the_schema() {
 fn a_schema_that_refers_to_itself_ends() {
     let made = arguments(json!({
         "$ref": "#/$defs/node",
-        "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]}}
+        "$defs": {"node": {
+            "type": "object",
+            "properties": {"next": {"$ref": "#/$defs/node"}},
+            "required": ["next"]
+        }}
     }));
     assert!(made.is_object());
 }

@@ -1,0 +1,26 @@
+//! `hapax tool-control`: an MCP server whose results are known, which hapax starts as a control. Users never
+//! type it, so it is hidden.
+
+use clap::builder::TypedValueParser as _;
+
+use super::error::CliError;
+use crate::ExitStatus;
+use crate::certify::mcp::ControlServer;
+
+/// Serve the tool of a control over standard input and output.
+#[derive(clap::Args)]
+pub(super) struct ToolControlArgs {
+    /// The control
+    #[arg(value_name = "NAME", value_parser = control())]
+    control: ControlServer,
+}
+
+fn control() -> impl clap::builder::TypedValueParser<Value = ControlServer> {
+    // The parser accepts only these words.
+    clap::builder::PossibleValuesParser::new(ControlServer::BOTH.map(ControlServer::word))
+        .map(|word| ControlServer::from_word(&word).unwrap_or(ControlServer::Keyless))
+}
+
+pub(super) fn run(args: &ToolControlArgs) -> Result<ExitStatus, CliError> {
+    args.control.serve().map(|()| ExitStatus::Success).map_err(CliError::new)
+}
