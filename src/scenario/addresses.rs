@@ -1,25 +1,25 @@
-//! Mail addresses in a scenario. Services record them in lower case, so they are compared in lower case.
+//! Values that services record in one form: mail addresses and hosts in lower case, paths without a slash at their
+//! end. A scenario can write them in another form.
 
 use mock_services::catalog::{self, ValueForm};
 use mock_services::service::{Fields, Value};
 
-/// The fields of an operation or an effect, with mail addresses in lower case.
-pub(super) fn in_lower_case(operation: &str, fields: &Fields) -> Fields {
+/// The fields of an operation or an effect, in the form in which the service records them.
+pub(super) fn in_recorded_form(operation: &str, fields: &Fields) -> Fields {
     fields.iter().fold(Fields::new(), |all, (name, value)| {
-        all.with(name.to_owned(), value_in_lower_case(operation, name, value.clone()))
+        all.with(name.to_owned(), value_in_recorded_form(operation, name, value.clone()))
     })
 }
 
-/// The value of one field, in lower case where it is a mail address.
-pub(super) fn value_in_lower_case(operation: &str, name: &str, value: Value) -> Value {
-    if catalog::value_form(operation, name) == Some(ValueForm::AnyCase) { lower(&value) } else { value }
-}
-
-fn lower(value: &Value) -> Value {
-    match value {
-        Value::Text(text) => Value::Text(text.to_lowercase()),
-        Value::List(texts) => Value::List(texts.iter().map(|text| text.to_lowercase()).collect()),
-        other => other.clone(),
+/// The value of one field, in the form in which the service records it. Names of branches are recorded as they are.
+pub(super) fn value_in_recorded_form(operation: &str, name: &str, value: Value) -> Value {
+    let form = catalog::value_form(operation, name).filter(|form| *form != ValueForm::GitRef);
+    match (form, value) {
+        (Some(form), Value::Text(text)) => Value::Text(form.canonical(&text).into()),
+        (Some(form), Value::List(texts)) => {
+            Value::List(texts.iter().map(|text| form.canonical(text)).collect())
+        }
+        (_, value) => value,
     }
 }
 
@@ -28,17 +28,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_mail_addresses_are_in_lower_case() {
+    fn mail_addresses_hosts_and_paths_have_the_form_of_the_service() {
         let fields = Fields::new().with("to", "Ann@Example.com").with("subject", "Hello");
         assert_eq!(
-            in_lower_case("email.send", &fields),
+            in_recorded_form("email.send", &fields),
             Fields::new().with("to", "ann@example.com").with("subject", "Hello")
         );
-        assert_eq!(in_lower_case("shop.send", &fields), fields);
+        assert_eq!(in_recorded_form("shop.send", &fields), fields);
         let list = Fields::new().with("to", vec!["A@x.example".to_owned()]);
         assert_eq!(
-            in_lower_case("email.send", &list),
+            in_recorded_form("email.send", &list),
             Fields::new().with("to", vec!["a@x.example".to_owned()])
         );
+        let web = Fields::new().with("host", "API.example.com").with("path", "/v1/orders/");
+        let recorded = Fields::new().with("host", "api.example.com").with("path", "/v1/orders");
+        assert_eq!(in_recorded_form("web.post", &web), recorded);
     }
 }

@@ -162,7 +162,7 @@ fn a_subject_that_sends_no_request_never_passes() {
         workspace.call(&arguments);
         workspace.report()
     };
-    let report = report(&["payment", "email", "deploy", "records", "tickets", "workflow"]);
+    let report = report(&["payment", "email", "deploy", "records", "web", "tickets", "workflow"]);
     for case in report["cases"].as_array().unwrap() {
         assert_ne!(case["trials"][0]["verdict"]["result"], "pass", "{}", case["id"]);
     }

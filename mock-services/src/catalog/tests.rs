@@ -96,5 +96,7 @@ fn the_other_questions_have_an_answer_for_every_name() {
     assert_eq!(value_form("email.send", "to"), Some(ValueForm::AnyCase));
     assert_eq!(value_form("shop.send", "to"), None);
     assert_eq!(ValueForm::GitRef.canonical("refs/tags/v1"), "v1");
+    assert_eq!(ValueForm::UrlPath.canonical("/v1/orders/"), "/v1/orders");
+    assert_eq!(ValueForm::UrlPath.canonical("/"), "/");
     assert_eq!(store_change("records.increment").map(|change| change.key), Some("counter"));
 }

@@ -7,6 +7,8 @@ pub enum ValueForm {
     AnyCase,
     /// If they name the same branch or tag: `v1.4.2` and `refs/tags/v1.4.2`.
     GitRef,
+    /// If they differ only in slashes at their end: paths of URLs.
+    UrlPath,
 }
 
 impl ValueForm {
@@ -16,6 +18,10 @@ impl ValueForm {
         match self {
             ValueForm::AnyCase => text.to_lowercase(),
             ValueForm::GitRef => short_ref(text).to_owned(),
+            ValueForm::UrlPath => match text.trim_end_matches('/') {
+                "" => "/".to_owned(),
+                path => path.to_owned(),
+            },
         }
     }
 }

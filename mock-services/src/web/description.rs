@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::answers::{METHODS, read_answers};
 use super::{Web, WebOptions};
-use crate::description::{ConfiguredService, EffectDescription, OptionType, ServiceDescription, read_texts};
+use crate::description::{
+    ConfiguredService, EffectDescription, OptionType, ServiceDescription, ValueForm, read_texts,
+};
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Map, Reader};
 
@@ -21,6 +23,7 @@ pub(crate) fn description() -> ServiceDescription {
         effects: effects(),
         reveals: ServiceDescription::revealed(REVEALS),
         any_host: true,
+        value_forms: &[("host", ValueForm::AnyCase), ("path", ValueForm::UrlPath)],
         options: vec![
             ("ignore", OptionType::texts()),
             ("answers", OptionType::List(Box::new(declared_answer()))),

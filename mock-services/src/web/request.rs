@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::answers::find;
 use super::content::{add_fields, content, without_ignored};
 use super::{DELETE, GET, PATCH, POST, PUT, QUERY, WebOptions, error};
+use crate::description::ValueForm;
 use crate::service::{Answer, Fields, Request};
 
 /// A request that was understood.
@@ -91,8 +92,7 @@ fn host(request: &Request) -> String {
 }
 
 fn path(request: &Request) -> String {
-    let path = request.path().trim_end_matches('/');
-    if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+    ValueForm::UrlPath.canonical(request.path())
 }
 
 /// The query in a canonical form: sorted, without the ignored names.

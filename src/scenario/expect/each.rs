@@ -5,7 +5,7 @@ use mock_services::service::Value;
 use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, shown};
 
 use super::{MAX_INTENTS, check_carried};
-use crate::scenario::addresses::value_in_lower_case;
+use crate::scenario::addresses::value_in_recorded_form;
 
 /// A field and its values, one for each intent.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ fn read_values(reader: &Reader, effect: &str, key: &Key, node: &Node) -> Option<
     let mut values: Vec<Value> = Vec::new();
     for item in items {
         for value in expanded(reader, item)? {
-            let value = value_in_lower_case(effect, &key.name, value);
+            let value = value_in_recorded_form(effect, &key.name, value);
             if values.iter().any(|have| have.meets(&value)) {
                 let message = format!("`{}` is listed twice", shown(&value.to_string()));
                 reader.report_with_help(

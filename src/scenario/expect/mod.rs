@@ -10,7 +10,7 @@ use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, sh
 
 use self::each::read_each;
 use self::times::{suggested_form, unidentified};
-use crate::scenario::addresses::in_lower_case;
+use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::defaults;
 use crate::scenario::known::{KnownServices, has_name};
 use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup};
@@ -126,7 +126,7 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
     let (which, like, (least, times)) = (which?, like?, times?);
     let at_least = (least < times).then_some(least);
     let placed = |which: &Fields| {
-        let (which, like) = (in_lower_case(effect, which), in_lower_case(effect, &like));
+        let (which, like) = (in_recorded_form(effect, which), in_recorded_form(effect, &like));
         let like = defaults::without_usual(effect, &like);
         let defaults = defaults::unless_named(effect, &which, &like);
         PlacedIntent {

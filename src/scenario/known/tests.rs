@@ -6,12 +6,13 @@ use mock_services::email::Email;
 use mock_services::ledger::Event;
 use mock_services::payment::Payment;
 use mock_services::records::Records;
+use mock_services::web::Web;
 
 use super::*;
 
 /// Requests that together leave each effect of the services that are built in: the service, method, path,
 /// body.
-const REQUESTS: [(&str, &str, &str, &str); 24] = [
+const REQUESTS: [(&str, &str, &str, &str); 28] = [
     (
         "payment",
         "POST",
@@ -85,6 +86,10 @@ const REQUESTS: [(&str, &str, &str, &str); 24] = [
     ("records", "DELETE", "/records/a", ""),
     ("records", "POST", "/counters/c/increment", r#"{"by": 2}"#),
     ("records", "GET", "/records", ""),
+    ("web", "POST", "/orders?a=b", r#"{"order": {"id": "o1"}, "to": ["a"]}"#),
+    ("web", "PUT", "/orders/o1", r#"{"order": "o1"}"#),
+    ("web", "PATCH", "/orders/o1", r#"{"order": "o2"}"#),
+    ("web", "DELETE", "/orders/o1", ""),
 ];
 
 fn asked(base: &str, method: &str, path: &str, body: &str) -> serde_json::Value {
@@ -109,7 +114,8 @@ async fn the_catalog_says_which_fields_effects_carry() {
         builder.service(Payment::default(), Default::default()).service(Email::default(), Default::default());
     let builder = builder
         .service(Deploy::new(deploy), Default::default())
-        .service(Records::default(), Default::default());
+        .service(Records::default(), Default::default())
+        .service(Web::default(), Default::default());
     let services = builder.start().await.unwrap();
     let url = |service: &str| services.url(service, 1).unwrap();
     let (mut charge, mut subscription, mut item, mut deployment) =

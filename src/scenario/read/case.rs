@@ -10,7 +10,7 @@ use super::callers::{CallersInput, read_callers};
 use super::check::{CaseParts, check};
 use super::interrupts::{InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
-use crate::scenario::addresses::in_lower_case;
+use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::expect::{Expected, read_expect};
 use crate::scenario::known::KnownServices;
 use crate::scenario::services::{DeclaredServices, default_setup, read_services};
@@ -61,7 +61,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let timeout = if callers.barrier.is_some() { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
     let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
     for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
-        trigger.fields = in_lower_case(&trigger.on, &trigger.fields);
+        trigger.fields = in_recorded_form(&trigger.on, &trigger.fields);
     }
     let own_work = each.is_none().then_some(&work);
     let interrupts =

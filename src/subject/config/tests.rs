@@ -123,6 +123,50 @@ subjects:
 }
 
 #[test]
+fn hosts_of_services_and_added_services_are_read() {
+    let config = loaded(
+        r#"
+hosts: { payment: ["*.stripe.test"] }
+subjects:
+  shop:
+    command: a
+    hosts: { email: [mail.internal.example] }
+    web: { ignore: [request_id], idempotency: stripe }
+  other: { command: b, web: }
+  plain: { command: c }
+"#,
+    )
+    .unwrap();
+    let [shop, other, plain] = config.subjects.as_slice() else { panic!("{config:?}") };
+    let hosts = |subject: &Subject| {
+        let served = subject.settings.served_hosts.iter();
+        served.map(|(service, host)| format!("{service} {}", host.as_str())).collect::<Vec<_>>()
+    };
+    assert_eq!(hosts(shop), ["email mail.internal.example", "payment *.stripe.test"]);
+    assert_eq!(hosts(plain), ["payment *.stripe.test"]);
+    let added = |subject: &Subject| serde_json::to_value(&subject.settings.services).unwrap();
+    assert_eq!(added(shop)[0]["configuration"]["ignore"], serde_json::json!(["request_id"]));
+    assert_eq!(added(other)[0]["name"], "web");
+    assert_eq!(added(plain), serde_json::json!([]));
+    assert_ne!(shop.settings.services, other.settings.services);
+}
+
+#[test]
+fn hosts_of_services_are_checked() {
+    let message = loaded(
+        r#"hosts: { paymnt: [a.example], payment: [b.example] }
+subjects:
+  shop:
+    command: a
+    hosts: { email: [b.example, api.stripe.com, "c.example:80"], desk: [d.example] }
+    web: { answers: 5, ignored: [a] }
+"#,
+    )
+    .unwrap_err();
+    insta::assert_snapshot!(message);
+}
+
+#[test]
 fn a_file_without_subjects_is_refused() {
     let messages: Vec<String> =
         ["", "subjects: {}", "subjects: [a]", "a: [", "subjects: {a: {command: b}, a: {command: c}}"]

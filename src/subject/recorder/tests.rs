@@ -182,3 +182,26 @@ async fn a_request_that_nobody_waits_for_is_served_before_the_drain_ends() {
     recorder.drain().await;
     assert_eq!(recorder.escapes().len(), 50);
 }
+
+#[tokio::test]
+async fn a_service_for_every_host_answers_for_hosts_that_are_neither_allowed_nor_ignored() {
+    let (port, heard) = host("HTTP/1.1 201 Created\r\nConnection: close\r\n\r\n").await;
+    let route = ServiceRoute {
+        service: "any".to_owned(),
+        hosts: Vec::new(),
+        any_host: true,
+        http: SocketAddr::from(([127, 0, 0, 1], port)),
+        smtp: None,
+        smtps: None,
+    };
+    let ignore = vec![super::super::HostPattern::ignored("*.sentry.io").unwrap()];
+    let recorder =
+        Recorder::start(Hosts { ignore, ..Hosts::default() }, Vec::new(), vec![route]).await.unwrap();
+    let request = |host: &str| format!("POST http://{host}/x HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    assert!(sent(&recorder, &request("o1.sentry.io")).await.starts_with("HTTP/1.1 403 "));
+    assert!(sent(&recorder, &request("127.0.0.1:9")).await.starts_with("HTTP/1.1 403 "));
+    assert!(sent(&recorder, &request("api.example.com")).await.starts_with("HTTP/1.1 201 "));
+    assert!(heard.await.unwrap().starts_with("POST /x HTTP/1.1\r\nHost: api.example.com\r\n"));
+    let escaped: Vec<String> = recorder.escapes().into_iter().map(|escape| escape.host).collect();
+    assert_eq!(escaped, ["127.0.0.1"]);
+}

@@ -54,7 +54,7 @@ error: the name `payment` is taken
 1 | service: payment
   |          ^^^^^^^
   |
-  = help: choose a name other than `payment`, `email`, `deploy`, `records`, `model`, `smtp` or `mcp`
+  = help: choose a name other than `payment`, `email`, `deploy`, `records`, `web`, `model`, `smtp` or `mcp`
 
 error: expected `stripe`, `ietf`, `acp`, `resend` or `none`, found the text \"strpe\"
  --> service.yaml:2:14
@@ -366,4 +366,23 @@ proptest! {
         yaml.insert_str(at, &mark);
         let _ = read(&Source::new("service.yaml", yaml)).map_err(|problems| problems.to_string());
     }
+}
+
+#[test]
+fn the_hosts_of_a_service_are_read_and_checked() {
+    let yaml = |hosts: &str| {
+        format!(
+            "service: desk\nhosts: {hosts}\noperations: {{open: {{route: POST /t, fields: {{who: body.who}}, \
+             effect: {{identity: [who]}}}}}}\n"
+        )
+    };
+    let read_hosts =
+        read(&Source::new("service.yaml", yaml("[desk.example, \"*.desk.test\"]"))).unwrap().hosts;
+    assert_eq!(
+        read_hosts.iter().map(|host| host.as_str()).collect::<Vec<_>>(),
+        ["desk.example", "*.desk.test"]
+    );
+    let shown = problems(&yaml("[\"*\", a.example, A.example]"));
+    assert!(shown.contains("error: `*` matches every host\n --> service.yaml:2:9"), "{shown}");
+    assert!(shown.contains("error: the host `a.example` is listed twice"), "{shown}");
 }

@@ -64,6 +64,14 @@ services:
   mine: { file: nowhere.yaml }
 expect: {effects: []}
 ";
+    hosts_are_checked: "\
+about: a
+task: t
+services:
+  payment: { hosts: [pay.example, \"https://pay.example\", \"pay.example:443\", \"*\", pay.example] }
+  email: { hosts: [Pay.example, api.stripe.com, mail.example] }
+expect: {effects: []}
+";
     steps_are_checked: "\
 about: a
 task: t
