@@ -10,6 +10,7 @@ mod external {
     pub(crate) mod browser_driver;
     pub(crate) mod client_rows;
     pub(crate) mod examples;
+    #[cfg(target_os = "linux")]
     pub(crate) mod hostile_subject;
     pub(crate) mod junit;
     pub(crate) mod mail_clients;
@@ -21,9 +22,11 @@ mod external {
     pub(crate) mod wire_clients;
 }
 
+#[cfg(target_os = "linux")]
+use external::hostile_subject;
 use external::{
-    browser_driver, examples, hostile_subject, junit, mail_clients, real_clients, report_page, sealed,
-    sealed_clients, wire_clients,
+    browser_driver, examples, junit, mail_clients, real_clients, report_page, sealed, sealed_clients,
+    wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -36,6 +39,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "report_page", report_page::tests()),
+        #[cfg(target_os = "linux")]
         (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),

@@ -276,3 +276,16 @@ pub(crate) const GO_NET_HTTP: MeasuredClient = client(
     lie   1        0       none      ok                              no           0
 ",
 );
+
+pub(crate) const BOTO3_SES: MeasuredClient = client(
+    "python/ses_client.py",
+    &[],
+    "web.post",
+    "
+    none  1        1       none      ok                              -            1
+    drop  2        2       none      ok                              -            2
+    503   2        2       none      ok                              -            2
+    429   2        2       none      ok                              -            2
+    lie   1        0       none      ok                              -            0
+",
+);

@@ -83,6 +83,10 @@ async fn net_http_of_go_does_not_retry() {
     client_rows::GO_NET_HTTP.assert_rows().await;
 }
 
+async fn boto3_retries_without_a_key_and_sends_twice() {
+    client_rows::BOTO3_SES.assert_rows().await;
+}
+
 /// The tests of this file.
 pub(crate) fn tests() -> Vec<Test> {
     tests![
@@ -106,5 +110,6 @@ pub(crate) fn tests() -> Vec<Test> {
         aiohttp_does_not_retry,
         urllib_does_not_retry,
         net_http_of_go_does_not_retry,
+        boto3_retries_without_a_key_and_sends_twice,
     ]
 }

@@ -232,8 +232,9 @@ async fn an_agent_that_is_already_running_cannot_be_sealed() {
 }
 
 /// Runs a command, in namespaces that nothing else is in, and prints before and after it what there is. Fewer
-/// namespaces than the command makes can exist at once, so it fails where they are left behind.
-const COUNTED: &str = r#"for kind in user net mnt pid ipc; do
+/// namespaces than the command makes can exist at once, so it fails where they are left behind. A mount
+/// namespace that is left keeps its user namespace.
+const COUNTED: &str = r#"for kind in user net pid ipc; do
   echo 30 >/proc/sys/user/max_${kind}_namespaces || exit 9
 done
 count() {
@@ -265,6 +266,6 @@ async fn many_starts_leave_no_process_mount_socket_namespace_or_file() {
     let called = Called::from(output).expect(0);
     let lines: Vec<&str> = called.stdout.lines().collect();
     let (before, after) = (lines[0], lines[lines.len() - 1]);
-    assert!(lines.contains(&"status 1"), "{}{}", called.stdout, called.stderr);
+    assert!(lines.contains(&"status 1") && !called.stdout.contains("void"), "{}", called.stdout);
     assert_eq!(before, after);
 }

@@ -25,6 +25,7 @@ pub(crate) fn tests() -> Vec<Test> {
         aiohttp,
         urllib,
         net_http_of_go,
+        boto3_with_ses_as_any_api,
         curl_with_the_trust_store_of_the_system,
         smtplib_without_tls_with_starttls_and_over_tls,
         a_client_that_trusts_another_authority_proves_nothing,
@@ -56,6 +57,7 @@ fn scenario(operation: &str) -> String {
     let (service, step) = match operation {
         "payment.charge" => ("payment", "customer: cus_42, amount: 4999, currency: usd, order: o1"),
         "email.send" => ("email", "to: ann@mail.example, subject: Order o1"),
+        "web.post" => ("web", "host: email.us-east-1.amazonaws.com, path: /v2/email/outbound-emails"),
         _ => ("deploy", "environment: production, version: v1.2.3"),
     };
     format!(
@@ -183,6 +185,10 @@ async fn urllib() {
 
 async fn net_http_of_go() {
     assert_same_sealed(client_rows::GO_NET_HTTP);
+}
+
+async fn boto3_with_ses_as_any_api() {
+    assert_same_sealed(client_rows::BOTO3_SES);
 }
 
 async fn curl_with_the_trust_store_of_the_system() {

@@ -10,6 +10,7 @@ use mock_services::fault::read_line;
 use mock_services::ledger::{Entry, Event, Received};
 use mock_services::payment::Payment;
 use mock_services::records::Records;
+use mock_services::web::Web;
 use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
@@ -192,6 +193,7 @@ async fn start_services() -> MockServices {
         .service(Payment::default(), options())
         .service(Email::default(), options())
         .service(Deploy::default(), options())
-        .service(Records::default(), options());
+        .service(Records::default(), options())
+        .service(Web::default(), options());
     builder.start().await.expect("the services should start")
 }

@@ -59,8 +59,8 @@ impl Workspace {
         command
     }
 
-    /// The command as a user who owns this folder and nothing else; `None` where the tests do not run as root:
-    /// then every command is that of an ordinary user.
+    /// The command as a user who owns this folder and nothing else; `None` where the tests do not run as
+    /// root: then every command is that of an ordinary user.
     pub(crate) fn command_of_nobody(&self, arguments: &[&str]) -> Option<Command> {
         const NOBODY: &str = "65534";
         if !rustix::process::geteuid().is_root() {

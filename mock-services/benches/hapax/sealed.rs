@@ -13,7 +13,7 @@ const CASE: &str = "payment/clean";
 pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
     let (rounds, trials) = if quick { (1, 5) } else { (9, 100) };
     let folder = tempfile::tempdir().expect("a folder");
-    let mut run = |option: &str| -> Option<Duration> {
+    let run = |option: &str| -> Option<Duration> {
         let out = tempfile::tempdir_in(folder.path()).expect("a folder");
         let started = Instant::now();
         let status = Command::new(hapax)

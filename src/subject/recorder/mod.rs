@@ -62,7 +62,8 @@ pub enum ProxyEvent {
     Escaped(Escape),
     /// A request for a service of the trial, which the client should reach without a proxy.
     Proxied(Escape, String),
-    /// A connection of a sealed subject to a service of the trial whose certificate the client did not accept.
+    /// A connection of a sealed subject to a service of the trial whose certificate the client did not
+    /// accept.
     CertificateRefused(Escape),
 }
 
@@ -83,7 +84,8 @@ struct RecordedRequests {
 }
 
 impl Recorder {
-    /// Opens a port. `own` are the ports of the services of the trial; it answers for the real hosts of `routes`.
+    /// Opens a port. `own` are the ports of the services of the trial; it answers for the real hosts of
+    /// `routes`.
     ///
     /// # Errors
     /// When no port is available.
@@ -148,8 +150,8 @@ impl Recorder {
         self.handle.clone()
     }
 
-    /// Serves everything that a subject had sent before it ended, also what it did not wait for: a request that
-    /// was sent is an attempt like any other. Call it when all processes of the subject have ended.
+    /// Serves everything that a subject had sent before it ended, also what it did not wait for: a request
+    /// that was sent is an attempt like any other. Call it when all processes of the subject have ended.
     pub(crate) async fn drain(&self) {
         let (done, is_done) = oneshot::channel();
         let drained = async {
@@ -305,8 +307,8 @@ fn answer(
     });
 }
 
-/// Accepts every connection that has been made. The system is asked: the runtime may not have noticed the last
-/// ones.
+/// Accepts every connection that has been made. The system is asked: the runtime may not have noticed the
+/// last ones.
 async fn accept_all(
     listener: &std::net::TcpListener,
     context: &RecorderHandle,

@@ -45,7 +45,8 @@ pub(super) fn mount_proc() -> Result<(), String> {
     mount("proc", "/proc", "proc", PROC_FLAGS, None).map_err(|error| failed(Path::new("/proc"), error.into()))
 }
 
-/// Makes the settings of the system read-only. Only root could change them: its user id is that of the machine.
+/// Makes the settings of the system read-only. Only root could change them: its user id is that of the
+/// machine.
 pub(super) fn protect_system_settings() -> Result<(), String> {
     for path in SYSTEM_SETTINGS.map(Path::new).into_iter().filter(|path| path.exists()) {
         let flags = PROC_FLAGS | MountFlags::BIND | MountFlags::RDONLY;
