@@ -60,7 +60,8 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("email", &["description", "endpoints", "idempotency", "service", "services", "yaml"]),
     ("deploy", &["description", "endpoints", "service", "services", "yaml"]),
     ("records", &["description", "endpoints", "service", "services", "yaml"]),
-    ("built_in", &["deploy", "description", "email", "payment", "records"]),
+    ("web", &["description", "service", "services", "yaml"]),
+    ("built_in", &["deploy", "description", "email", "payment", "records", "web"]),
     (
         "custom",
         &["built_in", "description", "endpoints", "fault", "idempotency", "service", "services", "yaml"],
