@@ -28,7 +28,10 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("demo", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("selftest", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("init", &["domain", "scenario", "subject"]),
-    ("certify", &["domain", "mcp", "report", "run", "scenario", "score", "scratch", "subject", "trial"]),
+    (
+        "certify",
+        &["domain", "mcp", "report", "run", "scenario", "score", "scratch", "selftest", "subject", "trial"],
+    ),
     (
         "cli",
         &[

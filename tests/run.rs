@@ -7,6 +7,7 @@ mod kit;
 mod run {
     mod bad_input;
     mod before;
+    mod certify;
     mod demo;
     mod help;
     mod hosts;

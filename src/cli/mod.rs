@@ -4,8 +4,10 @@
 mod args;
 #[cfg(feature = "mcp")]
 mod call_tools;
+mod certify;
 mod completions;
 mod control;
+mod control_tool;
 mod demo;
 mod doctor;
 mod error;
@@ -64,6 +66,7 @@ enum Verb {
     Run(run::RunArgs),
     Replay(run::ReplayArgs),
     Report(report::ReportArgs),
+    Certify(Box<certify::CertifyArgs>),
     Selftest(selftest::SelftestArgs),
     Doctor(doctor::DoctorArgs),
     List(list::ListArgs),
@@ -81,6 +84,8 @@ enum Verb {
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
+    ControlTool(control_tool::ControlToolArgs),
+    #[command(hide = true)]
     SealedInit(sealed_init::SealedInitArgs),
     #[command(hide = true)]
     Supervise,
@@ -90,7 +95,7 @@ impl Verb {
     /// Whether hapax starts it itself, and its output is part of a trial.
     fn is_part_of_a_trial(&self) -> bool {
         match self {
-            Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_) => true,
+            Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_) | Verb::ControlTool(_) => true,
             #[cfg(feature = "mcp")]
             Verb::CallTools(_) | Verb::ToolControl(_) => true,
             _ => false,
@@ -109,6 +114,15 @@ pub fn main() -> ExitCode {
         print::message(&advice);
         return ExitStatus::Usage.into();
     }
+    if let Verb::ControlTool(args) = verb {
+        return match control_tool::run(args) {
+            Ok(status) => status.into(),
+            Err(error) => {
+                print::message(&error.to_string());
+                ExitStatus::Usage.into()
+            }
+        };
+    }
     let result = match verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Init(args) => init::run(&args),
@@ -117,6 +131,7 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Replay(args) => run::replay(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Certify(args) => certify::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Supervise => supervise::run(),
         Verb::SealedInit(args) => sealed_init::run(&args),
@@ -125,6 +140,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "mcp")]
         Verb::ToolControl(args) => tool_control::run(&args),
         Verb::Control(args) => control::run(&args),
+        Verb::ControlTool(_) => Ok(ExitStatus::Success),
         Verb::Serve(args) => serve::run(*args),
         Verb::Doctor(args) => Ok(doctor::run(&args)),
         Verb::List(args) => list::run(&args),

@@ -180,7 +180,7 @@ fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
         .map(|word| Promise::from_word(&word).unwrap_or_default())
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     mock_services::yaml::read_duration(text)
         .filter(|time| !time.is_zero())
         .ok_or_else(|| "write it as 800ms, 30s or 2m".to_owned())

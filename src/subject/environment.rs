@@ -40,6 +40,21 @@ pub(super) fn before_environment(
     all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
 }
 
+/// The variables of a command-line tool: without services, task and proxy. `directory` is its home directory
+/// and its directory for temporary files.
+pub(super) fn tool_environment(
+    directory: &Path,
+    pass: &[String],
+    parent: &[(String, String)],
+) -> Vec<(String, String)> {
+    let settings = Settings { pass: pass.to_vec(), ..Settings::default() };
+    let mut all = std::collections::BTreeMap::new();
+    all.extend(parent.iter().filter(|(name, _)| is_passed(name, &settings)).cloned());
+    let directory = directory.to_string_lossy().into_owned();
+    all.extend(["HOME", "TMPDIR"].map(|name| (name.to_owned(), directory.clone())));
+    all.into_iter().collect()
+}
+
 fn is_passed(name: &str, settings: &Settings) -> bool {
     PASSED_VARIABLES.contains(&name) || name.starts_with("LC_") || settings.passes(name)
 }

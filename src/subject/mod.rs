@@ -26,6 +26,7 @@ mod supervised;
 mod supervisor;
 mod sweep;
 mod template;
+mod tool_call;
 pub(crate) mod words;
 
 pub use crate::trust::Trust;
@@ -49,6 +50,7 @@ pub use start::{
 };
 pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
+pub use tool_call::{ToolCall, ToolEnd};
 pub(crate) use words::split as split_command;
 
 use std::path::{Path, PathBuf};

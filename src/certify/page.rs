@@ -1,0 +1,188 @@
+//! The page of a certificate, in the look of the page of a run. It takes values and returns text.
+
+use maud::{Markup, html};
+
+use super::results::QuestionStatus;
+use super::statement::{Certificate, Statement};
+use crate::report::text::{ci_commands, line};
+use crate::report::{Frame, frame};
+
+/// The page of a certificate.
+#[must_use]
+pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> String {
+    let certificate = &statement.predicate;
+    let held = certificate.reached.result == QuestionStatus::Held;
+    let (class, mark, word) = if held { ("pass", "✓", "held") } else { ("fail", "✗", "failed") };
+    let body = html! {
+        header {
+            p.brand { "hapax " (line(&certificate.tested_with.hapax, 40)) ", certificate of "
+                (line(&certificate.issued_at, 40)) }
+            h1 {
+                span.verdict.(class) { span aria-hidden="true" { (mark) } " " (word) }
+                " " code { (line(&certificate.tested.name, 200)) }
+            }
+            @match signed_by {
+                Some(key) => p { "Signed with the key " code { (line(key, 80)) } "." },
+                None => p.warning {
+                    "This certificate is not signed: nothing shows who issued it, or that it was not changed."
+                },
+            }
+            dl.numbers { @for (name, value, more) in numbers(certificate) {
+                div { dt { (name) } dd { (value) @if !more.is_empty() { small { " " (more) } } } }
+            } }
+        }
+        main {
+            (results(certificate))
+            (texts("Findings", &certificate.findings))
+            (texts("Not tested", &certificate.not_tested))
+            (texts("What this shows", &certificate.shows))
+            (texts("What this does not show", &certificate.does_not_show))
+            (digests(statement))
+            (controls(certificate))
+        }
+    };
+    let title = format!("hapax: certificate of {}", line(&certificate.tested.name, 100));
+    ci_commands::page(&frame(Frame { title: &title, body, script: false }).into_string()).into_owned()
+}
+
+fn numbers(certificate: &Certificate) -> Vec<(&'static str, String, String)> {
+    let reached = &certificate.reached;
+    let mut numbers = vec![
+        (
+            "level reached",
+            share(reached.level),
+            format!(
+                "asked: {} with a confidence of {}",
+                share(certificate.asked.level),
+                share(certificate.asked.confidence)
+            ),
+        ),
+        (
+            "pass^k",
+            share(reached.pass_hat_k.estimate),
+            format!("k = {}; at least {}", reached.pass_hat_k.k, share(reached.pass_hat_k.bound)),
+        ),
+    ];
+    if let Some(callers) = &certificate.callers {
+        let broke = callers.broke_at.map(|count| format!(", not {count}")).unwrap_or_default();
+        let more = format!("{} trials each{broke}; {}", callers.trials_each, line(&callers.question, 200));
+        numbers.push(("callers at once", callers.held.to_string(), more));
+    }
+    if let Some(score) = certificate.score {
+        numbers.push(("score", format!("{score} of 3"), String::new()));
+    }
+    let as_known = certificate.controls.iter().filter(|check| check.is_as_known()).count();
+    numbers.push((
+        "controls",
+        format!("{as_known} of {}", certificate.controls.len()),
+        "as known".to_owned(),
+    ));
+    numbers
+}
+
+/// A share, rounded down: a certificate does not say more than was shown.
+pub(super) fn share(share: f64) -> String {
+    // One unit in the last place, so that 0.99 is not shown as 0.9899.
+    format!("{:.4}", (share * 1e4 + 1e-9).floor() / 1e4)
+}
+
+fn results(certificate: &Certificate) -> Markup {
+    html! {
+        h2 { "Questions" }
+        table {
+            thead { tr { @for name in ["tool", "question", "result", "trials", "level", "what happened"] {
+                th scope="col" { (name) }
+            } } }
+            tbody { @for result in &certificate.reached.results { tr {
+                th scope="row" { code { (line(&result.tool, 200)) } }
+                td { code { (line(&result.question, 200)) } }
+                td { (result.result.word()) }
+                td {
+                    (result.trials)
+                    @if result.failures > 0 { ", " (result.failures) " failed" }
+                    @if result.voids > 0 { ", " (result.voids) " void" }
+                    @if result.second_tries > 0 { ", " (result.second_tries) " second tries" }
+                }
+                td { @if result.trials > 0 { (share(result.level)) } }
+                td {
+                    (line(&result.sentence, 600))
+                    @if !result.evidence.is_empty() && result.result != QuestionStatus::Held {
+                        ul { @for seen in &result.evidence { li { code { (line(seen, 400)) } } } }
+                    }
+                }
+            } } }
+        }
+    }
+}
+
+fn texts(title: &str, texts: &[String]) -> Markup {
+    html! { @if !texts.is_empty() {
+        h2 { (title) }
+        ul { @for text in texts { li { (line(text, 1_000)) } } }
+    } }
+}
+
+fn digests(statement: &Statement) -> Markup {
+    let certificate = &statement.predicate;
+    let files = statement.subject.iter().map(|subject| (&subject.name, &subject.digest.sha256));
+    let with = certificate.tested_with.files.iter().map(|file| (&file.name, &file.sha256));
+    html! {
+        h2 { "What was tested, and with what" }
+        p {
+            "Command: " code { (line(&certificate.tested.command.join(" "), 600)) }
+            @if let Some(version) = &certificate.tested.version { ", version " (line(version, 100)) }
+            ". Seed " (certificate.tested_with.seed) ". Head of the hash chain: "
+            code { (line(&certificate.head, 100)) } "."
+        }
+        table {
+            thead { tr { th scope="col" { "file" } th scope="col" { "SHA-256" } } }
+            tbody { @for (name, digest) in files.chain(with) { tr {
+                th scope="row" { code { (line(name, 300)) } }
+                td { code { (line(digest, 80)) } }
+            } } }
+        }
+    }
+}
+
+fn controls(certificate: &Certificate) -> Markup {
+    html! {
+        h2 { "Controls in the same run" }
+        table {
+            thead { tr { @for name in ["control", "question", "known", "found"] { th scope="col" { (name) } } } }
+            tbody { @for check in &certificate.controls { tr {
+                th scope="row" { code { (line(&check.control, 100)) } }
+                td { code { (line(&check.question, 300)) } }
+                td { (line(&check.expected, 100)) }
+                td { (line(&check.found, 100)) }
+            } } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statement::tests::sample_statement;
+    use super::*;
+
+    #[test]
+    fn the_page_says_what_was_tested_and_what_that_shows() {
+        let page = certificate_page(&sample_statement(), None);
+        let body = page.split("<body>").nth(1).unwrap();
+        insta::assert_snapshot!(body.replace("<tr>", "\n<tr>").replace("<h2>", "\n<h2>"));
+    }
+
+    #[test]
+    fn a_share_is_rounded_down_but_not_below_what_was_asked() {
+        assert_eq!(
+            [share(0.99), share(0.990_03), share(0.989_99), share(1.0)],
+            ["0.9900", "0.9900", "0.9899", "1.0000"]
+        );
+    }
+
+    #[test]
+    fn text_of_a_subject_cannot_become_markup() {
+        let mut statement = sample_statement();
+        statement.predicate.tested.name = "<script>alert(1)</script>".to_owned();
+        assert!(!certificate_page(&statement, Some("key")).contains("<script>alert"));
+    }
+}

@@ -1,0 +1,296 @@
+//! The file that describes a command-line tool: its commands, how to read its state, and where a key goes. Each
+//! problem has its position and a hint.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mock_services::word_enum;
+use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, parse};
+
+use super::questions::ToolQuestion;
+use crate::subject::split_command;
+
+/// The timeout of a call.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The placeholder of the key.
+pub(super) const KEY: &str = "${key}";
+/// The placeholder of a value that is different in each trial.
+pub(super) const VALUE: &str = "${value}";
+
+/// A command-line tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFile {
+    /// Its name.
+    pub name: String,
+    /// The command that prints its version.
+    pub version: Option<Vec<String>>,
+    /// The timeout of each call.
+    pub timeout: Duration,
+    /// The variables that it gets from the environment of hapax.
+    pub pass: Vec<String>,
+    /// The command that resets its state before each trial, where that is not in the working directory.
+    pub reset: Option<Vec<String>>,
+    /// Its commands.
+    pub commands: Vec<ToolCommand>,
+}
+
+word_enum! {
+    /// Whether a command changes anything.
+    pub enum CommandKind {
+        /// It only reads.
+        Safe => "safe",
+        /// It changes something.
+        Mutating => "mutating",
+    }
+}
+
+/// A command of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCommand {
+    /// Its name in results.
+    pub name: String,
+    /// Whether it changes anything.
+    pub kind: CommandKind,
+    /// The command.
+    pub run: Vec<String>,
+    /// Commands that run before it in each trial.
+    pub prepare: Vec<Vec<String>>,
+    /// The arguments for an idempotency key, with its placeholder.
+    pub key: Option<Vec<String>>,
+    /// The arguments for a dry run.
+    pub dry_run: Option<Vec<String>>,
+    /// How to read its state back.
+    pub state: Option<StateRead>,
+    /// The command with other arguments, where `run` has no `${value}`.
+    pub other: Option<Vec<String>>,
+    /// A command that fails and can be retried, and one that fails for good.
+    pub fails: Option<(Vec<String>, Vec<String>)>,
+    /// The questions that are not asked.
+    pub leave_out: Vec<ToolQuestion>,
+}
+
+/// How the state of a tool is read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateRead {
+    /// The command.
+    pub run: Vec<String>,
+    /// How its output is counted.
+    pub count: StateCount,
+}
+
+/// How the output of a state command is counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateCount {
+    /// The lines that are not empty.
+    Lines,
+    /// The output is a number.
+    Number,
+    /// The length of the list at this JSON pointer.
+    Json(String),
+}
+
+impl ToolFile {
+    /// Reads a file. Reports every problem at once. Relative programs are relative to `folder`.
+    ///
+    /// # Errors
+    /// The problems of the file.
+    pub fn read(source: &Source, folder: &Path) -> Result<Self, Problems> {
+        let tree = parse(source)?;
+        let reader = Reader::new(source);
+        let value = read_file(&reader, &tree, folder);
+        reader.finish(value)
+    }
+
+    /// All programs with their arguments, for the digests.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.commands.iter().map(|command| &command.run)
+    }
+}
+
+fn read_file(reader: &Reader, tree: &Node, folder: &Path) -> Option<ToolFile> {
+    let mut map = reader.map(tree, "the file of a tool")?;
+    let (name, commands) = (map.required("tool"), map.required("commands"));
+    let (version, timeout, pass) = (map.optional("version"), map.optional("timeout"), map.optional("pass"));
+    let (reset, state) = (map.optional("reset"), map.optional("state"));
+    map.finish();
+    let state = state.and_then(|node| read_state(reader, node, folder));
+    let entries = commands.and_then(|node| reader.entries(node));
+    if let (Some(entries), Some(node)) = (entries, commands)
+        && entries.is_empty()
+    {
+        reader.report_with_help(
+            node.span,
+            "`commands` is empty",
+            "add one: add: {kind: mutating, run: [./tool, add, \"${value}\"]}",
+        );
+    }
+    let commands = entries.map(|entries| {
+        let read = |(key, node): &(Key, Node)| read_one(reader, key, node, state.as_ref(), folder);
+        entries.iter().filter_map(read).collect::<Vec<_>>()
+    });
+    Some(ToolFile {
+        name: name.and_then(|node| reader.text(node))?.to_owned(),
+        version: version.and_then(|node| read_command(reader, node, folder)),
+        timeout: timeout.and_then(|node| read_time(reader, node)).unwrap_or(TIMEOUT),
+        pass: pass.map(|node| read_texts(reader, node)).unwrap_or_default(),
+        reset: reset.and_then(|node| read_command(reader, node, folder)),
+        commands: commands?,
+    })
+}
+
+fn read_one(
+    reader: &Reader,
+    key: &Key,
+    node: &Node,
+    shared_state: Option<&StateRead>,
+    folder: &Path,
+) -> Option<ToolCommand> {
+    let mut map = reader.map(node, "a command")?;
+    let (kind, run) = (map.required("kind"), map.required("run"));
+    let (prepare, key_arguments, dry_run) =
+        (map.optional("prepare"), map.optional("key"), map.optional("dry_run"));
+    let (state, other, fails) = (map.optional("state"), map.optional("other"), map.optional("fails"));
+    let leave_out = map.optional("leave_out");
+    let place = map.place();
+    map.finish();
+    let kind = kind.and_then(|node| reader.one_of(node, &CommandKind::ALL.map(|kind| (kind.word(), kind))));
+    let state = match state {
+        Some(node) => read_state(reader, node, folder),
+        None => shared_state.cloned(),
+    };
+    if state.is_none() && kind == Some(CommandKind::Mutating) {
+        reader.report_with_help(
+            place,
+            "a mutating command needs `state`: hapax counts its effects with it",
+            "add state: {run: [./tool, list], count: lines}, here or once for all commands",
+        );
+    }
+    if let Some(node) = key_arguments.or(dry_run).filter(|_| kind == Some(CommandKind::Safe)) {
+        reader.report_with_help(
+            node.span,
+            "a safe command has no key and no dry run",
+            "remove it, or write kind: mutating",
+        );
+    }
+    let words = ToolQuestion::ALL.map(|question| (question.word(), question));
+    Some(ToolCommand {
+        name: key.name.clone(),
+        kind: kind?,
+        run: run.and_then(|node| read_command(reader, node, folder))?,
+        prepare: prepare.map(|node| read_commands(reader, node, folder)).unwrap_or_default(),
+        key: key_arguments.and_then(|node| read_key(reader, node)),
+        dry_run: dry_run.map(|node| read_arguments(reader, node)),
+        state,
+        other: other.and_then(|node| read_command(reader, node, folder)),
+        fails: fails.and_then(|node| read_fails(reader, node, folder)),
+        leave_out: leave_out
+            .and_then(|node| reader.list(node))
+            .map(|items| items.iter().filter_map(|item| reader.one_of(item, &words)).collect())
+            .unwrap_or_default(),
+    })
+}
+
+fn read_state(reader: &Reader, node: &Node, folder: &Path) -> Option<StateRead> {
+    let mut map = reader.map(node, "`state`")?;
+    let (run, count) = (map.required("run"), map.required("count"));
+    map.finish();
+    let count = count.and_then(|node| match &node.kind {
+        NodeKind::Map(_) => {
+            let mut map = reader.map(node, "`count`")?;
+            let pointer = map.required("json");
+            map.finish();
+            let pointer = pointer?;
+            let text = reader.text(pointer)?;
+            if !text.is_empty() && !text.starts_with('/') {
+                reader.report_with_help(
+                    pointer.span,
+                    "not a JSON pointer",
+                    "write it as /items, or as \"\" for the whole answer",
+                );
+                return None;
+            }
+            Some(StateCount::Json(text.to_owned()))
+        }
+        _ => reader.one_of(node, &[("lines", StateCount::Lines), ("number", StateCount::Number)]),
+    });
+    Some(StateRead { run: run.and_then(|node| read_command(reader, node, folder))?, count: count? })
+}
+
+fn read_fails(reader: &Reader, node: &Node, folder: &Path) -> Option<(Vec<String>, Vec<String>)> {
+    let mut map = reader.map(node, "`fails`")?;
+    let (retryable, permanent) = (map.required("retryable"), map.required("permanent"));
+    map.finish();
+    let read = |node: Option<&Node>| node.and_then(|node| read_command(reader, node, folder));
+    Some((read(retryable)?, read(permanent)?))
+}
+
+/// The arguments of a key: where there is no placeholder, the key follows.
+fn read_key(reader: &Reader, node: &Node) -> Option<Vec<String>> {
+    let mut arguments = read_arguments(reader, node);
+    if arguments.is_empty() {
+        reader.report_with_help(node.span, "`key` is empty", "for example: --idempotency-key");
+        return None;
+    }
+    if !arguments.iter().any(|argument| argument.contains(KEY)) {
+        arguments.push(KEY.to_owned());
+    }
+    Some(arguments)
+}
+
+fn read_arguments(reader: &Reader, node: &Node) -> Vec<String> {
+    match &node.kind {
+        NodeKind::List(_) => read_texts(reader, node),
+        _ => reader.text(node).map(|text| vec![text.to_owned()]).unwrap_or_default(),
+    }
+}
+
+fn read_texts(reader: &Reader, node: &Node) -> Vec<String> {
+    let items = reader.list(node).unwrap_or_default();
+    items.iter().filter_map(|item| reader.text(item)).map(str::to_owned).collect()
+}
+
+fn read_commands(reader: &Reader, node: &Node, folder: &Path) -> Vec<Vec<String>> {
+    let items = reader.list(node).unwrap_or_default();
+    items.iter().filter_map(|item| read_command(reader, item, folder)).collect()
+}
+
+/// A command; a relative path of its program is relative to the folder of the file.
+fn read_command(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
+    let mut words: Vec<String> = match &node.kind {
+        NodeKind::Text(text) => match split_command(text) {
+            Ok(words) => words,
+            Err((message, help)) => {
+                reader.report_with_help(node.span, message, help);
+                return None;
+            }
+        },
+        NodeKind::List(items) if !items.is_empty() => {
+            items.iter().map(|item| reader.text(item).map(str::to_owned)).collect::<Option<_>>()?
+        }
+        _ => return reader.unexpected(node, "a command: [./tool, add] or \"./tool add\""),
+    };
+    for word in &mut words {
+        let path = folder.join(&*word);
+        let is_program = word.contains('/') && !word.contains("${") && Path::new(&*word).is_relative();
+        if is_program && path.is_file() {
+            *word = absolute(&path).to_string_lossy().into_owned();
+        }
+    }
+    Some(words)
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn read_time(reader: &Reader, node: &Node) -> Option<Duration> {
+    let time = reader.duration(node)?;
+    if time.is_zero() || time > Duration::from_secs(600) {
+        reader.report_with_help(node.span, "the timeout must be from 1ms to 10m", "for example: 10s");
+        return None;
+    }
+    Some(time)
+}
+
+#[cfg(test)]
+mod tests;

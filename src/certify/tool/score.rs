@@ -1,0 +1,88 @@
+//! The score of a command-line tool, 0 to 3, from the results of its questions. Pure.
+//!
+//! | score | what was observed |
+//! | --- | --- |
+//! | 0 | no command has one effect when it is called twice with one key |
+//! | 1 | some mutating command has |
+//! | 2 | every mutating command has, its second answer is `noop`, and every answer has `effect` |
+//! | 3 | also a dry run, a refusal of other arguments, one effect when it is killed or called eight times at once, and exit statuses that differ |
+
+use super::file::{CommandKind, ToolFile};
+use super::questions::ToolQuestion;
+use crate::certify::results::{QuestionResult, QuestionStatus};
+
+/// What a score of 2 needs, for every mutating command.
+const FOR_TWO: [ToolQuestion; 5] = [
+    ToolQuestion::KeyAccepted,
+    ToolQuestion::SameKeyOneEffect,
+    ToolQuestion::SameKeyNoop,
+    ToolQuestion::AnotherKey,
+    ToolQuestion::EffectReported,
+];
+/// What a score of 3 needs besides.
+const FOR_THREE: [ToolQuestion; 5] = [
+    ToolQuestion::SameKeyOtherArguments,
+    ToolQuestion::DryRun,
+    ToolQuestion::KilledMidway,
+    ToolQuestion::EightAtOnce,
+    ToolQuestion::ExitStatuses,
+];
+
+/// The score.
+pub(super) fn score_of(file: &ToolFile, results: &[QuestionResult]) -> u8 {
+    let held = |command: &str, question: ToolQuestion| {
+        results.iter().any(|result| {
+            result.tool == command
+                && result.question == question.word()
+                && result.result == QuestionStatus::Held
+        })
+    };
+    let mutating: Vec<&str> = file
+        .commands
+        .iter()
+        .filter(|command| command.kind == CommandKind::Mutating)
+        .map(|command| command.name.as_str())
+        .collect();
+    let all = |questions: &[ToolQuestion]| {
+        !mutating.is_empty()
+            && mutating.iter().all(|command| questions.iter().all(|question| held(command, *question)))
+    };
+    if all(&FOR_TWO) {
+        return if all(&FOR_THREE) { 3 } else { 2 };
+    }
+    u8::from(mutating.iter().any(|command| held(command, ToolQuestion::SameKeyOneEffect)))
+}
+
+/// What keeps a tool from the next score, one sentence for each command.
+pub(super) fn remarks(file: &ToolFile, results: &[QuestionResult], score: u8) -> Vec<String> {
+    let questions: &[ToolQuestion] = match score {
+        0 | 1 => &FOR_TWO,
+        2 => &FOR_THREE,
+        _ => &[],
+    };
+    let missing = |command: &str| -> Vec<&'static str> {
+        questions
+            .iter()
+            .filter(|question| {
+                !results.iter().any(|result| {
+                    result.tool == command
+                        && result.question == question.word()
+                        && result.result == QuestionStatus::Held
+                })
+            })
+            .map(|question| question.word())
+            .collect()
+    };
+    let next = score + 1;
+    let mutating = file.commands.iter().filter(|command| command.kind == CommandKind::Mutating);
+    mutating
+        .map(|command| (command.name.as_str(), missing(&command.name)))
+        .filter(|(_, missing)| !missing.is_empty())
+        .map(|(command, missing)| {
+            format!("`{command}`: not observed for a score of {next}: {}.", missing.join(", "))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

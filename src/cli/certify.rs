@@ -1,0 +1,464 @@
+//! `hapax certify`: runs the battery of a subject and writes a certificate; makes keys and verifies certificates.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anstream::eprintln;
+use jiff::Timestamp;
+use mock_services::yaml::Source;
+
+use super::args::subject::SubjectArgs;
+use super::error::{CliError, has_color};
+use super::live::Live;
+use super::print::{message, output_text};
+use crate::ExitStatus;
+use crate::certify::{
+    self, AgentOptions, AskedLevel, BatteryResult, CERTIFICATE_FILE, CERTIFICATE_PAGE, Certification,
+    CertifyEvent, IssueOptions, KeyError, NoCertificate, QuestionStatus, SigningKey, ToolFile, ToolOptions,
+    VerifyError, VerifyOptions,
+};
+use crate::report;
+use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
+use crate::scenario::read_text;
+use crate::subject::{Subject, SubjectKind};
+
+/// The folder that has a folder for each certification.
+const REPORTS: &str = "reports";
+
+/// Test an agent or a tool with enough trials for a level and a confidence, and write a certificate.
+#[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  hapax certify payment -- python3 agent.py
+      The payment scenarios, 29 trials of each: a level of 0.90 with a confidence of 0.95.
+  hapax certify --level 0.99 --key hapax.key --callers 64 -- python3 agent.py
+      299 trials of each scenario, up to 64 callers at once, signed.
+  hapax certify --cli tool.yaml
+      A command-line tool, whose commands the file describes.
+  hapax certify keygen
+      Make the pair of keys hapax.key and hapax.pub.
+  hapax certify verify certificate.json --public-key hapax.pub --run reports/2026-11-16T12-00-00
+      Check a certificate, and compute its results again from the ledgers.
+
+Exit status: 0 every question held and there is a certificate; 1 a question failed, or there is no
+certificate because a control did not come out as known, trials stayed void or are too few; 2 the command
+line or a file is wrong; 3 it was interrupted. Of verify: 0 the certificate is genuine and says that every
+question held; 1 something is wrong with it, or it says that the subject failed; 2 it cannot be read;
+3 nothing is wrong, but the signature was not checked."
+)]
+pub(super) struct CertifyArgs {
+    #[command(subcommand)]
+    action: Option<CertifyAction>,
+
+    /// The scenarios for an agent: a file or folder, a tag, or any part of a case id [default: all]
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+
+    /// Certify a command-line tool; this file describes its commands
+    #[arg(long = "cli", value_name = "FILE", conflicts_with_all = ["filters", "command", "subject"])]
+    tool: Option<PathBuf>,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    #[command(flatten)]
+    battery: BatteryArgs,
+}
+
+/// How a battery is run, and where the certificate goes.
+#[derive(clap::Args)]
+pub(super) struct BatteryArgs {
+    /// The level to show: the share of trials that hold, for each question
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
+    level: f64,
+
+    /// The confidence of the level, by the exact one-sided bound
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
+    confidence: f64,
+
+    /// The trials of each question [default: the smallest number that shows the level if none fails]
+    #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    trials: Option<u32>,
+
+    /// The largest number of callers at once that is tried
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    callers: u32,
+
+    /// Sign the certificate with this private key (`hapax certify keygen` makes one)
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+
+    /// The seed that all other seeds are derived from [default: random]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// How many callers run at once [default: as many as keep the machine busy]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    jobs: Option<u16>,
+
+    /// The timeout of one start of the subject: 30s, 2m [default: that of the subject or the scenario]
+    #[arg(long, value_name = "TIME", value_parser = super::run::duration)]
+    timeout: Option<Duration>,
+
+    /// The folder for the certificate and the evidence [default: a new folder in reports/]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print only the result
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// List every question
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum CertifyAction {
+    /// Make a pair of Ed25519 keys
+    Keygen(KeygenArgs),
+    /// Check a certificate: its signature, its digests, and its results
+    Verify(VerifyArgs),
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax certify keygen
+      Make hapax.key (private, readable only by you) and hapax.pub.
+  hapax certify keygen --out keys/release.key
+      Make keys/release.key and keys/release.pub.")]
+struct KeygenArgs {
+    /// The file for the private key; the public key gets the extension `pub`
+    #[arg(long, value_name = "FILE", default_value = "hapax.key")]
+    out: PathBuf,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax certify verify certificate.json --public-key hapax.pub
+      Check who issued it, and that it was not changed.
+  hapax certify verify certificate.json --public-key hapax.pub --run reports/DIR --subject ./agent
+      The same, score the ledgers again, and compare the agent with the one that was tested.")]
+struct VerifyArgs {
+    /// The certificate
+    #[arg(value_name = "FILE")]
+    certificate: PathBuf,
+
+    /// The public key of the issuer
+    #[arg(long, value_name = "FILE")]
+    public_key: Option<PathBuf>,
+
+    /// The folder of the certification: its evidence is checked, and its results are computed again
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+
+    /// A file that must be one of those that were tested
+    #[arg(long, value_name = "FILE")]
+    subject: Option<PathBuf>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share: &f64| (0.01..1.0).contains(share))
+        .ok_or_else(|| "write a share from 0.01 to below 1, such as 0.99".to_owned())
+}
+
+pub(super) fn run(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
+    match &args.action {
+        Some(CertifyAction::Keygen(keygen)) => make_keys(keygen),
+        Some(CertifyAction::Verify(verify)) => verify_certificate(verify),
+        None => certify_subject(args),
+    }
+}
+
+fn make_keys(args: &KeygenArgs) -> Result<ExitStatus, CliError> {
+    let public = args.out.with_extension("pub");
+    if public == args.out {
+        return Err(CliError::with_hint(
+            "the private key cannot have the extension `pub`",
+            "choose another name with --out",
+        ));
+    }
+    let key = certify::write_key_pair(&args.out, &public)?;
+    let text = format!(
+        "wrote {} (private: keep it secret) and {}\nkey id {}\n",
+        args.out.display(),
+        public.display(),
+        key.id()
+    );
+    Ok(output_text(&text, ExitStatus::Success))
+}
+
+fn verify_certificate(args: &VerifyArgs) -> Result<ExitStatus, CliError> {
+    let options = VerifyOptions {
+        public_key: args.public_key.clone(),
+        run: args.run.clone(),
+        subject: args.subject.clone(),
+    };
+    let verification = certify::verify(&args.certificate, &options)?;
+    let text = certify::verification_text(&verification, &super::view(false));
+    Ok(output_text(&text, verification.exit_status()))
+}
+
+fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
+    match &args.tool {
+        Some(path) => certify_tool(path, &args.battery),
+        None => certify_agent(args),
+    }
+}
+
+fn certify_tool(path: &Path, battery: &BatteryArgs) -> Result<ExitStatus, CliError> {
+    let text = read_text(path).map_err(|error| {
+        CliError::with_hint(
+            format!("cannot read {}: {error}", path.display()),
+            "name a file that describes the commands of the tool; docs/certify.md shows one",
+        )
+    })?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = ToolFile::read(&Source::new(path.display().to_string(), text.clone()), folder)
+        .map_err(|problems| CliError::Rendered(problems.render(has_color())))?;
+    let prepared = battery.prepare()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = ToolOptions {
+        trials: prepared.trials,
+        callers: battery.callers,
+        seed: prepared.seed,
+        jobs: battery.jobs.map_or(cores, usize::from),
+        asked: prepared.asked,
+    };
+    let (sequences, questions) = certify::planned_probes(&file, prepared.trials);
+    battery.announce(&format!(
+        "{questions} questions with {} trials each: {sequences} sequences of calls, then up to {} calls at \
+         once, and the controls",
+        prepared.trials, battery.callers
+    ));
+    let mut progress = CertifyProgress::new(battery.verbosity());
+    let result = super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        let on = &mut |event: CertifyEvent<'_>| progress.show(&event);
+        certify::certify_tool(&file, &text, &options, stop, on).await.map_err(CliError::new)
+    });
+    progress.finish();
+    battery.finish(result?, &prepared)
+}
+
+fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
+    let battery = &args.battery;
+    let prepared = battery.prepare()?;
+    let (subject, typed) = args.subject.choose()?;
+    let cases = super::load(&args.filters)?;
+    let options = AgentOptions {
+        trials: prepared.trials,
+        callers: battery.callers,
+        seed: prepared.seed,
+        run: RunOptions { time: battery.timeout, subject_words: typed, ..RunOptions::default() },
+    };
+    let plan = certify::planned(cases.clone(), &subject, &options)?;
+    if plan.questions() == 0 {
+        return Err(CliError::with_hint(
+            "no scenario fits the subject",
+            "check FILTER, and `can` of the subject in hapax.yaml",
+        ));
+    }
+    if let Some(status) = smoke(&cases, &subject, &options)? {
+        return Ok(status);
+    }
+    battery.announce(&format!(
+        "{} questions with at least {} trials each: {} trials, then up to {} callers at once, and the controls",
+        plan.questions(),
+        prepared.trials,
+        plan.trials(),
+        battery.callers
+    ));
+    let mut progress = CertifyProgress::new(battery.verbosity());
+    let result = super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        let limiter = ConcurrencyLimiter::new(battery.jobs.map(usize::from));
+        let on = &mut |event: CertifyEvent<'_>| progress.show(&event);
+        certify::certify_agent(cases, &subject, &options, prepared.folder.path(), &limiter, stop, on)
+            .await
+            .map_err(CliError::from)
+    });
+    progress.finish();
+    battery.finish(result?, &prepared)
+}
+
+/// Runs the smoke trial; returns a status where the subject fails it.
+fn smoke(
+    cases: &[crate::scenario::Case],
+    subject: &Subject,
+    options: &AgentOptions,
+) -> Result<Option<ExitStatus>, CliError> {
+    if matches!(subject.kind, SubjectKind::Control(_)) {
+        return Ok(None);
+    }
+    let run_options = RunOptions { trials: 1, seed: options.seed, ..options.run.clone() };
+    let plan = Plan::new(cases.to_vec(), subject, &run_options)?;
+    let failure = super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        tokio::select! {
+            failure = run::smoke(&plan, subject, &run_options) => failure.map_err(CliError::from),
+            () = stop => Err(CliError::new("interrupted during the smoke trial; no other trial was run")),
+        }
+    })?;
+    Ok(failure.map(|failure| {
+        message(report::smoke_text(&failure, &super::view(false)).trim_end());
+        failure.problem.exit_status()
+    }))
+}
+
+/// What is ready before a battery runs.
+pub(super) struct PreparedBattery {
+    key: Option<SigningKey>,
+    asked: AskedLevel,
+    /// The trials of each question.
+    pub(super) trials: u32,
+    /// The seed.
+    pub(super) seed: u64,
+    /// The folder for the evidence.
+    pub(super) folder: RunFolder,
+}
+
+impl BatteryArgs {
+    /// Reads the key, chooses the seed, and makes the folder.
+    pub(super) fn prepare(&self) -> Result<PreparedBattery, CliError> {
+        let key = self.key.as_deref().map(SigningKey::load).transpose()?;
+        let asked = AskedLevel { level: self.level, confidence: self.confidence };
+        let needed = certify::trials_needed(asked.level, asked.confidence);
+        let needed = needed.and_then(|needed| u32::try_from(needed).ok()).ok_or_else(|| {
+            CliError::with_hint("this level needs more than ten million trials", "ask for a lower --level")
+        })?;
+        let trials = self.trials.unwrap_or(needed);
+        if trials < needed {
+            eprintln!(
+                "warning: {trials} trials cannot show a level of {} with a confidence of {}: {needed} are needed",
+                asked.level, asked.confidence
+            );
+        }
+        let seed = match self.seed {
+            Some(seed) => seed,
+            None => run::random_seed()?,
+        };
+        let folder = match &self.out {
+            Some(path) => RunFolder::at(path)?,
+            None => RunFolder::new_below(Path::new(REPORTS), Timestamp::now())?,
+        };
+        folder.complete();
+        Ok(PreparedBattery { key, asked, trials, seed, folder })
+    }
+
+    /// How much is shown while it runs.
+    pub(super) fn verbosity(&self) -> Verbosity {
+        if self.quiet { Verbosity::Quiet } else { Verbosity::Progress }
+    }
+
+    /// Says beforehand what will run.
+    pub(super) fn announce(&self, text: &str) {
+        if !self.quiet {
+            message(text);
+        }
+    }
+
+    /// Issues the certificate, and prints the answer.
+    pub(super) fn finish(
+        &self,
+        result: BatteryResult,
+        prepared: &PreparedBattery,
+    ) -> Result<ExitStatus, CliError> {
+        let folder = prepared.folder.path();
+        let options = IssueOptions {
+            folder,
+            key: prepared.key.as_ref(),
+            asked: prepared.asked,
+            seed: prepared.seed,
+            now: Timestamp::now(),
+        };
+        let certification = certify::issue(result, &options)?;
+        let text = certify::certification_text(&certification, &super::view(self.verbose));
+        let status = output_text(&text, exit_status(&certification));
+        if !self.quiet {
+            let path = folder.display();
+            match &certification.statement {
+                Ok(_) => eprintln!("\nwritten to {path}/{CERTIFICATE_FILE} and {path}/{CERTIFICATE_PAGE}"),
+                Err(_) => eprintln!("\nthe evidence is in {path}"),
+            }
+        }
+        Ok(status)
+    }
+}
+
+fn exit_status(certification: &Certification) -> ExitStatus {
+    match &certification.statement {
+        Ok(_) if certification.conclusion.result == QuestionStatus::Held => ExitStatus::Success,
+        Err(NoCertificate::Interrupted) => ExitStatus::Unproven,
+        _ => ExitStatus::Failed,
+    }
+}
+
+/// Shows the progress of a battery.
+pub(super) struct CertifyProgress {
+    verbosity: Verbosity,
+    live: Live,
+    /// The last tenth of the probes that was shown.
+    tenth: usize,
+}
+
+impl CertifyProgress {
+    pub(super) fn new(verbosity: Verbosity) -> Self {
+        CertifyProgress { verbosity, live: Live::new(verbosity), tenth: 0 }
+    }
+
+    pub(super) fn show(&mut self, event: &CertifyEvent<'_>) {
+        match event {
+            CertifyEvent::Run(event) => self.live.show(event),
+            CertifyEvent::Phase(_) | CertifyEvent::Probes(..) if self.verbosity == Verbosity::Quiet => {}
+            CertifyEvent::Phase(name) => {
+                self.live.finish();
+                self.live = Live::new(self.verbosity);
+                self.tenth = 0;
+                message(name);
+            }
+            CertifyEvent::Probes(done, total) => {
+                let tenth = done * 10 / (*total).max(1);
+                if tenth > self.tenth {
+                    self.tenth = tenth;
+                    message(&format!("{done}/{total} trials done"));
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        self.live.finish();
+    }
+}
+
+impl From<KeyError> for CliError {
+    fn from(error: KeyError) -> Self {
+        CliError::with_hint(&error, error.hint())
+    }
+}
+
+impl From<VerifyError> for CliError {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::Key(error) => error.into(),
+            other => CliError::new(other),
+        }
+    }
+}
+
+impl From<certify::AgentError> for CliError {
+    fn from(error: certify::AgentError) -> Self {
+        match error {
+            certify::AgentError::Run(error) => error.into(),
+            other => CliError::new(other),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! `hapax certify`: batteries, certificates, and their verification.
+
+use std::path::Path;
+
+use crate::kit::workspace::{Called, HAPAX, Workspace};
+
+/// A certified control, with little work: one question, a low level.
+const AGENT: [&str; 12] = [
+    "certify",
+    "payment/clean",
+    "--subject",
+    "careful",
+    "--level",
+    "0.2",
+    "--callers",
+    "1",
+    "--seed",
+    "7",
+    "--out",
+    "out",
+];
+
+fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    arguments.iter().chain(more).copied().collect()
+}
+
+/// A workspace with keys and a signed certificate in `out`.
+fn certified() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let called = workspace.call(&with(&AGENT, &["--key", "hapax.key"])).expect(0);
+    assert!(called.stdout.contains("CERTIFIED"), "{}", called.stdout);
+    workspace
+}
+
+fn verify(workspace: &Workspace, more: &[&str]) -> Called {
+    workspace.call(&with(&["certify", "verify", "out/certificate.json"], more))
+}
+
+const ALL: [&str; 4] = ["--public-key", "hapax.pub", "--run", "out"];
+
+/// Changes one byte of a file, calls, and changes it back.
+fn with_changed_byte(file: &Path, place: usize, call: impl FnOnce() -> Called) -> Called {
+    let written = std::fs::read(file).unwrap();
+    let mut changed = written.clone();
+    changed[place] = if changed[place] == b'0' { b'1' } else { b'0' };
+    std::fs::write(file, changed).unwrap();
+    let called = call();
+    std::fs::write(file, written).unwrap();
+    called
+}
+
+/// Places at the beginning, in the middle and at the end of a file.
+fn places(file: &Path) -> Vec<usize> {
+    let length = std::fs::read(file).unwrap().len();
+    vec![0, length / 3, length / 2, length * 3 / 4, length - 2]
+}
+
+#[test]
+fn a_certificate_is_verified_and_every_changed_byte_is_noticed() {
+    let workspace = certified();
+    let called = verify(&workspace, &ALL).expect(0);
+    assert!(called.stdout.contains("VALID") && !called.stdout.contains("WRONG"), "{}", called.stdout);
+    let subject = verify(&workspace, &with(&ALL, &["--subject", HAPAX])).expect(0);
+    assert!(subject.stdout.contains("ok           subject"), "{}", subject.stdout);
+    verify(&workspace, &with(&ALL, &["--subject", "hapax.pub"])).expect(1);
+
+    let certificate = workspace.path().join("out/certificate.json");
+    for place in places(&certificate) {
+        let called = with_changed_byte(&certificate, place, || verify(&workspace, &ALL));
+        assert!([1, 2].contains(&called.status), "byte {place}: {}", called.stdout);
+    }
+    let folder = workspace.path().join("out/subject");
+    let run = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let files = [
+        run.join("report.json"),
+        run.join("ledger.jsonl"),
+        run.join("index.html"),
+        workspace.path().join("out/probes.jsonl"),
+        workspace.path().join("out/certificate.html"),
+    ];
+    for file in &files {
+        for place in places(file) {
+            let called = with_changed_byte(file, place, || verify(&workspace, &ALL));
+            assert_eq!(called.status, 1, "byte {place} of {}: {}", file.display(), called.stdout);
+        }
+    }
+    verify(&workspace, &ALL).expect(0);
+}
+
+#[test]
+fn without_the_right_key_nothing_is_valid() {
+    let workspace = certified();
+    let called = verify(&workspace, &["--run", "out"]).expect(3);
+    assert!(
+        called.stdout.contains("NOT PROVEN") && called.stdout.contains("--public-key"),
+        "{}",
+        called.stdout
+    );
+    workspace.call(&["certify", "keygen", "--out", "other.key"]).expect(0);
+    let called = verify(&workspace, &["--public-key", "other.pub"]).expect(1);
+    assert!(called.stdout.contains("another key"), "{}", called.stdout);
+    workspace.write("broken.pub", "no key\n");
+    let called = verify(&workspace, &["--public-key", "broken.pub"]).expect(2);
+    assert!(called.stderr.contains("is not an Ed25519 public key"), "{}", called.stderr);
+    verify(&workspace, &["--public-key", "missing.pub"]).expect(2);
+    let called = workspace.call(&["certify", "keygen"]).expect(2);
+    assert!(called.stderr.contains("not overwritten"), "{}", called.stderr);
+}
+
+#[test]
+fn an_unsigned_certificate_says_so_and_is_not_proven() {
+    let workspace = Workspace::new();
+    let called = workspace.call(&AGENT).expect(0);
+    assert!(called.stdout.contains("not signed"), "{}", called.stdout);
+    assert!(workspace.read("out/certificate.html").contains("is not signed"));
+    verify(&workspace, &["--run", "out"]).expect(3);
+    workspace.call(&["certify", "keygen"]).expect(0);
+    verify(&workspace, &["--public-key", "hapax.pub"]).expect(1);
+}
+
+#[test]
+fn a_subject_that_fails_gets_a_certificate_that_says_so() {
+    let workspace = Workspace::new();
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let called = workspace.call(&[
+        "certify",
+        "payment/lost-reply@keys=none,reply=drop",
+        "--subject",
+        "naive",
+        "--level",
+        "0.2",
+        "--callers",
+        "1",
+        "--key",
+        "hapax.key",
+        "--out",
+        "out",
+    ]);
+    let called = called.expect(1);
+    assert!(called.stdout.contains("FAILED"), "{}", called.stdout);
+    let verified = verify(&workspace, &ALL).expect(1);
+    assert!(verified.stdout.contains("it says that the subject failed"), "{}", verified.stdout);
+    assert!(!verified.stdout.contains("WRONG"), "{}", verified.stdout);
+}
+
+#[test]
+fn too_few_trials_give_no_certificate() {
+    let workspace = Workspace::new();
+    let called = workspace.call(&with(&AGENT, &["--trials", "1", "--confidence", "0.99"])).expect(1);
+    assert!(called.stdout.contains("NO CERTIFICATE"), "{}", called.stdout);
+    assert!(called.stdout.contains("the interval is too wide"), "{}", called.stdout);
+    assert!(called.stderr.contains("warning: 1 trials cannot show a level of 0.2"), "{}", called.stderr);
+    assert!(!workspace.path().join("out/certificate.json").exists());
+}
+
+#[test]
+fn a_certificate_of_a_newer_version_and_other_files_are_refused() {
+    let workspace = Workspace::new();
+    workspace.write("certificate.json", "{}\n");
+    let called = workspace.call(&["certify", "verify", "certificate.json"]).expect(2);
+    assert!(called.stderr.contains("is not a certificate"), "{}", called.stderr);
+    let payload = r#"{"predicateType": "urn:hapax:certificate:v2"}"#;
+    let newer = hapax::certify::SignedEnvelope::new(payload.as_bytes(), None).written().unwrap();
+    workspace.write("certificate.json", std::str::from_utf8(&newer).unwrap());
+    let called = workspace.call(&["certify", "verify", "certificate.json"]).expect(2);
+    assert!(called.stderr.contains("it has version 2"), "{}", called.stderr);
+    workspace.call(&["certify", "verify", "missing.json"]).expect(2);
+}
+
+#[test]
+fn a_private_key_that_cannot_be_used_is_an_error_before_anything_runs() {
+    let workspace = Workspace::new();
+    workspace.write("bad.key", "not a key");
+    let called = workspace.call(&with(&AGENT, &["--key", "bad.key"])).expect(2);
+    assert!(called.stderr.contains("bad.key"), "{}", called.stderr);
+    assert!(!workspace.path().join("out").exists());
+}
+
+/// The file of one of the control tools.
+fn tool_file(tool: &str, more: &str) -> String {
+    format!(
+        "tool: todo\nstate: {{ run: [{HAPAX}, control-tool, {tool}, list], count: lines }}\ncommands:\n  add:\n    \
+         kind: mutating\n    run: [{HAPAX}, control-tool, {tool}, add, \"${{value}}\"]\n{more}"
+    )
+}
+
+#[test]
+fn a_tool_with_keys_scores_3_and_is_certified() {
+    let workspace = Workspace::new();
+    let more = format!(
+        "    key: --idempotency-key\n    dry_run: --dry-run\n    fails:\n      \
+         retryable: [{HAPAX}, control-tool, with-keys, busy]\n      \
+         permanent: [{HAPAX}, control-tool, with-keys, add]\n  \
+         list:\n    kind: safe\n    run: [{HAPAX}, control-tool, with-keys, list]\n"
+    );
+    workspace.write("tool.yaml", &tool_file("with-keys", &more));
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let arguments = [
+        "certify",
+        "--cli",
+        "tool.yaml",
+        "--level",
+        "0.2",
+        "--callers",
+        "2",
+        "--key",
+        "hapax.key",
+        "--out",
+        "out",
+    ];
+    let called = workspace.call(&arguments).expect(0);
+    assert!(called.stdout.contains("score: 3 of 3"), "{}\n{}", called.stdout, called.stderr);
+    assert!(called.stdout.contains("controls: 2 of 2 came out as known"), "{}", called.stdout);
+    verify(&workspace, &ALL).expect(0);
+    let probes = workspace.path().join("out/probes.jsonl");
+    for place in places(&probes) {
+        let called = with_changed_byte(&probes, place, || verify(&workspace, &ALL));
+        assert_eq!(called.status, 1, "byte {place}: {}", called.stdout);
+    }
+}
+
+#[test]
+fn a_tool_without_keys_scores_0_and_fails() {
+    let workspace = Workspace::new();
+    workspace.write("tool.yaml", &tool_file("without-keys", ""));
+    let arguments = ["certify", "--cli", "tool.yaml", "--level", "0.2", "--out", "out"];
+    let called = workspace.call(&arguments).expect(1);
+    assert!(called.stdout.contains("score: 0 of 3"), "{}", called.stdout);
+    assert!(called.stdout.contains("twice, without a key → two effects"), "{}", called.stdout);
+}
+
+#[test]
+fn a_tool_that_refuses_the_key_of_its_file_scores_0() {
+    let workspace = Workspace::new();
+    workspace.write("tool.yaml", &tool_file("without-keys", "    key: --idempotency-key\n"));
+    let arguments = ["certify", "--cli", "tool.yaml", "--level", "0.2", "--callers", "1", "--out", "out"];
+    let called = workspace.call(&arguments).expect(1);
+    assert!(
+        called.stdout.contains("score: 0 of 3") && called.stdout.contains("key-accepted"),
+        "{}",
+        called.stdout
+    );
+}
+
+#[test]
+fn a_tool_that_does_not_work_is_an_error_and_never_a_pass() {
+    let workspace = Workspace::new();
+    let file = |run: &str| {
+        format!(
+            "tool: broken\ntimeout: 300ms\nstate: {{ run: [echo, '1'], count: number }}\ncommands:\n  add: \
+             {{ kind: mutating, run: {run} }}\n"
+        )
+    };
+    let broken = [
+        ("[sh, -c, 'test -t 0 || {{ echo needs a terminal >&2; exit 1; }}']", "needs a terminal"),
+        ("[sh, -c, 'sleep 100']", "did not end within"),
+        ("[sh, -c, 'exit 0']", "changed by 0, not by 1"),
+        ("[no-such-tool-here]", "cannot find the executable"),
+    ];
+    for (run, why) in broken {
+        workspace.write("tool.yaml", &file(&run.replace("{{", "{").replace("}}", "}")));
+        let called = workspace.call(&["certify", "--cli", "tool.yaml", "--level", "0.2"]).expect(2);
+        assert!(called.stderr.contains(why), "{run}: {}", called.stderr);
+    }
+    workspace.write("tool.yaml", "tool: todo\ncommands:\n  add: { kind: writes, run: todo }\n");
+    let called = workspace.call(&["certify", "--cli", "tool.yaml"]).expect(2);
+    assert!(called.stderr.contains("tool.yaml:3:16"), "{}", called.stderr);
+}
