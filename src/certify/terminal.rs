@@ -90,7 +90,10 @@ fn rows(results: &[QuestionResult], width: usize, verbose: bool, style: TextStyl
     let is_shown = |result: &&QuestionResult| {
         verbose || results.len() <= MAX_ROWS || result.result != QuestionStatus::Held
     };
-    let shown: Vec<&QuestionResult> = results.iter().filter(is_shown).collect();
+    let mut shown: Vec<&QuestionResult> = results.iter().filter(is_shown).collect();
+    // Tools in the order of the trials; of each tool, what failed comes first.
+    let place = |tool: &str| results.iter().position(|result| result.tool == tool);
+    shown.sort_by_key(|result| (place(&result.tool), urgency(result.result)));
     let limit = if verbose { usize::MAX } else { MAX_ROWS };
     let wide = |text: fn(&QuestionResult) -> &str, most: usize| {
         shown.iter().take(limit).map(|result| columns(text(result))).max().unwrap_or(0).min(most)
@@ -114,11 +117,20 @@ fn rows(results: &[QuestionResult], width: usize, verbose: bool, style: TextStyl
             padded(&fit(&line(&result.question, 80), question_width), question_width),
             " ".repeat("not-asked".len() - word.len())
         );
-        let used = tool_width + question_width + 4 + "not-asked".len();
-        let rest = format!("  {}{}", counts(result), sentence(result));
-        out.push_str(&head);
-        out.push_str(fit(&rest, width.saturating_sub(used).max(20)).trim_end());
+        let indent = tool_width + 4;
+        let rest = if result.result == QuestionStatus::NotAsked {
+            let used = indent + question_width + "not-asked".len() + 2;
+            fit(&line(&result.sentence, 400), width.saturating_sub(used).max(20))
+        } else {
+            counts(result)
+        };
+        out.push_str(format!("{head}  {rest}").trim_end());
         out.push('\n');
+        if matches!(result.result, QuestionStatus::Failed | QuestionStatus::Unsure) {
+            for part in wrap(&line(&result.sentence, 400), width.saturating_sub(indent)) {
+                out.push_str(&format!("{}{part}\n", " ".repeat(indent)));
+            }
+        }
     }
     if shown.len() > limit {
         out.push_str(&format!("and {} more that did not hold\n", shown.len() - limit));
@@ -140,12 +152,14 @@ fn counts(result: &QuestionResult) -> String {
     }
 }
 
-fn sentence(result: &QuestionResult) -> String {
-    if result.result == QuestionStatus::Held {
-        return String::new();
+/// What failed comes first.
+const fn urgency(status: QuestionStatus) -> u8 {
+    match status {
+        QuestionStatus::Failed => 0,
+        QuestionStatus::Unsure => 1,
+        QuestionStatus::Held => 2,
+        QuestionStatus::NotAsked => 3,
     }
-    let gap = if result.trials + result.voids > 0 { ": " } else { "" };
-    format!("{gap}{}", line(&result.sentence, 400))
 }
 
 fn padded(text: &str, width: usize) -> String {

@@ -75,16 +75,20 @@ pub enum ToolError {
 /// The number of sequences of calls that will run, and of questions.
 #[must_use]
 pub fn planned_probes(file: &ToolFile, trials: u32) -> (usize, usize) {
-    let sequences = file.commands.iter().flat_map(Sequence::of);
-    let questions = file.commands.iter().flat_map(|command| {
-        Sequence::of(command).into_iter().flat_map(move |sequence| {
-            sequence
-                .questions()
-                .iter()
-                .filter(move |question| sequence.cannot_ask(command, **question).is_none())
-        })
-    });
-    (sequences.count() * trials as usize, questions.count())
+    let (mut sequences, mut questions) = (0, 0);
+    for command in &file.commands {
+        for sequence in Sequence::of(command) {
+            let asked = asked_questions(sequence, command).count();
+            questions += asked;
+            sequences += usize::from(asked > 0);
+        }
+    }
+    (sequences * trials as usize, questions)
+}
+
+fn asked_questions(sequence: Sequence, command: &ToolCommand) -> impl Iterator<Item = ToolQuestion> {
+    let questions = sequence.questions().iter().copied();
+    questions.filter(move |question| sequence.cannot_ask(command, *question).is_none())
 }
 
 /// Runs the battery for a command-line tool.
@@ -234,8 +238,7 @@ async fn trials_of(
     for number in 1..=trials {
         for (place, command) in file.commands.iter().enumerate() {
             for (index, sequence) in Sequence::of(command).into_iter().enumerate() {
-                let is_asked = |question: &&ToolQuestion| sequence.cannot_ask(command, **question).is_none();
-                if sequence.questions().iter().any(|question| is_asked(&question)) {
+                if asked_questions(sequence, command).next().is_some() {
                     work.push((number, place, command, index, sequence));
                 }
             }

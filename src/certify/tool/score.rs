@@ -56,7 +56,8 @@ pub(super) fn score_of(file: &ToolFile, results: &[QuestionResult]) -> u8 {
 /// What keeps a tool from the next score, one sentence for each command.
 pub(super) fn remarks(file: &ToolFile, results: &[QuestionResult], score: u8) -> Vec<String> {
     let questions: &[ToolQuestion] = match score {
-        0 | 1 => &FOR_TWO,
+        0 => &[ToolQuestion::SameKeyOneEffect],
+        1 => &FOR_TWO,
         2 => &FOR_THREE,
         _ => &[],
     };
