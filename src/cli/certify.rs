@@ -245,14 +245,17 @@ fn certify_tool(path: &Path, battery: &BatteryArgs) -> Result<ExitStatus, CliErr
         certify::certify_tool(&file, &text, &options, stop, on).await.map_err(CliError::new)
     });
     progress.finish();
+    if result.is_err() {
+        prepared.discard();
+    }
     battery.finish(result?, &prepared)
 }
 
 fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     let battery = &args.battery;
-    let prepared = battery.prepare()?;
     let (subject, typed) = args.subject.choose()?;
     let cases = super::load(&args.filters)?;
+    let prepared = battery.prepare()?;
     let options = AgentOptions {
         trials: prepared.trials,
         callers: battery.callers,
@@ -267,6 +270,7 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         ));
     }
     if let Some(status) = smoke(&cases, &subject, &options)? {
+        prepared.discard();
         return Ok(status);
     }
     battery.announce(&format!(
@@ -323,6 +327,14 @@ pub(super) struct PreparedBattery {
     pub(super) seed: u64,
     /// The folder for the evidence.
     pub(super) folder: RunFolder,
+}
+
+impl PreparedBattery {
+    /// Removes the folder where nothing was written to it.
+    pub(super) fn discard(&self) {
+        // A folder that is not empty stays.
+        let _ = std::fs::remove_dir(self.folder.path());
+    }
 }
 
 impl BatteryArgs {

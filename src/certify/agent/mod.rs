@@ -66,6 +66,12 @@ pub enum AgentError {
     /// Its files changed while it was tested, so no digest names what was tested.
     #[error("a file of {0} was changed while it was tested, so there is no certificate; run it again")]
     Changed(String),
+    /// The ledgers or reports are not those that hapax wrote.
+    #[error(
+        "the ledgers or reports were changed while the subject was tested, so there is no certificate; only \
+         the subject can have changed them: test it with --sealed"
+    )]
+    Evidence,
     /// The runs cannot be read again.
     #[error("{0}")]
     Read(String),
@@ -95,9 +101,10 @@ pub async fn certify_agent(
     on(CertifyEvent::Phase("trials"));
     let first = battery.runs(SUBJECT, &plan.groups, options.seed, stop.clone(), on).await?;
     let void = trials::void_cases(&first, &plan.groups);
+    let mut second = Vec::new();
     if !void.is_empty() && !battery.interrupted {
         on(CertifyEvent::Phase("second try of void trials"));
-        battery.runs(SECOND_TRY, &void, options.seed.wrapping_add(1), stop.clone(), on).await?;
+        second = battery.runs(SECOND_TRY, &void, options.seed.wrapping_add(1), stop.clone(), on).await?;
     }
     let ramp_case = ramp::case_for(&plan.groups, options.callers);
     match (&ramp_case, options.callers) {
@@ -116,11 +123,19 @@ pub async fn certify_agent(
     let controls = battery.controls(&plan, stop, on).await?;
 
     let trials = trials_from_folder(folder).map_err(AgentError::Read)?;
+    // A subject that is not sealed could have changed the files of an earlier run.
+    if trials != trials::trials_of(&first, &second) {
+        return Err(AgentError::Evidence);
+    }
     let callers = callers_from_folder(folder).map_err(AgentError::Read)?;
     if digests_of(subject)? != digests {
         return Err(AgentError::Changed(subject.name.clone()));
     }
-    let findings = trials::findings(&first);
+    let mut findings = trials::findings(&first);
+    if !subject.settings.promise.is_default() {
+        let promise = subject.settings.promise.word();
+        findings.insert(0, format!("It was judged by the promise `{promise}`, not by exactly-once."));
+    }
     Ok(BatteryResult {
         subject: TestedSubject {
             kind: SubjectKindTested::Agent,

@@ -45,7 +45,8 @@ pub(in crate::certify) fn trials_from_folder(folder: &Path) -> Result<Vec<ProbeT
     Ok(trials_of(&reports(SUBJECT)?, &reports(SECOND_TRY)?))
 }
 
-fn trials_of(first: &[Report], second: &[Report]) -> Vec<ProbeTrial> {
+/// The trials of these runs.
+pub(super) fn trials_of(first: &[Report], second: &[Report]) -> Vec<ProbeTrial> {
     let mut cases: BTreeMap<(&str, &str), (&Report, &CaseReport)> = BTreeMap::new();
     for report in first {
         for case in &report.cases {

@@ -123,7 +123,8 @@ pub async fn certify_tool(
     let (trials, callers, controls) = done;
     let results = question_results(&trials, options.asked.level, options.asked.confidence);
     let score = score::score_of(file, &results);
-    let findings = score::remarks(file, &results, score);
+    let (score, findings) =
+        if interrupted { (None, Vec::new()) } else { (Some(score), score::remarks(file, &results, score)) };
     if digests_of(file)? != digests {
         return Err(ToolError::Changed(file.name.clone()));
     }
@@ -143,7 +144,7 @@ pub async fn certify_tool(
         controls,
         callers,
         tested_with: vec![FileDigest { name: "tool file".to_owned(), sha256: sha256(source.as_bytes()) }],
-        score: Some(score),
+        score,
         findings,
         not_tested: not_tested.collect(),
         evidence: Vec::new(),
