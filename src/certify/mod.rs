@@ -33,14 +33,14 @@ pub use page::certificate_page;
 pub use probe_log::{PROBE_FILE, ProbeLog, ProbeLogError, read_probes};
 pub use results::{ProbeOutcome, ProbeTrial, QuestionResult, QuestionStatus, question_results};
 pub use statement::{
-    AskedLevel, CERTIFICATE_VERSION, Certificate, Conclusion, IssueFacts, NoCertificate, PassHatK,
+    AskedLevel, CERTIFICATE_VERSION, Certificate, Conclusion, IssueFacts, NoCertificate, PassHatKBound,
     STATEMENT_TYPE, Sha256Digest, Statement, StatementError, StatementSubject, TestedWith, read_statement,
     statement,
 };
 pub use subject_files::{SubjectFilesError, subject_files};
 pub use terminal::{certification_text, verification_text};
 pub use tool::{
-    CommandKind, ControlToolArguments, StateCount, StateRead, ToolCommand, ToolError, ToolFile, ToolOptions,
-    ToolQuestion, certify_tool, control_tool, planned_probes,
+    CommandKind, ControlToolArguments, StateCount, StateRead, ToolBatteryError, ToolCommand, ToolFile,
+    ToolOptions, ToolQuestion, certify_tool, control_tool, planned_probes,
 };
 pub use verify::{CheckResult, Verification, VerifyError, VerifyOptions, verify};

@@ -123,7 +123,7 @@ pub struct Conclusion {
     /// The confidence of that level.
     pub confidence: f64,
     /// pass^k over the question with the lowest level.
-    pub pass_hat_k: PassHatK,
+    pub pass_hat_k: PassHatKBound,
     /// The result of each question for each tool.
     pub results: Vec<QuestionResult>,
 }
@@ -131,7 +131,7 @@ pub struct Conclusion {
 /// pass^k: the probability that k trials in a row hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PassHatK {
+pub struct PassHatKBound {
     /// k.
     pub k: u32,
     /// The estimate; 0 where there are fewer than k trials.
@@ -161,7 +161,7 @@ impl Conclusion {
             weakest.map_or((0, 0), |weakest| (weakest.trials - weakest.failures, weakest.trials));
         let level = lower_bound(held, all, asked.confidence);
         let estimate = pass_hat_k(held, all, u64::from(PASS_K)).unwrap_or_default();
-        let pass_hat_k = PassHatK { k: PASS_K, estimate, bound: level.powf(f64::from(PASS_K)) };
+        let pass_hat_k = PassHatKBound { k: PASS_K, estimate, bound: level.powf(f64::from(PASS_K)) };
         Conclusion { result, level, confidence: asked.confidence, pass_hat_k, results }
     }
 }

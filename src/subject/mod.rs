@@ -4,6 +4,7 @@
 mod before;
 mod captured;
 mod claim;
+mod command_call;
 mod config;
 pub mod control;
 mod environment;
@@ -26,7 +27,7 @@ mod supervised;
 mod supervisor;
 mod sweep;
 mod template;
-mod tool_call;
+
 pub(crate) mod words;
 
 pub use crate::trust::Trust;
@@ -41,6 +42,7 @@ pub use running::{Handle, InterruptResult, Running};
 #[cfg(not(target_os = "linux"))]
 use sealed_elsewhere as sealed;
 
+pub use command_call::{CommandCall, CommandEnd};
 pub(crate) use route::ServiceRoute;
 pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
 pub(crate) use sealed::{check as check_sealed, trust_stores};
@@ -50,7 +52,6 @@ pub use start::{
 };
 pub use supervisor::supervise;
 pub use template::{Template, TemplateError};
-pub use tool_call::{ToolCall, ToolEnd};
 pub(crate) use words::split as split_command;
 
 use std::path::{Path, PathBuf};

@@ -96,7 +96,7 @@ pub async fn certify_agent(
     let tested_with = plan.digests();
     let mut not_tested: Vec<String> =
         plan.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why)).collect();
-    let mut battery = Battery { subject, options, folder, limiter, interrupted: false };
+    let mut battery = AgentBattery { subject, options, folder, limiter, interrupted: false };
 
     on(CertifyEvent::Phase("trials"));
     let first = battery.runs(SUBJECT, &plan.groups, options.seed, stop.clone(), on).await?;
@@ -180,7 +180,7 @@ fn digests_of(subject: &Subject) -> Result<Vec<FileDigest>, SubjectFilesError> {
 }
 
 /// A battery that is running.
-struct Battery<'a> {
+struct AgentBattery<'a> {
     subject: &'a Subject,
     options: &'a AgentOptions,
     folder: &'a Path,
@@ -188,7 +188,7 @@ struct Battery<'a> {
     interrupted: bool,
 }
 
-impl Battery<'_> {
+impl AgentBattery<'_> {
     /// Runs groups of cases, each with its number of trials, in a folder of its own.
     async fn runs(
         &mut self,

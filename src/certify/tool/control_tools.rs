@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::ToolError;
+use super::ToolBatteryError;
 use super::file::{CommandKind, StateCount, StateRead, ToolCommand, ToolFile};
 use crate::certify::subject_files::SubjectFilesError;
 
@@ -107,7 +107,7 @@ fn append(list: &Path, key: &str, text: &str) -> io::Result<()> {
 }
 
 /// The files of the control tools, with their known scores.
-pub(super) fn control_files() -> Result<[(ToolFile, u8); 2], ToolError> {
+pub(super) fn control_files() -> Result<[(ToolFile, u8); 2], ToolBatteryError> {
     let hapax = std::env::current_exe()
         .map_err(|error| SubjectFilesError::Read { path: PathBuf::from("hapax"), error })?;
     Ok([(control_file(&hapax, "without-keys", false), 0), (control_file(&hapax, "with-keys", true), 3)])

@@ -52,7 +52,7 @@ pub struct ToolOptions {
 
 /// Why a tool could not be tested.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolError {
+pub enum ToolBatteryError {
     /// A temporary folder cannot be made.
     #[error("cannot make a temporary folder: {0}")]
     Scratch(std::io::Error),
@@ -101,8 +101,8 @@ pub async fn certify_tool(
     options: &ToolOptions,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(CertifyEvent<'_>),
-) -> Result<BatteryResult, ToolError> {
-    let scratch = Scratch::new().map_err(ToolError::Scratch)?;
+) -> Result<BatteryResult, ToolBatteryError> {
+    let scratch = Scratch::new().map_err(ToolBatteryError::Scratch)?;
     let digests = digests_of(file)?;
     let version = version_of(file, &scratch.path().join("version")).await;
     let usual = smoke(file, &scratch.path().join("smoke"), options.seed).await?;
@@ -114,7 +114,7 @@ pub async fn certify_tool(
         let callers = ramp(file, &scratch.path().join("callers"), options).await;
         on(CertifyEvent::Phase("controls"));
         let controls = controls(scratch.path(), options, on).await?;
-        Ok::<_, ToolError>((trials, callers, controls))
+        Ok::<_, ToolBatteryError>((trials, callers, controls))
     };
     let (done, interrupted) = tokio::select! {
         done = work => (done?, false),
@@ -126,7 +126,7 @@ pub async fn certify_tool(
     let (score, findings) =
         if interrupted { (None, Vec::new()) } else { (Some(score), score::remarks(file, &results, score)) };
     if digests_of(file)? != digests {
-        return Err(ToolError::Changed(file.name.clone()));
+        return Err(ToolBatteryError::Changed(file.name.clone()));
     }
     let safe = file.commands.iter().filter(|command| command.kind == CommandKind::Safe);
     let not_tested = safe.filter(|command| command.state.is_none()).map(|command| {
@@ -175,7 +175,7 @@ async fn version_of(file: &ToolFile, directory: &Path) -> Option<String> {
 }
 
 /// Calls each mutating command once, plainly or with a key; returns how long each takes.
-async fn smoke(file: &ToolFile, directory: &Path, seed: u64) -> Result<Vec<Duration>, ToolError> {
+async fn smoke(file: &ToolFile, directory: &Path, seed: u64) -> Result<Vec<Duration>, ToolBatteryError> {
     let mut usual = Vec::new();
     for (place, command) in file.commands.iter().enumerate() {
         if command.kind == CommandKind::Safe {
@@ -195,7 +195,7 @@ async fn smoke(file: &ToolFile, directory: &Path, seed: u64) -> Result<Vec<Durat
                 break;
             }
         }
-        usual.push(took.ok_or(ToolError::Smoke { command: command.name.clone(), why })?);
+        usual.push(took.ok_or(ToolBatteryError::Smoke { command: command.name.clone(), why })?);
     }
     Ok(usual)
 }
@@ -384,7 +384,7 @@ async fn controls(
     directory: &Path,
     options: &ToolOptions,
     on: &mut dyn FnMut(CertifyEvent<'_>),
-) -> Result<Vec<ControlCheck>, ToolError> {
+) -> Result<Vec<ControlCheck>, ToolBatteryError> {
     let mut checks = Vec::new();
     for (file, known) in control_tools::control_files()? {
         let place = directory.join("controls").join(&file.name);

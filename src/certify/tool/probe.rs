@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::file::{KEY, StateCount, ToolCommand, ToolFile, VALUE};
 use crate::certify::model::sha256;
 use crate::subject::words::quoted;
-use crate::subject::{EndReason, Limits, ToolCall, ToolEnd};
+use crate::subject::{CommandCall, CommandEnd, EndReason, Limits};
 
 /// The placeholder of the directory of the trial.
 const DIRECTORY: &str = "${dir}";
@@ -108,7 +108,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Makes a call and records it.
-    pub(super) async fn call(&mut self, program: &[String]) -> Result<ToolEnd, VoidCall> {
+    pub(super) async fn call(&mut self, program: &[String]) -> Result<CommandEnd, VoidCall> {
         let end = self.run(program, None).await?;
         self.record(program, &end);
         Ok(end)
@@ -119,7 +119,7 @@ impl<'a> Trial<'a> {
         &mut self,
         program: &[String],
         after: Duration,
-    ) -> Result<ToolEnd, VoidCall> {
+    ) -> Result<CommandEnd, VoidCall> {
         let end = self.run(program, Some(after)).await?;
         self.record(program, &end);
         Ok(end)
@@ -130,7 +130,7 @@ impl<'a> Trial<'a> {
         &mut self,
         program: &[String],
         count: u32,
-    ) -> Result<Vec<ToolEnd>, VoidCall> {
+    ) -> Result<Vec<CommandEnd>, VoidCall> {
         let calls = (0..count).map(|_| self.run(program, None));
         let ends = futures_util::future::try_join_all(calls).await?;
         for end in &ends {
@@ -139,7 +139,7 @@ impl<'a> Trial<'a> {
         Ok(ends)
     }
 
-    fn record(&mut self, program: &[String], end: &ToolEnd) {
+    fn record(&mut self, program: &[String], end: &CommandEnd) {
         let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         // The directory is different in each run, and is no evidence.
         let directory = self.directory.to_string_lossy().into_owned();
@@ -147,8 +147,8 @@ impl<'a> Trial<'a> {
         self.evidence.push(text.chars().take(MAX_EVIDENCE).collect());
     }
 
-    async fn run(&self, program: &[String], kill_after: Option<Duration>) -> Result<ToolEnd, VoidCall> {
-        let call = ToolCall {
+    async fn run(&self, program: &[String], kill_after: Option<Duration>) -> Result<CommandEnd, VoidCall> {
+        let call = CommandCall {
             program: self.filled(program, None, None, 0),
             directory: self.directory.clone(),
             pass: self.file.pass.clone(),
@@ -215,7 +215,7 @@ pub(super) fn shown(program: &[String]) -> String {
 }
 
 /// How a call ended, and the first line that it printed.
-pub(super) fn said(end: &ToolEnd) -> String {
+pub(super) fn said(end: &CommandEnd) -> String {
     let how = match &end.reason {
         EndReason::Exited(status) => format!("exited with {status}"),
         EndReason::Signaled(_) if end.killed => "was killed by hapax".to_owned(),

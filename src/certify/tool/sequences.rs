@@ -8,7 +8,7 @@ use super::file::{CommandKind, ToolCommand, ToolFile};
 use super::probe::{Trial, VoidCall, said};
 use super::questions::ToolQuestion;
 use crate::certify::results::ProbeOutcome;
-use crate::subject::{EndReason, ToolEnd};
+use crate::subject::{CommandEnd, EndReason};
 
 /// How many times a call is started before one is killed in time.
 const MAX_KILLS: u32 = 6;
@@ -137,7 +137,7 @@ impl Sequence {
     }
 }
 
-fn is_ok(end: &ToolEnd) -> bool {
+fn is_ok(end: &CommandEnd) -> bool {
     end.reason == EndReason::Exited(0)
 }
 
@@ -202,7 +202,7 @@ async fn keys(trial: &mut Trial<'_>) -> Result<Vec<Shown>, VoidCall> {
         accepted && is_ok(&second) && word.as_deref() == Some("noop") && after_second == 1,
         format!("the second call with one key {}", said(&second)),
     ));
-    let reported = |end: &ToolEnd| effect_in(&end.stdout).is_some_and(|word| is_done_word(&word));
+    let reported = |end: &CommandEnd| effect_in(&end.stdout).is_some_and(|word| is_done_word(&word));
     let has_effects = is_ok(&first) && reported(&first) && is_ok(&second) && reported(&second);
     found.push(shown(
         ToolQuestion::EffectReported,

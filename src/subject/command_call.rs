@@ -14,7 +14,7 @@ use super::{EndReason, Limits, Settings};
 
 /// A call of a tool.
 #[derive(Debug, Clone)]
-pub struct ToolCall {
+pub struct CommandCall {
     /// The program and its arguments.
     pub program: Vec<String>,
     /// Its working directory, home directory and directory for temporary files.
@@ -29,7 +29,7 @@ pub struct ToolCall {
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolEnd {
+pub struct CommandEnd {
     /// How.
     pub reason: EndReason,
     /// Its output, shortened.
@@ -42,9 +42,9 @@ pub struct ToolEnd {
     pub took: Duration,
 }
 
-impl ToolCall {
+impl CommandCall {
     /// Makes the call, and waits until everything has ended.
-    pub async fn run(&self) -> ToolEnd {
+    pub async fn run(&self) -> CommandEnd {
         let settings = Settings::default();
         let order = StartOrder {
             program: self.program.clone(),
@@ -59,7 +59,7 @@ impl ToolCall {
         let began = Instant::now();
         let supervised = match Supervised::begin(&order, &settings) {
             Ok(supervised) => supervised,
-            Err(why) => return ToolEnd::unstartable(why),
+            Err(why) => return CommandEnd::unstartable(why),
         };
         let (orders, mut requests) = mpsc::unbounded_channel();
         let (result, answer) = oneshot::channel();
@@ -85,16 +85,16 @@ impl ToolCall {
         };
         // The supervisor may report the end of a killed call before it confirms the order.
         killed |= self.kill_after.is_some() && reason == EndReason::Signaled(KILL);
-        ToolEnd { reason, stdout: stdout.text(), stderr: stderr.text(), killed, took: began.elapsed() }
+        CommandEnd { reason, stdout: stdout.text(), stderr: stderr.text(), killed, took: began.elapsed() }
     }
 }
 
 /// The number of SIGKILL.
 const KILL: i32 = 9;
 
-impl ToolEnd {
+impl CommandEnd {
     fn unstartable(why: String) -> Self {
-        ToolEnd {
+        CommandEnd {
             reason: EndReason::Unstartable(why),
             stdout: String::new(),
             stderr: String::new(),
