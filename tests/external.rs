@@ -19,6 +19,7 @@ mod external {
     pub(crate) mod runs;
     pub(crate) mod sealed;
     pub(crate) mod sealed_clients;
+    pub(crate) mod sealed_web;
     pub(crate) mod wire_clients;
 }
 
@@ -26,7 +27,7 @@ mod external {
 use external::hostile_subject;
 use external::{
     browser_driver, examples, junit, mail_clients, real_clients, report_page, sealed, sealed_clients,
-    wire_clients,
+    sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -44,5 +45,6 @@ fn main() -> std::process::ExitCode {
         (Namespaces, "sealed", sealed::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),
+        (SealedClients, "sealed_web", sealed_web::tests()),
     ])
 }

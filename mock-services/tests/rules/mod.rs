@@ -12,3 +12,4 @@ mod redaction;
 mod refusals;
 mod stripe;
 mod triggers;
+mod web;
