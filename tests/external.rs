@@ -14,6 +14,7 @@ mod external {
     pub(crate) mod hostile_subject;
     pub(crate) mod junit;
     pub(crate) mod mail_clients;
+    pub(crate) mod mcp_servers;
     pub(crate) mod real_clients;
     pub(crate) mod report_page;
     pub(crate) mod runs;
@@ -26,8 +27,8 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, junit, mail_clients, real_clients, report_page, sealed, sealed_clients,
-    sealed_web, wire_clients,
+    browser_driver, examples, junit, mail_clients, mcp_servers, real_clients, report_page, sealed,
+    sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -43,6 +44,7 @@ fn main() -> std::process::ExitCode {
         #[cfg(target_os = "linux")]
         (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
+        (Namespaces, "mcp_servers", mcp_servers::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),
         (SealedClients, "sealed_web", sealed_web::tests()),

@@ -1,5 +1,8 @@
 //! `hapax certify`: runs the battery of a subject and writes a certificate; makes keys and verifies certificates.
 
+#[cfg(feature = "mcp")]
+mod mcp;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +25,8 @@ use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosit
 use crate::scenario::read_text;
 use crate::subject::{Subject, SubjectKind};
 
+/// The level that is shown where none is asked for.
+const DEFAULT_LEVEL: f64 = 0.9;
 /// The folder that has a folder for each certification.
 const REPORTS: &str = "reports";
 
@@ -38,6 +43,8 @@ Examples:
       299 trials of each scenario, up to 64 callers at once, signed.
   hapax certify --cli tool.yaml
       A command-line tool, whose commands the file describes.
+  hapax certify --mcp -- npx -y some-mcp-server@1.2.3
+      An MCP server: each way to fail once, without a certificate; --level 0.9 for one.
   hapax certify keygen
       Make the pair of keys hapax.key and hapax.pub.
   hapax certify verify certificate.json --public-key hapax.pub --run reports/2026-11-16T12-00-00
@@ -61,6 +68,10 @@ pub(super) struct CertifyArgs {
     #[arg(long = "cli", value_name = "FILE", conflicts_with_all = ["filters", "command", "subject"])]
     tool: Option<PathBuf>,
 
+    #[cfg(feature = "mcp")]
+    #[command(flatten)]
+    mcp: mcp::McpArgs,
+
     #[command(flatten)]
     subject: SubjectArgs,
 
@@ -71,9 +82,9 @@ pub(super) struct CertifyArgs {
 /// How a battery is run, and where the certificate goes.
 #[derive(clap::Args)]
 pub(super) struct BatteryArgs {
-    /// The level to show: the share of trials that hold, for each question
-    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
-    level: f64,
+    /// The level to show: the share of trials that hold, for each question [default: 0.9]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    level: Option<f64>,
 
     /// The confidence of the level, by the exact one-sided bound
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
@@ -207,6 +218,12 @@ fn verify_certificate(args: &VerifyArgs) -> Result<ExitStatus, CliError> {
 }
 
 fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
+    #[cfg(feature = "mcp")]
+    if let Some(url) = &args.mcp.mcp_url {
+        return Err(mcp::refuse_url(url));
+    } else if args.mcp.mcp {
+        return mcp::certify_server(args);
+    }
     match &args.tool {
         Some(path) => certify_tool(path, &args.battery),
         None => certify_agent(args),
@@ -341,7 +358,7 @@ impl BatteryArgs {
     /// Reads the key, chooses the seed, and makes the folder.
     pub(super) fn prepare(&self) -> Result<PreparedBattery, CliError> {
         let key = self.key.as_deref().map(SigningKey::load).transpose()?;
-        let asked = AskedLevel { level: self.level, confidence: self.confidence };
+        let asked = AskedLevel { level: self.level.unwrap_or(DEFAULT_LEVEL), confidence: self.confidence };
         let needed = certify::trials_needed(asked.level, asked.confidence);
         let needed = needed.and_then(|needed| u32::try_from(needed).ok()).ok_or_else(|| {
             CliError::with_hint("this level needs more than ten million trials", "ask for a lower --level")

@@ -7,6 +7,8 @@ mod call_tools;
 mod certify;
 mod completions;
 mod control;
+#[cfg(feature = "mcp")]
+mod control_server;
 mod control_tool;
 mod demo;
 mod doctor;
@@ -24,8 +26,6 @@ mod sealed_init;
 mod selftest;
 mod serve;
 mod supervise;
-#[cfg(feature = "mcp")]
-mod tool_control;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ enum Verb {
     CallTools(call_tools::CallToolsArgs),
     #[cfg(feature = "mcp")]
     #[command(hide = true)]
-    ToolControl(tool_control::ToolControlArgs),
+    ControlServer(control_server::ControlServerArgs),
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
@@ -97,7 +97,7 @@ impl Verb {
         match self {
             Verb::Supervise | Verb::SealedInit(_) | Verb::Control(_) | Verb::ControlTool(_) => true,
             #[cfg(feature = "mcp")]
-            Verb::CallTools(_) | Verb::ToolControl(_) => true,
+            Verb::CallTools(_) | Verb::ControlServer(_) => true,
             _ => false,
         }
     }
@@ -138,7 +138,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "mcp")]
         Verb::CallTools(args) => call_tools::run(args),
         #[cfg(feature = "mcp")]
-        Verb::ToolControl(args) => tool_control::run(&args),
+        Verb::ControlServer(args) => control_server::run(&args),
         Verb::Control(args) => control::run(&args),
         Verb::ControlTool(_) => Ok(ExitStatus::Success),
         Verb::Serve(args) => serve::run(*args),

@@ -14,7 +14,7 @@ def send(message):
 
 
 def listed():
-    names = {"twice": ["send", "send"], "changing": ["send", f"tool_{os.getpid()}"]}
+    names = {"twice": ["send", "send"], "changing": ["send", f"tool_{time.time_ns()}"]}
     return [{"name": name, "inputSchema": SCHEMA} for name in names.get(HOW, ["send"])]
 
 

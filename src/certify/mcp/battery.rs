@@ -140,7 +140,7 @@ async fn control_checks<F: Future<Output = ()>>(
     on: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<Vec<ControlCheck>, McpError> {
     let hapax = std::env::current_exe()?.to_string_lossy().into_owned();
-    let command = vec![hapax, "tool-control".to_owned(), control.word().to_owned()];
+    let command = vec![hapax, "control-server".to_owned(), control.word().to_owned()];
     let folder = options.folder.join(format!("control-{control}"));
     std::fs::create_dir_all(&folder)?;
     let control_options = McpOptions {
@@ -157,7 +157,7 @@ async fn control_checks<F: Future<Output = ()>>(
     let check = |(question, expected): (McpQuestion, QuestionStatus)| {
         let found = results.iter().find(|result| result.question == question.word());
         ControlCheck {
-            control: format!("tool-control {control}"),
+            control: format!("control-server {control}"),
             question: question.word().to_owned(),
             expected: expected.word().to_owned(),
             found: found.map_or("not-asked", |found| found.result.word()).to_owned(),
@@ -542,14 +542,20 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
                 && trial.seen.last_is_ok()
         };
         let false_success = asked.iter().any(|trial| is_false(&trial));
+        let calls = asked.iter().flat_map(|trial| &trial.seen.calls);
+        let error_in_text = calls
+            .filter(|call| call.outcome == CallOutcome::ErrorInText)
+            .map(|call| short(&call.text, 80))
+            .next();
         let named = self.options.tools.tool(&tool.card.name).verify;
         let verifying_tool =
-            named.or_else(|| reads.iter().find(|read| is_about(read, &tool.card.name)).cloned());
+            named.or_else(|| reads.iter().find(|read| is_about(read, &tool.card.name, reads)).cloned());
         let seen = SeenOfTool {
             writes: true,
             repeats,
             key_is_ignored: facts.keyed && repeats,
             asked_to_try_again,
+            error_in_text,
             false_success,
             verifying_tool,
             has_reads: !reads.is_empty(),
@@ -580,12 +586,12 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
 
 /// Why a call without faults shows nothing; `None` if it succeeded.
 fn not_callable(seen: &ObservedTrial) -> Option<String> {
-    if let Some(why) = seen.unstartable.as_ref().or(seen.not_connected.as_ref()) {
-        return Some(short(why, 300));
-    }
-    let Some(call) = seen.calls.first() else { return Some("no call was made".to_owned()) };
+    let unusable = seen.unstartable.as_ref().or(seen.not_connected.as_ref()).map(|why| short(why, 300));
+    let Some(call) = seen.calls.first() else {
+        return Some(unusable.unwrap_or_else(|| "no call was made".to_owned()));
+    };
     if call.outcome == CallOutcome::Ok {
-        return None;
+        return unusable;
     }
     let mut why = short(&call.text, 200);
     if !seen.declined.is_empty() {
@@ -609,8 +615,8 @@ fn not_callable(seen: &ObservedTrial) -> Option<String> {
     Some(why)
 }
 
-/// Whether the names of two tools share a word that is not a verb.
-fn is_about(read: &str, write: &str) -> bool {
+/// Whether the names of two tools share a word that is not a verb, and that does not stand in the name of every read.
+fn is_about(read: &str, write: &str, reads: &[String]) -> bool {
     const VERBS: [&str; 14] = [
         "get", "list", "read", "search", "find", "fetch", "create", "send", "add", "update", "delete",
         "post", "api", "retrieve",
@@ -622,8 +628,9 @@ fn is_about(read: &str, write: &str) -> bool {
             .map(|word| word.trim_end_matches('s'));
         words.filter(|word| word.len() > 2 && !VERBS.contains(word)).map(str::to_owned).collect()
     };
+    let is_common = |word: &String| reads.len() > 1 && reads.iter().all(|read| words(read).contains(word));
     let write = words(write);
-    words(read).iter().any(|word| write.contains(word))
+    words(read).iter().any(|word| write.contains(word) && !is_common(word))
 }
 
 /// The list that the driver wrote.

@@ -44,6 +44,8 @@ pub(super) struct SeenOfTool {
     pub(super) key_is_ignored: bool,
     /// An error that asks to try again, after something happened.
     pub(super) asked_to_try_again: Option<String>,
+    /// An error that it returned without `isError`.
+    pub(super) error_in_text: Option<String>,
     /// Whether it said that it worked after nothing happened.
     pub(super) false_success: bool,
     /// A tool that could show whether it happened.
@@ -119,6 +121,14 @@ pub(super) fn remarks(tool: &ListedTool, key: Option<&KeyParameter>, seen: &Seen
         let better =
             format!("\"The outcome is unknown: it may have happened. {check} before you call again.\"");
         remark("result of an error", &problem, better);
+    }
+    if let Some(text) = &seen.error_in_text {
+        let problem = format!("the error \"{text}\" comes as a success");
+        remark(
+            "result of an error",
+            &problem,
+            "set isError, so that a client sees that it is an error".to_owned(),
+        );
     }
     if seen.false_success {
         let better =

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::declining::DecliningClient;
 use super::http::HyperClient;
-use super::plan::{CallOutcome, Handshake, ListedTool, ServerAddress, ToolCall};
+use super::plan::{CallOutcome, Handshake, ListedTool, ServerAddress, ToolCall, reads_as_error};
 use super::server_process::ServerProcess;
 
 /// The maximum number of tools, and of pages of the list.
@@ -164,9 +164,13 @@ impl Connection {
         };
         match result {
             Ok(ServerResult::CallToolResult(result)) => {
-                let is_error = result.is_error.unwrap_or(false);
-                let outcome = if is_error { CallOutcome::Error } else { CallOutcome::Ok };
-                CallResult { outcome, text: text_of(&result) }
+                let text = text_of(&result);
+                let outcome = match result.is_error {
+                    Some(true) => CallOutcome::Error,
+                    _ if reads_as_error(&text) => CallOutcome::ErrorInText,
+                    _ => CallOutcome::Ok,
+                };
+                CallResult { outcome, text }
             }
             Ok(ServerResult::InputRequiredResult(_)) => CallResult {
                 outcome: CallOutcome::NeedsInput,

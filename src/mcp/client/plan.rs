@@ -150,6 +150,8 @@ pub(crate) enum CallOutcome {
     Ok,
     /// A result with `isError`.
     Error,
+    /// A result without `isError` whose text is an error.
+    ErrorInText,
     /// An error of the protocol.
     ProtocolError,
     /// The connection ended.
@@ -195,6 +197,19 @@ pub(crate) struct ListedTools {
 /// The records in the output of a start. Other lines are skipped.
 pub(crate) fn read_records(output: &str) -> Vec<DriverRecord> {
     output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Whether the text of a result is an error, although the result does not say so with `isError`.
+pub(crate) fn reads_as_error(text: &str) -> bool {
+    let text = text.trim();
+    if let Ok(Value::Object(entries)) = serde_json::from_str(text) {
+        let is_error =
+            entries.get("error").is_some_and(|error| !error.is_null() && *error != Value::Bool(false));
+        let is_refused = ["ok", "success"].iter().any(|name| entries.get(*name) == Some(&Value::Bool(false)));
+        return is_error || is_refused;
+    }
+    let start: String = text.chars().take(8).collect::<String>().to_lowercase();
+    start.starts_with("error") || start.starts_with("failed ")
 }
 
 /// Whether a text says that it is not known whether something happened, so that a careful agent does not just

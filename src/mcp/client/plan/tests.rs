@@ -29,6 +29,16 @@ fn a_plan_and_its_records_are_read_as_they_were_written() {
 }
 
 #[test]
+fn a_text_that_is_an_error_is_recognized() {
+    for text in ["{\"error\": \"fetch failed\"}", "{\"ok\": false}", "Error: 500", "Failed to send: reset"] {
+        assert!(reads_as_error(text), "{text}");
+    }
+    for text in ["{\"ok\": true, \"error\": null}", "sent: 1", "[]", "The error report was filed"] {
+        assert!(!reads_as_error(text), "{text}");
+    }
+}
+
+#[test]
 fn a_text_that_leaves_the_outcome_open_is_told_from_an_error() {
     assert!(leaves_outcome_open(
         "The mail MAY HAVE been sent: check with list_emails before you call again."

@@ -1,4 +1,4 @@
-//! `hapax tool-control`: an MCP server whose results are known, which hapax starts as a control. Users never
+//! `hapax control-server`: an MCP server whose results are known, which hapax starts as a control. Users never
 //! type it, so it is hidden.
 
 use clap::builder::TypedValueParser as _;
@@ -9,7 +9,7 @@ use crate::certify::mcp::ControlServer;
 
 /// Serve the tool of a control over standard input and output.
 #[derive(clap::Args)]
-pub(super) struct ToolControlArgs {
+pub(super) struct ControlServerArgs {
     /// The control
     #[arg(value_name = "NAME", value_parser = control())]
     control: ControlServer,
@@ -21,6 +21,6 @@ fn control() -> impl clap::builder::TypedValueParser<Value = ControlServer> {
         .map(|word| ControlServer::from_word(&word).unwrap_or(ControlServer::Keyless))
 }
 
-pub(super) fn run(args: &ToolControlArgs) -> Result<ExitStatus, CliError> {
+pub(super) fn run(args: &ControlServerArgs) -> Result<ExitStatus, CliError> {
     args.control.serve().map(|()| ExitStatus::Success).map_err(CliError::new)
 }
