@@ -11,7 +11,7 @@ mod fit;
 pub mod init;
 mod log;
 #[cfg(feature = "mcp")]
-mod mcp;
+pub mod mcp;
 pub mod report;
 pub mod run;
 pub mod scenario;

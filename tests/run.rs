@@ -19,6 +19,7 @@ mod run {
     mod locks;
     mod log;
     mod machines;
+    mod mcp;
     mod no_exit;
     mod one_task;
     mod over_http;

@@ -23,7 +23,8 @@ word_enum! {
 
 impl Profile {
     /// Whether a write without a key is refused.
-    pub(crate) const fn requires_key(self) -> bool {
+    #[must_use]
+    pub const fn requires_key(self) -> bool {
         matches!(self, Profile::Ietf | Profile::Acp)
     }
 

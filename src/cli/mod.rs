@@ -18,6 +18,8 @@ mod lint;
 mod list;
 mod live;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod print;
 mod report;
 mod run;
@@ -72,6 +74,8 @@ enum Verb {
     List(list::ListArgs),
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::McpArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -145,6 +149,8 @@ pub fn main() -> ExitCode {
         Verb::Doctor(args) => Ok(doctor::run(&args)),
         Verb::List(args) => list::run(&args),
         Verb::Lint(args) => lint::run(&args),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp(args) => mcp::run(&args),
         Verb::Schema(args) => Ok(schema::run(&args)),
     };
     let status = result.unwrap_or_else(|error| {

@@ -196,6 +196,7 @@ impl ExecutionArgs {
             claims_optional: self.claims == ClaimRule::Optional,
             partition: None,
             subject_words,
+            via_mcp: false,
         }
     }
 

@@ -35,6 +35,10 @@ pub(super) struct SelftestArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     jobs: Option<u16>,
 
+    /// Let the controls use the services only as MCP tools; cases that need more are skipped
+    #[arg(long, value_name = "PROTOCOL", value_parser = ["mcp"])]
+    via: Option<String>,
+
     /// Print the outcome of every control in every case
     #[arg(long)]
     table: bool,
@@ -49,8 +53,15 @@ pub(super) struct SelftestArgs {
 }
 
 pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, CliError> {
-    let cases = super::load(&args.filters)?;
-    let options = RunOptions { trials: 1, seed: args.seed, ..RunOptions::default() };
+    let mut cases = super::load(&args.filters)?;
+    if args.via.is_some() {
+        let skipped = selftest::keep_offered_as_tools(&mut cases);
+        if !skipped.is_empty() {
+            super::print::message(&skipped);
+        }
+    }
+    let options =
+        RunOptions { trials: 1, seed: args.seed, via_mcp: args.via.is_some(), ..RunOptions::default() };
     let scratch =
         Scratch::new().map_err(|error| CliError::new(format!("cannot make a temporary folder: {error}")))?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());

@@ -9,6 +9,7 @@ mod output;
 mod promise;
 mod schema;
 mod subject_events;
+mod tool_cards;
 mod verdicts;
 
 pub use claims::{ClaimOrigin, ClaimedOutcome, Honesty};
@@ -22,4 +23,5 @@ pub use subject_events::{
     ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,
     StartEvent, SubjectEvent, SubjectEventError,
 };
+pub use tool_cards::{KeyDescription, ToolCards, ToolHints};
 pub use verdicts::{ControlOutcome, FindingKind, Outcome, Recovery, RetriedBy, TrialStatus};

@@ -1,3 +1,5 @@
 //! The Model Context Protocol.
 
+pub mod bridge;
 pub(crate) mod client;
+pub(crate) mod server;

@@ -62,6 +62,8 @@ pub struct RunOptions {
     pub partition: Option<Partition>,
     /// How the subject is named on the command line, for the replay command.
     pub subject_words: String,
+    /// Whether controls that the run itself chooses get the services only as MCP tools.
+    pub via_mcp: bool,
 }
 
 /// An event during a run.

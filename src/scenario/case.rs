@@ -12,7 +12,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use super::terms::{OperationTerm, Terms};
-use crate::domain::{ControlOutcome, InterruptAction};
+use crate::domain::{ControlOutcome, InterruptAction, ToolCards};
 
 /// The controls that hapax ships, by name.
 pub const CONTROLS: [&str; 11] = [
@@ -69,6 +69,9 @@ pub struct Case {
     pub controls: Vec<ControlTerm>,
     /// The time limit of one start of the subject.
     pub timeout: Duration,
+    /// How the tools are described to agents that get them over MCP.
+    #[serde(skip_serializing_if = "ToolCards::is_default")]
+    pub mcp: ToolCards,
 }
 
 /// A task: as text, and as steps.

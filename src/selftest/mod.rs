@@ -12,7 +12,7 @@ use futures_util::future::try_join_all;
 use mock_services::catalog;
 
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
-use crate::scenario::{Case, ServiceSetup};
+use crate::scenario::{Case, ServiceSetup, not_offered_as_tools};
 use crate::subject::Subject;
 
 pub use judge::{SelftestProblem, SelftestResult, SelftestRow, judge};
@@ -40,8 +40,11 @@ pub async fn run(
         async move {
             let is_mine = |case: &&Case| expected(case, control).is_some() && own_service(case).is_none();
             let mine = cases.iter().filter(is_mine).cloned().collect();
-            let subject = Subject::control(control);
-            let options = RunOptions { subject_words: format!("--subject {control}"), ..options.clone() };
+            let mut subject = Subject::control(control);
+            subject.settings.via_mcp = options.via_mcp;
+            let via = if options.via_mcp { "--via mcp " } else { "" };
+            let subject_words = format!("{via}--subject {control}");
+            let options = RunOptions { subject_words, ..options.clone() };
             let plan = Plan::new(mine, &subject, &options)?;
             let folder = RunFolder::at(&folder.join(control))?;
             let mut on_event = |event: RunEvent<'_>| {
@@ -57,6 +60,22 @@ pub async fn run(
     });
     let reports = try_join_all(runs).await?;
     Ok(judge(cases, &reports))
+}
+
+/// Removes the cases that cannot be done with MCP tools; says how many, and what they need.
+pub fn keep_offered_as_tools(cases: &mut Vec<Case>) -> String {
+    let mut needs = std::collections::BTreeMap::<String, usize>::new();
+    cases.retain(|case| match not_offered_as_tools(case) {
+        Some(missing) => {
+            *needs.entry(missing).or_default() += 1;
+            false
+        }
+        None => true,
+    });
+    let lines = needs.iter().map(|(missing, count)| {
+        format!("skipped {count} cases that need {missing}: there is no MCP tool for it")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The controls that any of the cases needs.

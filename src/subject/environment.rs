@@ -82,6 +82,7 @@ pub(super) fn environment(
         all.insert("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned());
     }
     all.extend(start_variables(start));
+    all.extend(start.mcp.iter().map(|url| ("HAPAX_MCP_URL".to_owned(), url.clone())));
     for service in &start.services {
         let stem = format!("HAPAX_{}", service.name.to_uppercase().replace('-', "_"));
         all.insert(format!("{stem}_URL"), service.url.clone());

@@ -55,6 +55,9 @@ pub struct Settings {
     pub sealed: bool,
     /// Whether the proxy answers for the real hosts of the services, with certificates of its own.
     pub intercept: bool,
+    /// Whether it gets the services only as MCP tools, and not their addresses.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub via_mcp: bool,
     /// The hapax executable, which supervises subjects and runs the controls; the current executable by
     /// default. A program that uses hapax as a library must set it.
     #[serde(serialize_with = "lossy")]
@@ -102,6 +105,7 @@ impl Default for Settings {
             services: AddedServices::default(),
             sealed: false,
             intercept: false,
+            via_mcp: false,
             hapax: None,
         }
     }

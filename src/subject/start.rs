@@ -24,8 +24,10 @@ pub struct Start {
     pub task: String,
     /// The steps, as JSON.
     pub steps: String,
-    /// The addresses of the services for this caller.
+    /// The addresses of the services for this caller; none where it gets them only as MCP tools.
     pub services: Vec<ServiceAddress>,
+    /// The URL of its MCP endpoint, which offers the services as tools.
+    pub mcp: Option<String>,
     /// This caller's directory, kept across restarts and turns.
     pub state_dir: PathBuf,
     /// The directory of all callers of the trial.

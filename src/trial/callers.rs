@@ -9,6 +9,7 @@ use mock_services::{MockServices, OpenConnections};
 use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
+use super::mcp::McpEndpoint;
 use super::time_limit::TimeLimit;
 use super::{OpaqueNames, Setup, routes};
 use crate::domain::CapturedOutput;
@@ -32,6 +33,7 @@ pub(super) struct Caller<'a> {
     pub(super) interrupter: &'a Interrupter,
     pub(super) log: &'a EventLog,
     pub(super) recorder: &'a Recorder,
+    pub(super) endpoint: Option<&'a McpEndpoint>,
     pub(super) directories: &'a TrialDirectories,
 }
 
@@ -57,8 +59,7 @@ impl Caller<'_> {
                 self.recorder.drain().await;
                 // Its connections close by themselves; waiting for them makes the order of the ledger the
                 // same in every run.
-                let _ =
-                    tokio::time::timeout(DISCONNECT_TIMEOUT, self.services.caller_left(self.number)).await;
+                let _ = tokio::time::timeout(DISCONNECT_TIMEOUT, self.client_left()).await;
             }
             self.log.ended(self.number, start, &ended, &time_limit);
             let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());
@@ -91,6 +92,14 @@ impl Caller<'_> {
         (outputs, cpu)
     }
 
+    /// Waits until its connections are closed: first those to the tools, which have some to the services.
+    async fn client_left(&self) {
+        if let Some(endpoint) = self.endpoint {
+            endpoint.client_left().await;
+        }
+        self.services.caller_left(self.number).await;
+    }
+
     pub(super) fn first_work(&self) -> Work {
         let own = usize::try_from(self.number).ok().and_then(|number| self.case.each.get(number - 1));
         own.unwrap_or(&self.case.work).clone()
@@ -118,7 +127,8 @@ impl Caller<'_> {
             task: work.task.clone(),
             // Plain data written into memory cannot fail.
             steps: serde_json::to_string(&work.steps).unwrap_or_default(),
-            services: addresses.collect(),
+            services: addresses.filter(|_| !self.subject.settings.via_mcp).collect(),
+            mcp: self.endpoint.map(McpEndpoint::url),
             state_dir: self.directories.state(self.number),
             shared_dir: self.directories.shared(),
             result: self.directories.claim(self.number, start),
@@ -133,11 +143,8 @@ impl Caller<'_> {
     }
 
     fn sealed(&self, world: Arc<SealedWorld>) -> SealedStart {
-        SealedStart::new(
-            world,
-            routes(self.case, self.subject, self.services, self.number),
-            self.recorder.handle(),
-        )
+        let routes = routes(self.case, self.subject, self.services, self.number, self.endpoint);
+        SealedStart::new(world, routes, self.recorder.handle())
     }
 
     /// Counts the open requests of a start at its time limit.

@@ -29,11 +29,12 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);
     let log = EventLog::new(ledger.clone());
-    let (services, recorders, directories) = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
+    let world = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
+    let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
     let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
     let mut callers = Vec::new();
-    for (number, recorder) in (1..=case.callers).zip(&recorders) {
+    for ((number, recorder), endpoint) in (1..=case.callers).zip(&recorders).zip(&endpoints) {
         let (case, subject, setup) = (case, &subject, &setup);
         let caller = Caller {
             number,
@@ -44,6 +45,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             interrupter: &interrupter,
             log: &log,
             recorder,
+            endpoint: Some(endpoint),
             directories: &directories,
         };
         let work = caller.first_work();

@@ -5,6 +5,7 @@ mod callers;
 mod directories;
 mod event_log;
 mod interrupts;
+mod mcp;
 mod names;
 mod secrets;
 mod services;
@@ -31,6 +32,7 @@ use callers::Caller;
 use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
+use mcp::McpEndpoint;
 pub(crate) use names::OpaqueNames;
 
 /// The setup of one trial.
@@ -73,13 +75,15 @@ pub struct FinishedTrial {
 /// The ports of a trial that has ended. A late request is written into the ledger of the trial and refused.
 pub struct LatePorts {
     services: MockServices,
+    /// They pass late calls on to the services.
+    endpoints: Vec<McpEndpoint>,
 }
 
 impl LatePorts {
     /// The number of ports.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.services.ports()
+        self.services.ports() + self.endpoints.len()
     }
 }
 
@@ -123,9 +127,7 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     secrets::hide(&ledger, case, subject);
     let log = EventLog::new(ledger.clone());
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
-        Ok((services, recorders, directories)) => {
-            run_callers(case, subject, setup, log, services, recorders, &directories).await
-        }
+        Ok(world) => run_callers(case, subject, setup, log, world).await,
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
             match why {
@@ -155,13 +157,22 @@ impl From<String> for PrepareError {
     }
 }
 
+/// What the callers of a trial use.
+struct TrialWorld {
+    services: MockServices,
+    recorders: Vec<Recorder>,
+    /// One for each caller; none where hapax was built without MCP.
+    endpoints: Vec<McpEndpoint>,
+    directories: TrialDirectories,
+}
+
 async fn prepare(
     case: &Case,
     subject: &Subject,
     setup: &Setup,
     ledger: &Ledger,
     clock: Clock,
-) -> Result<(MockServices, Vec<Recorder>, TrialDirectories), PrepareError> {
+) -> Result<TrialWorld, PrepareError> {
     let mut directories = TrialDirectories::create(&setup.dir, OpaqueNames::new(setup.seed), case.callers)
         .map_err(|error| format!("cannot make its directories: {error}"))?;
     let shared_dir = std::path::absolute(directories.shared()).unwrap_or_else(|_| directories.shared());
@@ -193,19 +204,36 @@ async fn prepare(
             .write_trust()
             .map_err(|error| format!("cannot write the certificates of the mail server: {error}"))?;
     }
-    let mut recorders = Vec::new();
-    let own = own_ports(&services, case.callers);
+    let mut endpoints = Vec::new();
     for caller in 1..=case.callers {
-        let routes =
-            if subject.settings.intercept { routes(case, subject, &services, caller) } else { Vec::new() };
+        let endpoint = mcp::start(case, &services, caller).await;
+        endpoints.extend(endpoint.map_err(|error| format!("the MCP endpoint did not start: {error}"))?);
+    }
+    let mut recorders = Vec::new();
+    let mut own = own_ports(&services, case.callers);
+    let of_tools =
+        |endpoint: &McpEndpoint| OwnPort { port: endpoint.address().port(), service: MCP_ROUTE.to_owned() };
+    own.extend(endpoints.iter().map(of_tools));
+    for caller in 1..=case.callers {
+        let is_intercepted = subject.settings.intercept;
+        let routes = if is_intercepted { routes(case, subject, &services, caller, None) } else { Vec::new() };
         let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone(), routes).await;
         recorders.push(recorder.map_err(|error| format!("the recorder did not start: {error}"))?);
     }
-    Ok((services, recorders, directories))
+    Ok(TrialWorld { services, recorders, endpoints, directories })
 }
 
-/// Where the services listen for one caller, and the hosts that they stand for.
-fn routes(case: &Case, subject: &Subject, services: &MockServices, caller: u32) -> Vec<ServiceRoute> {
+/// The name of the MCP endpoint among the ports of a trial.
+const MCP_ROUTE: &str = "mcp";
+
+/// Where the services and the MCP endpoint listen for one caller, and the hosts that they stand for.
+fn routes(
+    case: &Case,
+    subject: &Subject,
+    services: &MockServices,
+    caller: u32,
+    endpoint: Option<&McpEndpoint>,
+) -> Vec<ServiceRoute> {
     let routes = services.names().filter_map(|name| {
         let shipped = catalog::find(name);
         let real = shipped.map(|service| service.hosts).unwrap_or_default();
@@ -223,7 +251,15 @@ fn routes(case: &Case, subject: &Subject, services: &MockServices, caller: u32) 
             smtps: services.smtps_address(name, caller),
         })
     });
-    routes.collect()
+    let of_tools = endpoint.map(|endpoint| ServiceRoute {
+        service: MCP_ROUTE.to_owned(),
+        hosts: Vec::new(),
+        any_host: false,
+        http: endpoint.address(),
+        smtp: None,
+        smtps: None,
+    });
+    routes.chain(of_tools).collect()
 }
 
 /// The ports of the services, for all callers.
@@ -250,10 +286,9 @@ async fn run_callers(
     subject: &Subject,
     setup: &Setup,
     log: EventLog,
-    services: MockServices,
-    recorders: Vec<Recorder>,
-    directories: &TrialDirectories,
+    world: TrialWorld,
 ) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
+    let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &log);
     let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
@@ -271,7 +306,8 @@ async fn run_callers(
             interrupter: &interrupter,
             log: &log,
             recorder,
-            directories,
+            endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
+            directories: &directories,
         };
         caller.run()
     });
@@ -294,7 +330,7 @@ async fn run_callers(
     if subject.outlives_its_trial() {
         (1..).zip(cut).for_each(|(caller, open)| log.cut_off(caller, open));
     }
-    let late = Arc::try_unwrap(services).ok().map(|services| LatePorts { services });
+    let late = Arc::try_unwrap(services).ok().map(|services| LatePorts { services, endpoints });
     (output, spent.into_iter().sum(), late)
 }
 

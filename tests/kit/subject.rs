@@ -48,6 +48,7 @@ impl Rig {
                 smtp: None,
                 key: "sk_test_1".to_owned(),
             }],
+            mcp: None,
             state_dir: self.root.path().join("state"),
             shared_dir: self.root.path().join("shared"),
             result: self.root.path().join("result.json"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{CreateItems, Custom, OperationAction, OperationRule};
+use super::{CreateItems, Custom, OperationAction, OperationRule, tools};
 use crate::description::{ConfiguredService, EffectDescription, OptionType, ServedHost, ServiceDescription};
 use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
@@ -43,6 +43,7 @@ impl DeclaredService {
     #[must_use]
     pub fn description(&self) -> ServiceDescription {
         let configured = Arc::new(self.clone());
+        let with_tools = self.service.clone();
         let all = self.service.operations.iter().zip(&self.service.rules);
         let writes = all.clone().filter(|(operation, _)| operation.kind == OperationKind::Write);
         let reads = all.filter_map(|(operation, rule)| match rule.action {
@@ -55,6 +56,7 @@ impl DeclaredService {
             effects: writes.map(|(operation, rule)| self.effect(operation, rule)).collect(),
             reveals: reads.collect(),
             options: vec![("file", OptionType::Text)],
+            tools: Arc::new(move || tools::all(&with_tools)),
             ..ServiceDescription::new(&self.service, move |_, _| configured.clone())
         }
     }
@@ -109,6 +111,10 @@ impl ConfiguredService for DeclaredService {
 
     fn hosts(&self) -> &[ServedHost] {
         &self.service.hosts
+    }
+
+    fn own_description(&self) -> Option<ServiceDescription> {
+        Some(self.description())
     }
 
     fn declaration(&self) -> Option<&Source> {

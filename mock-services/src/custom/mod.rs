@@ -16,6 +16,7 @@ mod items;
 mod read;
 mod route;
 mod template;
+mod tools;
 
 use std::borrow::Cow;
 

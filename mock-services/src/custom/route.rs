@@ -65,6 +65,16 @@ impl Route {
         Ok(route)
     }
 
+    /// The path, with names in braces.
+    pub(super) fn template(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Given(text) => format!("/{text}"),
+            Part::Named(name) => format!("/{{{name}}}"),
+        });
+        let path: String = parts.collect();
+        if path.is_empty() { "/".to_owned() } else { path }
+    }
+
     /// The names in the path.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {

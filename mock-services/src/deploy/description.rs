@@ -91,6 +91,7 @@ pub(crate) fn description() -> ServiceDescription {
         variables: VARIABLES,
         hosts: HOSTS,
         value_forms: &[("version", ValueForm::GitRef), ("ref", ValueForm::GitRef)],
+        tools: Arc::new(super::tools::all),
         options: options(),
         ..ServiceDescription::new(&Deploy::default(), |reader, map| Arc::new(read_options(reader, map)))
     }

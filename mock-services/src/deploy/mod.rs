@@ -11,6 +11,7 @@ mod plain;
 mod state;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use crate::description::short_ref;
 use crate::service::{

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{ServedHost, StoreKind};
+use super::{ServedHost, ServiceDescription, StoreKind};
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::Source;
 
@@ -26,6 +26,11 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
     /// The hosts that the service itself names, beside those of its real APIs.
     fn hosts(&self) -> &[ServedHost] {
         &[]
+    }
+
+    /// The description of a service that a file declares; `None` for a service that is written in Rust.
+    fn own_description(&self) -> Option<ServiceDescription> {
+        None
     }
 
     /// The file that declares the service; `None` for a service that is written in Rust.

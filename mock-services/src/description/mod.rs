@@ -7,6 +7,7 @@ mod effect;
 mod hosts;
 mod options;
 mod preparation;
+mod tool;
 mod value_form;
 
 use std::fmt;
@@ -18,6 +19,10 @@ pub use effect::{EffectDescription, StoreChange, StoreKind, StoredValue, Undoes,
 pub use hosts::{ServedHost, ServedHostError, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};
+pub use tool::{
+    ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
+    ToolParameter,
+};
 pub use value_form::ValueForm;
 pub(crate) use value_form::short_ref;
 
@@ -27,6 +32,9 @@ use crate::yaml::{Map, Reader, Source};
 
 /// Reads the options of a service from the map of a scenario; an empty map is the service without options.
 pub type Configure = Arc<dyn Fn(&Reader, &mut Map<'_, '_>) -> Arc<dyn ConfiguredService> + Send + Sync>;
+
+/// Makes the tools of a service. They are made only where they are used.
+pub type ToolList = Arc<dyn Fn() -> Vec<ToolDescription> + Send + Sync>;
 
 /// The description of one service.
 #[derive(Clone)]
@@ -59,6 +67,8 @@ pub struct ServiceDescription {
     pub value_forms: &'static [(&'static str, ValueForm)],
     /// Its options in a scenario, for the JSON Schema; [`ServiceDescription::configure`] reads them.
     pub options: Vec<(&'static str, OptionType)>,
+    /// Its tools, for agents that get tools and not its API.
+    pub tools: ToolList,
     /// Reads its options.
     pub configure: Configure,
     /// What must exist before a task with these effects.
@@ -87,6 +97,7 @@ impl ServiceDescription {
             step_fields: &[],
             value_forms: &[],
             options: Vec::new(),
+            tools: Arc::new(Vec::new),
             configure: Arc::new(configure),
             prepare: |_| Preparation::default(),
         }
@@ -205,6 +216,12 @@ impl ServiceDescription {
             }
             for write in writes.iter().filter(|write| !is_write(write)) {
                 problems.push(format!("{read} reveals {write}, which is not a write of the service"));
+            }
+        }
+        for tool in (self.tools)() {
+            if !self.operations.iter().any(|operation| operation.name == tool.operation) {
+                problems
+                    .push(format!("the tool {} is of {}, which does not exist", tool.name, tool.operation));
             }
         }
         for (operation, field) in self.step_fields {

@@ -75,6 +75,7 @@ pub(crate) fn description() -> ServiceDescription {
         hosts: HOSTS,
         step_fields: &[("email.send", "via")],
         value_forms: &[("to", ValueForm::AnyCase), ("from", ValueForm::AnyCase)],
+        tools: Arc::new(super::tools::all),
         options: vec![
             ("delivery", delivery_type()),
             ("addresses", OptionType::MapOf(Box::new(delivery_type()))),

@@ -13,6 +13,7 @@ mod smtp;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tools;
 
 use std::sync::Arc;
 

@@ -114,6 +114,7 @@ pub(crate) fn description() -> ServiceDescription {
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
         hosts: HOSTS,
+        tools: Arc::new(super::tools::all),
         options: configure::options(),
         prepare: configure::prepare,
         ..ServiceDescription::new(&Payment::default(), |reader, map| Arc::new(configure::read(reader, map)))

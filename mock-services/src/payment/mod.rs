@@ -30,6 +30,7 @@ mod state;
 mod test_cards;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 pub use calls::PaymentCall;
 pub(crate) use description::description;

@@ -23,6 +23,7 @@ pub(crate) fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(REVEALS),
         // A step that reads the record, adds this number and writes the sum back.
         step_fields: &[("records.put", "add")],
+        tools: Arc::new(super::tools::all),
         options: vec![
             ("records", OptionType::MapOf(Box::new(OptionType::Any))),
             ("counters", OptionType::MapOf(Box::new(OptionType::Whole(None)))),

@@ -10,6 +10,7 @@ mod route;
 mod state;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod views;
 
 use serde::Serialize;

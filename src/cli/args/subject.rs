@@ -43,6 +43,10 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, conflicts_with = "sealed")]
     intercept: bool,
 
+    /// Give the subject the services only as MCP tools, at HAPAX_MCP_URL, and not their addresses
+    #[arg(long, value_name = "PROTOCOL", value_parser = ["mcp"])]
+    via: Option<String>,
+
     /// The command that starts the subject, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -94,12 +98,15 @@ impl SubjectArgs {
         subject.settings.hosts.ignore.extend(self.ignore.iter().map(|host| host.pattern.clone()));
         subject.settings.sealed |= self.sealed;
         subject.settings.intercept |= self.intercept;
+        subject.settings.via_mcp |= self.via.is_some();
+        let via = self.via.iter().map(|via| format!("--via {via} "));
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
         let intercept = self.intercept.then(|| "--intercept ".to_owned()).into_iter();
         let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name)));
         let allowed = self.allow.iter().map(|host| format!("--allow {} ", quoted(&host.text)));
         let ignored = self.ignore.iter().map(|host| format!("--ignore {} ", quoted(&host.text)));
-        let options = passed.chain(allowed).chain(ignored).chain(sealed).chain(intercept).collect::<String>();
+        let options = passed.chain(allowed).chain(ignored).chain(sealed).chain(intercept).chain(via);
+        let options = options.collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }
 

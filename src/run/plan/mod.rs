@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::{RunError, RunOptions, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::run::plan::times::silences;
-use crate::scenario::{Case, not_covered};
+use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
 use crate::trial;
 
@@ -65,6 +65,11 @@ impl Plan {
             }
             if let Some(missing) = not_covered(&case, &subject.settings.can) {
                 let why = format!("needs {missing}, which `can` of {} does not name", subject.name);
+                plan.skipped.push(Skipped { id: case.id, why });
+                continue;
+            }
+            if let Some(missing) = not_offered_as_tools(&case).filter(|_| subject.settings.via_mcp) {
+                let why = format!("needs {missing}, for which there is no MCP tool");
                 plan.skipped.push(Skipped { id: case.id, why });
                 continue;
             }

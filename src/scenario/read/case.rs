@@ -13,6 +13,7 @@ use super::tasks::tasks;
 use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::expect::{Expected, read_expect};
 use crate::scenario::known::KnownServices;
+use crate::scenario::mcp::read_mcp;
 use crate::scenario::services::{DeclaredServices, default_setup, read_services};
 use crate::scenario::via::{check_via, read_via};
 use crate::scenario::work::WorkReader;
@@ -44,6 +45,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     // So are the controls.
     map.optional("controls");
     let (timeout, via_node) = (map.optional("timeout"), map.optional("via"));
+    let mcp = map.optional("mcp").map(|node| read_mcp(reader, node)).unwrap_or_default();
     map.finish();
 
     let about = about.and_then(|node| read_about(reader, node));
@@ -135,6 +137,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         terms,
         controls: Vec::new(),
         timeout,
+        mcp,
     })
 }
 

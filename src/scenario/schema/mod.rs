@@ -13,6 +13,7 @@ use self::faults::{fault_list, faults};
 use crate::scenario::expect::{ALLOW_WORDS, MAX_ATTEMPTS, MAX_INTENTS};
 use crate::scenario::known::KnownServices;
 use crate::scenario::matrix::{MAX_CASES, MAX_NAMES};
+use crate::scenario::mcp::{HINT_WORDS, KEY_WORDS};
 use crate::scenario::read::callers::{DELIVERY_WORDS, MAX_CALLERS, MEET_NONE};
 use crate::scenario::read::case::MAX_TAGS;
 use crate::scenario::read::interrupts::{ACTION_WORDS, MAX_INTERRUPTS, MOMENT_KEYS, THEN_WORDS};
@@ -102,6 +103,7 @@ pub fn schema() -> Value {
                 via(),
             ),
         ),
+        ("mcp", described("How the tools are described to agents that get them over MCP.", mcp())),
         ("timeout", described("The time limit of one start of the subject; the default is 30s.", timeout())),
     ];
     let mut schema = object(properties, &["about", "expect"]);
@@ -155,6 +157,11 @@ fn definitions() -> Value {
         "faults": fault_list(),
         "control": control(),
     })
+}
+
+fn mcp() -> Value {
+    let words = |words: &[&str]| or_name(json!({ "enum": words }));
+    or_name(object([("hints", words(&HINT_WORDS)), ("key_description", words(&KEY_WORDS))], &[]))
 }
 
 fn via() -> Value {

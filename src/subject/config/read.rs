@@ -183,6 +183,7 @@ fn read_subject(
                 .collect(),
         ),
         sealed: is_sealed,
+        via_mcp: false,
         intercept: is_intercepted,
         hapax: None,
     };

@@ -82,6 +82,11 @@ impl Environment {
         Some(Address { url, key })
     }
 
+    /// The URL of the MCP endpoint, if the trial has one.
+    pub(super) fn mcp_url(&self) -> Option<&str> {
+        self.text("HAPAX_MCP_URL")
+    }
+
     /// Host and port of the mail server, if the trial has one.
     pub(super) fn mail_server(&self) -> Option<String> {
         let url = self.text("HAPAX_SMTP_URL")?;

@@ -10,6 +10,7 @@ mod policies;
 mod shared;
 mod smtp;
 mod starts;
+mod tool_calls;
 mod tools;
 mod wire;
 

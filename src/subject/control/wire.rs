@@ -10,6 +10,7 @@ use ureq::{Agent, Body};
 use super::answer::{Reply, ReplyClass};
 use super::environment::Environment;
 use super::smtp::{self, Mail};
+use super::tool_calls;
 
 /// The timeout for a reply. It is longer than any fault and than callers wait for each other, so that no
 /// verdict depends on the speed of the machine.
@@ -97,7 +98,10 @@ impl<'a> Wire<'a> {
             };
         }
         let Some(address) = self.environment.service(&tool_request.service) else {
-            return Reply::bare(ReplyClass::Refused, None);
+            return match self.environment.mcp_url() {
+                Some(url) => tool_calls::send(&self.agent, url, tool_request),
+                None => Reply::bare(ReplyClass::Refused, None),
+            };
         };
         let mut request = Request::builder()
             .method(tool_request.method)
@@ -146,7 +150,7 @@ fn read_reply(answer: ureq::http::Response<Body>) -> Reply {
     }
 }
 
-fn form(pairs: &[(String, String)]) -> String {
+pub(super) fn form(pairs: &[(String, String)]) -> String {
     let pairs: Vec<String> =
         pairs.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
     pairs.join("&")

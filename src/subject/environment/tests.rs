@@ -46,6 +46,7 @@ fn start() -> Start {
                 key: "st_1".into(),
             },
         ],
+        mcp: Some("http://127.0.0.1:4009/mcp".into()),
         state_dir: "/trial/state".into(),
         shared_dir: "/trial/shared".into(),
         result: "/trial/result.json".into(),

@@ -288,9 +288,12 @@ pub(super) fn body(start: &Start) -> String {
         .collect();
     let steps: Value = serde_json::from_str(&start.steps).unwrap_or_default();
     let (task, trial, caller) = (&start.task, &start.trial, &start.name);
-    let body = json!({
+    let mut body = json!({
         "task": task, "steps": steps, "services": services, "trial": trial, "caller": caller
     });
+    if let Some(url) = &start.mcp {
+        body["mcp"] = url.as_str().into();
+    }
     body.to_string()
 }
 

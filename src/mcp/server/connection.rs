@@ -1,0 +1,159 @@
+//! The connections of MCP clients. A call whose reply was lost takes its connection with it: the handler tells
+//! the connection how it ends, and no other byte of a reply leaves.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::activity::Activity;
+use super::handler::ToolServer;
+
+/// The body of a response of the protocol's library.
+type ResponseBody = http_body_util::combinators::BoxBody<Bytes, Infallible>;
+type ToolEndpoint = StreamableHttpService<Arc<ToolServer>, NeverSessionManager>;
+
+/// How long to wait where no file is left for another connection.
+const OUT_OF_FILES: Duration = Duration::from_millis(20);
+/// How long a client may take to close a connection that hapax has closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How a connection ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ConnectionEnd {
+    /// It is closed.
+    Close,
+    /// It is reset.
+    Reset,
+    /// These bytes are sent, then it is closed.
+    CloseAfter(Vec<u8>),
+    /// These bytes are sent, then it is reset.
+    ResetAfter(Vec<u8>),
+}
+
+/// The connection of a request, in the extensions of the request.
+#[derive(Debug, Clone)]
+pub(super) struct ConnectionHandle {
+    end: mpsc::UnboundedSender<ConnectionEnd>,
+    /// Closed when the connection has ended.
+    open: watch::Receiver<()>,
+}
+
+impl ConnectionHandle {
+    /// Ends the connection. The request gets no other reply.
+    pub(super) fn end(&self, how: ConnectionEnd) {
+        // Where the connection has ended already, the client has left.
+        let _ = self.end.send(how);
+    }
+
+    /// Waits until the connection has ended.
+    pub(super) async fn left(&self) {
+        let mut open = self.open.clone();
+        while open.changed().await.is_ok() {}
+    }
+}
+
+/// Accepts connections until the task is dropped.
+pub(super) async fn accept(listener: TcpListener, server: Arc<ToolServer>, activity: Activity) {
+    let mut connections = JoinSet::new();
+    let mut endpoint = None;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                while connections.try_join_next().is_some() {}
+                let endpoint: &ToolEndpoint = endpoint.get_or_insert_with(|| new_endpoint(&server));
+                connections.spawn(serve(stream, endpoint.clone(), activity.clone()));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
+            Err(_) => tokio::time::sleep(OUT_OF_FILES).await,
+        }
+    }
+}
+
+fn new_endpoint(server: &Arc<ToolServer>) -> ToolEndpoint {
+    // Without sessions, and with one JSON reply for each request: every call has a connection of its own
+    // that can be lost.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts();
+    let server = Arc::clone(server);
+    StreamableHttpService::new(move || Ok(Arc::clone(&server)), Arc::default(), config)
+}
+
+async fn serve(stream: TcpStream, endpoint: ToolEndpoint, activity: Activity) {
+    let _open = activity.begin();
+    let _ = stream.set_nodelay(true);
+    let (end, mut ends) = mpsc::unbounded_channel();
+    let (_keep, open) = watch::channel(());
+    let handle = ConnectionHandle { end, open };
+    let service =
+        service_fn(move |request| respond(request, endpoint.clone(), handle.clone(), activity.clone()));
+    let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let end = tokio::select! {
+        biased;
+        end = ends.recv() => end,
+        _ = &mut connection => None,
+    };
+    if let Some(end) = end {
+        carry_out(connection.into_parts().io.into_inner(), end).await;
+    }
+}
+
+/// Answers one request. It runs as a task of its own, so that a call is made also where the client does not
+/// wait for the reply.
+async fn respond(
+    request: Request<Incoming>,
+    endpoint: ToolEndpoint,
+    handle: ConnectionHandle,
+    activity: Activity,
+) -> Result<Response<ResponseBody>, Infallible> {
+    let running = activity.begin();
+    let (mut head, body) = request.into_parts();
+    let Ok(body) = body.collect().await else { return Ok(plain(StatusCode::BAD_REQUEST)) };
+    head.extensions.insert(handle);
+    let request = Request::from_parts(head, Full::new(body.to_bytes()));
+    let answering = tokio::spawn(async move {
+        let _running = running;
+        endpoint.handle(request).await
+    });
+    Ok(answering.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR)))
+}
+
+fn plain(status: StatusCode) -> Response<ResponseBody> {
+    let mut response = Response::new(Full::new(Bytes::new()).boxed());
+    *response.status_mut() = status;
+    response
+}
+
+async fn carry_out(mut stream: TcpStream, end: ConnectionEnd) {
+    let (bytes, is_reset) = match end {
+        ConnectionEnd::Close => (Vec::new(), false),
+        ConnectionEnd::Reset => (Vec::new(), true),
+        ConnectionEnd::CloseAfter(bytes) => (bytes, false),
+        ConnectionEnd::ResetAfter(bytes) => (bytes, true),
+    };
+    if stream.write_all(&bytes).await.is_err() || stream.flush().await.is_err() {
+        return;
+    }
+    if is_reset {
+        let _ = stream.set_zero_linger();
+        return;
+    }
+    // A socket that is dropped with unread input is reset.
+    let _ = stream.shutdown().await;
+    let drained = async { while stream.read(&mut [0; 4096]).await.is_ok_and(|count| count > 0) {} };
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, drained).await;
+}

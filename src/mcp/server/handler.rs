@@ -1,0 +1,106 @@
+//! Answers the requests of the protocol: the list of tools, and their calls.
+
+use std::sync::OnceLock;
+
+use hyper::http::request::Parts;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+
+use super::activity::Activity;
+use super::cards::{self, OfferedTool};
+use super::connection::ConnectionHandle;
+use super::reply::{self, ToolReply};
+use super::{OfferedService, call};
+use crate::domain::ToolCards;
+
+/// The tools of one caller.
+#[derive(Debug)]
+pub(super) struct ToolServer {
+    services: Vec<OfferedService>,
+    cards: ToolCards,
+    activity: Activity,
+    tools: OnceLock<Vec<OfferedTool>>,
+}
+
+impl ToolServer {
+    pub(super) fn new(services: Vec<OfferedService>, cards: ToolCards, activity: Activity) -> Self {
+        ToolServer { services, cards, activity, tools: OnceLock::new() }
+    }
+
+    pub(super) fn tools(&self) -> &[OfferedTool] {
+        self.tools.get_or_init(|| cards::tools(&self.services, self.cards))
+    }
+
+    fn tool(&self, name: &str) -> Option<&OfferedTool> {
+        self.tools().iter().find(|tool| tool.description.name == name)
+    }
+
+    /// Makes one call: one request to the service.
+    async fn call(
+        &self,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.tool(&params.name) else {
+            let name = mock_services::yaml::shown(&params.name);
+            return Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None));
+        };
+        let request = match tool.description.request(&params.arguments.unwrap_or_default()) {
+            Ok(request) => request,
+            Err(error) => return Ok(reply::refusal(&error.to_string()).into()),
+        };
+        let parts = context.extensions.get::<Parts>();
+        let Some(client) = parts.and_then(|parts| parts.extensions.get::<ConnectionHandle>()).cloned() else {
+            return Err(ErrorData::internal_error("the request has no connection", None));
+        };
+        let service = &self.services[tool.service];
+        let (address, key, running) = (service.address, service.key.clone(), self.activity.begin());
+        let connection = client.clone();
+        // A task of its own: the protocol's library drops a call when its client leaves.
+        let call = tokio::spawn(async move {
+            let _running = running;
+            call::send(address, &key, request, &connection).await
+        });
+        let outcome = call.await.map_err(|_| ErrorData::internal_error("the call failed", None))?;
+        match reply::of(outcome, &context.id) {
+            ToolReply::Result(result) => Ok((*result).into()),
+            ToolReply::End(how) => {
+                client.end(how);
+                client.left().await;
+                Err(ErrorData::internal_error("the connection has ended", None))
+            }
+            ToolReply::Nothing => Err(ErrorData::internal_error("the client has left", None)),
+        }
+    }
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("services", "1.0.0"))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools().iter().map(|tool| tool.card.clone()).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, &context).await
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tool(name).map(|tool| tool.card.clone())
+    }
+}

@@ -1,0 +1,85 @@
+//! `mcp` of a scenario: how well the tools are described to agents that get them over MCP. And which cases
+//! can be done with tools at all.
+
+use mock_services::catalog::{self, ServiceDescription};
+use mock_services::yaml::{Node, Reader};
+
+use super::{Case, Step};
+use crate::domain::{KeyDescription, ToolCards, ToolHints};
+
+/// The words of `hints`.
+pub(super) const HINT_WORDS: [&str; 3] =
+    [ToolHints::Right.word(), ToolHints::Absent.word(), ToolHints::Wrong.word()];
+/// The words of `key_description`.
+pub(super) const KEY_WORDS: [&str; 2] =
+    [KeyDescription::PerOperation.word(), KeyDescription::PerRequest.word()];
+
+/// Reads `mcp`.
+pub(super) fn read_mcp(reader: &Reader, node: &Node) -> ToolCards {
+    let Some(mut map) = reader.map(node, "`mcp`") else { return ToolCards::default() };
+    let (hints, keys) = (map.optional("hints"), map.optional("key_description"));
+    map.finish();
+    let hint_words = ToolHints::ALL.map(|hints| (hints.word(), hints));
+    let key_words = KeyDescription::ALL.map(|description| (description.word(), description));
+    ToolCards {
+        hints: hints.and_then(|node| reader.one_of(node, &hint_words)).unwrap_or_default(),
+        key_description: keys.and_then(|node| reader.one_of(node, &key_words)).unwrap_or_default(),
+    }
+}
+
+/// What the case needs and no tool offers; `None` if it can be done with tools.
+pub(crate) fn not_offered_as_tools(case: &Case) -> Option<String> {
+    let described = |operation: &str| {
+        let name = operation.split('.').next().unwrap_or_default();
+        let setup = case.services.iter().find(|setup| setup.name == name);
+        setup.and_then(|setup| setup.service.own_description()).or_else(|| catalog::find(name).cloned())
+    };
+    let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
+    let steps: Vec<&Step> = works.flat_map(|work| &work.steps).collect();
+    let done = steps.iter().map(|step| step.operation.as_str());
+    let due = case.terms.intents.iter().filter(|intent| intent.times > 0);
+    let mut all = done.chain(due.map(|intent| intent.effect.as_str()));
+    let without = |operation: &&str| described(operation).is_none_or(|service| (service.tools)().is_empty());
+    if let Some(operation) = all.find(without) {
+        return Some(operation.to_owned());
+    }
+    let by_case = case.terms.via.iter().map(|due| (due.operation.as_str(), due.apis.clone()));
+    let by_steps = steps.iter().filter_map(|step| {
+        Some((step.operation.as_str(), vec![step.with.get("via").map(ToString::to_string)?]))
+    });
+    by_case
+        .chain(by_steps)
+        .find(|(operation, apis)| {
+            described(operation)
+                .is_none_or(|service| !apis.iter().any(|api| offers(&service, operation, api)))
+        })
+        .map(|(operation, apis)| format!("{operation} via {}", apis.join(" or ")))
+}
+
+/// Whether a tool does the operation through this API.
+fn offers(service: &ServiceDescription, operation: &str, api: &str) -> bool {
+    let of_api = |method: &str, path: &str| (service.api_of)(method, path) == Some(api);
+    (service.tools)().iter().any(|tool| tool.operation == operation && of_api(tool.method, &tool.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::shipped;
+
+    #[test]
+    fn only_cases_that_need_smtp_or_any_host_cannot_be_done_with_tools() {
+        let (mut offered, mut missing) = (0, Vec::new());
+        for case in shipped().unwrap() {
+            match not_offered_as_tools(&case) {
+                None => offered += 1,
+                Some(needs) => missing.push(needs),
+            }
+        }
+        missing.sort();
+        missing.dedup();
+        missing.retain(|needs| !needs.starts_with("web."));
+        assert_eq!(missing, ["email.send via smtp"]);
+        assert!(offered > 100, "{offered}");
+    }
+}

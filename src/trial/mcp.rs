@@ -1,0 +1,61 @@
+//! The MCP endpoint of each caller: the services of the trial as tools.
+
+#[cfg(feature = "mcp")]
+pub(super) use crate::mcp::server::McpEndpoint;
+
+use mock_services::MockServices;
+#[cfg(feature = "mcp")]
+use mock_services::catalog;
+
+#[cfg(feature = "mcp")]
+use crate::mcp::server::OfferedService;
+use crate::scenario::Case;
+
+/// Opens the endpoint of a caller; `None` where hapax was built without MCP.
+///
+/// # Errors
+/// When no port can be opened.
+#[cfg(feature = "mcp")]
+pub(super) async fn start(
+    case: &Case,
+    services: &MockServices,
+    caller: u32,
+) -> std::io::Result<Option<McpEndpoint>> {
+    let offered = case.services.iter().filter_map(|setup| {
+        let shipped = || catalog::find(&setup.name).cloned();
+        Some(OfferedService {
+            description: setup.service.own_description().or_else(shipped)?,
+            profile: setup.idempotency.map(|rules| rules.profile),
+            address: services.address(&setup.name, caller)?,
+            key: services.key(&setup.name)?.to_owned(),
+        })
+    });
+    McpEndpoint::start(offered.collect(), case.mcp).await.map(Some)
+}
+
+/// Opens the endpoint of a caller; `None` where hapax was built without MCP.
+#[cfg(not(feature = "mcp"))]
+#[expect(clippy::unused_async, reason = "the same signature as with MCP")]
+pub(super) async fn start(_: &Case, _: &MockServices, _: u32) -> std::io::Result<Option<McpEndpoint>> {
+    Ok(None)
+}
+
+/// There is no endpoint where hapax was built without MCP.
+#[cfg(not(feature = "mcp"))]
+#[derive(Debug)]
+pub(super) enum McpEndpoint {}
+
+#[cfg(not(feature = "mcp"))]
+impl McpEndpoint {
+    pub(super) fn address(&self) -> std::net::SocketAddr {
+        match *self {}
+    }
+
+    pub(super) fn url(&self) -> String {
+        match *self {}
+    }
+
+    pub(super) async fn client_left(&self) {
+        match *self {}
+    }
+}

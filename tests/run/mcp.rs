@@ -1,0 +1,105 @@
+//! The services of a trial as MCP tools: `--via mcp`, `HAPAX_MCP_URL` and `hapax mcp`.
+
+use crate::kit::workspace::{Workspace, kinds, verdict};
+
+const LOST: &str = "payment/lost-reply@keys=stripe,reply=drop";
+
+#[test]
+fn controls_have_the_same_outcomes_over_mcp() {
+    let workspace = Workspace::new();
+    for (control, case, status) in [
+        ("naive", LOST, 1),
+        ("keyed", LOST, 0),
+        ("careful", "payment/lost-reply@keys=none,reply=reset", 0),
+        ("careful", "payment/lost-reply@keys=none,reply=429", 0),
+    ] {
+        workspace.call(&["run", case, "--via", "mcp", "--subject", control]).expect(status);
+        assert_eq!(
+            kinds(verdict(&workspace.report(), case)).contains(&"duplicated"),
+            status == 1,
+            "{control}"
+        );
+    }
+}
+
+#[test]
+fn every_kind_of_service_is_tested_over_mcp() {
+    let workspace = Workspace::new();
+    let filters = ["email/lost-reply@keys=none,reply=truncate", "deploy/lost-reply", "records", "tickets"];
+    let called = workspace.command(&["selftest", "--quiet", "--via", "mcp"]).args(filters).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&called.stdout), String::from_utf8_lossy(&called.stderr));
+    assert!(called.status.success() && stdout.contains("all as expected"), "{stdout}{stderr}");
+}
+
+#[test]
+fn a_case_that_no_tool_can_do_is_skipped_with_the_reason() {
+    let workspace = Workspace::new();
+    let case = "email/lost-250@reply=451";
+    let called = workspace.call(&["run", case, "--via", "mcp", "--subject", "naive"]);
+    assert!(called.stdout.contains("1 skipped"), "{}\n{}", called.stdout, called.stderr);
+    assert_eq!(
+        workspace.report()["skipped"][0]["why"],
+        "needs email.send via smtp, for which there is no MCP tool"
+    );
+}
+
+/// A subject in bash that calls one tool through `hapax mcp`, again with the same key if the server died.
+fn agent(key: &str) -> String {
+    let arguments = format!(
+        r#"{{"customer":"cus_42","amount":4999,"currency":"usd","metadata":{{"order":"ord_1001"}},{key}}}"#
+    );
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"payment_create_charge","arguments":{arguments}}}}}"#
+    );
+    format!(
+        "[ -z \"$HAPAX_PAYMENT_URL\" ] || exit 9\n\
+         until echo '{call}' | '{}' mcp > reply; do echo \"died: $?\" >&2; done\n\
+         grep -q '\"status\":200' reply && echo '{{\"outcome\": \"done\"}}' > \"$HAPAX_RESULT\"\n",
+        env!("CARGO_BIN_EXE_hapax")
+    )
+}
+
+#[test]
+fn a_stdio_server_dies_where_the_reply_is_lost_and_a_key_makes_the_retry_safe() {
+    let workspace = Workspace::new();
+    workspace.write("agent", &agent("\"idempotency_key\":\"order-ord_1001\""));
+    workspace.call(&["run", LOST, "--via", "mcp", "--", "bash", "agent"]).expect(0);
+    workspace.write("agent", &agent("\"description\":\"no key\""));
+    workspace.call(&["run", LOST, "--via", "mcp", "--", "bash", "agent"]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), LOST)).contains(&"duplicated"));
+}
+
+#[test]
+fn badly_described_tools_are_a_choice_of_the_scenario() {
+    let workspace = Workspace::new();
+    let scenario = "about: Tools with wrong hints.\ntags: [mine]\n\
+        task: Charge customer cus_42 $49.99 for order ord_1001.\n\
+        matrix: { hints: [right, absent, wrong] }\nmcp: { hints: \"${hints}\", key_description: per-request }\n\
+        expect: { effects: [{ effect: payment.charge, where: { order: ord_1001 } }] }\n";
+    workspace.write("mine.yaml", scenario);
+    let agent = "list='{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}'\n\
+        echo \"$list\" | '{hapax}' mcp > \"{folder}/$HAPAX_CALLER.json\"\n\
+        echo '{\"outcome\": \"not-done\"}' > \"$HAPAX_RESULT\"\n";
+    let agent = agent
+        .replace("{hapax}", env!("CARGO_BIN_EXE_hapax"))
+        .replace("{folder}", &workspace.path().join("lists").to_string_lossy());
+    std::fs::create_dir(workspace.path().join("lists")).unwrap();
+    workspace.write("agent", &agent);
+    workspace.call(&["run", "mine.yaml", "--no-smoke", "--", "bash", "agent"]).expect(1);
+    let mut hints: Vec<String> = std::fs::read_dir(workspace.path().join("lists"))
+        .unwrap()
+        .map(|file| {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            assert!(text.contains("Generate a new random UUID for every call"), "{text}");
+            let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let tools = list["result"]["tools"].as_array().unwrap();
+            let write = tools.iter().find(|tool| tool["name"] == "payment_create_charge").unwrap();
+            write["annotations"]["readOnlyHint"].to_string()
+        })
+        .collect();
+    hints.sort();
+    assert_eq!(hints, ["false", "null", "true"]);
+    workspace.write("mine.yaml", &scenario.replace("[right, absent, wrong]", "[right, rong]"));
+    let called = workspace.call(&["lint", "mine.yaml"]).expect(2);
+    assert!(called.stderr.contains("wrong"), "{}", called.stderr);
+}
