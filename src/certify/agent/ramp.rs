@@ -1,5 +1,6 @@
 //! The ramp of callers: one scenario of several callers, with 1, 2, 4 … callers until a trial does not hold.
 
+use std::cmp::Reverse;
 use std::path::Path;
 
 use mock_services::BarrierOptions;
@@ -22,7 +23,7 @@ pub(super) fn numbers(largest: u32) -> impl Iterator<Item = u32> {
 }
 
 /// The case of the ramp: several callers get one task with one effect, without faults, interrupts or turns.
-/// The smallest one is chosen, because its numbers scale best.
+/// The one with the most callers is chosen: it is made for many.
 pub(super) fn case_for(groups: &[CaseGroup], callers: u32) -> Option<Case> {
     let fits = |case: &&Case| {
         case.callers > 1
@@ -36,7 +37,7 @@ pub(super) fn case_for(groups: &[CaseGroup], callers: u32) -> Option<Case> {
             && case.terms.attempts.iter().all(|budget| budget.at_least == 0)
     };
     let cases = groups.iter().flat_map(|group| &group.cases).filter(|_| callers > 1);
-    cases.filter(fits).min_by_key(|case| (case.callers, case.id.clone())).cloned()
+    cases.filter(fits).max_by_key(|case| (case.callers, Reverse(case.id.clone()))).cloned()
 }
 
 /// The case with another number of callers. The maximum numbers of attempts grow with it.
@@ -115,7 +116,7 @@ mod tests {
         let cases = scenario::load(&["concurrency".to_owned()]).unwrap().cases;
         let groups = [CaseGroup { trials: 1, cases }];
         let case = case_for(&groups, 8).unwrap();
-        assert!(case.faults.is_empty() && case.callers > 1, "{}", case.id);
+        assert_eq!(case.id, "concurrency/twelve-callers-one-charge");
         let scaled = with_callers(&case, 32);
         assert_eq!((scaled.callers, scaled.terms.callers), (32, 32));
         let most = |case: &Case| case.terms.attempts.first().and_then(|budget| budget.at_most).unwrap();
