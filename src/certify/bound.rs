@@ -5,8 +5,8 @@ const MAX_TRIALS: u64 = 10_000_000;
 /// How many times the interval of the bound is halved: more than a `f64` has bits.
 const HALVINGS: u32 = 64;
 
-/// The exact lower bound of the share of trials that hold, with that one-sided confidence: the share for which
-/// as many holding trials as these, or more, have the probability `1 - confidence`.
+/// The exact lower bound of the share of trials that hold, with that one-sided confidence: the share for
+/// which as many holding trials as these, or more, have the probability `1 - confidence`.
 ///
 /// Without a trial, or where no trial holds, it is 0.
 #[must_use]

@@ -1,4 +1,5 @@
-//! A DSSE envelope: the payload, its type, and signatures over both (Dead Simple Signing Envelope, version 1).
+//! A DSSE envelope: the payload, its type, and signatures over both (Dead Simple Signing Envelope, version
+//! 1).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -1,5 +1,5 @@
-//! Ed25519 keys in PEM files: a private key in PKCS#8, readable only by its owner, and a public key in the usual
-//! form (SubjectPublicKeyInfo), as `openssl pkey` reads and writes them.
+//! Ed25519 keys in PEM files: a private key in PKCS#8, readable only by its owner, and a public key in the
+//! usual form (SubjectPublicKeyInfo), as `openssl pkey` reads and writes them.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};

@@ -36,8 +36,8 @@ pub struct TestedSubject {
     /// Its version, as far as it says one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The digests of the executable, of files that the command names, or of the package. The first is that of
-    /// the thing itself.
+    /// The digests of the executable, of files that the command names, or of the package. The first is that
+    /// of the thing itself.
     pub digests: Vec<FileDigest>,
 }
 

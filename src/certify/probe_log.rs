@@ -1,5 +1,5 @@
-//! The file of the trials of probes: one line of JSON each, chained by hashes. The last hash is the head of the
-//! chain, which the certificate names.
+//! The file of the trials of probes: one line of JSON each, chained by hashes. The last hash is the head of
+//! the chain, which the certificate names.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};

@@ -83,8 +83,8 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// 0: the certificate is genuine and says that the subject held; 1: something is wrong, or it says that the
-    /// subject failed; 3: nothing is wrong, but the signature was not checked.
+    /// 0: the certificate is genuine and says that the subject held; 1: something is wrong, or it says that
+    /// the subject failed; 3: nothing is wrong, but the signature was not checked.
     #[must_use]
     pub fn exit_status(&self) -> ExitStatus {
         let held = self.statement.predicate.reached.result == QuestionStatus::Held;

@@ -1,4 +1,5 @@
-//! `hapax certify`: runs the battery of a subject and writes a certificate; makes keys and verifies certificates.
+//! `hapax certify`: runs the battery of a subject and writes a certificate; makes keys and verifies
+//! certificates.
 
 #[cfg(feature = "mcp")]
 mod mcp;

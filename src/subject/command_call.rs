@@ -1,5 +1,5 @@
-//! One call of a command-line tool under a supervisor: no process of it outlives the call, and its time, output
-//! and processes are limited. It has no terminal and no input.
+//! One call of a command-line tool under a supervisor: no process of it outlives the call, and its time,
+//! output and processes are limited. It has no terminal and no input.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The battery for agents: the scenarios that fit the subject, each as one question, with enough trials for the
-//! level; a second try for void trials; the controls; and a ramp of callers.
+//! The battery for agents: the scenarios that fit the subject, each as one question, with enough trials for
+//! the level; a second try for void trials; the controls; and a ramp of callers.
 
 mod plan;
 mod ramp;

@@ -1,8 +1,8 @@
 //! The questions of an agent: each scenario is one, and its cases share its trials evenly. Pure.
 //!
 //! A level is about the average over the cases of a scenario. With equally many trials of each case, the
-//! probability of no failure in `n` trials is at most `(1 - p)^n` for an average failure rate `p` (the geometric
-//! mean of the shares that hold is at most their arithmetic mean), so the exact bound applies.
+//! probability of no failure in `n` trials is at most `(1 - p)^n` for an average failure rate `p` (the
+//! geometric mean of the shares that hold is at most their arithmetic mean), so the exact bound applies.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The two control tools that hapax ships: one without keys (score 0), and one that does all that is asked of a
-//! tool (score 3). Both keep a list in a file of their working directory.
+//! The two control tools that hapax ships: one without keys (score 0), and one that does all that is asked of
+//! a tool (score 3). Both keep a list in a file of their working directory.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! The file that describes a command-line tool: its commands, how to read its state, and where a key goes. Each
-//! problem has its position and a hint.
+//! The file that describes a command-line tool: its commands, how to read its state, and where a key goes.
+//! Each problem has its position and a hint.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The battery for command-line tools: calls each command in sequences that its file allows, counts the effects,
-//! and gives a score for what was observed. Every trial has its own directory.
+//! The battery for command-line tools: calls each command in sequences that its file allows, counts the
+//! effects, and gives a score for what was observed. Every trial has its own directory.
 
 mod answer;
 mod control_tools;

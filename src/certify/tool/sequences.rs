@@ -1,4 +1,5 @@
-//! The sequences of calls of a trial, and what each of them shows. A sequence answers one or several questions.
+//! The sequences of calls of a trial, and what each of them shows. A sequence answers one or several
+//! questions.
 
 use std::path::Path;
 use std::time::Duration;
@@ -276,8 +277,8 @@ async fn failures(trial: &mut Trial<'_>) -> Result<Vec<Shown>, VoidCall> {
     Ok(vec![shown(ToolQuestion::ExitStatuses, held, sentence)])
 }
 
-/// Starts the command and kills it at a moment that the seed chooses, then calls it again. Where it ends before
-/// it is killed, it is started again in a new directory, and killed earlier.
+/// Starts the command and kills it at a moment that the seed chooses, then calls it again. Where it ends
+/// before it is killed, it is started again in a new directory, and killed earlier.
 async fn killed(
     file: &ToolFile,
     command: &ToolCommand,
