@@ -19,6 +19,7 @@ mod run {
     mod locks;
     mod log;
     mod machines;
+    mod many_callers;
     mod mcp;
     mod no_exit;
     mod one_task;

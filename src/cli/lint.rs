@@ -1,8 +1,9 @@
 //! `hapax lint`: all problems in scenario files, at once.
 
 use super::error::CliError;
-use super::print::{output, plural};
+use super::print::{message, output, plural};
 use crate::ExitStatus;
+use crate::run::callers_limit;
 use crate::scenario::load;
 
 /// Check scenario files, and report every problem in them.
@@ -24,5 +25,15 @@ pub(super) struct LintArgs {
 pub(super) fn run(args: &LintArgs) -> Result<ExitStatus, CliError> {
     let loaded = load(&args.paths)?;
     let (files, cases) = (plural(loaded.files, "file"), plural(loaded.cases.len(), "case"));
+    let limit = callers_limit();
+    let too_many = loaded.cases.iter().filter(|case| u64::from(case.callers) > limit.callers);
+    if let Some(largest) = too_many.max_by_key(|case| case.callers) {
+        message(&format!(
+            "note: {} has {} callers, and this machine allows {limit}; {}",
+            largest.id,
+            largest.callers,
+            limit.limited_by.fix()
+        ));
+    }
     Ok(output(format!("{files}, {cases}: no problem\n").as_bytes(), ExitStatus::Success))
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::CallersLimit;
 use crate::report::StoreError;
 
 /// Why a run cannot start or continue.
@@ -85,6 +86,16 @@ pub enum RunError {
     /// The subject cannot run in namespaces of its own here.
     #[error("cannot run the subject sealed: {0}")]
     Sealed(String),
+    /// A case has more callers than this machine allows.
+    #[error("{case} has {callers} callers, and this machine allows {limit}")]
+    TooManyCallers {
+        /// The case.
+        case: String,
+        /// The number of its callers.
+        callers: u32,
+        /// The number that this machine allows.
+        limit: CallersLimit,
+    },
     /// A timeout is too short for a fault to take effect.
     #[error("the timeout of {limit} is too short for {case}: {fault} takes {takes}")]
     TimeTooShort {
@@ -142,6 +153,9 @@ impl RunError {
             RunError::States(_) => "set TMPDIR to a directory that can be written",
             RunError::Sealed(_) => {
                 "`hapax doctor` shows what this machine allows; without --sealed it runs unsealed"
+            }
+            RunError::TooManyCallers { limit, .. } => {
+                return format!("{}, or select other cases", limit.limited_by.fix());
             }
             RunError::TimeTooShort { .. } => "set a longer --timeout",
             RunError::Trial(_) => "this is a bug in hapax; please report it",

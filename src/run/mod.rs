@@ -31,6 +31,7 @@ use crate::subject::Subject;
 use crate::trial;
 
 pub use concurrency::ConcurrencyLimiter;
+pub use concurrency::machine::{CallersLimit, LimitedBy, callers_limit};
 pub use error::RunError;
 pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
@@ -78,11 +79,23 @@ pub enum RunEvent<'a> {
 /// Trials by case and number.
 type FinishedTrials = BTreeMap<(String, u32), TrialReport>;
 
+/// Whether this machine allows the callers of every case.
+fn check_callers<'a>(
+    cases: impl Iterator<Item = &'a Arc<Case>>,
+    limit: CallersLimit,
+) -> Result<(), RunError> {
+    let largest = cases.max_by_key(|case| case.callers);
+    match largest.filter(|case| u64::from(case.callers) > limit.callers) {
+        None => Ok(()),
+        Some(case) => Err(RunError::TooManyCallers { case: case.id.clone(), callers: case.callers, limit }),
+    }
+}
+
 /// Runs all trials of the plan, until `stop` completes. The report contains the trials that are finished by
 /// then.
 ///
 /// # Errors
-/// When the output folder cannot be written.
+/// When the output folder cannot be written, or a case has more callers than this machine allows.
 pub async fn run(
     plan: Plan,
     subject: Subject,
@@ -96,6 +109,7 @@ pub async fn run(
     let before = folder.before();
     let record = plan.record(&subject, &options);
     let identity = Identity::of(&plan, &subject, &options);
+    check_callers(plan.cases.values(), callers_limit())?;
     let work = TrialRunner::new(subject, options, Some(folder.path()))?;
     let ledger = folder.begin(started_at, identity, &record)?;
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));

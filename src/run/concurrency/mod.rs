@@ -3,6 +3,7 @@
 //! finished trials. No verdict depends on it.
 
 mod cost;
+pub(super) mod machine;
 pub(super) mod open_files;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -16,6 +16,11 @@ pub(in crate::run) fn callers() -> usize {
     max_callers(limit())
 }
 
+/// The number of callers of one trial that the limit allows; `None` if there is no limit.
+pub(in crate::run) fn in_one_trial() -> Option<u64> {
+    limit().map(|files| files.saturating_sub(FILES_PER_RUN) / FILES_PER_CALLER)
+}
+
 /// The number of ports of ended trials that are kept: as many as files and memory allow. A trial that is kept
 /// for its ports takes about 60 KB.
 pub(in crate::run) fn late_ports() -> usize {

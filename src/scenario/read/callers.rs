@@ -9,7 +9,7 @@ use mock_services::yaml::{Key, Node, NodeKind, Reader, Span};
 use crate::scenario::known::KnownServices;
 
 /// The largest number of callers in a trial.
-pub(crate) const MAX_CALLERS: u32 = 64;
+pub(crate) const MAX_CALLERS: u32 = 1000;
 /// The value of `meet` for callers that do not wait for each other.
 pub(crate) const MEET_NONE: &str = "none";
 /// The words of `how`, and whether the deliveries are concurrent.

@@ -135,7 +135,7 @@ expect:
     callers_are_checked: "\
 about: a
 task: t
-callers: { count: 65, met: payment.charge, within: 90s }
+callers: { count: 1001, met: payment.charge, within: 90s }
 each: [{ task: a }, { task: b }]
 deliver: { times: 2, how: together }
 expect: {effects: []}
