@@ -17,13 +17,13 @@ Examples:
 
 When the endpoint loses a connection, hapax mcp ends with the exit status 1 and without a reply, as a
 server does that died. When a call hangs, there is no reply until the endpoint gives up.")]
-pub(super) struct McpArgs {
+pub(super) struct McpBridgeArgs {
     /// The endpoint
     #[arg(long, env = "HAPAX_MCP_URL", value_name = "URL")]
     url: String,
 }
 
-pub(super) fn run(args: &McpArgs) -> Result<ExitStatus, CliError> {
+pub(super) fn run(args: &McpBridgeArgs) -> Result<ExitStatus, CliError> {
     let input = std::io::BufReader::new(std::io::stdin());
     match bridge::run(&args.url, input, std::io::stdout().lock()) {
         Ok(()) => Ok(ExitStatus::Success),

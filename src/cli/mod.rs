@@ -75,7 +75,7 @@ enum Verb {
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
     #[cfg(feature = "mcp")]
-    Mcp(mcp::McpArgs),
+    Mcp(mcp::McpBridgeArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
