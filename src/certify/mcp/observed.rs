@@ -67,7 +67,7 @@ pub(super) struct ObservedTrial {
 
 /// The attempts so far.
 #[derive(Debug, Default)]
-struct Attempts {
+struct AttemptsSoFar {
     /// By number: the operation and, where it is one that can be repeated by its nature, the first attempt
     /// with the same content.
     by_number: BTreeMap<u64, (String, Option<u64>)>,
@@ -82,7 +82,7 @@ impl ObservedTrial {
         for output in &trial.output {
             read_records(&output.stdout).into_iter().for_each(|record| seen.add_record(record));
         }
-        let mut attempts = Attempts::default();
+        let mut attempts = AttemptsSoFar::default();
         for entry in entries {
             seen.add_entry(entry, &mut attempts);
         }
@@ -105,7 +105,7 @@ impl ObservedTrial {
         }
     }
 
-    fn add_entry(&mut self, entry: &Entry, attempts: &mut Attempts) {
+    fn add_entry(&mut self, entry: &Entry, attempts: &mut AttemptsSoFar) {
         match &entry.event {
             Event::Received(received) => {
                 let first = received.repeats.unwrap_or(received.attempt);

@@ -28,7 +28,7 @@ pub(super) struct CaseRunner<'a, F: Future<Output = ()>> {
 }
 
 /// The trials of one case, by number.
-pub(super) struct CaseTrials {
+pub(super) struct ObservedCase {
     pub(super) id: String,
     pub(super) trials: Vec<(u32, ObservedTrial)>,
 }
@@ -51,7 +51,7 @@ impl<F: Future<Output = ()>> CaseRunner<'_, F> {
         name: &str,
         cases: Vec<(Case, u32)>,
         on: &mut (dyn FnMut(RunEvent<'_>) + Send),
-    ) -> Result<Vec<CaseTrials>, CaseRunError> {
+    ) -> Result<Vec<ObservedCase>, CaseRunError> {
         // Each part has its own seeds, so that a second try is not a copy.
         let seed =
             name.bytes().fold(self.seed, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into())) >> 16;
@@ -72,7 +72,7 @@ impl<F: Future<Output = ()>> CaseRunner<'_, F> {
         self.ledgers.push(format!("{name}/{LEDGER_FILE}"));
         let file = std::fs::File::open(folder.path().join(LEDGER_FILE))?;
         let ledgers = read_ledgers(BufReader::new(file))?;
-        let observed = report.cases.iter().map(|case| CaseTrials {
+        let observed = report.cases.iter().map(|case| ObservedCase {
             id: case.id.clone(),
             trials: case
                 .trials
