@@ -72,6 +72,8 @@ pub struct McpReport {
     pub reads: Vec<String>,
     /// The protocol version.
     pub protocol: String,
+    /// The answers of the backend that the user declares, a line each.
+    pub answers: Vec<String>,
     /// What makes the server unusable as it is, beside its answers to the questions.
     pub problems: Vec<String>,
 }
@@ -259,7 +261,7 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
             trials,
             controls: Vec::new(),
             callers: None,
-            tested_with: Vec::new(),
+            tested_with: self.options.tools.files.clone(),
             score: None,
             findings,
             not_tested: std::mem::take(&mut self.not_tested),
@@ -272,6 +274,7 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
             writes,
             reads,
             protocol,
+            answers: self.options.tools.answers.clone(),
             problems: std::mem::take(&mut self.problems),
         })
     }
@@ -314,13 +317,17 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
                 .push(format!("`{name}`: the tools file names it, and the server does not list it"));
         }
         let mut known = Vec::new();
+        let mut left_out = Vec::new();
         for card in listed {
             let settings = self.options.tools.tool(&card.name);
             if settings.skip {
-                self.not_tested.push(format!("`{}`: left out by the tools file", card.name));
+                left_out.push(card.name);
                 continue;
             }
             known.push(KnownTool { call: CallArguments::of(&card, &settings), card });
+        }
+        if !left_out.is_empty() {
+            self.not_tested.push(format!("left out by the tools file: {}", left_out.join(", ")));
         }
         known
     }

@@ -64,6 +64,11 @@ pub fn render_mcp(report: &McpReport, results: &[QuestionResult]) -> String {
         format!("{} {}: {}\n    better: {}", remark.tool, remark.field, remark.problem, remark.better)
     });
     section(&mut out, "Remarks about the tool cards", remarks);
+    section(
+        &mut out,
+        "Answers of the backend that the answers file declares",
+        report.answers.iter().cloned(),
+    );
     section(&mut out, "Not tested", report.battery.not_tested.iter().cloned());
     if !report.reads.is_empty() {
         let _ = writeln!(out, "\nOnly read: {}", report.reads.join(", "));

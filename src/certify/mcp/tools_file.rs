@@ -6,6 +6,7 @@ use std::path::Path;
 use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
 use serde_json::{Map, Value};
 
+use crate::certify::model::{FileDigest, sha256};
 use crate::scenario::read_text;
 
 /// What a file says about the tools of a server.
@@ -17,6 +18,12 @@ pub struct ToolsFile {
     pub env: Vec<(String, String)>,
     /// The services that stand in for its backend, as in a scenario: each name with its settings.
     pub services: Vec<(String, String)>,
+    /// Whether tools that it does not name are left out.
+    pub only_listed: bool,
+    /// The answers of the backend that the user declares, a line each.
+    pub answers: Vec<String>,
+    /// The files that were read.
+    pub files: Vec<FileDigest>,
 }
 
 /// What a file says about one tool.
@@ -42,7 +49,12 @@ impl ToolsFile {
     pub fn load(path: &Path) -> Result<Self, Problems> {
         let name = path.to_string_lossy().into_owned();
         match read_text(path) {
-            Ok(text) => ToolsFile::read(&Source::new(name, text)),
+            Ok(text) => {
+                let digest = FileDigest { name: "tools file".to_owned(), sha256: sha256(text.as_bytes()) };
+                let mut file = ToolsFile::read(&Source::new(name, text))?;
+                file.files.push(digest);
+                Ok(file)
+            }
             Err(error) => {
                 let mut problems = Problems::default();
                 let source = Source::new(name, String::new());
@@ -69,7 +81,8 @@ impl ToolsFile {
     /// What it says about a tool.
     #[must_use]
     pub fn tool(&self, name: &str) -> ToolSettings {
-        self.tools.get(name).cloned().unwrap_or_default()
+        let unlisted = || ToolSettings { skip: self.only_listed, ..ToolSettings::default() };
+        self.tools.get(name).cloned().unwrap_or_else(unlisted)
     }
 
     /// Adds the answers of a file for the services that answer for any host.
@@ -84,10 +97,11 @@ impl ToolsFile {
             problems.push(Problem::new(&source, Span::default(), format!("cannot read the file: {error}")));
             problems
         })?;
+        self.files.push(FileDigest { name: "answers file".to_owned(), sha256: sha256(text.as_bytes()) });
         let source = Source::new(name, text);
         let tree = parse(&source)?;
         let list = tree.get("answers").unwrap_or(&tree);
-        if !matches!(list.kind, NodeKind::List(_)) {
+        let NodeKind::List(items) = &list.kind else {
             let reader = Reader::new(&source);
             reader.report_with_help(
                 list.span,
@@ -95,7 +109,8 @@ impl ToolsFile {
                 "write `answers:` and a list below it",
             );
             return reader.finish(None::<()>);
-        }
+        };
+        self.answers.extend(items.iter().map(write_flow));
         let answers = write_flow(list);
         match self.services.iter_mut().find(|(known, _)| known == service) {
             Some((_, settings)) => {
@@ -141,6 +156,9 @@ fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
             };
             file.services.push((key.name.clone(), text));
         }
+    }
+    if let Some(only) = map.optional("only_listed") {
+        file.only_listed = reader.boolean(only)?;
     }
     map.finish();
     Some(file)

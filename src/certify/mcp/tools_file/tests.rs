@@ -24,6 +24,9 @@ tools:
     );
     assert_eq!((send.key.as_deref(), send.verify.as_deref()), (Some("idempotency_key"), Some("list_emails")));
     assert!(file.tool("delete_everything").skip && !file.tool("unknown").skip);
+    let only =
+        ToolsFile::read(&Source::new("tools.yaml", "only_listed: true\ntools: { send: {} }\n")).unwrap();
+    assert!(only.tool("unknown").skip && !only.tool("send").skip);
 }
 
 #[test]
@@ -45,6 +48,8 @@ fn answers_are_added_to_the_settings_of_a_service() {
     };
     file.add_answers("any", &path).unwrap();
     assert_eq!(file.services[0].1, "{ a: { b: c }, answers: [{path: \"/a\", body: {ok: true}}] }");
+    assert_eq!(file.answers, ["{path: \"/a\", body: {ok: true}}"]);
+    assert_eq!(file.files.len(), 1);
     std::fs::write(&path, "a: b\n").unwrap();
     assert!(file.add_answers("any", &path).is_err());
 }
