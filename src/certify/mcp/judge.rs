@@ -198,7 +198,7 @@ impl Judging<'_> {
         match self.made() {
             made if made > self.tool.callers * self.once() => failed(sentence),
             made if made == 0 && worked == 0 => void(sentence),
-            made if made == 0 => failed(format!("{sentence}, and it says that it worked")),
+            0 => failed(format!("{sentence}, and it says that it worked")),
             _ => held(sentence),
         }
     }

@@ -150,7 +150,7 @@ impl ParameterType {
     }
 
     /// The value that a text of a path, a query or a form stands for.
-    fn from_text(self, text: String) -> Value {
+    fn parsed(self, text: String) -> Value {
         match self {
             ParameterType::Integer => text.parse::<i64>().map_or(Value::String(text), Value::from),
             ParameterType::Flag => text.parse::<bool>().map_or(Value::String(text), Value::from),
@@ -328,11 +328,11 @@ impl ToolDescription {
         let mut arguments = Map::new();
         for (name, text) in encoding::matched(&self.path, path)? {
             let parameter = self.at(&ParameterPlace::Path(name))?;
-            arguments.insert(parameter.name.clone(), parameter.kind.from_text(text));
+            arguments.insert(parameter.name.clone(), parameter.kind.parsed(text));
         }
         for (name, text) in encoding::pairs(query) {
             let parameter = self.at(&ParameterPlace::Query(name))?;
-            arguments.insert(parameter.name.clone(), parameter.kind.from_text(text));
+            arguments.insert(parameter.name.clone(), parameter.kind.parsed(text));
         }
         for (name, text) in &request.headers {
             let is_it = |place: &ParameterPlace| match place {
@@ -361,7 +361,7 @@ impl ToolDescription {
             let Some(value) = members.get(name) else { continue };
             left -= 1;
             let value = match (self.body, value) {
-                (ToolBody::Form, Value::String(text)) => parameter.kind.from_text(text.clone()),
+                (ToolBody::Form, Value::String(text)) => parameter.kind.parsed(text.clone()),
                 (_, value) => value.clone(),
             };
             arguments.insert(parameter.name.clone(), value);
