@@ -43,10 +43,13 @@ pub(super) async fn start(_: &Case, _: &MockServices, _: u32) -> std::io::Result
 /// There is no endpoint where hapax was built without MCP.
 #[cfg(not(feature = "mcp"))]
 #[derive(Debug)]
-pub(super) enum McpEndpoint {}
+pub(super) enum NoMcpEndpoint {}
 
 #[cfg(not(feature = "mcp"))]
-impl McpEndpoint {
+pub(super) use NoMcpEndpoint as McpEndpoint;
+
+#[cfg(not(feature = "mcp"))]
+impl NoMcpEndpoint {
     pub(super) fn address(&self) -> std::net::SocketAddr {
         match *self {}
     }

@@ -19,9 +19,11 @@ const EXCEPTIONS: [(&str, &str); 9] = [
 ];
 
 /// Names of services that mean something else in a file or folder.
-const OTHER_MEANINGS: [(&str, &str); 3] = [
+const OTHER_MEANINGS: [(&str, &str); 4] = [
     // A field of a customer.
     ("mock-services/src/payment/", "email"),
+    // A format of JSON Schema, and a part of the names of arguments.
+    ("src/certify/mcp/arguments.rs", "email"),
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "records"),
     ("src/scenario/schema/mod.rs", "records"),
