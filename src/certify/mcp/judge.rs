@@ -74,6 +74,13 @@ fn unusable(setup: &TrialSetup, seen: &ObservedTrial) -> Option<String> {
     if let Some(why) = seen.unstartable.as_ref().or(seen.not_connected.as_ref()) {
         return Some(format!("the server could not be used: {}", short(why, 200)));
     }
+    // What it does at a host that hapax does not serve is not counted.
+    if let Some(host) = seen.escaped.first() {
+        return Some(format!("it calls {host}, which is not a service of the trial; see --ignore"));
+    }
+    if let Some(host) = seen.untrusted.first() {
+        return Some(format!("it does not accept the certificate of hapax for {host}; see --ignore"));
+    }
     if let Some(what) = seen.unsupported.first() {
         return Some(format!("hapax does not have {what} yet"));
     }
@@ -199,6 +206,10 @@ impl Judging<'_> {
             made if made > self.tool.callers * self.once() => failed(sentence),
             made if made == 0 && worked == 0 => void(sentence),
             0 => failed(format!("{sentence}, and it says that it worked")),
+            // A tool that recognizes a repeated call does it once; any other number loses operations.
+            made if made != self.once() && made < worked * self.once() => {
+                failed(format!("{sentence}, and {} say that it worked", number(worked)))
+            }
             _ => held(sentence),
         }
     }
@@ -210,6 +221,9 @@ impl Judging<'_> {
         if self.outcome(0) != Some(CallOutcome::NotAwaited) {
             return void(format!("`{name}` could not be cancelled: it had ended"));
         }
+        if !self.reached_before_the_end() {
+            return void(format!("`{name}` had not reached the backend when it was cancelled"));
+        }
         match (self.made(), self.seen.alive) {
             (0, Some(true)) => {
                 held(format!("`{name}` cancelled before the effect → nothing happens afterwards"))
@@ -219,10 +233,15 @@ impl Judging<'_> {
         }
     }
 
-    fn connection_lost(&self) -> Judgment {
-        let closed = self.seen.calls.first().and_then(|call| call.ended_at);
+    /// Whether the first call had reached the backend when it was cancelled or its connection was closed.
+    fn reached_before_the_end(&self) -> bool {
+        let end = self.seen.calls.first().and_then(|call| call.ended_at);
         let first = self.seen.writes.first().map(|write| write.at);
-        if closed.zip(first).is_none_or(|(closed, first)| first > closed) {
+        first.zip(end).is_some_and(|(first, end)| first <= end)
+    }
+
+    fn connection_lost(&self) -> Judgment {
+        if !self.reached_before_the_end() {
             return void("the call had not reached the backend when its connection was closed".to_owned());
         }
         self.once_in_all(self.result("with a lost connection, then the same call again"))

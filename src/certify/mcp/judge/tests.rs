@@ -163,3 +163,31 @@ fn a_text_that_asks_to_try_again_is_recognized() {
     assert!(!says_try_again("It may have been sent. Do not retry before you have checked."));
     assert!(!says_try_again("not sent"));
 }
+
+#[test]
+fn a_call_that_reaches_the_backend_after_it_was_cancelled_shows_nothing() {
+    let mut late = seen(&[GONE], &[None], 0);
+    assert_eq!(outcome(&facts(), McpQuestion::Cancelled, &late), ProbeOutcome::Held);
+    late.writes[0].at = 101;
+    assert_eq!(outcome(&facts(), McpQuestion::Cancelled, &late), ProbeOutcome::Void);
+}
+
+#[test]
+fn more_successes_than_effects_are_lost_operations_unless_there_is_one_effect_in_all() {
+    let with = |effects| outcome(&facts(), McpQuestion::CallersAtOnce, &seen(&[OK; 8], &[None; 8], effects));
+    assert_eq!([1, 3, 8, 9].map(with), {
+        use ProbeOutcome::{Failed, Held};
+        [Held, Failed, Held, Failed]
+    });
+}
+
+#[test]
+fn what_happens_at_a_host_that_is_not_served_makes_a_trial_void() {
+    let plain = seen(&[OK, OK], &[None, None], 2);
+    assert_eq!(outcome(&facts(), McpQuestion::SameCallTwice, &plain), ProbeOutcome::Held);
+    let escaped = ObservedTrial { escaped: vec!["db.example".to_owned()], ..plain.clone() };
+    let untrusted = ObservedTrial { untrusted: vec!["api.example".to_owned()], ..plain };
+    for seen in [escaped, untrusted] {
+        assert_eq!(outcome(&facts(), McpQuestion::SameCallTwice, &seen), ProbeOutcome::Void);
+    }
+}

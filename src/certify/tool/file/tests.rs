@@ -12,7 +12,7 @@ fn a_complete_file_is_read() {
 tool: todo
 version: todo --version
 timeout: 5s
-pass: [TODO_TOKEN]
+pass: [LIST_TOKEN]
 state: { run: todo list, count: lines }
 commands:
   add:
