@@ -15,6 +15,7 @@ mod external {
     pub(crate) mod junit;
     pub(crate) mod mail_clients;
     pub(crate) mod mcp_servers;
+    pub(crate) mod published_mcp_servers;
     pub(crate) mod real_clients;
     pub(crate) mod report_page;
     pub(crate) mod runs;
@@ -27,8 +28,8 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, junit, mail_clients, mcp_servers, real_clients, report_page, sealed,
-    sealed_clients, sealed_web, wire_clients,
+    browser_driver, examples, junit, mail_clients, mcp_servers, published_mcp_servers, real_clients,
+    report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -45,6 +46,7 @@ fn main() -> std::process::ExitCode {
         (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
         (Namespaces, "mcp_servers", mcp_servers::tests()),
+        (SealedClients, "published_mcp_servers", published_mcp_servers::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),
         (SealedClients, "sealed_web", sealed_web::tests()),

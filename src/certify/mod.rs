@@ -13,6 +13,7 @@ pub mod mcp;
 mod model;
 mod page;
 mod probe_log;
+mod ramp;
 mod results;
 mod statement;
 mod subject_files;

@@ -8,8 +8,8 @@ use crate::mcp::client::{ServerAddress, drive};
 /// Call the tools of an MCP server as the task of the trial says.
 #[derive(clap::Args)]
 pub(super) struct CallToolsArgs {
-    /// The URL of the server
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    /// The URL of the server; with a command, the command serves it
+    #[arg(long, value_name = "URL")]
     url: Option<String>,
 
     /// The command that starts the server
@@ -18,7 +18,11 @@ pub(super) struct CallToolsArgs {
 }
 
 pub(super) fn run(args: CallToolsArgs) -> Result<ExitStatus, CliError> {
-    let address = args.url.map_or(ServerAddress::Command(args.command), ServerAddress::Url);
+    let address = match args.url {
+        None => ServerAddress::Command(args.command),
+        Some(url) if args.command.is_empty() => ServerAddress::Url(url),
+        Some(url) => ServerAddress::Serving { program: args.command, url },
+    };
     let driven = super::runtime()?.block_on(drive(address));
     driven.map(|()| ExitStatus::Success).map_err(|error| {
         CliError::with_hint(

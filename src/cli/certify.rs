@@ -46,6 +46,8 @@ Examples:
       A command-line tool, whose commands the file describes.
   hapax certify --mcp -- npx -y some-mcp-server@1.2.3
       An MCP server: each way to fail once, without a certificate; --level 0.9 for one.
+  hapax certify --mcp-url http://127.0.0.1:8000/mcp -- python3 server.py
+      The same for a server over streamable HTTP; without a command, one that already runs.
   hapax certify keygen
       Make the pair of keys hapax.key and hapax.pub.
   hapax certify verify certificate.json --public-key hapax.pub --run reports/2026-11-16T12-00-00
@@ -220,10 +222,13 @@ fn verify_certificate(args: &VerifyArgs) -> Result<ExitStatus, CliError> {
 
 fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     #[cfg(feature = "mcp")]
-    if let Some(url) = &args.mcp.mcp_url {
-        return Err(mcp::refuse_url(url));
-    } else if args.mcp.mcp {
+    if args.mcp.is_asked() {
         return mcp::certify_server(args);
+    } else if let Some(option) = args.mcp.stray_option() {
+        return Err(CliError::with_hint(
+            format!("{option} is about an MCP server, and none is tested"),
+            "add --mcp, or --mcp-url URL",
+        ));
     }
     match &args.tool {
         Some(path) => certify_tool(path, &args.battery),

@@ -79,6 +79,12 @@ pub struct TemplateError {
 }
 
 impl Template {
+    /// A text without placeholders.
+    #[must_use]
+    pub fn literal(text: String) -> Self {
+        Template(vec![Piece::Text(text)])
+    }
+
     /// The text, if it has no placeholders.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {

@@ -1,5 +1,8 @@
 //! MCP servers as subjects: a careful and a careless one, and servers that misbehave.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
 use crate::kit::needs::{Test, tests};
 use crate::kit::workspace::Workspace;
 
@@ -9,6 +12,8 @@ pub(crate) fn tests() -> Vec<Test> {
         a_server_that_cannot_be_used_is_refused_with_the_reason,
         a_server_that_changes_its_list_or_cannot_be_called_never_passes,
         a_server_that_does_not_write_proves_nothing,
+        a_server_over_http_is_started_and_called_by_sessions_at_once,
+        a_server_that_already_runs_is_scored_by_its_own_read,
     ]
 }
 
@@ -83,4 +88,85 @@ async fn a_server_that_changes_its_list_or_cannot_be_called_never_passes() {
 async fn a_server_that_does_not_write_proves_nothing() {
     let text = certify("misbehaving", "good", &[], 3);
     assert!(text.contains("No tool made a write reach a backend"), "{text}");
+}
+
+/// The URL at which the small servers are started; each trial has its own ports.
+const URL: &str = "http://127.0.0.1:8123/mcp";
+
+async fn a_server_over_http_is_started_and_called_by_sessions_at_once() {
+    let questions = ["--question", "callers-at-once", "--question", "connection-lost"];
+    let path = format!("{}/tests/mcp_servers/shop.py", env!("CARGO_MANIFEST_DIR"));
+    for (how, status, sentence) in [
+        ("careful", 3, "only the questions of --question were asked"),
+        ("careless", 1, "`charge` by eight callers at once → eight charges"),
+    ] {
+        let workspace = Workspace::new();
+        workspace.write("tools.yaml", TOOLS);
+        let start = ["certify", "--mcp-url", URL, "--quiet", "--tools", "tools.yaml"];
+        let called =
+            workspace.call(&[&start[..], &questions, &["--", "python3", &path, how, "8123"]].concat());
+        assert!(called.stdout.contains(sentence), "{}", called.stdout);
+        assert_eq!(called.stdout.contains("FAILED"), how == "careless", "{}", called.stdout);
+        called.expect(status);
+    }
+}
+
+/// A server that the test starts, with its URL.
+struct RunningServer {
+    process: Child,
+    url: String,
+}
+
+impl RunningServer {
+    fn start(how: &str) -> Self {
+        let path = format!("{}/tests/mcp_servers/notes.py", env!("CARGO_MANIFEST_DIR"));
+        let mut process = Command::new("python3").args([&path, how]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        RunningServer { process, url: url.trim().to_owned() }
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+async fn a_server_that_already_runs_is_scored_by_its_own_read() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "tools.yaml",
+        "tools:\n  add_note: { arguments: { title: \"note {{trial}}\" }, verify: list_notes }\n",
+    );
+    let certify = |server: &RunningServer, options: &[&str]| {
+        workspace.call(&[&["certify", "--mcp-url", &server.url, "--quiet", "--seed", "7"], options].concat())
+    };
+    let keyed = RunningServer::start("keyed");
+    // The server keeps its notes and keys, so the second time shows that the trials do not depend on the first.
+    for _ in 0..2 {
+        let called = certify(&keyed, &["--tools", "tools.yaml"]);
+        assert!(called.stdout.contains("`add_note` twice → two entries; counted by `list_notes`"));
+        assert!(!called.stdout.contains("FAILED") && !called.stdout.contains("unsure"), "{}", called.stdout);
+        assert!(called.stdout.contains("names no read that shows their effects (`verify`): clear"));
+        called.expect(3);
+    }
+    let certified = certify(&keyed, &["--tools", "tools.yaml", "--level", "0.2", "--callers", "4"]);
+    assert!(certified.stdout.contains("certificate.json"), "{}{}", certified.stdout, certified.stderr);
+    certified.expect(0);
+
+    let keyless = RunningServer::start("keyless");
+    let called = certify(&keyless, &["--tools", "tools.yaml"]);
+    assert!(called.stdout.contains("with a lost connection, then the same call again → two entries"));
+    called.expect(1);
+
+    let partial = RunningServer::start("last-only");
+    let called = certify(&partial, &["--tools", "tools.yaml"]);
+    assert!(called.stdout.contains("so its effects cannot be counted"), "{}", called.stdout);
+    called.expect(3);
+
+    let called = certify(&keyed, &[]);
+    assert!(called.stderr.contains("nothing can be counted"), "{}", called.stderr);
+    called.expect(2);
 }

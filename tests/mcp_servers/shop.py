@@ -1,4 +1,5 @@
-"""A small MCP server over standard input and output: `careful` passes a key on to its backend, `careless` has none."""
+"""A small MCP server: `careful` passes a key on to its backend, `careless` has none. It speaks over standard input and
+output, or over streamable HTTP at the port that is its second argument."""
 
 import json
 import sys
@@ -103,10 +104,18 @@ def handle(message):
         sys.stdout.flush()
 
 
-cancelled = set()
-for line in sys.stdin:
-    message = json.loads(line)
+def note_cancellation(message):
     if message.get("method") == "notifications/cancelled" and CAREFUL:
         cancelled.add(message["params"]["requestId"])
+
+
+cancelled = set()
+if len(sys.argv) > 2:
+    from streamable_http import serve
+
+    serve(int(sys.argv[2]), answer, note_cancellation)
+for line in sys.stdin:
+    message = json.loads(line)
+    note_cancellation(message)
     if "id" in message and "method" in message:
         threading.Thread(target=handle, args=(message,), daemon=True).start()

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt as _;
 
 use super::model::{BatteryResult, ControlCheck, FileDigest, SubjectKindTested, TestedSubject, sha256};
+use super::ramp::{TRIALS_EACH, numbers};
 use super::subject_files::{SubjectFilesError, subject_files};
 use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::Case;
@@ -236,11 +237,10 @@ impl AgentBattery<'_> {
         stop: impl Future<Output = ()> + Clone,
         on: &mut dyn FnMut(CertifyEvent<'_>),
     ) -> Result<(), RunError> {
-        for count in ramp::numbers(self.options.callers) {
+        for count in numbers(self.options.callers) {
             let path = self.folder.join(CALLERS).join(format!("{count:04}"));
             let cases = vec![ramp::with_callers(case, count)];
-            let report =
-                self.run(path, cases, ramp::TRIALS_EACH, self.options.seed, stop.clone(), on).await?;
+            let report = self.run(path, cases, TRIALS_EACH, self.options.seed, stop.clone(), on).await?;
             if self.interrupted || !ramp::holds(&report) {
                 break;
             }

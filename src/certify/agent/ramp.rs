@@ -8,19 +8,10 @@ use mock_services::BarrierOptions;
 use super::plan::CaseGroup;
 use super::{CALLERS, trials};
 use crate::certify::model::CallersHeld;
+use crate::certify::ramp::TRIALS_EACH;
 use crate::report::Report;
 use crate::scenario::Case;
 use crate::score::TrialStatus;
-
-/// The trials of each number of callers.
-pub(super) const TRIALS_EACH: u32 = 5;
-
-/// 1, 2, 4 … up to `largest`, which is included.
-pub(super) fn numbers(largest: u32) -> impl Iterator<Item = u32> {
-    let doubled = std::iter::successors(Some(1_u32), |count| count.checked_mul(2));
-    let largest = largest.max(1);
-    doubled.take_while(move |count| *count < largest).chain([largest])
-}
 
 /// The case of the ramp: several callers get one task with one effect, without faults, interrupts or turns.
 /// The one with the most callers is chosen: it is made for many.
@@ -102,14 +93,6 @@ pub(in crate::certify) fn callers_from_folder(folder: &Path) -> Result<Option<Ca
 mod tests {
     use super::*;
     use crate::scenario;
-
-    #[test]
-    fn the_number_of_callers_doubles_up_to_the_largest() {
-        assert_eq!(numbers(8).collect::<Vec<_>>(), [1, 2, 4, 8]);
-        assert_eq!(numbers(12).collect::<Vec<_>>(), [1, 2, 4, 8, 12]);
-        assert_eq!(numbers(1).collect::<Vec<_>>(), [1]);
-        assert_eq!(numbers(0).collect::<Vec<_>>(), [1]);
-    }
 
     #[test]
     fn a_scenario_with_several_callers_and_one_effect_is_chosen_and_scaled() {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::tools_file::ToolSettings;
-use crate::mcp::client::{ListedTool, TRIAL_PLACEHOLDER};
+use crate::mcp::client::{KEY_PLACEHOLDER, ListedTool, TRIAL_PLACEHOLDER};
 
 /// How deep a schema is followed.
 const MAX_DEPTH: usize = 8;
@@ -40,11 +40,11 @@ pub(super) struct KeyParameter {
 impl KeyParameter {
     /// A value: another one for each trial and for each number.
     pub(super) fn value(&self, number: u8) -> Value {
-        // The name of a trial has sixteen hexadecimal digits.
+        // The driver puts twelve hexadecimal digits in its place.
         let text = if self.uuid {
-            format!("0000000{number}-0000-4000-8000-{TRIAL_PLACEHOLDER}")
+            format!("0000000{number}-0000-4000-8000-{KEY_PLACEHOLDER}")
         } else {
-            format!("hapax-{number}-{TRIAL_PLACEHOLDER}")
+            format!("hapax-{number}-{KEY_PLACEHOLDER}")
         };
         Value::String(text)
     }
@@ -87,6 +87,11 @@ impl CallArguments {
     /// The same for other arguments.
     pub(super) fn other_with_key(&self, number: u8) -> Option<Map<String, Value>> {
         Some(self.keyed(self.other.as_ref()?, number))
+    }
+
+    /// Whether the arguments name the trial, so that its effects can be told from others.
+    pub(super) fn name_the_trial(&self) -> bool {
+        serde_json::to_string(&self.arguments).is_ok_and(|text| text.contains(TRIAL_PLACEHOLDER))
     }
 
     fn keyed(&self, arguments: &Map<String, Value>, number: u8) -> Map<String, Value> {

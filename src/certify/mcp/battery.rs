@@ -1,7 +1,6 @@
 //! The battery from start to end: connects, lists the tools, calls each without faults, asks the questions of
 //! each that writes, and reads the cards.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,43 +8,44 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::Shared;
+use jiff::Timestamp;
 use mock_services::yaml::Problems;
 
-use super::arguments::CallArguments;
-use super::card::{CardRemark, SeenOfTool, remarks};
+use super::ask::AskedTrial;
+use super::card::CardRemark;
 use super::cases::{CaseMaker, TrialSetup, default_services};
 use super::control::ControlServer;
-use super::judge::{ToolFacts, judge, says_try_again};
+use super::judge::ToolFacts;
 use super::observed::ObservedTrial;
 use super::prepare::PreparedServer;
-use super::questions::{AskedTool, McpQuestion};
+use super::questions::McpQuestion;
 use super::run_cases::{CaseRunError, CaseRunner};
-use super::text::short;
 use super::tools_file::ToolsFile;
 use crate::certify::{
-    BatteryResult, ControlCheck, FileDigest, ProbeOutcome, ProbeTrial, QuestionStatus, SubjectKindTested,
+    BatteryResult, CallersHeld, ControlCheck, FileDigest, ProbeTrial, QuestionStatus, SubjectKindTested,
     TestedSubject, file_digest, question_results,
 };
-use crate::mcp::client::{CallOutcome, DriverStep, Handshake, ListedTool, ListedTools, ToolCall};
+use crate::mcp::client::{DriverStep, HEADERS_VARIABLE, Handshake, ListedTool, ListedTools};
 use crate::run::{ConcurrencyLimiter, RunEvent};
 use crate::scratch::Scratch;
 use crate::subject::{Settings, Subject, Template};
-
-/// The maximum number of operations of one tool that are made to fail.
-const MAX_OPERATIONS: usize = 3;
 
 /// How a server is tested.
 #[derive(Debug, Clone)]
 pub struct McpOptions {
     /// The command as the user gave it.
     pub command: Vec<String>,
-    /// The server, ready to start.
+    /// The server, ready to start; without a program it already runs.
     pub server: PreparedServer,
+    /// Its URL, where it serves streamable HTTP.
+    pub url: Option<String>,
+    /// The questions to ask.
+    pub questions: Vec<McpQuestion>,
     /// What the user says about its tools.
     pub tools: ToolsFile,
     /// The number of trials of each question; those that fail in several ways share them.
     pub trials: u32,
-    /// The number of callers at once.
+    /// The largest number of callers at once.
     pub callers: u32,
     /// How long the server can take for each request.
     pub timeout: Duration,
@@ -57,6 +57,13 @@ pub struct McpOptions {
     pub with_controls: bool,
     /// The folder for the ledgers.
     pub folder: PathBuf,
+}
+
+impl McpOptions {
+    /// Whether the server already runs, so that hapax does not have its backend.
+    pub(super) fn is_running(&self) -> bool {
+        self.server.program.is_empty()
+    }
 }
 
 /// What the battery found.
@@ -95,23 +102,6 @@ pub enum McpError {
     Files(#[from] io::Error),
 }
 
-/// A tool and how it is called.
-struct KnownTool {
-    card: ListedTool,
-    call: CallArguments,
-}
-
-/// A trial of a question, with what it showed.
-struct AskedTrial {
-    tool: usize,
-    question: McpQuestion,
-    number: u32,
-    second_try: bool,
-    seen: ObservedTrial,
-    outcome: ProbeOutcome,
-    sentence: String,
-}
-
 /// Tests a server, until `stop` completes.
 ///
 /// # Errors
@@ -123,7 +113,7 @@ pub async fn certify_mcp(
     on: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<McpReport, McpError> {
     let stop = stop.shared();
-    let mut report = run_battery(options, &McpQuestion::EVERY, limiter, stop.clone(), on).await?;
+    let mut report = run_battery(options, limiter, stop.clone(), on).await?;
     if options.with_controls && !report.battery.interrupted && !report.writes.is_empty() {
         for control in ControlServer::BOTH {
             let checks = control_checks(control, options, limiter, stop.clone(), on).await?;
@@ -148,13 +138,15 @@ async fn control_checks<F: Future<Output = ()>>(
     let control_options = McpOptions {
         server: PreparedServer { program: command.clone(), ..PreparedServer::default() },
         command,
+        url: None,
+        questions: control.known().map(|(question, _)| question).to_vec(),
         tools: ToolsFile::default(),
         trials: 1,
+        with_controls: false,
         folder,
         ..options.clone()
     };
-    let questions = control.known().map(|(question, _)| question);
-    let report = run_battery(&control_options, &questions, limiter, stop, on).await?;
+    let report = run_battery(&control_options, limiter, stop, on).await?;
     let results = question_results(&report.battery.trials, 0.0, 0.95);
     let check = |(question, expected): (McpQuestion, QuestionStatus)| {
         let found = results.iter().find(|result| result.question == question.word());
@@ -170,7 +162,6 @@ async fn control_checks<F: Future<Output = ()>>(
 
 async fn run_battery<F: Future<Output = ()>>(
     options: &McpOptions,
-    questions: &[McpQuestion],
     limiter: &ConcurrencyLimiter,
     stop: Shared<F>,
     on: &mut (dyn FnMut(RunEvent<'_>) + Send),
@@ -180,12 +171,13 @@ async fn run_battery<F: Future<Output = ()>>(
         if options.tools.services.is_empty() { default_services() } else { options.tools.services.clone() };
     let mut battery = Battery {
         options,
-        questions,
         maker: CaseMaker {
             services,
             handshake: Handshake::Initialize,
             timeout: options.timeout,
             list_folder: lists.path().to_owned(),
+            // A server that already runs remembers earlier runs.
+            run: if options.is_running() { Timestamp::now().to_string() } else { String::new() },
         },
         runner: CaseRunner {
             subject: subject(options)?,
@@ -206,7 +198,11 @@ async fn run_battery<F: Future<Output = ()>>(
 /// The driver as a subject.
 fn subject(options: &McpOptions) -> Result<Subject, McpError> {
     let hapax = std::env::current_exe()?;
-    let mut program = vec![hapax.to_string_lossy().into_owned(), "call-tools".to_owned(), "--".to_owned()];
+    let mut program = vec![hapax.to_string_lossy().into_owned(), "call-tools".to_owned()];
+    if let Some(url) = &options.url {
+        program.extend(["--url".to_owned(), url.clone()]);
+    }
+    program.push("--".to_owned());
     program.extend(options.server.program.iter().cloned());
     let env = options.tools.env.iter().chain(&options.server.env).map(|(name, value)| {
         let template =
@@ -215,52 +211,67 @@ fn subject(options: &McpOptions) -> Result<Subject, McpError> {
     });
     let mut settings = options.settings.clone();
     settings.env.extend(env.collect::<Result<Vec<_>, McpError>>()?);
+    if !options.tools.headers.is_empty() {
+        let headers = serde_json::to_string(&options.tools.headers).unwrap_or_default();
+        settings.env.push((HEADERS_VARIABLE.to_owned(), Template::literal(headers)));
+    }
     Ok(Subject { name: options.command.join(" "), settings, ..Subject::command(program) })
 }
 
-struct Battery<'a, F: Future<Output = ()>> {
-    options: &'a McpOptions,
-    questions: &'a [McpQuestion],
-    maker: CaseMaker,
-    runner: CaseRunner<'a, F>,
-    problems: Vec<String>,
-    noise: Option<CardRemark>,
-    not_tested: Vec<String>,
+/// A battery that is running.
+pub(super) struct Battery<'a, F: Future<Output = ()>> {
+    pub(super) options: &'a McpOptions,
+    pub(super) maker: CaseMaker,
+    pub(super) runner: CaseRunner<'a, F>,
+    pub(super) problems: Vec<String>,
+    pub(super) noise: Option<CardRemark>,
+    pub(super) not_tested: Vec<String>,
 }
 
 impl<F: Future<Output = ()>> Battery<'_, F> {
     async fn run(&mut self, on: &mut (dyn FnMut(RunEvent<'_>) + Send)) -> Result<McpReport, McpError> {
         let (listed, first) = self.list(on).await?;
         let tools = self.known(listed);
-        let calls = self.call_each(&tools, first.lists.first(), on).await?;
-        let facts: Vec<Option<(ToolFacts, Vec<String>)>> =
-            tools.iter().zip(&calls).map(|(tool, seen)| self.facts(tool, seen.as_ref()?)).collect();
-        let is_read = |seen: &Option<ObservedTrial>| {
-            seen.as_ref().is_some_and(|seen| seen.last_is_ok() && seen.writes.is_empty())
+        let called = self.call_without_faults(&tools, first.lists.first(), on).await?;
+        let asked = self.ask(&tools, &called.facts, on).await?;
+        let callers = match self.options.with_controls {
+            true => self.ramp(&tools, &called.facts, on).await?,
+            false => None,
         };
-        let reads: Vec<String> = tools
-            .iter()
-            .zip(&calls)
-            .filter(|(_, seen)| is_read(seen))
-            .map(|(tool, _)| tool.card.name.clone())
-            .collect();
-        let asked = self.ask(&tools, &facts, on).await?;
         let mut remarks: Vec<CardRemark> = self.noise.take().into_iter().collect();
-        for (index, (tool, facts)) in tools.iter().zip(&facts).enumerate() {
-            let Some((facts, _)) = facts else { continue };
+        for (index, (tool, facts)) in tools.iter().zip(&called.facts).enumerate() {
+            let Some(facts) = facts else { continue };
             let of_tool: Vec<&AskedTrial> = asked.iter().filter(|trial| trial.tool == index).collect();
-            remarks.extend(self.card_remarks(tool, facts, &of_tool, &reads));
+            let verify = self.options.tools.tool(&tool.card.name).verify;
+            remarks.extend(tool.card_remarks(facts, &of_tool, &called.reads, verify));
         }
-        let writes = facts.iter().flatten().map(|(facts, _)| facts.name.clone()).collect();
+        Ok(self.report(
+            &called.facts,
+            called.reads,
+            self.probe_trials(&tools, &called.facts, &asked),
+            callers,
+            remarks,
+            &first,
+        ))
+    }
+
+    fn report(
+        &mut self,
+        facts: &[Option<ToolFacts>],
+        reads: Vec<String>,
+        trials: Vec<ProbeTrial>,
+        callers: Option<CallersHeld>,
+        remarks: Vec<CardRemark>,
+        first: &ObservedTrial,
+    ) -> McpReport {
         let (protocol, server) = first.identity.clone().unwrap_or_default();
-        let trials = self.probe_trials(&tools, &facts, &asked);
         let findings =
             self.problems.iter().cloned().chain(remarks.iter().map(CardRemark::sentence)).collect();
         let battery = BatteryResult {
-            subject: self.tested(&server),
+            subject: self.tested(&server, first.lists.first()),
             trials,
             controls: Vec::new(),
-            callers: None,
+            callers,
             tested_with: self.options.tools.files.clone(),
             score: None,
             findings,
@@ -268,15 +279,15 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
             evidence: std::mem::take(&mut self.runner.ledgers),
             interrupted: self.runner.interrupted,
         };
-        Ok(McpReport {
+        McpReport {
             battery,
             remarks,
-            writes,
+            writes: facts.iter().flatten().map(|facts| facts.name.clone()).collect(),
             reads,
             protocol,
             answers: self.options.tools.answers.clone(),
             problems: std::mem::take(&mut self.problems),
-        })
+        }
     }
 
     /// Connects and lists the tools: with `initialize`, or else without.
@@ -309,268 +320,8 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
         Err(McpError::Server(reasons.swap_remove(0)))
     }
 
-    /// The tools that are not left out.
-    fn known(&mut self, listed: Vec<ListedTool>) -> Vec<KnownTool> {
-        let names: Vec<&str> = listed.iter().map(|tool| tool.name.as_str()).collect();
-        for name in self.options.tools.tools.keys().filter(|name| !names.contains(&name.as_str())) {
-            self.not_tested
-                .push(format!("`{name}`: the tools file names it, and the server does not list it"));
-        }
-        let mut known = Vec::new();
-        let mut left_out = Vec::new();
-        for card in listed {
-            let settings = self.options.tools.tool(&card.name);
-            if settings.skip {
-                left_out.push(card.name);
-                continue;
-            }
-            known.push(KnownTool { call: CallArguments::of(&card, &settings), card });
-        }
-        if !left_out.is_empty() {
-            self.not_tested.push(format!("left out by the tools file: {}", left_out.join(", ")));
-        }
-        known
-    }
-
-    /// Calls each tool once without faults. A tool that could not be called is listed, with the reason.
-    async fn call_each(
-        &mut self,
-        tools: &[KnownTool],
-        list: Option<&String>,
-        on: &mut (dyn FnMut(RunEvent<'_>) + Send),
-    ) -> Result<Vec<Option<ObservedTrial>>, McpError> {
-        let (mut cases, mut ids) = (Vec::new(), BTreeMap::new());
-        for (index, tool) in tools.iter().enumerate() {
-            let call = ToolCall { tool: tool.card.name.clone(), arguments: tool.call.with_key(1) };
-            let steps = vec![DriverStep::List, DriverStep::Call(call), DriverStep::List];
-            let setup = TrialSetup::new(McpQuestion::SameCallTwice, vec![steps]);
-            let case = self
-                .maker
-                .case(&format!("{index}-{}", tool.card.name), &setup)
-                .map_err(McpError::Services)?;
-            ids.insert(case.id.clone(), index);
-            cases.push((case, 1));
-        }
-        let mut calls: Vec<Option<ObservedTrial>> = tools.iter().map(|_| None).collect();
-        if cases.is_empty() {
-            return Ok(calls);
-        }
-        let results = self.runner.run("calls", cases, on).await?;
-        for case in results {
-            let Some(index) = ids.get(&case.id) else { continue };
-            let Some((_, seen)) = case.trials.into_iter().next() else { continue };
-            let name = &tools[*index].card.name;
-            if seen.lists.iter().any(|digest| Some(digest) != list) {
-                self.problems.push(format!(
-                    "the server changes its list of tools: it is another one when `{name}` is called"
-                ));
-            }
-            if let Some((lines, first)) = &seen.noise {
-                self.noise = Some(CardRemark {
-                    tool: "the server".to_owned(),
-                    field: "standard output".to_owned(),
-                    problem: format!(
-                        "{lines} lines are not MCP messages, the first is `{}`",
-                        short(first, 80)
-                    ),
-                    better: "write logs to standard error".to_owned(),
-                });
-            }
-            if let Some(why) = not_callable(&seen) {
-                self.not_tested.push(format!("`{name}` could not be called without faults: {why}"));
-            }
-            calls[*index] = Some(seen);
-        }
-        self.problems.sort();
-        self.problems.dedup();
-        Ok(calls)
-    }
-
-    /// What is known of a tool that writes and can be called, and the operations of its effects.
-    fn facts(&self, tool: &KnownTool, seen: &ObservedTrial) -> Option<(ToolFacts, Vec<String>)> {
-        if seen.effects.is_empty() || not_callable(seen).is_some() {
-            return None;
-        }
-        let mut operations = seen.effect_operations();
-        operations.truncate(MAX_OPERATIONS);
-        let facts = ToolFacts {
-            name: tool.card.name.clone(),
-            effects: seen.effects.len(),
-            effect: seen.effects.first().map(|(effect, _)| effect.clone())?,
-            idempotent_hint: tool.card.hint("idempotentHint") == Some(true),
-            keyed: tool.call.key.is_some(),
-            callers: usize::try_from(self.options.callers).unwrap_or(usize::MAX),
-        };
-        Some((facts, operations))
-    }
-
-    /// Asks all questions of all tools that write. A trial that is void is tried a second time.
-    async fn ask(
-        &mut self,
-        tools: &[KnownTool],
-        facts: &[Option<(ToolFacts, Vec<String>)>],
-        on: &mut (dyn FnMut(RunEvent<'_>) + Send),
-    ) -> Result<Vec<AskedTrial>, McpError> {
-        let (mut cases, mut setups) = (Vec::new(), BTreeMap::new());
-        for (index, (tool, facts)) in tools.iter().zip(facts).enumerate() {
-            let Some((_, operations)) = facts else { continue };
-            let asked = self.asked(tool, operations);
-            for &question in self.questions {
-                let of_question = asked.trials(question).unwrap_or_default();
-                let ways = u32::try_from(of_question.len()).unwrap_or(u32::MAX).max(1);
-                let each = self.options.trials.div_ceil(ways);
-                for (place, setup) in of_question.into_iter().enumerate() {
-                    let name = format!("{index}-{}-{question}-{place}", tool.card.name);
-                    let case = self.maker.case(&name, &setup).map_err(McpError::Services)?;
-                    setups.insert(case.id.clone(), (index, place, setup));
-                    cases.push((case, each));
-                }
-            }
-        }
-        if cases.is_empty() || self.runner.interrupted {
-            return Ok(Vec::new());
-        }
-        let again: BTreeMap<String, _> =
-            cases.iter().map(|(case, _)| (case.id.clone(), case.clone())).collect();
-        let results = self.runner.run("questions", cases, on).await?;
-        let mut asked = Vec::new();
-        let mut voids: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for case in results {
-            for (number, seen) in case.trials {
-                let Some(trial) = self.judged(&setups, facts, &case.id, number, seen, false) else {
-                    continue;
-                };
-                if trial.outcome == ProbeOutcome::Void {
-                    voids.entry(case.id.clone()).or_default().push(number);
-                }
-                asked.push(trial);
-            }
-        }
-        if !voids.is_empty() && !self.runner.interrupted {
-            let count = |numbers: &Vec<u32>| u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-            let tried =
-                voids.iter().filter_map(|(id, numbers)| Some((again.get(id)?.clone(), count(numbers))));
-            let results = self.runner.run("second-tries", tried.collect(), on).await?;
-            for case in results {
-                let numbers = voids.get(&case.id).cloned().unwrap_or_default();
-                for (number, (_, seen)) in numbers.into_iter().zip(case.trials) {
-                    asked.extend(self.judged(&setups, facts, &case.id, number, seen, true));
-                }
-            }
-        }
-        asked.sort_by_key(|trial| (trial.tool, trial.question as usize, trial.number, trial.second_try));
-        Ok(asked)
-    }
-
-    fn asked<'t>(&self, tool: &'t KnownTool, operations: &'t [String]) -> AskedTool<'t> {
-        AskedTool { name: &tool.card.name, call: &tool.call, operations, callers: self.options.callers }
-    }
-
-    fn judged(
-        &self,
-        setups: &BTreeMap<String, (usize, usize, TrialSetup)>,
-        facts: &[Option<(ToolFacts, Vec<String>)>],
-        id: &str,
-        number: u32,
-        seen: ObservedTrial,
-        second_try: bool,
-    ) -> Option<AskedTrial> {
-        let (tool, place, setup) = setups.get(id)?;
-        let (facts, _) = facts.get(*tool)?.as_ref()?;
-        let judgment = judge(facts, setup, &seen);
-        let place = u32::try_from(*place).unwrap_or(u32::MAX);
-        Some(AskedTrial {
-            tool: *tool,
-            question: setup.question,
-            number: place.saturating_mul(self.options.trials).saturating_add(number),
-            second_try,
-            seen,
-            outcome: judgment.outcome,
-            sentence: judgment.sentence,
-        })
-    }
-
-    /// The trials for the certificate, with a line for each question that was not asked.
-    fn probe_trials(
-        &self,
-        tools: &[KnownTool],
-        facts: &[Option<(ToolFacts, Vec<String>)>],
-        asked: &[AskedTrial],
-    ) -> Vec<ProbeTrial> {
-        let mut trials = Vec::new();
-        for (index, (tool, facts)) in tools.iter().zip(facts).enumerate() {
-            let Some((facts, operations)) = facts else { continue };
-            for &question in self.questions {
-                let of = |sentence: String| ProbeTrial {
-                    tool: facts.name.clone(),
-                    question: question.word().to_owned(),
-                    trial: 1,
-                    second_try: false,
-                    outcome: ProbeOutcome::NotAsked,
-                    sentence,
-                    evidence: Vec::new(),
-                };
-                if let Err(why) = self.asked(tool, operations).trials(question) {
-                    trials.push(of(why.to_owned()));
-                }
-                let mine = asked.iter().filter(|trial| trial.tool == index && trial.question == question);
-                trials.extend(mine.map(|trial| ProbeTrial {
-                    trial: trial.number,
-                    second_try: trial.second_try,
-                    outcome: trial.outcome,
-                    evidence: trial.seen.evidence(),
-                    ..of(trial.sentence.clone())
-                }));
-            }
-        }
-        trials
-    }
-
-    fn card_remarks(
-        &self,
-        tool: &KnownTool,
-        facts: &ToolFacts,
-        asked: &[&AskedTrial],
-        reads: &[String],
-    ) -> Vec<CardRemark> {
-        let of = |question: McpQuestion| asked.iter().filter(move |trial| trial.question == question);
-        let repeating = if facts.keyed { McpQuestion::OneKeyTwice } else { McpQuestion::SameCallTwice };
-        let has_more = |trial: &&&AskedTrial| trial.seen.effects.len() > facts.effects;
-        let repeats = of(repeating).any(|trial| has_more(&trial));
-        let after_effect = of(McpQuestion::ReplyLost).chain(of(McpQuestion::ErrorAfterEffect));
-        let asked_to_try_again = after_effect
-            .filter(|trial| !facts.keyed && !trial.seen.effects.is_empty())
-            .filter_map(|trial| trial.seen.calls.first())
-            .find(|call| call.outcome != CallOutcome::Ok && says_try_again(&call.text))
-            .map(|call| short(&call.text, 80));
-        let is_false = |trial: &&&AskedTrial| {
-            trial.outcome == ProbeOutcome::Failed
-                && trial.seen.effects.len() < facts.effects
-                && trial.seen.last_is_ok()
-        };
-        let false_success = asked.iter().any(|trial| is_false(&trial));
-        let calls = asked.iter().flat_map(|trial| &trial.seen.calls);
-        let error_in_text = calls
-            .filter(|call| call.outcome == CallOutcome::ErrorInText)
-            .map(|call| short(&call.text, 80))
-            .next();
-        let named = self.options.tools.tool(&tool.card.name).verify;
-        let verifying_tool =
-            named.or_else(|| reads.iter().find(|read| is_about(read, &tool.card.name, reads)).cloned());
-        let seen = SeenOfTool {
-            writes: true,
-            repeats,
-            key_is_ignored: facts.keyed && repeats,
-            asked_to_try_again,
-            error_in_text,
-            false_success,
-            verifying_tool,
-            has_reads: !reads.is_empty(),
-        };
-        remarks(&tool.card, tool.call.key.as_ref(), &seen)
-    }
-
-    fn tested(&self, server: &str) -> TestedSubject {
+    /// What was tested. A server that already runs is known by the list of its tools.
+    fn tested(&self, server: &str, list: Option<&String>) -> TestedSubject {
         let prepared = &self.options.server;
         let mut digests: Vec<FileDigest> = prepared.digests.clone();
         for word in &self.options.command {
@@ -578,6 +329,9 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
             if let Some(sha256) = path.is_file().then(|| file_digest(path).ok()).flatten() {
                 digests.push(FileDigest { name: word.clone(), sha256 });
             }
+        }
+        if let (true, Some(list)) = (self.options.is_running(), list) {
+            digests.push(FileDigest { name: "the list of its tools".to_owned(), sha256: list.clone() });
         }
         let said =
             server.rsplit_once(' ').map(|(_, version)| version.to_owned()).filter(|said| !said.is_empty());
@@ -589,55 +343,6 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
             digests,
         }
     }
-}
-
-/// Why a call without faults shows nothing; `None` if it succeeded.
-fn not_callable(seen: &ObservedTrial) -> Option<String> {
-    let unusable = seen.unstartable.as_ref().or(seen.not_connected.as_ref()).map(|why| short(why, 300));
-    let Some(call) = seen.calls.first() else {
-        return Some(unusable.unwrap_or_else(|| "no call was made".to_owned()));
-    };
-    if call.outcome == CallOutcome::Ok {
-        return unusable;
-    }
-    let mut why = short(&call.text, 200);
-    if !seen.declined.is_empty() {
-        why += &format!("; it asked for {}, which hapax declines", seen.declined.join(" and "));
-    }
-    if !seen.escaped.is_empty() {
-        why += &format!(
-            "; it wants to reach {}, and no service of the trial answers for it",
-            seen.escaped.join(", ")
-        );
-    }
-    if !seen.untrusted.is_empty() {
-        why += &format!("; it does not accept the certificate for {}", seen.untrusted.join(", "));
-    }
-    if let Some(what) = seen.unsupported.first() {
-        why += &format!("; hapax does not have {what} yet");
-    }
-    if !seen.effects.is_empty() {
-        why += "; a write reached the backend, so it may need another answer: see --answers";
-    }
-    Some(why)
-}
-
-/// Whether the names of two tools share a word that is not a verb, and that does not stand in the name of every read.
-fn is_about(read: &str, write: &str, reads: &[String]) -> bool {
-    const VERBS: [&str; 14] = [
-        "get", "list", "read", "search", "find", "fetch", "create", "send", "add", "update", "delete",
-        "post", "api", "retrieve",
-    ];
-    let words = |name: &str| -> Vec<String> {
-        let plain = name.to_lowercase();
-        let words = plain
-            .split(|letter: char| !letter.is_ascii_alphanumeric())
-            .map(|word| word.trim_end_matches('s'));
-        words.filter(|word| word.len() > 2 && !VERBS.contains(word)).map(str::to_owned).collect()
-    };
-    let is_common = |word: &String| reads.len() > 1 && reads.iter().all(|read| words(read).contains(word));
-    let write = words(write);
-    words(read).iter().any(|word| write.contains(word) && !is_common(word))
 }
 
 /// The list that the driver wrote.

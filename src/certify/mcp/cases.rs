@@ -14,7 +14,7 @@ use crate::scenario::{Case, read_scenario};
 /// The name of the scenarios in problems.
 const FILE: &str = "MCP battery";
 /// The largest number of steps that a plan waits for, with some room.
-const LONGEST_PLAN: u32 = 5;
+const LONGEST_PLAN: u32 = 8;
 
 /// One kind of trial: what the driver does, and what fails.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,8 @@ pub(super) struct CaseMaker {
     pub(super) timeout: Duration,
     /// Where the driver writes lists of tools.
     pub(super) list_folder: PathBuf,
+    /// A text that is another one in every run.
+    pub(super) run: String,
 }
 
 /// The service that answers for any host, if there is one.
@@ -74,6 +76,7 @@ impl CaseMaker {
             handshake: self.handshake,
             timeout: self.timeout,
             list_folder: Some(self.list_folder.clone()),
+            run: self.run.clone(),
             starts: setup.starts.clone(),
         };
         // Plain data written into memory cannot fail.

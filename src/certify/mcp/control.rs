@@ -7,6 +7,7 @@ use std::time::Duration;
 use mock_services::word_enum;
 use serde_json::{Value, json};
 
+use super::cases::any_host_service;
 use super::questions::McpQuestion;
 use crate::certify::QuestionStatus;
 
@@ -94,7 +95,7 @@ impl ControlServer {
     fn charge(self, arguments: &Value) -> (String, bool) {
         // Sealed, the real host is reached at its usual port; otherwise hapax names the address.
         let base = std::env::var("HAPAX_CA_FILE").ok().map(|_| format!("http://{HOST}"));
-        let base = base.or_else(|| std::env::vars().find(|(name, _)| is_url(name)).map(|(_, url)| url));
+        let base = base.or_else(|| std::env::var(url_variable()?).ok());
         let url = format!("{}/charges", base.unwrap_or_else(|| format!("http://{HOST}")));
         let agent: ureq::Agent =
             ureq::Agent::config_builder().timeout_global(Some(CLIENT_TIMEOUT)).build().into();
@@ -117,7 +118,7 @@ impl ControlServer {
     }
 }
 
-/// Whether a variable has the URL of a service.
-fn is_url(name: &str) -> bool {
-    name.starts_with("HAPAX_") && name.ends_with("_URL")
+/// The variable with the URL of the service that answers for any host.
+fn url_variable() -> Option<String> {
+    any_host_service().map(|service| format!("HAPAX_{}_URL", service.to_uppercase()))
 }

@@ -6,13 +6,13 @@ use super::observed::ObservedTrial;
 use super::questions::McpQuestion;
 use super::text::{counted_effects, number, short};
 use crate::certify::ProbeOutcome;
-use crate::mcp::client::{CallOutcome, leaves_outcome_open};
+use crate::mcp::client::{CallOutcome, ToolCall, leaves_outcome_open};
 
 /// How much of the text of a tool is quoted.
 const QUOTED: usize = 80;
 
 /// What is known of a tool from its call without faults.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct ToolFacts {
     /// Its name.
     pub(super) name: String,
@@ -26,6 +26,22 @@ pub(super) struct ToolFacts {
     pub(super) keyed: bool,
     /// The number of callers at once.
     pub(super) callers: usize,
+    /// Where its effects are counted.
+    pub(super) source: EffectSource,
+}
+
+/// Where the effects of a tool are counted.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum EffectSource {
+    /// In the ledger of the services that stand in for its backend: the operations of its effects.
+    Backend(Vec<String>),
+    /// In the result of a tool of the server that reads.
+    Read {
+        /// The call of the tool that reads.
+        call: ToolCall,
+        /// How often an effect of one call names the trial there.
+        occurrences: usize,
+    },
 }
 
 /// What a trial says.
@@ -84,6 +100,9 @@ fn unusable(setup: &TrialSetup, seen: &ObservedTrial) -> Option<String> {
     if let Some(what) = seen.unsupported.first() {
         return Some(format!("hapax does not have {what} yet"));
     }
+    if let Some(why) = &seen.not_counted {
+        return Some(format!("its effects could not be counted: {}", short(why, 200)));
+    }
     if seen.calls.is_empty() {
         return Some("no call was made".to_owned());
     }
@@ -97,10 +116,22 @@ struct Judging<'a> {
     seen: &'a ObservedTrial,
 }
 
+impl ToolFacts {
+    /// The number of effects that a trial shows.
+    pub(super) fn made(&self, seen: &ObservedTrial) -> usize {
+        match &self.source {
+            EffectSource::Backend(_) => seen.effects.len(),
+            EffectSource::Read { occurrences, .. } => {
+                seen.counted().unwrap_or(0).div_ceil((*occurrences).max(1))
+            }
+        }
+    }
+}
+
 impl Judging<'_> {
     /// The number of effects.
     fn made(&self) -> usize {
-        self.seen.effects.len()
+        self.tool.made(self.seen)
     }
 
     /// The effects of one call.
@@ -109,11 +140,22 @@ impl Judging<'_> {
     }
 
     fn counted(&self) -> String {
-        counted_effects(self.made(), &self.tool.effect)
+        match &self.tool.source {
+            EffectSource::Backend(_) => counted_effects(self.made(), &self.tool.effect),
+            EffectSource::Read { .. } if self.made() < 2 => format!("{} entry", number(self.made())),
+            EffectSource::Read { .. } => format!("{} entries", number(self.made())),
+        }
     }
 
     /// What is known of keys at the backend.
-    fn keys(&self) -> &'static str {
+    fn keys(&self) -> String {
+        match &self.tool.source {
+            EffectSource::Backend(_) => self.keys_at_the_backend().to_owned(),
+            EffectSource::Read { call, .. } => format!("counted by `{}`", call.tool),
+        }
+    }
+
+    fn keys_at_the_backend(&self) -> &'static str {
         let keys: Vec<_> = self.seen.writes.iter().map(|write| write.key.as_deref()).collect();
         match keys.first() {
             None => "nothing reaches the backend",
@@ -235,6 +277,10 @@ impl Judging<'_> {
 
     /// Whether the first call had reached the backend when it was cancelled or its connection was closed.
     fn reached_before_the_end(&self) -> bool {
+        if let EffectSource::Read { .. } = self.tool.source {
+            let before_the_second_call = self.seen.counts.first().zip(self.seen.counts.get(1));
+            return before_the_second_call.is_some_and(|(first, second)| second > first);
+        }
         let end = self.seen.calls.first().and_then(|call| call.ended_at);
         let first = self.seen.writes.first().map(|write| write.at);
         first.zip(end).is_some_and(|(first, end)| first <= end)

@@ -3,11 +3,14 @@
 //! services that stand in for the server's backend. docs/mcp-servers.md has the rules.
 
 mod arguments;
+mod ask;
 mod battery;
 mod card;
 mod cases;
+mod compare_card;
 mod control;
 mod judge;
+mod known_tools;
 mod observed;
 mod prepare;
 mod questions;

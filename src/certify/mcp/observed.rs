@@ -63,6 +63,10 @@ pub(super) struct ObservedTrial {
     pub(super) unsupported: Vec<String>,
     /// Why the subject could not be started at all.
     pub(super) unstartable: Option<String>,
+    /// How often a read of the server named the trial, each time that it was asked.
+    pub(super) counts: Vec<usize>,
+    /// Why a read of the server could not be asked.
+    pub(super) not_counted: Option<String>,
 }
 
 /// The attempts so far.
@@ -99,6 +103,8 @@ impl ObservedTrial {
             DriverRecord::Called { outcome, text, ended_at, .. } => {
                 self.calls.push(SeenCall { outcome, text, ended_at });
             }
+            DriverRecord::Counted { count } => self.counts.push(count),
+            DriverRecord::NotCounted { why } => self.not_counted = Some(why),
             DriverRecord::Declined { what } => push_new(&mut self.declined, what),
             DriverRecord::Alive { answers } => self.alive = Some(answers),
             DriverRecord::Noise { lines, first } => self.noise = Some((lines, first)),
@@ -153,6 +159,11 @@ impl ObservedTrial {
         operations
     }
 
+    /// By how much the last count of a read is larger than the first.
+    pub(super) fn counted(&self) -> Option<usize> {
+        Some(self.counts.last()?.saturating_sub(*self.counts.first()?))
+    }
+
     /// Whether the last call succeeded.
     pub(super) fn last_is_ok(&self) -> bool {
         self.calls.last().is_some_and(|call| call.outcome == CallOutcome::Ok)
@@ -169,8 +180,11 @@ impl ObservedTrial {
             let key = write.key.as_ref().map_or("no key".to_owned(), |key| format!("key {key}"));
             format!("{} {} {} ({key})", write.operation, write.method, write.path)
         });
-        let effects = std::iter::once(format!("effects: {}", self.effects.len()));
-        calls.chain(writes).chain(effects).collect()
+        let effects = match self.counts.is_empty() {
+            true => format!("effects: {}", self.effects.len()),
+            false => format!("counts of the read: {:?}", self.counts),
+        };
+        calls.chain(writes).chain([effects]).collect()
     }
 }
 

@@ -6,6 +6,7 @@ use mock_services::word_enum;
 
 use super::arguments::CallArguments;
 use super::cases::TrialSetup;
+use super::judge::EffectSource;
 use crate::mcp::client::{DriverStep, ToolCall};
 
 /// The reply of a backend that is too late for a connection that is closed after [`CLOSE_AFTER`].
@@ -92,11 +93,16 @@ pub(super) struct AskedTool<'a> {
     pub(super) name: &'a str,
     /// Its arguments.
     pub(super) call: &'a CallArguments,
-    /// The operations of its effects.
-    pub(super) operations: &'a [String],
+    /// Where its effects are counted.
+    pub(super) source: &'a EffectSource,
     /// How many callers call it at once.
     pub(super) callers: u32,
+    /// Whether the server serves HTTP, so that a caller is a session.
+    pub(super) over_http: bool,
 }
+
+/// Why a question is not asked of a tool whose effects a read counts.
+const NO_BACKEND: &str = "its effects are counted by a read, so hapax cannot make its backend fail";
 
 impl AskedTool<'_> {
     /// The trials that ask a question; where there is none, why it is not asked.
@@ -105,7 +111,7 @@ impl AskedTool<'_> {
         let keyed = |number| self.step(&self.call.with_key(number));
         let call = DriverStep::Call;
         let has_key = self.call.key.is_some();
-        let only = |steps: Vec<DriverStep>| Ok(vec![TrialSetup::new(question, vec![steps])]);
+        let only = |steps: Vec<DriverStep>| Ok(vec![self.setup(question, steps)]);
         match question {
             McpQuestion::SameCallTwice => match &self.call.key {
                 Some(key) if key.required => Err("every call needs a key"),
@@ -124,12 +130,19 @@ impl AskedTool<'_> {
                     Err("hapax does not know which argument to change; name it in the tools file (`other`)")
                 }
             },
-            McpQuestion::CallersAtOnce => {
-                let mut setup = TrialSetup::new(question, vec![vec![call(keyed(1))]]);
-                setup.callers = self.callers;
-                setup.meet = self.operations.first().cloned();
-                Ok(vec![setup])
+            McpQuestion::CallersAtOnce if self.over_http => {
+                only(vec![DriverStep::CallAtOnce { call: keyed(1), callers: self.callers }])
             }
+            McpQuestion::CallersAtOnce => match self.source {
+                EffectSource::Backend(operations) => Ok(vec![TrialSetup {
+                    callers: self.callers,
+                    meet: operations.first().cloned(),
+                    ..self.setup(question, vec![call(keyed(1))])
+                }]),
+                EffectSource::Read { .. } => {
+                    Err("its effects are counted by a read, and each caller has its own server")
+                }
+            },
             McpQuestion::Cancelled => {
                 let step =
                     DriverStep::Cancel { call: keyed(1), after: CLOSE_AFTER, wait: WATCH_AFTER_CANCEL };
@@ -137,14 +150,22 @@ impl AskedTool<'_> {
             }
             McpQuestion::ConnectionLost => {
                 let lose = DriverStep::LoseConnection { call: keyed(1), after: CLOSE_AFTER };
-                self.with_faults(question, &[("now", LATE_REPLY)], &[lose, call(keyed(1))])
+                match self.source {
+                    EffectSource::Backend(_) => {
+                        self.with_faults(question, &[("now", LATE_REPLY)], &[lose, call(keyed(1))])
+                    }
+                    EffectSource::Read { call: read, .. } => {
+                        only(vec![lose, DriverStep::Count(read.clone()), call(keyed(1))])
+                    }
+                }
             }
             McpQuestion::KilledAfterEffect => {
+                let EffectSource::Backend(operations) = self.source else { return Err(NO_BACKEND) };
                 let killed = |operation: &String| TrialSetup {
                     kill_at: Some(operation.clone()),
                     ..TrialSetup::new(question, vec![vec![call(keyed(1))], vec![call(keyed(1))]])
                 };
-                Ok(self.operations.iter().map(killed).collect())
+                Ok(operations.iter().map(killed).collect())
             }
             McpQuestion::ReplyLost | McpQuestion::ErrorAfterEffect | McpQuestion::RequestLost => {
                 let again = DriverStep::CallAgainAfterError(keyed(1));
@@ -161,6 +182,7 @@ impl AskedTool<'_> {
         cells: &[(&'static str, &'static str)],
         steps: &[DriverStep],
     ) -> Result<Vec<TrialSetup>, &'static str> {
+        let EffectSource::Backend(operations) = self.source else { return Err(NO_BACKEND) };
         let one = |operation: &String| {
             let with = |(commit, reply): &(&'static str, &'static str)| TrialSetup {
                 fault: Some((operation.clone(), *commit, *reply)),
@@ -168,7 +190,16 @@ impl AskedTool<'_> {
             };
             cells.iter().map(with).collect::<Vec<_>>()
         };
-        Ok(self.operations.iter().flat_map(one).collect())
+        Ok(operations.iter().flat_map(one).collect())
+    }
+
+    /// A trial without faults. Where a read counts the effects, it is asked before and after.
+    fn setup(&self, question: McpQuestion, mut steps: Vec<DriverStep>) -> TrialSetup {
+        if let EffectSource::Read { call, .. } = self.source {
+            steps.insert(0, DriverStep::Count(call.clone()));
+            steps.push(DriverStep::Count(call.clone()));
+        }
+        TrialSetup::new(question, vec![steps])
     }
 
     fn step(&self, arguments: &serde_json::Map<String, serde_json::Value>) -> ToolCall {

@@ -59,6 +59,20 @@ pub fn render_mcp(report: &McpReport, results: &[QuestionResult]) -> String {
             let _ = writeln!(out, "  {word:<6}  {question:<width$}  {}", result.sentence);
         }
     }
+    if let Some(callers) = &report.battery.callers {
+        let _ = match callers.broke_at {
+            Some(broke_at) => writeln!(
+                out,
+                "\nCallers at once: {} held, {broke_at} did not ({} trials each)",
+                callers.held, callers.trials_each
+            ),
+            None => writeln!(
+                out,
+                "\nCallers at once: {} held ({} trials each)",
+                callers.held, callers.trials_each
+            ),
+        };
+    }
     section(&mut out, "Problems of the server", report.problems.iter().cloned());
     let remarks = report.remarks.iter().map(|remark| {
         format!("{} {}: {}\n    better: {}", remark.tool, remark.field, remark.problem, remark.better)
@@ -76,8 +90,9 @@ pub fn render_mcp(report: &McpReport, results: &[QuestionResult]) -> String {
     if report.writes.is_empty() {
         let _ = writeln!(
             out,
-            "\nNo tool made a write reach a backend, so there is nothing to ask. Give arguments in a tools \
-             file (--tools), or answers of the backend (--answers)."
+            "\nNo tool made a write reach a backend, so there is nothing to ask. Give arguments, or the read that \
+             shows the effects of a tool (`verify`), in a tools file (--tools), or answers of the backend \
+             (--answers)."
         );
     }
     out

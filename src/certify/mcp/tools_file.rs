@@ -16,6 +16,8 @@ pub struct ToolsFile {
     pub tools: BTreeMap<String, ToolSettings>,
     /// Environment variables of the server.
     pub env: Vec<(String, String)>,
+    /// Headers of the requests to a server over HTTP.
+    pub headers: BTreeMap<String, String>,
     /// The services that stand in for its backend, as in a scenario: each name with its settings.
     pub services: Vec<(String, String)>,
     /// Whether tools that it does not name are left out.
@@ -146,6 +148,11 @@ fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
                 _ => reader.text(node)?.to_owned(),
             };
             file.env.push((key.name.clone(), value));
+        }
+    }
+    if let Some(headers) = map.optional("headers") {
+        for (key, node) in reader.entries(headers)? {
+            file.headers.insert(key.name.clone(), reader.text(node)?.to_owned());
         }
     }
     if let Some(services) = map.optional("services") {

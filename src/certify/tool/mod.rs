@@ -23,6 +23,7 @@ use super::agent::CertifyEvent;
 use super::model::{
     BatteryResult, CallersHeld, ControlCheck, FileDigest, SubjectKindTested, TestedSubject, sha256,
 };
+use super::ramp::numbers;
 use super::results::{ProbeOutcome, ProbeTrial, question_results};
 use super::subject_files::{SubjectFilesError, subject_files};
 use crate::scratch::Scratch;
@@ -358,8 +359,7 @@ async fn ramp(file: &ToolFile, directory: &Path, options: &ToolOptions) -> Optio
         tried: Vec::new(),
         trials_each: RAMP_TRIALS,
     };
-    let doubled = std::iter::successors(Some(1_u32), |count| count.checked_mul(2));
-    for count in doubled.take_while(|count| *count < options.callers).chain([options.callers]) {
+    for count in numbers(options.callers) {
         held.tried.push(count);
         for number in 1..=RAMP_TRIALS {
             for (place, command) in keyed.iter().enumerate() {

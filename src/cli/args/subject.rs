@@ -75,6 +75,11 @@ const HOW_TO_NAME_A_SUBJECT: &str = "name what to test in one of these ways:
   hapax demo                           a careless and a careful agent, side by side";
 
 impl SubjectArgs {
+    /// Whether no subject is named.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        self.subject.is_none() && self.command.is_empty()
+    }
+
     /// The subject, and how it is named on the command line.
     pub(in crate::cli) fn choose(&self) -> Result<(Subject, String), CliError> {
         let (mut subject, words) = if self.command.is_empty() {

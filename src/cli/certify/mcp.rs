@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{BatteryArgs, CertifyArgs, PreparedBattery};
 use crate::ExitStatus;
 use crate::certify::mcp::{
-    McpOptions, McpReport, ToolsFile, any_host_service, certify_mcp, prepare_server, render_mcp,
+    McpOptions, McpQuestion, McpReport, ToolsFile, any_host_service, certify_mcp, prepare_server, render_mcp,
 };
 use crate::certify::{self, IssueOptions, QuestionStatus, question_results};
 use crate::cli::error::CliError;
@@ -17,7 +17,7 @@ use crate::cli::live::Live;
 use crate::cli::print::output_text;
 use crate::run::{ConcurrencyLimiter, RunEvent};
 use crate::scenario::LoadError;
-use crate::subject::SubjectKind;
+use crate::subject::{Settings, SubjectKind};
 
 const HEADING: &str = "MCP servers";
 
@@ -28,27 +28,37 @@ pub(super) struct McpArgs {
     #[arg(long, help_heading = HEADING)]
     pub(super) mcp: bool,
 
-    /// Test the MCP server at this URL, which is not possible yet: its backend is out of the reach of hapax
+    /// Test the MCP server at this URL (streamable HTTP), which the command starts; without a command it already
+    /// runs, and a read that the tools file names counts its effects
     #[arg(long, value_name = "URL", conflicts_with = "mcp", help_heading = HEADING)]
-    pub(super) mcp_url: Option<String>,
+    mcp_url: Option<String>,
 
     /// A YAML file about the tools: arguments, key, the read that verifies, which to skip, variables, services
-    #[arg(long, value_name = "FILE", requires = "mcp", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     tools: Option<PathBuf>,
 
     /// A YAML file with the answers that the server needs from its backend
-    #[arg(long, value_name = "FILE", requires = "mcp", help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     answers: Option<PathBuf>,
 
+    /// Ask only this question, such as reply-lost; can be repeated, and gives no certificate
+    #[arg(
+        long = "question",
+        value_name = "NAME",
+        conflicts_with_all = ["level", "key"],
+        value_parser = question,
+        help_heading = HEADING
+    )]
+    questions: Vec<McpQuestion>,
+
     /// Do not seal the server: it must find the services by their variables, such as HAPAX_WEB_URL
-    #[arg(long, requires = "mcp", help_heading = HEADING)]
+    #[arg(long, help_heading = HEADING)]
     no_seal: bool,
 
     /// How long the server can take to start, and for each request
     #[arg(
         long,
         value_name = "TIME",
-        requires = "mcp",
         default_value = "30s",
         value_parser = crate::cli::run::duration,
         help_heading = HEADING
@@ -56,13 +66,39 @@ pub(super) struct McpArgs {
     server_timeout: Duration,
 }
 
+fn question(text: &str) -> Result<McpQuestion, String> {
+    McpQuestion::from_word(text).ok_or_else(|| {
+        let words = McpQuestion::EVERY.map(McpQuestion::word);
+        format!("the questions are {}", words.join(", "))
+    })
+}
+
 impl McpArgs {
+    /// Whether an MCP server is the subject.
+    pub(super) fn is_asked(&self) -> bool {
+        self.mcp || self.mcp_url.is_some()
+    }
+
+    /// An option that has no meaning without a server.
+    pub(super) fn stray_option(&self) -> Option<&'static str> {
+        let given = [
+            (self.tools.is_some(), "--tools"),
+            (self.answers.is_some(), "--answers"),
+            (!self.questions.is_empty(), "--question"),
+            (self.no_seal, "--no-seal"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given && !self.is_asked()).map(|(_, name)| name)
+    }
+
     /// The files of the user, read.
     fn tools(&self) -> Result<ToolsFile, CliError> {
         let mut tools = match &self.tools {
             Some(path) => ToolsFile::load(path).map_err(LoadError::Problems)?,
             None => ToolsFile::default(),
         };
+        for value in tools.headers.values_mut() {
+            *value = with_variables(value)?;
+        }
         if let Some(path) = &self.answers {
             let Some(service) = any_host_service() else {
                 return Err(CliError::new("--answers: no service of this hapax answers for any host"));
@@ -73,39 +109,52 @@ impl McpArgs {
     }
 }
 
-/// A server that already runs: hapax sees none of its effects.
-pub(super) fn refuse_url(url: &str) -> CliError {
-    CliError::with_hint(
-        format!(
-            "nothing can be scored at {url}: the backend of a server that already runs is not a service of hapax"
-        ),
-        "give the command that starts it: hapax certify --mcp -- COMMAND",
-    )
-}
-
 pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     let battery = &args.battery;
-    let (subject, _) = args.subject.choose()?;
-    let SubjectKind::Command { program } = subject.kind else {
-        return Err(CliError::with_hint(
-            "--mcp needs the command that starts the server",
-            "write it after `--`: hapax certify --mcp -- npx -y some-mcp-server",
-        ));
+    let is_running = args.mcp.mcp_url.is_some() && args.subject.is_empty();
+    let (program, mut settings) = if is_running {
+        (Vec::new(), Settings::default())
+    } else {
+        let (subject, _) = args.subject.choose()?;
+        let SubjectKind::Command { program } = subject.kind else {
+            return Err(CliError::with_hint(
+                "--mcp needs the command that starts the server",
+                "write it after `--`: hapax certify --mcp -- npx -y some-mcp-server",
+            ));
+        };
+        (program, subject.settings)
     };
     let tools = args.mcp.tools()?;
-    let mut settings = subject.settings;
-    settings.sealed = !args.mcp.no_seal && !settings.intercept;
+    if is_running && tools.tools.values().all(|tool| tool.verify.is_none()) {
+        return Err(CliError::with_hint(
+            "nothing can be counted: the backend of a server that already runs is not a service of hapax",
+            "name the read that shows the effects of a tool in a tools file (--tools, `verify`), or give the \
+             command that starts the server after `--`",
+        ));
+    }
+    settings.sealed = !is_running && !args.mcp.no_seal && !settings.intercept;
     let server = prepare_server(&program, &cache_folder()).map_err(CliError::new)?;
     let prepared = battery.prepare()?;
-    let is_quick = battery.level.is_none() && battery.trials.is_none() && battery.key.is_none();
+    let is_quick = !args.mcp.questions.is_empty()
+        || (battery.level.is_none() && battery.trials.is_none() && battery.key.is_none());
     if let Some(note) = &server.note {
         battery.announce(note);
     }
+    // Servers that are not sealed share the address, and one that already runs is not to be flooded.
+    let jobs = match &args.mcp.mcp_url {
+        Some(_) if !settings.sealed => Some(1),
+        _ => battery.jobs.map(usize::from),
+    };
     let options = McpOptions {
-        command: program,
+        command: if is_running { args.mcp.mcp_url.iter().cloned().collect() } else { program },
         server,
+        url: args.mcp.mcp_url.clone(),
+        questions: match args.mcp.questions.as_slice() {
+            [] => McpQuestion::EVERY.to_vec(),
+            asked => asked.to_vec(),
+        },
         tools,
-        trials: if is_quick { 1 } else { prepared.trials },
+        trials: if is_quick { battery.trials.unwrap_or(1) } else { prepared.trials },
         callers: battery.callers,
         timeout: args.mcp.server_timeout,
         seed: prepared.seed,
@@ -116,12 +165,40 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
     let mut live = Live::new(battery.verbosity());
     let result = crate::cli::runtime()?.block_on(async {
         let stop = crate::cli::stop_signal()?;
-        let limiter = ConcurrencyLimiter::new(battery.jobs.map(usize::from));
+        let limiter = ConcurrencyLimiter::new(jobs);
         let on = &mut |event: RunEvent<'_>| live.show(&event);
         certify_mcp(&options, &limiter, stop, on).await.map_err(CliError::new)
     });
     live.finish();
-    finish(battery, &prepared, result?, is_quick)
+    if result.is_err() {
+        prepared.discard();
+    }
+    let why_none = match (is_quick, args.mcp.questions.is_empty()) {
+        (true, true) => Some("each way to fail was tried once; --level 0.9 makes enough trials for one"),
+        (true, false) => Some("only the questions of --question were asked"),
+        (false, _) => None,
+    };
+    finish(battery, &prepared, result?, why_none)
+}
+
+/// A header in which each `$NAME` stands for a variable of the environment, so that a file need not have secrets.
+fn with_variables(text: &str) -> Result<String, CliError> {
+    let mut pieces = text.split('$');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let end = piece.find(|letter| !is_name(letter)).unwrap_or(piece.len());
+        let (name, rest) = piece.split_at(end);
+        let value = std::env::var(name).map_err(|_| {
+            CliError::with_hint(
+                format!("a header of the tools file names the variable ${name}, which is not set"),
+                format!("set it: {name}=… hapax certify …"),
+            )
+        })?;
+        out.push_str(&value);
+        out.push_str(rest);
+    }
+    Ok(out)
 }
 
 /// Issues the certificate where there can be one, and prints the answer.
@@ -129,7 +206,7 @@ fn finish(
     battery: &BatteryArgs,
     prepared: &PreparedBattery,
     report: McpReport,
-    is_quick: bool,
+    why_none: Option<&str>,
 ) -> Result<ExitStatus, CliError> {
     let folder = prepared.folder.path();
     let options = IssueOptions {
@@ -142,7 +219,7 @@ fn finish(
     let certification = certify::issue(report.battery.clone(), &options)?;
     // Without a level, a question is held if no trial failed.
     let quick = question_results(&report.battery.trials, 0.0, prepared.asked.confidence);
-    let results = if is_quick { &quick } else { &certification.conclusion.results };
+    let results = if why_none.is_some() { &quick } else { &certification.conclusion.results };
     let has_failed = results.iter().any(|result| result.result == QuestionStatus::Failed);
     let mut text = render_mcp(&report, results);
     text += &match &certification.statement {
@@ -150,11 +227,10 @@ fn finish(
         Err(_) if report.writes.is_empty() => {
             "\nno certificate: no tool that writes could be tested\n".to_owned()
         }
-        Err(_) if is_quick => {
-            "\nno certificate: each way to fail was tried once; --level 0.9 makes enough trials for one\n"
-                .to_owned()
-        }
-        Err(why) => format!("\nno certificate: {why}\n"),
+        Err(why) => match why_none {
+            Some(why) => format!("\nno certificate: {why}\n"),
+            None => format!("\nno certificate: {why}\n"),
+        },
     };
     let status = match &certification.statement {
         _ if has_failed || !report.problems.is_empty() => ExitStatus::Failed,

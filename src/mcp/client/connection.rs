@@ -1,8 +1,9 @@
 //! A connection to a server, and what can be asked over it. Every wait has a limit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use hyper::header::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, PaginatedRequestParams,
@@ -14,18 +15,22 @@ use rmcp::service::{
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::declining::DecliningClient;
-use super::http::HyperClient;
+use super::http::{HyperClient, connect_once};
 use super::plan::{CallOutcome, Handshake, ListedTool, ServerAddress, ToolCall, reads_as_error};
 use super::server_process::ServerProcess;
+use super::trial_name::TrialName;
 
 /// The maximum number of tools, and of pages of the list.
 const MAX_TOOLS: usize = 1000;
 /// How long a connection can take to close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
+
+/// Headers of every request over HTTP.
+pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// A connection.
 pub(super) struct Connection {
@@ -50,6 +55,7 @@ impl Connection {
     /// Why there is no connection, and what to do about it.
     pub(super) async fn open(
         address: &ServerAddress,
+        headers: &Headers,
         handshake: Handshake,
         limit: Duration,
         client: &DecliningClient,
@@ -74,8 +80,10 @@ impl Connection {
                 process.end().await;
                 Err(why)
             }
-            ServerAddress::Url(url) => {
-                let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+            ServerAddress::Url(url) | ServerAddress::Serving { url, .. } => {
+                connect_once(url).await.map_err(|error| format!("{error}; check the URL and the server"))?;
+                let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+                    .custom_headers(headers.clone());
                 let transport = StreamableHttpClientTransport::with_client(HyperClient, config);
                 let serving = client.clone().serve_with_lifecycle(transport, mode);
                 match timeout(limit, serving).await {
@@ -138,8 +146,8 @@ impl Connection {
     }
 
     /// Sends a call.
-    pub(super) async fn send(&self, call: &ToolCall, trial: &str) -> Result<PendingCall, CallResult> {
-        let arguments = filled(&call.arguments, trial);
+    pub(super) async fn send(&self, call: &ToolCall, trial: &TrialName) -> Result<PendingCall, CallResult> {
+        let arguments = trial.fill(&call.arguments);
         let params = CallToolRequestParams::new(call.tool.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let sending = self.service.peer().send_cancellable_request(request, PeerRequestOptions::no_options());
@@ -150,7 +158,7 @@ impl Connection {
     }
 
     /// Calls a tool and waits for its result.
-    pub(super) async fn call(&self, call: &ToolCall, trial: &str) -> CallResult {
+    pub(super) async fn call(&self, call: &ToolCall, trial: &TrialName) -> CallResult {
         match self.send(call, trial).await {
             Ok(pending) => self.result_of(pending).await,
             Err(result) => result,
@@ -247,19 +255,6 @@ fn text_of(result: &CallToolResult) -> String {
         Some(structured) if text.is_empty() => structured.to_string(),
         _ => text,
     }
-}
-
-/// The arguments with the name of the trial.
-fn filled(arguments: &Map<String, Value>, trial: &str) -> Map<String, Value> {
-    fn fill(value: &Value, trial: &str) -> Value {
-        match value {
-            Value::String(text) => Value::String(text.replace(super::plan::TRIAL_PLACEHOLDER, trial)),
-            Value::Array(items) => items.iter().map(|item| fill(item, trial)).collect(),
-            Value::Object(entries) => Value::Object(filled(entries, trial)),
-            other => other.clone(),
-        }
-    }
-    arguments.iter().map(|(name, value)| (name.clone(), fill(value, trial))).collect()
 }
 
 fn late(limit: Duration) -> CallResult {

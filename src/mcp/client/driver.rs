@@ -1,22 +1,29 @@
 //! Carries out a plan, and prints a record of each thing that it saw.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use hyper::header::{HeaderName, HeaderValue};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::connection::{CallResult, Connection};
+use super::connection::{CallResult, Connection, Headers};
 use super::declining::DecliningClient;
 use super::plan::{
     CallOutcome, DriverPlan, DriverRecord, DriverStep, ListedTool, ListedTools, ServerAddress, ToolCall,
     leaves_outcome_open,
 };
+use super::serving::ServingProcess;
+use super::trial_name::TrialName;
 
 /// How much of the text of a result is reported, in characters.
 const MAX_TEXT: usize = 1500;
 /// The file in the state directory that counts the starts.
 const STARTS: &str = "call-tools-starts";
+
+/// The variable with the headers of requests over HTTP, as a JSON object.
+pub(crate) const HEADERS_VARIABLE: &str = "HAPAX_MCP_HEADERS";
 
 /// Reads the plan from the environment of the trial, and carries it out against the server.
 ///
@@ -30,8 +37,18 @@ pub(crate) async fn drive(address: ServerAddress) -> io::Result<()> {
         _ => plan.starts.last().cloned().unwrap_or_default(),
     };
     let trial = std::env::var("HAPAX_TRIAL").unwrap_or_default();
-    let driver = Driver { address, plan, trial, client: DecliningClient::default() };
-    driver.run(&steps).await
+    let name = TrialName::new(&trial, &plan.run);
+    let headers = headers()?;
+    let driver = Driver { address, plan, trial, name, headers, client: DecliningClient::default() };
+    let ServerAddress::Serving { program, url } = &driver.address else { return driver.run(&steps).await };
+    match ServingProcess::start(program, url, driver.plan.timeout).await {
+        Ok(process) => {
+            let done = driver.run(&steps).await;
+            process.end().await;
+            done
+        }
+        Err(why) => print(&DriverRecord::NotConnected { why }),
+    }
 }
 
 fn task() -> io::Result<String> {
@@ -39,6 +56,16 @@ fn task() -> io::Result<String> {
         Some(file) => std::fs::read_to_string(file),
         None => std::env::var("HAPAX_TASK").map_err(io::Error::other),
     }
+}
+
+fn headers() -> io::Result<Headers> {
+    let Ok(text) = std::env::var(HEADERS_VARIABLE) else { return Ok(Headers::new()) };
+    let headers: BTreeMap<String, String> = serde_json::from_str(&text)?;
+    let parsed = headers.iter().map(|(name, value)| {
+        let name = name.parse::<HeaderName>().map_err(io::Error::other)?;
+        Ok((name, value.parse::<HeaderValue>().map_err(io::Error::other)?))
+    });
+    parsed.collect()
 }
 
 /// The number of this start, from 0; the next one is one more.
@@ -53,66 +80,27 @@ struct Driver {
     address: ServerAddress,
     plan: DriverPlan,
     trial: String,
+    name: TrialName,
+    headers: Headers,
     client: DecliningClient,
+}
+
+/// What a step leaves behind for the next one.
+#[derive(Default)]
+struct Progress {
+    /// `None` before the first step, and where there is no connection any more.
+    connection: Option<Connection>,
+    /// The last call.
+    last: Option<CallResult>,
 }
 
 impl Driver {
     async fn run(&self, steps: &[DriverStep]) -> io::Result<()> {
-        let Some(mut connection) = self.connect().await? else { return Ok(()) };
-        let mut last: Option<CallResult> = None;
+        let mut progress = Progress { connection: self.connect().await?, last: None };
         for step in steps {
-            match step {
-                DriverStep::List => {
-                    if !self.list(&connection).await? {
-                        break;
-                    }
-                }
-                DriverStep::Call(call) => last = Some(self.call(&connection, call).await?),
-                DriverStep::CallAgainAfterError(call) => {
-                    let again = last.as_ref().is_some_and(|result| {
-                        result.outcome != CallOutcome::Ok && !leaves_outcome_open(&result.text)
-                    });
-                    if !again {
-                        continue;
-                    }
-                    if last.as_ref().is_some_and(|result| result.outcome == CallOutcome::Lost) {
-                        connection.close().await;
-                        match self.connect().await? {
-                            Some(another) => connection = another,
-                            None => return Ok(()),
-                        }
-                    }
-                    last = Some(self.call(&connection, call).await?);
-                }
-                DriverStep::Cancel { call, after, wait } => {
-                    match connection.send(call, &self.trial).await {
-                        Ok(pending) => {
-                            tokio::time::sleep(*after).await;
-                            let _ = pending.cancel(Some("cancelled by the user".to_owned())).await;
-                            self.called(call, CallOutcome::NotAwaited, "cancelled")?;
-                        }
-                        Err(result) => self.called(call, result.outcome, &result.text)?,
-                    }
-                    tokio::time::sleep(*wait).await;
-                    print(&DriverRecord::Alive { answers: connection.is_alive().await })?;
-                }
-                DriverStep::LoseConnection { call, after } => {
-                    match connection.send(call, &self.trial).await {
-                        Ok(pending) => {
-                            tokio::time::sleep(*after).await;
-                            drop(pending);
-                            self.called(call, CallOutcome::NotAwaited, "the connection was closed")?;
-                        }
-                        Err(result) => self.called(call, result.outcome, &result.text)?,
-                    }
-                    connection.close().await;
-                    match self.connect().await? {
-                        Some(another) => connection = another,
-                        None => return Ok(()),
-                    }
-                }
-            }
+            progress = self.step(step, progress).await?;
         }
+        let Some(connection) = progress.connection else { return Ok(()) };
         if let Some((lines, first)) = connection.noise() {
             print(&DriverRecord::Noise { lines, first })?;
         }
@@ -120,8 +108,99 @@ impl Driver {
         Ok(())
     }
 
+    /// Carries out one step; nothing without a connection.
+    async fn step(&self, step: &DriverStep, progress: Progress) -> io::Result<Progress> {
+        let Progress { connection: Some(mut connection), mut last } = progress else { return Ok(progress) };
+        match step {
+            DriverStep::List => {
+                if !self.list(&connection).await? {
+                    connection.close().await;
+                    return Ok(Progress::default());
+                }
+            }
+            DriverStep::Call(call) => last = Some(self.call(&connection, call).await?),
+            DriverStep::CallAgainAfterError(call) => {
+                let Some(result) = &last else { return Ok(Progress { connection: Some(connection), last }) };
+                if result.outcome == CallOutcome::Ok || leaves_outcome_open(&result.text) {
+                    return Ok(Progress { connection: Some(connection), last });
+                }
+                if result.outcome == CallOutcome::Lost {
+                    connection.close().await;
+                    let Some(another) = self.connect().await? else { return Ok(Progress::default()) };
+                    connection = another;
+                }
+                last = Some(self.call(&connection, call).await?);
+            }
+            DriverStep::CallAtOnce { call, callers } => self.call_at_once(call, *callers).await?,
+            DriverStep::Count(call) => self.count(&connection, call).await?,
+            DriverStep::Cancel { call, after, wait } => {
+                match connection.send(call, &self.name).await {
+                    Ok(pending) => {
+                        tokio::time::sleep(*after).await;
+                        let _ = pending.cancel(Some("cancelled by the user".to_owned())).await;
+                        self.called(call, CallOutcome::NotAwaited, "cancelled")?;
+                    }
+                    Err(result) => self.called(call, result.outcome, &result.text)?,
+                }
+                tokio::time::sleep(*wait).await;
+                print(&DriverRecord::Alive { answers: connection.is_alive().await })?;
+            }
+            DriverStep::LoseConnection { call, after } => {
+                match connection.send(call, &self.name).await {
+                    Ok(pending) => {
+                        tokio::time::sleep(*after).await;
+                        drop(pending);
+                        self.called(call, CallOutcome::NotAwaited, "the connection was closed")?;
+                    }
+                    Err(result) => self.called(call, result.outcome, &result.text)?,
+                }
+                connection.close().await;
+                return Ok(Progress { connection: self.connect().await?, last });
+            }
+        }
+        Ok(Progress { connection: Some(connection), last })
+    }
+
+    /// Opens the sessions, then calls from all of them at once.
+    async fn call_at_once(&self, call: &ToolCall, callers: u32) -> io::Result<()> {
+        let mut sessions = Vec::new();
+        for _ in 0..callers {
+            match self.connect().await? {
+                Some(session) => sessions.push(session),
+                None => break,
+            }
+        }
+        if u32::try_from(sessions.len()).is_ok_and(|open| open == callers) {
+            let calls = sessions.iter().map(|session| session.call(call, &self.name));
+            for result in futures_util::future::join_all(calls).await {
+                self.called(call, result.outcome, &result.text)?;
+            }
+        }
+        futures_util::future::join_all(sessions.into_iter().map(Connection::close)).await;
+        Ok(())
+    }
+
+    /// Counts the name of the trial in the result of a read.
+    async fn count(&self, connection: &Connection, call: &ToolCall) -> io::Result<()> {
+        let result = connection.call(call, &self.name).await;
+        print(&match result.outcome {
+            CallOutcome::Ok => DriverRecord::Counted { count: self.name.count_in(&result.text) },
+            _ => DriverRecord::NotCounted {
+                why: format!("`{}`: {}", call.tool, result.text.chars().take(MAX_TEXT).collect::<String>()),
+            },
+        })
+    }
+
     async fn connect(&self) -> io::Result<Option<Connection>> {
-        match Connection::open(&self.address, self.plan.handshake, self.plan.timeout, &self.client).await {
+        match Connection::open(
+            &self.address,
+            &self.headers,
+            self.plan.handshake,
+            self.plan.timeout,
+            &self.client,
+        )
+        .await
+        {
             Ok(connection) => {
                 let (protocol, server) = connection.identity();
                 print(&DriverRecord::Connected { protocol, server })?;
@@ -135,7 +214,7 @@ impl Driver {
     }
 
     async fn call(&self, connection: &Connection, call: &ToolCall) -> io::Result<CallResult> {
-        let result = connection.call(call, &self.trial).await;
+        let result = connection.call(call, &self.name).await;
         for what in self.client.take() {
             print(&DriverRecord::Declined { what: what.to_owned() })?;
         }

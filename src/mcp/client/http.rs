@@ -71,23 +71,51 @@ pub(super) struct HyperClient;
 
 impl HyperClient {
     async fn send(request: Request<Full<Bytes>>) -> Result<Response<Incoming>, RequestError> {
-        let uri = request.uri().clone();
-        let (host, is_tls) = match (uri.host(), uri.scheme_str()) {
-            (Some(host), Some("http")) => (host.to_owned(), false),
-            (Some(host), Some("https")) => (host.to_owned(), true),
-            _ => return Err(RequestError::Url(uri.to_string())),
-        };
-        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
-        let failed = |error| RequestError::Connect(format!("{host}:{port}"), error);
-        let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let stream = TcpStream::connect((bare.as_str(), port)).await.map_err(failed)?;
-        if !is_tls {
+        let place = Place::of(request.uri())?;
+        let stream = place.connect().await?;
+        if !place.is_tls {
             return over(stream, request).await;
         }
-        let name = ServerName::try_from(bare).map_err(|error| failed(io::Error::other(error)))?;
+        let failed = |error| place.failed(error);
+        let name =
+            ServerName::try_from(place.host.clone()).map_err(|error| failed(io::Error::other(error)))?;
         let connector = TlsConnector::from(tls().map_err(failed)?);
         over(connector.connect(name, stream).await.map_err(failed)?, request).await
     }
+}
+
+/// Where a URL leads.
+struct Place {
+    host: String,
+    port: u16,
+    is_tls: bool,
+}
+
+impl Place {
+    fn of(uri: &Uri) -> Result<Self, RequestError> {
+        let (host, is_tls) = match (uri.host(), uri.scheme_str()) {
+            (Some(host), Some("http")) => (host, false),
+            (Some(host), Some("https")) => (host, true),
+            _ => return Err(RequestError::Url(uri.to_string())),
+        };
+        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Place { host, port, is_tls })
+    }
+
+    async fn connect(&self) -> Result<TcpStream, RequestError> {
+        TcpStream::connect((self.host.as_str(), self.port)).await.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> RequestError {
+        RequestError::Connect(format!("{}:{}", self.host, self.port), error)
+    }
+}
+
+/// Whether the port of a URL accepts connections.
+pub(super) async fn connect_once(url: &str) -> Result<(), RequestError> {
+    let uri: Uri = url.parse().map_err(|_| RequestError::Url(url.to_owned()))?;
+    Place::of(&uri)?.connect().await.map(drop)
 }
 
 /// Sends a request over a new connection. The path alone is sent, as to every server that is not a proxy.

@@ -8,9 +8,11 @@ mod driver;
 mod http;
 mod plan;
 mod server_process;
+mod serving;
+mod trial_name;
 
-pub(crate) use driver::drive;
+pub(crate) use driver::{HEADERS_VARIABLE, drive};
 pub(crate) use plan::{
-    CallOutcome, DriverPlan, DriverRecord, DriverStep, Handshake, ListedTool, ListedTools, ServerAddress,
-    TRIAL_PLACEHOLDER, ToolCall, leaves_outcome_open, read_records,
+    CallOutcome, DriverPlan, DriverRecord, DriverStep, Handshake, KEY_PLACEHOLDER, ListedTool, ListedTools,
+    ServerAddress, TRIAL_PLACEHOLDER, ToolCall, leaves_outcome_open, read_records,
 };

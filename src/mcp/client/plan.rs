@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// In texts of arguments, the driver replaces this by the opaque name of the trial, so that a key is another
-/// one in every trial.
+/// In texts of arguments, the driver replaces this by an opaque name of the trial: twelve hexadecimal digits.
 pub(crate) const TRIAL_PLACEHOLDER: &str = "{{trial}}";
+/// The same for keys, which are others in every trial, and are not counted where the name of the trial is.
+pub(crate) const KEY_PLACEHOLDER: &str = "{{trial-key}}";
 
 /// Where the server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,13 @@ pub(crate) enum ServerAddress {
     Command(Vec<String>),
     /// A URL, for streamable HTTP.
     Url(String),
+    /// A program that serves streamable HTTP at a URL.
+    Serving {
+        /// The program.
+        program: Vec<String>,
+        /// Its URL.
+        url: String,
+    },
 }
 
 /// How a connection is established.
@@ -41,6 +49,9 @@ pub(crate) struct DriverPlan {
     /// The folder for the list of tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) list_folder: Option<PathBuf>,
+    /// A text that is another one in every run, for a server that remembers the trials of earlier runs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) run: String,
     /// The steps of each start: the first start, then the restart.
     pub(crate) starts: Vec<Vec<DriverStep>>,
 }
@@ -56,6 +67,15 @@ pub(crate) enum DriverStep {
     /// Calls it again as an agent would: only if the last call did not succeed, and did not say that its
     /// outcome is not known.
     CallAgainAfterError(ToolCall),
+    /// Calls a tool from several sessions at once: all of them are open before the first call is sent.
+    CallAtOnce {
+        /// The call.
+        call: ToolCall,
+        /// The number of sessions.
+        callers: u32,
+    },
+    /// Calls a tool that reads, and counts the name of the trial in its result.
+    Count(ToolCall),
     /// Calls a tool, and cancels the call after a time. Then waits for a time, and asks whether the server
     /// still answers.
     Cancel {
@@ -122,6 +142,16 @@ pub(crate) enum DriverRecord {
         /// When a call was cancelled or its connection closed, in milliseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_at: Option<i64>,
+    },
+    /// The name of the trial was counted in the result of a tool that reads.
+    Counted {
+        /// How often it is there.
+        count: usize,
+    },
+    /// It could not be counted: the tool that reads gave no result.
+    NotCounted {
+        /// The reason.
+        why: String,
     },
     /// The server asked for something, which was declined.
     Declined {

@@ -13,7 +13,8 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 
 /// The variables of the trial that are for the driver.
-const OWN_VARIABLES: [&str; 8] = [
+const OWN_VARIABLES: [&str; 9] = [
+    super::driver::HEADERS_VARIABLE,
     "HAPAX_TASK",
     "HAPAX_TASK_FILE",
     "HAPAX_STEPS",
@@ -97,6 +98,14 @@ impl ServerProcess {
     /// Its exit status, if it has ended.
     pub(super) fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
+    }
+
+    /// Kills it with all its processes.
+    pub(super) async fn kill(mut self) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait().await;
     }
 
     /// Waits until it ends, which it should because its input is closed; kills it with all its processes

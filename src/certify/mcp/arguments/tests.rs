@@ -91,7 +91,7 @@ fn a_key_is_found_by_its_name_and_is_another_one_in_each_trial() {
     let key = call.key.clone().unwrap();
     assert_eq!((key.name.as_str(), key.required), ("idempotency_key", false));
     assert!(!call.arguments.contains_key("idempotency_key"));
-    assert_eq!(call.with_key(1)["idempotency_key"], json!("hapax-1-{{trial}}"));
+    assert_eq!(call.with_key(1)["idempotency_key"], json!("hapax-1-{{trial-key}}"));
     assert_ne!(call.with_key(1), call.with_key(2));
     assert_eq!(call.other_with_key(1).unwrap()["amount"], json!(2));
     let none = CallArguments::of(&tool(json!({"properties": {"order_id": {}}})), &ToolSettings::default());

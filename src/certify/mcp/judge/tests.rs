@@ -9,6 +9,7 @@ fn facts() -> ToolFacts {
         idempotent_hint: false,
         keyed: false,
         callers: 8,
+        source: EffectSource::Backend(vec!["email.send".to_owned()]),
     }
 }
 
@@ -190,4 +191,25 @@ fn what_happens_at_a_host_that_is_not_served_makes_a_trial_void() {
     for seen in [escaped, untrusted] {
         assert_eq!(outcome(&facts(), McpQuestion::SameCallTwice, &seen), ProbeOutcome::Void);
     }
+}
+
+#[test]
+fn effects_that_a_read_counts_are_judged_by_the_difference() {
+    let call = ToolCall { tool: "list".to_owned(), arguments: serde_json::Map::new() };
+    let facts = ToolFacts { keyed: true, source: EffectSource::Read { call, occurrences: 2 }, ..facts() };
+    let counted = |counts: &[usize]| ObservedTrial { counts: counts.to_vec(), ..seen(&[OK, OK], &[], 0) };
+    let judged = |counts: &[usize]| judge(&facts, &setup(McpQuestion::OneKeyTwice), &counted(counts));
+    assert_eq!(judged(&[4, 6]).outcome, ProbeOutcome::Held);
+    assert_eq!(judged(&[4, 6]).sentence, "`send` twice with one key → one entry; counted by `list`");
+    assert_eq!(judged(&[4, 8]).outcome, ProbeOutcome::Failed);
+    // Part of a second effect is a second effect.
+    assert_eq!(judged(&[4, 7]).outcome, ProbeOutcome::Failed);
+    assert_eq!(judged(&[4, 4]).outcome, ProbeOutcome::Failed);
+    let lost = |counts: &[usize]| outcome(&facts, McpQuestion::ConnectionLost, &counted(counts));
+    assert_eq!(lost(&[0, 2, 2]), ProbeOutcome::Held);
+    assert_eq!(lost(&[0, 2, 4]), ProbeOutcome::Failed);
+    // The first call had no effect when its connection was closed.
+    assert_eq!(lost(&[0, 0, 2]), ProbeOutcome::Void);
+    let uncounted = ObservedTrial { not_counted: Some("gone".to_owned()), ..counted(&[0]) };
+    assert_eq!(outcome(&facts, McpQuestion::OneKeyTwice, &uncounted), ProbeOutcome::Void);
 }

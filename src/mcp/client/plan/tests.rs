@@ -4,6 +4,7 @@ use super::*;
 fn a_plan_and_its_records_are_read_as_they_were_written() {
     let call = ToolCall { tool: "send".to_owned(), arguments: Map::new() };
     let plan = DriverPlan {
+        run: "2026-11-16T12:00:00Z".to_owned(),
         handshake: Handshake::Discover,
         timeout: Duration::from_secs(3),
         list_folder: None,

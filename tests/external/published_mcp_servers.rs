@@ -1,0 +1,83 @@
+//! One cell of each row of docs/tools.md: a published MCP server is installed from npm, and its write is asked what
+//! happens when the reply is lost.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::kit::installed::installed;
+use crate::kit::needs::{Test, tests};
+use crate::kit::workspace::Workspace;
+
+pub(crate) fn tests() -> Vec<Test> {
+    tests![the_table_of_published_servers_says_what_they_do]
+}
+
+/// The names of the servers: docs/tools has a file for each.
+fn names(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = files.filter_map(|file| file.to_str()?.strip_suffix(".yaml").map(str::to_owned));
+    let mut names: Vec<String> = names.filter(|name| !name.ends_with(".answers")).collect();
+    names.sort();
+    names
+}
+
+/// A folder with the Node of the tests and its npm, for the path.
+fn node(workspace: &Workspace) -> PathBuf {
+    let node = installed().join("node");
+    let folder = workspace.path().join("bin");
+    std::fs::create_dir(&folder).unwrap();
+    symlink(&node, folder.join("node")).unwrap();
+    let wheel = node.canonicalize().unwrap().ancestors().nth(2).unwrap().to_owned();
+    let npm = wheel.join("lib/node_modules/npm/bin/npm-cli.js");
+    let script = format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", node.display(), npm.display());
+    std::fs::write(folder.join("npm"), script).unwrap();
+    std::fs::set_permissions(folder.join("npm"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+async fn the_table_of_published_servers_says_what_they_do() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let page = std::fs::read_to_string(docs.join("tools.md")).unwrap();
+    let workspace = Workspace::new();
+    let path = format!("{}:{}", node(&workspace).display(), std::env::var("PATH").unwrap());
+    let names = names(&docs.join("tools"));
+    assert!(names.len() >= 6, "{names:?}");
+    for name in names {
+        let file = docs.join(format!("tools/{name}.yaml"));
+        let first = std::fs::read_to_string(&file).unwrap();
+        let package =
+            first.lines().next().and_then(|line| line.strip_prefix("# npx -y ")).unwrap().to_owned();
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{package}` |"))).unwrap();
+        let cells: Vec<&str> = row.split(" | ").collect();
+
+        let (file, out) = (file.to_string_lossy().into_owned(), format!("out-{name}"));
+        let answers = docs.join(format!("tools/{name}.answers.yaml"));
+        let mut arguments = vec!["certify", "--mcp", "--question", "reply-lost", "--seed", "1", "--quiet"];
+        arguments.extend(["--out", &out, "--tools", &file]);
+        let answers = answers.is_file().then(|| answers.to_string_lossy().into_owned());
+        arguments.extend(answers.iter().flat_map(|answers| ["--answers", answers]));
+        arguments.extend(["--", "npx", "-y", &package]);
+        let called = workspace
+            .command(&arguments)
+            .env("PATH", &path)
+            .env("XDG_CACHE_HOME", installed().join("cache"))
+            .output()
+            .unwrap();
+        assert_ne!(called.status.code(), Some(2), "{package}: {}", String::from_utf8_lossy(&called.stderr));
+
+        let trials = workspace.read(&format!("{out}/probes.jsonl"));
+        let trials: Vec<Value> = trials
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["trial"].clone())
+            .collect();
+        let failed = trials.iter().find(|trial| trial["outcome"] == "failed");
+        let shown = failed.or(trials.first()).unwrap();
+        let word = if failed.is_some() { "**fails**" } else { "holds" };
+        assert_eq!(cells[3], word, "{package}: docs/tools.md is not what the server does; {shown}");
+        // What the tool says depends on the version of Node.
+        let (_, effects) = shown["sentence"].as_str().unwrap().split_once(" → ").unwrap();
+        assert!(row.contains(&format!(" → {effects} |")), "{package}: {effects}\n{row}");
+    }
+}
