@@ -87,7 +87,7 @@ struct Driver {
 
 /// What a step leaves behind for the next one.
 #[derive(Default)]
-struct Progress {
+struct PlanProgress {
     /// `None` before the first step, and where there is no connection any more.
     connection: Option<Connection>,
     /// The last call.
@@ -96,7 +96,7 @@ struct Progress {
 
 impl Driver {
     async fn run(&self, steps: &[DriverStep]) -> io::Result<()> {
-        let mut progress = Progress { connection: self.connect().await?, last: None };
+        let mut progress = PlanProgress { connection: self.connect().await?, last: None };
         for step in steps {
             progress = self.step(step, progress).await?;
         }
@@ -109,24 +109,24 @@ impl Driver {
     }
 
     /// Carries out one step; nothing without a connection.
-    async fn step(&self, step: &DriverStep, progress: Progress) -> io::Result<Progress> {
-        let Progress { connection: Some(mut connection), mut last } = progress else { return Ok(progress) };
+    async fn step(&self, step: &DriverStep, progress: PlanProgress) -> io::Result<PlanProgress> {
+        let PlanProgress { connection: Some(mut connection), mut last } = progress else { return Ok(progress) };
         match step {
             DriverStep::List => {
                 if !self.list(&connection).await? {
                     connection.close().await;
-                    return Ok(Progress::default());
+                    return Ok(PlanProgress::default());
                 }
             }
             DriverStep::Call(call) => last = Some(self.call(&connection, call).await?),
             DriverStep::CallAgainAfterError(call) => {
-                let Some(result) = &last else { return Ok(Progress { connection: Some(connection), last }) };
+                let Some(result) = &last else { return Ok(PlanProgress { connection: Some(connection), last }) };
                 if result.outcome == CallOutcome::Ok || leaves_outcome_open(&result.text) {
-                    return Ok(Progress { connection: Some(connection), last });
+                    return Ok(PlanProgress { connection: Some(connection), last });
                 }
                 if result.outcome == CallOutcome::Lost {
                     connection.close().await;
-                    let Some(another) = self.connect().await? else { return Ok(Progress::default()) };
+                    let Some(another) = self.connect().await? else { return Ok(PlanProgress::default()) };
                     connection = another;
                 }
                 last = Some(self.call(&connection, call).await?);
@@ -155,10 +155,10 @@ impl Driver {
                     Err(result) => self.called(call, result.outcome, &result.text)?,
                 }
                 connection.close().await;
-                return Ok(Progress { connection: self.connect().await?, last });
+                return Ok(PlanProgress { connection: self.connect().await?, last });
             }
         }
-        Ok(Progress { connection: Some(connection), last })
+        Ok(PlanProgress { connection: Some(connection), last })
     }
 
     /// Opens the sessions, then calls from all of them at once.
