@@ -317,7 +317,7 @@ async fn one_trial(
         if second_try && !sequence.questions().iter().any(|question| is_void(question.word())) {
             break;
         }
-        let seed = trial_seed(seed, &command.name, number, second_try);
+        let seed = trial_seed(seed, sequence, &command.name, number, second_try);
         let place = directory.join(if second_try { "second" } else { "first" });
         let (shown, evidence) = sequence.run(file, command, &place, seed, usual).await;
         let trials: Vec<ProbeTrial> = shown
@@ -341,8 +341,9 @@ async fn one_trial(
     found
 }
 
-fn trial_seed(seed: u64, command: &str, number: u32, second_try: bool) -> u64 {
-    let digest = sha256(format!("{seed} {command} {number} {second_try}").as_bytes());
+/// A seed of its own for each trial, so that no two trials share a key: the state may be shared by all of them.
+fn trial_seed(seed: u64, sequence: Sequence, command: &str, number: u32, second_try: bool) -> u64 {
+    let digest = sha256(format!("{seed} {sequence:?} {command} {number} {second_try}").as_bytes());
     u64::from_str_radix(&digest[..12], 16).unwrap_or(seed)
 }
 
@@ -364,9 +365,9 @@ async fn ramp(file: &ToolFile, directory: &Path, options: &ToolOptions) -> Optio
         for number in 1..=RAMP_TRIALS {
             for (place, command) in keyed.iter().enumerate() {
                 let directory = directory.join(format!("{count}-{number}-{place}"));
-                let seed =
-                    trial_seed(options.seed, &command.name, number, false).wrapping_add(u64::from(count));
-                let run = Sequence::AtOnce(count).run(file, command, &directory, seed, Duration::ZERO);
+                let sequence = Sequence::AtOnce(count);
+                let seed = trial_seed(options.seed.wrapping_add(1), sequence, &command.name, number, false);
+                let run = sequence.run(file, command, &directory, seed, Duration::ZERO);
                 let (shown, _) = run.await;
                 if shown.iter().any(|shown| shown.outcome != ProbeOutcome::Held) {
                     held.broke_at = Some(count);

@@ -15,6 +15,8 @@ const DIRECTORY: &str = "${dir}";
 const MAX_PROCESSES: usize = 64;
 /// The maximum size of a file that a call writes.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of an output is quoted, in characters.
+const MAX_QUOTED: usize = 160;
 /// The maximum length of an evidence line.
 const MAX_EVIDENCE: usize = 300;
 
@@ -222,15 +224,39 @@ pub(super) fn said(end: &CommandEnd) -> String {
         EndReason::Signaled(signal) => format!("was ended by signal {signal}"),
         other => other.word().to_owned(),
     };
-    let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
-    let line = first(&end.stdout).or_else(|| first(&end.stderr)).unwrap_or_default();
-    let line: String = line.trim().chars().take(160).collect();
-    if line.is_empty() { how } else { format!("{how}: {line}") }
+    match beginning(&end.stdout).or_else(|| beginning(&end.stderr)) {
+        Some(text) => format!("{how}: {text}"),
+        None => how,
+    }
+}
+
+/// The beginning of an output on one line: its first line, or more of it where the answer is JSON over several lines.
+fn beginning(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_json = text.starts_with(['{', '[']);
+    let line = if is_json {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        text.lines().next()?.to_owned()
+    };
+    let shown: String = line.trim().chars().take(MAX_QUOTED).collect();
+    match shown.len() < line.trim().len() {
+        true => Some(format!("{shown}…")),
+        false => Some(shown).filter(|shown| !shown.is_empty()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_output_is_quoted_on_one_line() {
+        assert_eq!(beginning("\n done \nmore\n").as_deref(), Some("done"));
+        assert_eq!(beginning("{\n  \"id\": 1\n}\n").as_deref(), Some("{ \"id\": 1 }"));
+        assert_eq!(beginning(&"x".repeat(200)).unwrap().chars().count(), MAX_QUOTED + 1);
+        assert_eq!(beginning(" \n"), None);
+    }
 
     #[test]
     fn the_state_is_counted_in_lines_as_a_number_or_as_a_list() {

@@ -312,7 +312,8 @@ async fn killed_once(
 ) -> Result<(Option<Shown>, Vec<String>), VoidCall> {
     let mut trial = Trial::new(file, command, directory.to_owned(), seed).await?;
     let arguments = command.key.clone().unwrap_or_default();
-    let key = trial.key(1);
+    // A call that was not killed in time may have used its key.
+    let key = trial.key(number + 1);
     let before = trial.count().await?;
     let program = trial.with(Some(&arguments), Some(&key));
     let after = limit.mul_f64(trial.fraction(number));

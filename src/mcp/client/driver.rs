@@ -110,7 +110,9 @@ impl Driver {
 
     /// Carries out one step; nothing without a connection.
     async fn step(&self, step: &DriverStep, progress: PlanProgress) -> io::Result<PlanProgress> {
-        let PlanProgress { connection: Some(mut connection), mut last } = progress else { return Ok(progress) };
+        let PlanProgress { connection: Some(mut connection), mut last } = progress else {
+            return Ok(progress);
+        };
         match step {
             DriverStep::List => {
                 if !self.list(&connection).await? {
@@ -120,7 +122,9 @@ impl Driver {
             }
             DriverStep::Call(call) => last = Some(self.call(&connection, call).await?),
             DriverStep::CallAgainAfterError(call) => {
-                let Some(result) = &last else { return Ok(PlanProgress { connection: Some(connection), last }) };
+                let Some(result) = &last else {
+                    return Ok(PlanProgress { connection: Some(connection), last });
+                };
                 if result.outcome == CallOutcome::Ok || leaves_outcome_open(&result.text) {
                     return Ok(PlanProgress { connection: Some(connection), last });
                 }
