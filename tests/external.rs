@@ -14,6 +14,7 @@ mod external {
     pub(crate) mod hostile_subject;
     pub(crate) mod junit;
     pub(crate) mod mail_clients;
+    pub(crate) mod mcp_agents;
     pub(crate) mod mcp_servers;
     pub(crate) mod published_mcp_servers;
     pub(crate) mod real_clients;
@@ -28,8 +29,8 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, junit, mail_clients, mcp_servers, published_mcp_servers, real_clients,
-    report_page, sealed, sealed_clients, sealed_web, wire_clients,
+    browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, published_mcp_servers,
+    real_clients, report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -38,6 +39,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "examples", examples::tests()),
         (Clients, "junit", junit::tests()),
         (Clients, "mail_clients", mail_clients::tests()),
+        (Clients, "mcp_agents", mcp_agents::tests()),
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
@@ -46,6 +48,7 @@ fn main() -> std::process::ExitCode {
         (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
         (Namespaces, "mcp_servers", mcp_servers::tests()),
+        (SealedClients, "mcp_agents", mcp_agents::sealed_tests()),
         (SealedClients, "published_mcp_servers", published_mcp_servers::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),

@@ -54,6 +54,7 @@ pub(super) struct SelftestArgs {
 
 pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, CliError> {
     let mut cases = super::load(&args.filters)?;
+    super::args::subject::check_mcp(args.via.is_some())?;
     if args.via.is_some() {
         let skipped = selftest::keep_offered_as_tools(&mut cases);
         if !skipped.is_empty() {

@@ -3,6 +3,7 @@
 mod judge;
 mod show;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::Path;
 use std::sync::Mutex;
@@ -62,18 +63,23 @@ pub async fn run(
     Ok(judge(cases, &reports))
 }
 
-/// Removes the cases that cannot be done with MCP tools; says how many, and what they need.
+/// Removes the cases that cannot be done with MCP tools; says how many, of which scenarios, and what they
+/// need.
 pub fn keep_offered_as_tools(cases: &mut Vec<Case>) -> String {
-    let mut needs = std::collections::BTreeMap::<String, usize>::new();
+    let mut needs = BTreeMap::<String, (usize, BTreeSet<String>)>::new();
     cases.retain(|case| match not_offered_as_tools(case) {
         Some(missing) => {
-            *needs.entry(missing).or_default() += 1;
+            let (count, scenarios) = needs.entry(missing).or_default();
+            *count += 1;
+            scenarios.insert(case.scenario.clone());
             false
         }
         None => true,
     });
-    let lines = needs.iter().map(|(missing, count)| {
-        format!("skipped {count} cases that need {missing}: there is no MCP tool for it")
+    let lines = needs.iter().map(|(missing, (count, scenarios))| {
+        let scenarios = scenarios.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let cases = if *count == 1 { "1 case that needs" } else { &format!("{count} cases that need") };
+        format!("skipped {cases} {missing}, for which there is no MCP tool: {scenarios}")
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use mock_services::catalog;
 
 use super::before::BeforeCommand;
-use super::{Settings, Start};
+use super::{ServiceAddress, Settings, Start, template};
 
 /// The variables of the parent that every program gets; also those that start with `LC_`.
 const PASSED_VARIABLES: [&str; 9] =
@@ -102,8 +102,15 @@ pub(super) fn environment(
             all.extend(client);
         }
     }
+    let tools = start.mcp.iter().map(|url| ServiceAddress {
+        name: template::TOOLS.to_owned(),
+        url: url.clone(),
+        smtp: None,
+        key: String::new(),
+    });
+    let addresses: Vec<ServiceAddress> = start.services.iter().cloned().chain(tools).collect();
     for (name, template) in &settings.env {
-        let Some(value) = template.fill(&start.services) else { continue };
+        let Some(value) = template.fill(&addresses) else { continue };
         // Clients read either spelling, and `ALL_PROXY` as a fallback, so a setting for one applies to all of
         // them.
         let same = PROXY_VARIABLES

@@ -8,6 +8,8 @@ use super::ServiceAddress;
 
 /// The SMTP side of a service, in plain text and over TLS.
 const MAIL_SERVERS: [&str; 2] = ["smtp", "smtps"];
+/// The MCP endpoint, which offers the services as tools.
+pub(super) const TOOLS: &str = "mcp";
 
 /// The names of shipped services, to distinguish a typing error from a service of the user.
 fn shipped() -> impl Iterator<Item = &'static str> + Clone {
@@ -48,6 +50,9 @@ impl AddressPart {
         ("port", AddressPart::Port),
         ("key", AddressPart::Key),
     ];
+    /// The parts of the MCP endpoint.
+    const TOOLS_PARTS: [(&'static str, AddressPart); 3] =
+        [("url", AddressPart::Url), ("host", AddressPart::Host), ("port", AddressPart::Port)];
     /// The parts of a mail server.
     const MAIL_PARTS: [(&'static str, AddressPart); 6] = [
         ("url", AddressPart::Url),
@@ -59,7 +64,11 @@ impl AddressPart {
     ];
 
     fn of(service: &str) -> &'static [(&'static str, AddressPart)] {
-        if is_mail(service) { &AddressPart::MAIL_PARTS } else { &AddressPart::SERVICE_PARTS }
+        match service {
+            TOOLS => &AddressPart::TOOLS_PARTS,
+            _ if is_mail(service) => &AddressPart::MAIL_PARTS,
+            _ => &AddressPart::SERVICE_PARTS,
+        }
     }
 }
 
@@ -164,7 +173,7 @@ fn placeholder(name: &str) -> Result<Piece, TemplateError> {
         let parts = AddressPart::SERVICE_PARTS.map(|(part, _)| format!("${{{}.{part}}}", examples::SERVICE));
         return unknown(format!("write a service and a part: {}", parts.join(", ")));
     };
-    let near = nearest(service, shipped()).filter(|near| *near != service);
+    let near = nearest(service, shipped()).filter(|near| *near != service && service != TOOLS);
     if let Some(near) = near {
         return unknown(format!("did you mean `${{{near}.{}}}`?", shown(part)));
     }
@@ -181,7 +190,11 @@ fn placeholder(name: &str) -> Result<Piece, TemplateError> {
             let words = || AddressPart::of(service).iter().map(|(word, _)| *word);
             let allowed = format!(
                 "{} has {}",
-                if is_mail(service) { "a mail server" } else { "a service" },
+                match service {
+                    TOOLS => "the MCP endpoint",
+                    _ if is_mail(service) => "a mail server",
+                    _ => "a service",
+                },
                 listed(words())
             );
             unknown(match nearest(part, words()) {

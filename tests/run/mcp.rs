@@ -25,10 +25,72 @@ fn controls_have_the_same_outcomes_over_mcp() {
 #[test]
 fn every_kind_of_service_is_tested_over_mcp() {
     let workspace = Workspace::new();
-    let filters = ["email/lost-reply@keys=none,reply=truncate", "deploy/", "records", "tickets"];
+    let filters = [
+        "email/lost-reply@keys=none,reply=truncate",
+        "deploy/error-after-trigger",
+        "records/increment-lost-reply",
+        "records/if-match",
+        "tickets/half-of-the-notices",
+    ];
     let called = workspace.command(&["selftest", "--quiet", "--via", "mcp"]).args(filters).output().unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&called.stdout), String::from_utf8_lossy(&called.stderr));
     assert!(called.status.success() && stdout.contains("all as expected"), "{stdout}{stderr}");
+}
+
+/// Cheap cases in which every control has a part, with lost replies, false successes, kills and barriers.
+const CASES_OF_EVERY_CONTROL: [&str; 7] = [
+    LOST,
+    "payment/two-equal-charges@keys=stripe",
+    "payment/reply-lost-three-times@keys=stripe",
+    "payment/lying-success@",
+    "payment/declined-card",
+    "concurrency/read-modify-write",
+    "crash/killed-after-reply",
+];
+
+#[test]
+fn every_control_has_its_outcomes_over_mcp() {
+    let workspace = Workspace::new();
+    let called = workspace
+        .command(&["selftest", "--quiet", "--table", "--via", "mcp"])
+        .args(CASES_OF_EVERY_CONTROL)
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&called.stdout), String::from_utf8_lossy(&called.stderr));
+    assert!(called.status.success() && stdout.contains("all as expected"), "{stdout}{stderr}");
+    for control in hapax::scenario::CONTROLS {
+        assert!(stdout.contains(control), "no case has a part for {control}: {stdout}");
+    }
+}
+
+#[test]
+fn the_selftest_lists_the_scenarios_that_no_tool_can_do() {
+    let workspace = Workspace::new();
+    let called =
+        workspace.call(&["selftest", "--quiet", "--via", "mcp", "email/lost-250", "web/lost-reply", LOST]);
+    let called = called.expect(0);
+    for line in [
+        "cases that need email.send via smtp, for which there is no MCP tool: email/lost-250",
+        "cases that need web.post, for which there is no MCP tool: web/lost-reply",
+    ] {
+        assert!(called.stderr.contains(line), "{}", called.stderr);
+    }
+}
+
+#[test]
+fn a_subject_of_hapax_yaml_can_get_its_services_as_tools() {
+    let workspace = Workspace::new();
+    workspace.write("agent", &agent("\"idempotency_key\":\"order-ord_1001\""));
+    let config = "subjects: { mine: { command: [bash, agent], via: mcp, env: { TOOLS: \"${mcp.url}\" } } }\n";
+    workspace.write("hapax.yaml", config);
+    workspace.call(&["run", LOST]).expect(0);
+    workspace.write("agent", "[ \"$TOOLS\" = \"$HAPAX_MCP_URL\" ] && env | grep -c HAPAX_PAYMENT; exit 9");
+    workspace.call(&["run", LOST]).expect(1);
+    let output = workspace.report()["cases"][0]["trials"][0]["output"][0]["stdout"].clone();
+    assert_eq!(output, "0\n");
+    workspace.write("hapax.yaml", "subjects: { mine: { command: [bash, agent], via: smtp } }\n");
+    let called = workspace.call(&["run", LOST]).expect(2);
+    assert!(called.stderr.contains("expected `mcp`"), "{}", called.stderr);
 }
 
 #[test]

@@ -74,6 +74,18 @@ const HOW_TO_NAME_A_SUBJECT: &str = "name what to test in one of these ways:
   hapax run --subject naive            a control that hapax ships, to see a failure
   hapax demo                           a careless and a careful agent, side by side";
 
+/// Refuses to offer tools in a hapax that was built without them: the subject would get no services at all.
+///
+/// # Errors
+/// When tools are wanted and there are none.
+pub(in crate::cli) fn check_mcp(via_mcp: bool) -> Result<(), CliError> {
+    if via_mcp && !cfg!(feature = "mcp") {
+        let hint = "build it with the feature `mcp`, which is on by default";
+        return Err(CliError::with_hint("this hapax was built without MCP, so it cannot offer tools", hint));
+    }
+    Ok(())
+}
+
 impl SubjectArgs {
     /// Whether no subject is named.
     pub(in crate::cli) fn is_empty(&self) -> bool {
@@ -104,6 +116,7 @@ impl SubjectArgs {
         subject.settings.sealed |= self.sealed;
         subject.settings.intercept |= self.intercept;
         subject.settings.via_mcp |= self.via.is_some();
+        check_mcp(subject.settings.via_mcp)?;
         let via = self.via.iter().map(|via| format!("--via {via} "));
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
         let intercept = self.intercept.then(|| "--intercept ".to_owned()).into_iter();

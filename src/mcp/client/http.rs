@@ -36,7 +36,7 @@ const SHOWN_BODY: usize = 300;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RequestError {
+pub(crate) enum RequestError {
     /// No connection.
     #[error("cannot connect to {0}: {1}")]
     Connect(String, io::Error),
@@ -67,7 +67,7 @@ type HttpResult<T> = Result<T, StreamableHttpError<RequestError>>;
 
 /// The client.
 #[derive(Debug, Clone, Default)]
-pub(super) struct HyperClient;
+pub(crate) struct HyperClient;
 
 impl HyperClient {
     async fn send(request: Request<Full<Bytes>>) -> Result<Response<Incoming>, RequestError> {

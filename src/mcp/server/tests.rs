@@ -5,12 +5,17 @@ use std::time::Duration;
 use mock_services::fault::Fault;
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::{MockServices, ServiceOptions, catalog};
+use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
 use crate::domain::{KeyDescription, ToolHints};
+use crate::mcp::client::HyperClient;
 
 const SERVICES: [&str; 3] = ["payment", "email", "deploy"];
 
@@ -223,6 +228,51 @@ async fn clients_that_initialize_and_clients_that_do_not_are_served() {
     assert!(versions.contains("2026-07-28"), "{discovered}");
     let listed = message(&reply(rig.send("tools/list", json!({})).await).await);
     assert!(listed["result"]["tools"].as_array().unwrap().len() > 10, "{listed}");
+}
+
+/// Calls a tool twice over rmcp's client, on one session: what each call came to.
+async fn called_twice(rig: &Rig, mode: ClientLifecycleMode, key: Option<&str>) -> [Option<Value>; 2] {
+    let config = StreamableHttpClientTransportConfig::with_uri(rig.endpoint.url());
+    let transport = StreamableHttpClientTransport::with_client(HyperClient, config);
+    let mut client = ().serve_with_lifecycle(transport, mode).await.unwrap();
+    let listed = client.peer().list_all_tools().await.unwrap();
+    assert!(listed.iter().any(|tool| tool.name == "payment_create_charge"), "{listed:?}");
+    let mut arguments = charge().as_object().unwrap().clone();
+    arguments.extend(key.map(|key| ("idempotency_key".to_owned(), key.into())));
+    let mut results = [None, None];
+    for result in &mut results {
+        let params = CallToolRequestParams::new("payment_create_charge").with_arguments(arguments.clone());
+        *result = client.peer().call_tool(params).await.ok().and_then(|result| result.structured_content);
+    }
+    client.close().await.unwrap();
+    results
+}
+
+#[tokio::test]
+async fn the_client_of_rmcp_meets_the_same_faults_with_and_without_initialize() {
+    let discover =
+        || ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+    for mode in [|| ClientLifecycleMode::Initialize, discover] {
+        for reply in ["drop", "reset", "truncate", "garble"] {
+            let fault = format!("payment.charge#1 commit=now reply={reply}");
+            for (key, charges) in [(Some("ord_1"), 1), (None, 2)] {
+                let rig = Rig::new(&[&fault]).await;
+                let [lost, second] = called_twice(&rig, mode(), key).await;
+                assert_eq!(lost, None, "{reply}");
+                assert_eq!(second.unwrap()["status"], 200, "{reply}");
+                assert_eq!(rig.charges(), charges, "{reply}");
+                rig.endpoint.client_left().await;
+            }
+        }
+        let limited = "payment.charge#1 commit=never reply={status: 429}";
+        let rig = Rig::new(&[limited]).await;
+        let [first, second] = called_twice(&rig, mode(), None).await;
+        assert_eq!(
+            [first.unwrap()["status"].as_u64(), second.unwrap()["status"].as_u64()],
+            [Some(429), Some(200)]
+        );
+        assert_eq!(rig.charges(), 1);
+    }
 }
 
 fn cards(service: &str, profile: Option<Profile>, cards: ToolCards) -> Vec<Value> {

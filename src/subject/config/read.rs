@@ -81,7 +81,7 @@ fn read_subject(
         .filter(|service| service.any_host)
         .filter_map(|service| Some((service, map.optional(&service.name)?)))
         .collect();
-    let (sealed, intercept) = (map.optional("sealed"), map.optional("intercept"));
+    let (sealed, intercept, via) = (map.optional("sealed"), map.optional("intercept"), map.optional("via"));
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -183,7 +183,7 @@ fn read_subject(
                 .collect(),
         ),
         sealed: is_sealed,
-        via_mcp: false,
+        via_mcp: via.and_then(|node| reader.one_of(node, &[("mcp", true)])).unwrap_or_default(),
         intercept: is_intercepted,
         hapax: None,
     };

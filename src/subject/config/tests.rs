@@ -36,6 +36,7 @@ subjects:
     cancel: SIGTERM
     promise: at-most-once
     claim: { exit-status: { 0: done, 3: unknown } }
+    via: mcp
   texts: { command: "sh -c 'exit 0'", claim: { patterns: { "order placed": done } } }
   served: { http: "http://127.0.0.1:8080/task", command: ./serve.sh, watch: 5s }
 "#,
@@ -62,6 +63,7 @@ subjects:
         (Some(Duration::from_secs(90)), Duration::from_millis(500))
     );
     assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
+    assert_eq!((shop.settings.via_mcp, texts.settings.via_mcp), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
     assert_eq!(shop.settings.before, Some(["psql", "-f", "reset.sql"].map(str::to_owned).to_vec()));
     let treated = |subject: &Subject, host: &str, port| subject.settings.hosts.treatment(host, port);

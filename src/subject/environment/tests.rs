@@ -105,6 +105,7 @@ fn templates_are_filled_and_have_the_last_word() {
             ("PAY_HOST".to_owned(), template("${payment.host}")),
             ("RESEND_BASE_URL".to_owned(), template("${email.url}/api")),
             ("RECORDS".to_owned(), template("${records.url}")),
+            ("TOOLS".to_owned(), template("${mcp.url} ${mcp.port}")),
         ],
         ..Settings::default()
     };
@@ -113,6 +114,7 @@ fn templates_are_filled_and_have_the_last_word() {
     assert_eq!(value("PAY_HOST"), Some("127.0.0.1"));
     assert_eq!(value("RESEND_BASE_URL"), Some("http://127.0.0.1:4002/api"));
     assert_eq!(value("RECORDS"), None);
+    assert_eq!(value("TOOLS"), Some("http://127.0.0.1:4009/mcp 4009"));
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn an_unknown_placeholder_gives_a_suggestion() {
         "${payment.url",
         "${smtp.key}",
         "${.url}",
+        "${mcp.key}",
     ];
     let messages: Vec<String> = texts
         .iter()
