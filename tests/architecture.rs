@@ -64,7 +64,8 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("deploy", &["description", "endpoints", "service", "services", "yaml"]),
     ("records", &["description", "endpoints", "service", "services", "yaml"]),
     ("web", &["description", "service", "services", "yaml"]),
-    ("built_in", &["deploy", "description", "email", "payment", "records", "web"]),
+    ("model", &["description", "endpoints", "service", "services", "word_enum", "yaml"]),
+    ("built_in", &["deploy", "description", "email", "model", "payment", "records", "web"]),
     (
         "custom",
         &["built_in", "description", "endpoints", "fault", "idempotency", "service", "services", "yaml"],

@@ -156,6 +156,7 @@ pub mod fault;
 pub mod idempotency;
 mod index;
 pub mod ledger;
+pub mod model;
 pub mod payment;
 pub mod records;
 pub mod service;

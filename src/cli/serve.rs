@@ -32,7 +32,7 @@ A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [call
   REPLY    ok, drop, reset, hang, truncate, garble, drip, {delay: 800ms},
            {hang: until-timeout}, {status: 503, retry_after: 2}, {stale: {reads: 1}}")]
 pub(super) struct ServeArgs {
-    /// Services to start: payment, email, deploy, records, web, tickets [default: all of them]
+    /// Services to start: payment, email, deploy, records, web, model, tickets [default: all of them]
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
 

@@ -88,6 +88,7 @@ impl<'t> Rule<'t> {
     pub(crate) fn is_intended(self, effect: &str, fields: &Fields) -> bool {
         self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
             || self.0.records.iter().any(|due| due.concerns(effect, fields))
+            || self.0.operations.iter().any(|term| term.cost && term.name == effect)
     }
 
     /// The fields in which an effect differs from an intent of the same kind.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mock_services::catalog::{self, ServiceDescription};
+use mock_services::catalog::{self, EffectDescription, ServiceDescription};
 use mock_services::service::{Operation, OperationKind};
 use mock_services::yaml::{Node, Reader, Span, listed, nearest, shown};
 
@@ -98,10 +98,9 @@ impl KnownServices {
         None
     }
 
-    /// The fields that every effect of this name has.
-    pub(super) fn natural(&self, effect: &str) -> Vec<String> {
-        let mut effects = self.services.iter().flat_map(|service| &service.effects);
-        effects.find(|known| known.name == effect).map(|known| known.natural.clone()).unwrap_or_default()
+    /// The effect of this name.
+    pub(super) fn described_effect(&self, name: &str) -> Option<&EffectDescription> {
+        self.services.iter().flat_map(|service| &service.effects).find(|effect| effect.name == name)
     }
 
     fn unknown(&self, reader: &Reader, name: &str, span: Span, what: &str, all: Vec<&str>) {

@@ -1,7 +1,7 @@
 //! The terms of a case: everything of a case that scoring needs. The report keeps them, so that a saved
 //! ledger can be scored again without the scenario. Plain data.
 
-use mock_services::catalog::ServiceDescription;
+use mock_services::catalog::{EffectDescription, ServiceDescription};
 use mock_services::service::{Fields, Operation, OperationKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -195,24 +195,28 @@ pub struct OperationTerm {
     /// The fields that each of its effects has: an effect without one contradicts an intent that names it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub natural: Vec<String>,
+    /// Whether its effects are only a cost: they need no intent, and the report counts them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost: bool,
 }
 
 impl OperationTerm {
-    /// The term of an operation whose effects have these fields.
-    pub(crate) fn new(operation: &Operation, natural: Vec<String>) -> Self {
+    /// The term of an operation; `effect` describes its effects, if it has any.
+    pub(crate) fn new(operation: &Operation, effect: Option<&EffectDescription>) -> Self {
         OperationTerm {
             name: operation.name.to_string(),
             write: operation.kind == OperationKind::Write,
             identity: operation.identity.iter().map(ToString::to_string).collect(),
-            natural,
+            natural: effect.map(|effect| effect.natural.clone()).unwrap_or_default(),
+            cost: effect.is_some_and(|effect| effect.is_cost),
         }
     }
 
     /// The terms of all operations of a service.
     pub(crate) fn of(service: &ServiceDescription) -> impl Iterator<Item = Self> {
-        service.operations.iter().map(|operation| {
-            let effect = service.effect(&operation.name);
-            OperationTerm::new(operation, effect.map(|effect| effect.natural.clone()).unwrap_or_default())
-        })
+        service
+            .operations
+            .iter()
+            .map(|operation| OperationTerm::new(operation, service.effect(&operation.name)))
     }
 }

@@ -42,6 +42,8 @@ pub(super) fn void_reasons(
             cut(what)
         ));
     }
+    let undecided: BTreeSet<&str> = history.refusals.iter().filter_map(|refusal| refusal.undecided).collect();
+    reasons.extend(undecided.into_iter().map(|why| bounded(why, MAX_OUTPUT)));
     for note in &history.notes {
         if let SubjectEvent::Unprepared { error } = &note.event {
             reasons.push(format!(

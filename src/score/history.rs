@@ -22,6 +22,8 @@ pub(super) struct TrialHistory<'a> {
     pub(super) effects: Vec<Effect<'a>>,
     /// Effects that a service decided and a fault withheld.
     pub(super) withheld: Vec<Effect<'a>>,
+    /// The committed effects that are only paid for, and that no intent names.
+    pub(super) costs: Vec<Effect<'a>>,
     /// The events of the subject.
     pub(super) notes: Vec<RecordedEvent>,
     /// The events at the start barrier.
@@ -90,6 +92,8 @@ pub(super) struct Refusal<'a> {
     pub(super) reason: Option<&'a str>,
     /// The feature of the real service that hapax does not have, if that is the reason.
     pub(super) unsupported: Option<&'a str>,
+    /// Why the service could not decide what the scenario wants, if that is the reason.
+    pub(super) undecided: Option<&'a str>,
 }
 
 /// An interrupt that took effect.
@@ -192,6 +196,9 @@ impl<'a> TrialHistory<'a> {
         let writes: HashMap<&str, bool> =
             terms.operations.iter().map(|term| (term.name.as_str(), term.write)).collect();
         let mut history = TrialHistory::default();
+        let is_named = |name: &str| terms.intents.iter().any(|intent| intent.effect == name);
+        let costs = terms.operations.iter().filter(|term| term.cost && !is_named(&term.name));
+        let costs: Vec<&str> = costs.map(|term| term.name.as_str()).collect();
         for entry in &sorted {
             if let Event::Received(received) = &entry.event {
                 let reads = matches!(&*received.method, "GET" | "HEAD");
@@ -211,7 +218,14 @@ impl<'a> TrialHistory<'a> {
             }
         }
         for entry in &sorted {
-            history.take(entry);
+            match &entry.event {
+                Event::Committed { attempt, effect, id, fields, timing } if costs.contains(&&**effect) => {
+                    let (attempt, timing) = (*attempt, Some(*timing));
+                    history.costs.push(Effect { n: entry.n, attempt, name: effect, id, fields, timing });
+                }
+                Event::Withheld { effect, .. } if costs.contains(&&**effect) => {}
+                _ => history.take(entry),
+            }
         }
         history.torn = torn(&sorted).or(history.torn);
         history
@@ -222,9 +236,10 @@ impl<'a> TrialHistory<'a> {
         self.places.get(&number).and_then(|place| self.attempts.get(*place))
     }
 
-    /// Whether a request needed a feature of the real service that hapax does not have.
+    /// Whether hapax could not answer a request like the real service: it does not have the feature, or the
+    /// scenario does not say enough.
     pub(super) fn needs_missing_feature(&self) -> bool {
-        self.refusals.iter().any(|refusal| refusal.unsupported.is_some())
+        self.refusals.iter().any(|refusal| refusal.unsupported.is_some() || refusal.undecided.is_some())
     }
 
     /// The starts of callers.
@@ -325,6 +340,7 @@ impl<'a> TrialHistory<'a> {
                 key,
                 reason,
                 unsupported,
+                undecided,
                 ..
             } => {
                 self.refusals.push(Refusal {
@@ -338,6 +354,7 @@ impl<'a> TrialHistory<'a> {
                     key: key.as_deref(),
                     reason: reason.as_deref(),
                     unsupported: unsupported.as_deref(),
+                    undecided: undecided.as_deref(),
                 });
             }
             Event::Barrier { caller, event: what } => {

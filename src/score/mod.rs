@@ -11,6 +11,7 @@ mod caller_knowledge;
 mod claim;
 mod compensation;
 mod control_outcome;
+mod costs;
 mod effects;
 mod findings;
 mod fired;
@@ -38,7 +39,7 @@ pub use crate::domain::{
 use crate::scenario::Terms;
 use findings::FindingContext;
 use history::TrialHistory;
-pub use verdict::{AttemptsMade, BarrierFacts, Claim, Finding, IntentOutcome, Retry, Verdict};
+pub use verdict::{AttemptsMade, BarrierFacts, Claim, EffectCost, Finding, IntentOutcome, Retry, Verdict};
 
 /// The verdict of a trial: its ledger, scored by the terms of its case. `torn` describes the problem of a
 /// ledger that is not complete.
@@ -118,6 +119,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         void_because,
         barrier,
         hosts: outside::hosts(&history),
+        costs: costs::costs(terms, &history),
         intents,
     }
 }

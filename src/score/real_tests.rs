@@ -55,6 +55,7 @@ async fn trial(fault: &str, compensation: bool, asks: &[Ask]) -> Verdict {
             write: operation.kind == OperationKind::Write,
             identity: operation.identity.iter().map(ToString::to_string).collect(),
             natural: Vec::new(),
+            cost: false,
         })
         .collect();
     let ledger = services.ledger().clone();

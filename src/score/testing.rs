@@ -185,6 +185,7 @@ impl LedgerScript {
             key: Some(key.to_owned().into()),
             reason: None,
             unsupported: None,
+            undecided: None,
         })
     }
 
@@ -256,6 +257,7 @@ pub(crate) fn terms(intents: impl IntoIterator<Item = Intent>) -> Terms {
         write,
         identity: identity.iter().map(|name| (*name).to_owned()).collect(),
         natural: Vec::new(),
+        cost: false,
     };
     Terms {
         intents: intents.into_iter().collect(),

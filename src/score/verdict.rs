@@ -43,6 +43,22 @@ pub struct Verdict {
     /// Requests to hosts outside of the trial that are allowed or ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostRequests>,
+    /// What the subject caused that is only paid for, such as the generations of a model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<EffectCost>,
+}
+
+/// The effects of one name that are only paid for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EffectCost {
+    /// The effect: `model.generate`.
+    pub effect: String,
+    /// How many were made, and billed.
+    pub made: u32,
+    /// How many of them were delivered completely.
+    pub delivered: u32,
+    /// How many were made for a request that had been answered before: they were paid for twice.
+    pub repeated: u32,
 }
 
 /// The result of one intent.

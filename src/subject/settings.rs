@@ -27,6 +27,9 @@ pub struct Settings {
     pub client_timeout: Option<Duration>,
     /// The names of fields: in scenarios, and in its requests.
     pub fields: Vec<(String, String)>,
+    /// Its tools: the operation, and the name of the tool for it. A service that calls its tools uses them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<(String, String)>,
     /// The operations that it supports; all of them where the list is empty.
     pub can: Vec<String>,
     /// What it promises about each effect.
@@ -50,8 +53,8 @@ pub struct Settings {
     pub served_hosts: Vec<(String, ServedHost)>,
     /// The services that it adds to every case that does not have them.
     pub services: AddedServices,
-    /// Whether it runs in namespaces of its own, in which the real hosts of the services are the services of the
-    /// trial.
+    /// Whether it runs in namespaces of its own, in which the real hosts of the services are the services of
+    /// the trial.
     pub sealed: bool,
     /// Whether the proxy answers for the real hosts of the services, with certificates of its own.
     pub intercept: bool,
@@ -92,6 +95,7 @@ impl Default for Settings {
             time: None,
             client_timeout: None,
             fields: Vec::new(),
+            tools: Vec::new(),
             can: Vec::new(),
             promise: Promise::default(),
             claim: ClaimSource::default(),

@@ -179,7 +179,10 @@ async fn prepare(
     let before =
         BeforeCommand { trial: OpaqueNames::new(setup.seed).trial(), shared_dir, hide: Hide::with(ledger) };
     before.run(&subject.settings).await.map_err(PrepareError::Before)?;
-    let mut builder = services::builder(case, &terms(case, subject, setup.claims_optional), setup.seed);
+    let mut builder = {
+        let terms = terms(case, subject, setup.claims_optional);
+        services::builder(case, &terms, &subject.settings.tools, setup.seed)
+    };
     if subject.settings.calls_real_hosts() {
         // The subject keeps its own keys; its network or its proxy leads to the services of this trial only.
         builder = builder.any_key();

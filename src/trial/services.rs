@@ -2,25 +2,55 @@
 
 use std::sync::Arc;
 
+use mock_services::catalog::{self, PlannedStep, PlannedTask};
 use mock_services::fault::{Fault, IntendedEffects};
 use mock_services::service::Fields;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
 use crate::fit::Rule;
-use crate::scenario::{Case, Terms};
+use crate::scenario::{Case, Terms, Then};
 
-/// The services of a case. The terms define the effects that faults apply to, and the field names of the
-/// subject; `seed` is for the ids of objects that exist before the first request.
-pub(super) fn builder(case: &Case, terms: &Terms, seed: u64) -> Builder {
+/// The services of a case for a subject with these tools. The terms define the effects that faults apply to,
+/// and the field names of the subject; `seed` is for the ids of objects that exist before the first request.
+pub(super) fn builder(case: &Case, terms: &Terms, tools: &[(String, String)], seed: u64) -> Builder {
     let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
+    let tasks = planned_tasks(case);
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
-        builder = setup.service.add_to(builder, seed, options);
+        let service = setup.service.with_tasks(&tasks).unwrap_or_else(|| Arc::clone(&setup.service));
+        let service = service.with_tools(tools).unwrap_or(service);
+        builder = service.add_to(builder, seed, options);
     }
     if let Some(barrier) = &case.barrier {
         builder = builder.start_barrier(barrier.clone());
     }
     builder.faults(case.faults.iter().map(|fault| mapped(fault, &terms.fields)).collect())
+}
+
+/// The tasks of a case, each once, for services that act on them.
+fn planned_tasks(case: &Case) -> Vec<PlannedTask> {
+    let restarts = case.interrupts.iter().filter_map(|interrupt| match &interrupt.then {
+        Then::Restart { work, .. } => work.as_ref(),
+        Then::End => None,
+    });
+    let main = (case.each.is_empty() || !case.work.steps.is_empty()).then_some(&case.work);
+    let works = main.into_iter().chain(&case.each).chain(&case.turns).chain(restarts);
+    let mut tasks: Vec<PlannedTask> = Vec::new();
+    for work in works {
+        let steps = work.steps.iter().map(|step| {
+            let (one, several) = catalog::nouns(&step.operation);
+            PlannedStep {
+                operation: step.operation.clone(),
+                fields: step.with.clone(),
+                nouns: vec![one, several],
+            }
+        });
+        let task = PlannedTask { text: work.task.clone(), steps: steps.collect() };
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    tasks
 }
 
 /// Whether the case expects an effect, by the rule of the scorer.

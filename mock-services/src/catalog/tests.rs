@@ -9,7 +9,10 @@ fn every_description_is_consistent() {
 
 #[test]
 fn every_shipped_service_is_in_the_catalog() {
-    assert_eq!(names().collect::<Vec<_>>(), ["payment", "email", "deploy", "records", "web", "tickets"]);
+    assert_eq!(
+        names().collect::<Vec<_>>(),
+        ["payment", "email", "deploy", "records", "web", "model", "tickets"]
+    );
     assert_eq!(services().len(), built_in().len() + DECLARED.len());
 }
 

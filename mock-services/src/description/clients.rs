@@ -25,6 +25,8 @@ pub struct ClientVariable {
 pub enum ClientValue {
     /// The URL of the service.
     Url,
+    /// The URL of the service with this path after it.
+    UrlWithPath(&'static str),
     /// The API key of the service.
     Key,
 }
@@ -34,6 +36,12 @@ impl ClientVariable {
     #[must_use]
     pub const fn url(name: &'static str) -> Self {
         ClientVariable { name, value: ClientValue::Url }
+    }
+
+    /// A variable with the URL of the service and a path after it.
+    #[must_use]
+    pub const fn url_with_path(name: &'static str, path: &'static str) -> Self {
+        ClientVariable { name, value: ClientValue::UrlWithPath(path) }
     }
 
     /// A variable with the API key of the service.

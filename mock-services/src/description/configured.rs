@@ -1,10 +1,11 @@
 //! A service with its options, ready to be started. Only the service's own folder knows their type.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ServedHost, ServiceDescription, StoreKind};
+use super::{PlannedTask, ServedHost, ServiceDescription, StoreKind};
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::Source;
 
@@ -26,6 +27,17 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
     /// The hosts that the service itself names, beside those of its real APIs.
     fn hosts(&self) -> &[ServedHost] {
         &[]
+    }
+
+    /// The same service for a scenario with these tasks; `None` for a service that does not act on tasks.
+    fn with_tasks(&self, _tasks: &[PlannedTask]) -> Option<Arc<dyn ConfiguredService>> {
+        None
+    }
+
+    /// The same service where `tools` names the tool of the subject for each operation; `None` for a service
+    /// that does not call tools. What the scenario names has priority.
+    fn with_tools(&self, _tools: &[(String, String)]) -> Option<Arc<dyn ConfiguredService>> {
+        None
     }
 
     /// The description of a service that a file declares; `None` for a service that is written in Rust.

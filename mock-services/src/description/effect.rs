@@ -27,6 +27,9 @@ pub struct EffectDescription {
     pub undoes: Option<Undoes>,
     /// How it changes a record or a counter.
     pub store: Option<StoreChange>,
+    /// Whether it is only a cost: any number of them is accepted, unless a scenario names it, and the report
+    /// counts them.
+    pub is_cost: bool,
     /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,
 }
@@ -152,6 +155,13 @@ impl EffectDescription {
     #[must_use]
     pub fn noun(mut self, one: &'static str, several: &'static str) -> Self {
         self.noun = Some((one, several));
+        self
+    }
+
+    /// Makes it a cost.
+    #[must_use]
+    pub fn cost(mut self) -> Self {
+        self.is_cost = true;
         self
     }
 

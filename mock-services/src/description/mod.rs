@@ -7,6 +7,7 @@ mod effect;
 mod hosts;
 mod options;
 mod preparation;
+mod task;
 mod tool;
 mod value_form;
 
@@ -19,6 +20,7 @@ pub use effect::{EffectDescription, StoreChange, StoreKind, StoredValue, Undoes,
 pub use hosts::{ServedHost, ServedHostError, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};
+pub use task::{PlannedStep, PlannedTask};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
     ToolParameter,
@@ -61,6 +63,8 @@ pub struct ServiceDescription {
     pub hosts: &'static [RealHost],
     /// Whether it answers for every host that no other service of a trial answers for.
     pub any_host: bool,
+    /// Whether a subject can add it to every case that does not have it: `web: {}` in hapax.yaml.
+    pub can_be_added: bool,
     /// Fields that only a step can have: the operation and the field.
     pub step_fields: &'static [(&'static str, &'static str)],
     /// Fields in which several texts mean the same value.
@@ -94,6 +98,7 @@ impl ServiceDescription {
             variables: &[],
             hosts: &[],
             any_host: false,
+            can_be_added: false,
             step_fields: &[],
             value_forms: &[],
             options: Vec::new(),
@@ -168,10 +173,11 @@ impl ServiceDescription {
     ) -> impl Iterator<Item = (String, String)> + 'a {
         self.variables.iter().map(move |variable| {
             let value = match variable.value {
-                ClientValue::Url => url,
-                ClientValue::Key => key,
+                ClientValue::Url => url.to_owned(),
+                ClientValue::UrlWithPath(path) => format!("{}{path}", url.trim_end_matches('/')),
+                ClientValue::Key => key.to_owned(),
             };
-            (variable.name.to_owned(), value.to_owned())
+            (variable.name.to_owned(), value)
         })
     }
 

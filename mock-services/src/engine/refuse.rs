@@ -28,6 +28,7 @@ impl<S: Service> Engine<S> {
             key: None,
             reason: reason.map(Cow::Borrowed),
             unsupported: None,
+            undecided: None,
         });
     }
 
@@ -54,6 +55,7 @@ impl<S: Service> Engine<S> {
             key: job::shown_key(service, request, self.idempotency.profile),
             reason: reason.map(Cow::Owned),
             unsupported: answer.missing_feature().map(Cow::Borrowed),
+            undecided: answer.undecided_because().map(Cow::Borrowed),
         });
         AnswerDelivery { answer, mode: DeliveryMode::Whole, pending: None }
     }

@@ -73,6 +73,10 @@ pub enum Event<'a> {
         /// What the real service has and the mock does not, if that is the reason: `POST /v1/invoices`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unsupported: Option<Cow<'a, str>>,
+        /// Why the service cannot decide what the scenario wants, if that is the reason, and what to write
+        /// into the scenario.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undecided: Option<Cow<'a, str>>,
     },
     /// A fault applies to an attempt.
     Fault {

@@ -47,6 +47,7 @@ impl Event<'_> {
                 key,
                 reason,
                 unsupported,
+                undecided,
             } => Event::Refused {
                 service: texts.own(service),
                 operation: operation.as_ref().map(|operation| texts.own(operation)),
@@ -58,6 +59,7 @@ impl Event<'_> {
                 key: key.as_ref().map(|key| texts.sent("key", key)),
                 reason: reason.as_ref().map(|reason| texts.sent("reason", reason)),
                 unsupported: unsupported.as_ref().map(|what| texts.sent("unsupported", what)),
+                undecided: undecided.as_ref().map(|why| texts.sent("undecided", why)),
             },
             Event::Fault { attempt, fault, commit, reply, drawn } => Event::Fault {
                 attempt: *attempt,

@@ -19,6 +19,7 @@ pub struct Answer {
     pub body: Vec<u8>,
     deferred_body: Option<Arc<dyn WriteBody>>,
     unsupported: Option<Arc<str>>,
+    undecided: Option<Arc<str>>,
 }
 
 /// A value that can be written as a body, with the same bytes every time.
@@ -52,7 +53,14 @@ impl Answer {
     /// An answer with no body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
-        Answer { status, headers: Vec::new(), body: Vec::new(), deferred_body: None, unsupported: None }
+        Answer {
+            status,
+            headers: Vec::new(),
+            body: Vec::new(),
+            deferred_body: None,
+            unsupported: None,
+            undecided: None,
+        }
     }
 
     /// A body without headers: a reply over SMTP.
@@ -109,8 +117,14 @@ impl Answer {
     pub(crate) fn with_room(&self) -> Self {
         let mut headers = Vec::with_capacity(self.headers.len() + 1);
         headers.extend_from_slice(&self.headers);
-        let (deferred_body, unsupported) = (self.deferred_body.clone(), self.unsupported.clone());
-        Answer { status: self.status, headers, body: self.body.clone(), deferred_body, unsupported }
+        Answer {
+            status: self.status,
+            headers,
+            body: self.body.clone(),
+            deferred_body: self.deferred_body.clone(),
+            unsupported: self.unsupported.clone(),
+            undecided: self.undecided.clone(),
+        }
     }
 
     /// Replaces the body.
@@ -131,6 +145,20 @@ impl Answer {
     #[must_use]
     pub fn missing_feature(&self) -> Option<&str> {
         self.unsupported.as_deref()
+    }
+
+    /// Marks the answer as given because the service cannot decide what the scenario wants: why, and what to
+    /// write into the scenario, as sentences.
+    #[must_use]
+    pub fn undecided(mut self, why: &str) -> Self {
+        self.undecided = Some(why.into());
+        self
+    }
+
+    /// Why the service cannot decide what the scenario wants, if that is the reason for this answer.
+    #[must_use]
+    pub fn undecided_because(&self) -> Option<&str> {
+        self.undecided.as_deref()
     }
 
     /// Adds a header after the others.

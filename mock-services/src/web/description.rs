@@ -23,6 +23,7 @@ pub(crate) fn description() -> ServiceDescription {
         effects: effects(),
         reveals: ServiceDescription::revealed(REVEALS),
         any_host: true,
+        can_be_added: true,
         value_forms: &[("host", ValueForm::AnyCase), ("path", ValueForm::UrlPath)],
         options: vec![
             ("ignore", OptionType::texts()),

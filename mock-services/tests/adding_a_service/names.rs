@@ -19,11 +19,15 @@ const EXCEPTIONS: [(&str, &str); 9] = [
 ];
 
 /// Names of services that mean something else in a file or folder.
-const OTHER_MEANINGS: [(&str, &str); 4] = [
+const OTHER_MEANINGS: [(&str, &str); 7] = [
     // A field of a customer.
     ("mock-services/src/payment/", "email"),
     // A format of JSON Schema, and a part of the names of arguments.
     ("src/certify/mcp/arguments.rs", "email"),
+    // Words in the names of arguments.
+    ("mock-services/src/model/arguments.rs", "email"),
+    ("mock-services/src/model/arguments.rs", "payment"),
+    ("mock-services/src/model/structured.rs", "email"),
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "records"),
     ("src/scenario/schema/mod.rs", "records"),

@@ -172,6 +172,8 @@ async fn all_other_replies_do_not_reveal_the_commit() {
             WriteCase::Put,
             WriteCase::Delete,
             WriteCase::Increment,
+            WriteCase::Generate,
+            WriteCase::GenerateStream,
             WriteCase::OpenTicket,
             WriteCase::Notify,
         ],

@@ -254,6 +254,11 @@ async fn every_combination_works_on_any_api() {
 }
 
 #[tokio::test]
+async fn every_combination_works_on_generations() {
+    check_combinations(&[WriteCase::Generate]).await;
+}
+
+#[tokio::test]
 async fn every_combination_works_on_a_declared_service() {
     check_combinations(&[WriteCase::OpenTicket, WriteCase::Notify]).await;
 }

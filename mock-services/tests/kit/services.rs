@@ -6,6 +6,7 @@ use mock_services::email::Email;
 use mock_services::fault::{Fault, read_fault};
 use mock_services::idempotency::Idempotency;
 use mock_services::ledger::{CommittedEffect, Event, Ledger};
+use mock_services::model::Model;
 use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::web::Web;
@@ -33,6 +34,7 @@ pub(crate) fn all_services(seed: u64) -> Builder {
         .service(Deploy::default(), options)
         .service(Records::default(), options)
         .service(Web::default(), options)
+        .service(Model::default(), options)
         .service(tickets(), options)
 }
 
@@ -51,6 +53,7 @@ pub(crate) fn all_services_with_keys(idempotency: Idempotency) -> Builder {
         .service(Deploy::default(), options)
         .service(Records::default(), options)
         .service(Web::default(), options)
+        .service(Model::default(), options)
         .service(tickets(), options)
 }
 

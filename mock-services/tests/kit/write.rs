@@ -28,6 +28,8 @@ pub(crate) enum WriteCase {
     WebPost,
     WebPut,
     WebDelete,
+    Generate,
+    GenerateStream,
     OpenTicket,
     Notify,
 }
@@ -49,7 +51,7 @@ pub(crate) struct WriteProperties {
 const RECIPIENTS: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
 
 impl WriteCase {
-    pub(crate) const ALL: [WriteCase; 22] = [
+    pub(crate) const ALL: [WriteCase; 24] = [
         WriteCase::Charge,
         WriteCase::Intent,
         WriteCase::Confirm,
@@ -70,6 +72,8 @@ impl WriteCase {
         WriteCase::WebPost,
         WriteCase::WebPut,
         WriteCase::WebDelete,
+        WriteCase::Generate,
+        WriteCase::GenerateStream,
         WriteCase::OpenTicket,
         WriteCase::Notify,
     ];
@@ -96,6 +100,14 @@ impl WriteCase {
             WriteCase::WebPost => web("web.post", 201),
             WriteCase::WebPut => web("web.put", 200),
             WriteCase::WebDelete => web("web.delete", 200),
+            WriteCase::Generate | WriteCase::GenerateStream => WriteProperties {
+                service: "model",
+                name: "model.generate",
+                status: 200,
+                effects: 1,
+                again: 1,
+                read: "/v1/models",
+            },
             WriteCase::OpenTicket => WriteProperties {
                 service: "tickets",
                 name: "tickets.open",
@@ -204,6 +216,15 @@ impl WriteCase {
             }
             WriteCase::WebPut => TestRequest::json("PUT", "/v1/orders/7", &json!({"amount": 4999})),
             WriteCase::WebDelete => TestRequest::delete("/v1/orders/7"),
+            WriteCase::Generate => {
+                let body = json!({"model": "gpt-5.2", "messages": [{"role": "user", "content": "Hello"}]});
+                TestRequest::json("POST", "/v1/chat/completions", &body)
+            }
+            WriteCase::GenerateStream => {
+                let body = json!({"model": "claude-opus-4-6", "max_tokens": 100, "stream": true,
+                    "messages": [{"role": "user", "content": "Hello"}]});
+                TestRequest::json("POST", "/v1/messages", &body)
+            }
             WriteCase::OpenTicket => TestRequest::json(
                 "POST",
                 "/tickets",

@@ -114,6 +114,7 @@ async fn the_api_key_of_one_service_is_invalid_for_others() {
             "email" => "/emails",
             "deploy" => "/deployments",
             "records" => "/records",
+            "model" => "/v1/models",
             _ => "/tickets",
         };
         for other in names.iter().filter(|other| *other != name) {
@@ -223,14 +224,15 @@ async fn an_unknown_endpoint_is_reported_before_the_api_key() {
     let services = TestServices::start(all_services(1), &[]).await.unwrap();
     let names: Vec<String> = services.mock.names().filter(|name| *name != OPEN).map(str::to_owned).collect();
     for name in &names {
-        let request = TestRequest::json("POST", "/v1/chat/completions", &serde_json::json!({"model": "m"}))
-            .header("User-Agent", "test");
+        let path = if name == "model" { "/v1/charges" } else { "/v1/chat/completions" };
+        let request =
+            TestRequest::json("POST", path, &serde_json::json!({"model": "m"})).header("User-Agent", "test");
         for request in [request.clone(), request.secret("sk-of-another-vendor")] {
             let seen = services.send(name, &request).await;
             assert_eq!(seen.status(), Some(404), "{name}: {}", seen.text());
             let message = format!("no such endpoint: this is the {name} service, which speaks");
             let text = seen.text();
-            assert!(text.contains(&message) && text.contains("POST /v1/chat/completions"), "{text}");
+            assert!(text.contains(&message) && text.contains(&format!("POST {path}")), "{text}");
         }
     }
     assert!(reasons(&services).iter().all(|(status, reason, lacks)| {

@@ -57,6 +57,7 @@ pub fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
         void_because: vec![],
         barrier: None,
         hosts: Vec::new(),
+        costs: Vec::new(),
     }
 }
 
@@ -74,6 +75,7 @@ fn terms(fault: &str) -> Terms {
         write,
         identity: vec!["order".to_owned()],
         natural: Vec::new(),
+        cost: false,
     };
     Terms {
         intents: vec![Intent {

@@ -4,6 +4,7 @@ use mock_services::MockServices;
 use mock_services::deploy::{Deploy, DeployOptions, EnvironmentOptions, LockEnd};
 use mock_services::email::Email;
 use mock_services::ledger::Event;
+use mock_services::model::Model;
 use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::web::Web;
@@ -12,7 +13,7 @@ use super::*;
 
 /// Requests that together leave each effect of the services that are built in: the service, method, path,
 /// body.
-const REQUESTS: [(&str, &str, &str, &str); 28] = [
+const REQUESTS: [(&str, &str, &str, &str); 29] = [
     (
         "payment",
         "POST",
@@ -90,6 +91,7 @@ const REQUESTS: [(&str, &str, &str, &str); 28] = [
     ("web", "PUT", "/orders/o1", r#"{"order": "o1"}"#),
     ("web", "PATCH", "/orders/o1", r#"{"order": "o2"}"#),
     ("web", "DELETE", "/orders/o1", ""),
+    ("model", "POST", "/v1/responses", r#"{"model": "gpt-5.2", "input": "Hello"}"#),
 ];
 
 fn asked(base: &str, method: &str, path: &str, body: &str) -> serde_json::Value {
@@ -115,7 +117,8 @@ async fn the_catalog_says_which_fields_effects_carry() {
     let builder = builder
         .service(Deploy::new(deploy), Default::default())
         .service(Records::default(), Default::default())
-        .service(Web::default(), Default::default());
+        .service(Web::default(), Default::default())
+        .service(Model::default(), Default::default());
     let services = builder.start().await.unwrap();
     let url = |service: &str| services.url(service, 1).unwrap();
     let (mut charge, mut subscription, mut item, mut deployment) =

@@ -261,7 +261,8 @@ fn terms(
         operation: placed.fault.trigger.on.clone(),
         optional: placed.fault.optional,
     };
-    let operation = |operation: &Operation| OperationTerm::new(operation, known.natural(&operation.name));
+    let operation =
+        |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
     Terms {
         intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
         lists: expected.lists.clone(),

@@ -23,6 +23,7 @@ fn refuse(script: &mut LedgerScript, operation: &'static str) {
         key: None,
         reason: None,
         unsupported: None,
+        undecided: None,
     });
 }
 

@@ -15,10 +15,8 @@ use crate::score::verdict::{Finding, FindingKind};
 /// The maximum number of hosts with their own finding.
 const MAX_HOSTS: usize = 8;
 
-/// Domains of language models, and the variable that has the key of each.
-const MODELS: [(&str, &str); 5] = [
-    ("openai.com", "OPENAI_API_KEY"),
-    ("anthropic.com", "ANTHROPIC_API_KEY"),
+/// Domains of language models that no service replaces, and the variable that has the key of each.
+const MODELS: [(&str, &str); 3] = [
     ("mistral.ai", "MISTRAL_API_KEY"),
     ("groq.com", "GROQ_API_KEY"),
     ("openrouter.ai", "OPENROUTER_API_KEY"),
@@ -82,15 +80,22 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
         if services.contains(service) {
             return real.setting.to_owned();
         }
+        if catalog::find(service).is_some_and(|service| service.can_be_added) {
+            return format!(
+                "This case has no service `{service}`, which replaces {name}: add it to every case with \
+                 `{service}: {{}}` for the subject in hapax.yaml. Or let the request reach the real {name} with \
+                 `allow: [{name}]` in hapax.yaml or `--allow {name}`."
+            );
+        }
         return format!(
             "This case has no service `{service}` that replaces {name}: remove the request if the task does \
              not need it, or let it reach the real {name} with `allow: [{name}]` in hapax.yaml or `--allow \
              {name}`."
         );
     }
-    if let Some((_, key)) = MODELS.iter().find(|(domain, _)| is(domain) && !services.contains("model")) {
+    if let Some((_, key)) = MODELS.iter().find(|(domain, _)| is(domain)) {
         return format!(
-            "hapax has no service that replaces a language model: let the subject reach the real one with \
+            "hapax has no service that replaces this language model: let the subject reach the real one with \
              `allow: [{name}]` in hapax.yaml or `--allow {name}`, and pass its key on with `pass: [{key}]` \
              or `--env {key}`."
         );

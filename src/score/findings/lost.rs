@@ -151,6 +151,9 @@ fn without_attempt(
             let fix = format!("The subject is not at fault: hapax does not have {} yet.", cut(what));
             return (text, fix);
         }
+        if refusal.undecided.is_some() {
+            return (text, "The subject is not at fault: see why the trial is void.".to_owned());
+        }
         return (text, "Read why the service refused the request, and send one that it accepts.".to_owned());
     }
     if context.unstartable {

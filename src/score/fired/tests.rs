@@ -122,6 +122,7 @@ fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
         key: None,
         reason: Some(format!("hapax does not have {what} yet.").into()),
         unsupported: Some(what.into()),
+        undecided: None,
     })
 }
 
@@ -165,6 +166,7 @@ fn a_refusal_is_shown_with_its_reason() {
         key: None,
         reason: Some("Missing required param: amount.".into()),
         unsupported: None,
+        undecided: None,
     });
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Fail);

@@ -69,6 +69,7 @@ fn read_subject(
     let (command, http) = (map.optional("command"), map.optional("http"));
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
+    let tools = map.optional("tools");
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
     let promise = map.optional("promise");
     let (watch, stdin, client_timeout) =
@@ -78,7 +79,7 @@ fn read_subject(
     let hosts = map.optional("hosts");
     let added: Vec<_> = catalog::services()
         .iter()
-        .filter(|service| service.any_host)
+        .filter(|service| service.can_be_added)
         .filter_map(|service| Some((service, map.optional(&service.name)?)))
         .collect();
     let (sealed, intercept, via) = (map.optional("sealed"), map.optional("intercept"), map.optional("via"));
@@ -154,6 +155,7 @@ fn read_subject(
         time: timeout.and_then(|node| read_time(reader, node)),
         client_timeout: client_timeout.and_then(|node| read_time(reader, node)),
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
+        tools: tools.map(|node| read_fields(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
         promise: promise
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.word(), promise))))

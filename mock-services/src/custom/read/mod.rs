@@ -17,7 +17,7 @@ use draft::OperationDraft;
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment
 /// variables would be confused with others of hapax.
-const RESERVED: [&str; 3] = ["model", "smtp", "mcp"];
+const RESERVED: [&str; 2] = ["smtp", "mcp"];
 
 /// The maximum number of operations of a service; each is compared with all others.
 const MAX_OPERATIONS: usize = 200;

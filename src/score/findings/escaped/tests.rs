@@ -14,7 +14,9 @@ fn each_known_host_has_the_advice_that_helps() {
         ("api.sendgrid.com", &all, "HAPAX_EMAIL_URL"),
         ("api.github.com", &all, "GITHUB_API_URL"),
         ("api.github.com", &["payment"], "`--allow api.github.com`"),
-        ("api.openai.com", &all, "`--allow api.openai.com`"),
+        ("api.openai.com", &all, "`model: {}`"),
+        ("api.anthropic.com", &["model"], "ANTHROPIC_BASE_URL"),
+        ("api.mistral.ai", &all, "`--allow api.mistral.ai`"),
         ("smtp.example.org", &all, "HAPAX_SMTP_URL"),
         ("smtp.example.org", &["payment"], "`--ignore smtp.example.org`"),
         ("o1.ingest.sentry.io", &all, "`ignore: [o1.ingest.sentry.io]`"),
@@ -29,11 +31,12 @@ fn each_known_host_has_the_advice_that_helps() {
 /// with these services.
 #[test]
 fn advice_names_no_variable_that_is_not_set() {
-    let sets: [&[&str]; 6] = [
+    let sets: [&[&str]; 7] = [
         &[],
         &["payment"],
         &["email"],
         &["deploy"],
+        &["model"],
         &["records", "my-desk"],
         &["payment", "email", "deploy"],
     ];

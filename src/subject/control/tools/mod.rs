@@ -165,9 +165,11 @@ mod tests {
     use crate::subject::control::wire::Content;
 
     #[test]
-    fn every_shipped_service_has_a_tool() {
+    fn every_shipped_service_with_effects_that_a_task_can_ask_for_has_a_tool() {
         let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.service).collect();
-        assert_eq!(tools, mock_services::catalog::names().collect::<Vec<_>>());
+        let services = mock_services::catalog::services().iter();
+        let services = services.filter(|service| service.effects.iter().any(|effect| !effect.is_cost));
+        assert_eq!(tools, services.map(|service| service.name.as_str()).collect::<Vec<_>>());
     }
 
     /// The tool of `docs/adding-a-service.md`.

@@ -1,0 +1,169 @@
+//! Anthropic's messages.
+
+use serde_json::{Map, Value, json};
+
+use super::json::{content_text, flag, items, text};
+use super::sse::EventStream;
+use crate::model::conversation::{
+    Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+};
+use crate::service::{Answer, Context};
+
+pub(super) fn read(body: &Value) -> Result<Question, String> {
+    let model = text(body, "model").ok_or("model: Field required")?.to_owned();
+    if body.get("max_tokens").and_then(Value::as_u64).is_none() {
+        return Err("max_tokens: Field required".to_owned());
+    }
+    let messages = items(body, "messages");
+    if messages.is_empty() {
+        return Err("messages: at least one message is required".to_owned());
+    }
+    let mut turns = Vec::new();
+    if body.get("system").is_some() {
+        turns.push(Turn::System(content_text(body.get("system"))));
+    }
+    for message in messages {
+        add_turns(message, &mut turns)?;
+    }
+    let choice = body.get("tool_choice");
+    Ok(Question {
+        api: ModelApi::Messages,
+        model,
+        turns,
+        tools: items(body, "tools").iter().filter_map(offered).collect(),
+        calling: match choice.and_then(|choice| text(choice, "type")) {
+            Some("none") => Calling::Forbidden,
+            Some("any") => Calling::Required,
+            Some("tool") => {
+                let name = choice.and_then(|choice| text(choice, "name"));
+                Calling::Named(name.ok_or("tool_choice.tool.name: Field required")?.to_owned())
+            }
+            _ => Calling::Allowed,
+        },
+        schema: body
+            .get("output_config")
+            .and_then(|config| config.get("format"))
+            .or_else(|| body.get("output_format"))
+            .and_then(|format| format.get("schema"))
+            .cloned(),
+        stream: flag(body, "stream"),
+        stream_usage: true,
+        previous: None,
+        echoed: Map::new(),
+    })
+}
+
+/// A tool with a schema; the tools that run at Anthropic have none and are left out.
+fn offered(tool: &Value) -> Option<OfferedTool> {
+    Some(OfferedTool {
+        name: text(tool, "name")?.to_owned(),
+        description: text(tool, "description").unwrap_or_default().to_owned(),
+        schema: tool.get("input_schema")?.clone(),
+    })
+}
+
+fn add_turns(message: &Value, turns: &mut Vec<Turn>) -> Result<(), String> {
+    let content = message.get("content");
+    let blocks = items(message, "content");
+    match text(message, "role") {
+        Some("assistant") => {
+            let calls = blocks.iter().filter(|block| text(block, "type") == Some("tool_use"));
+            let calls = calls.filter_map(|block| {
+                Some(ToolCall {
+                    id: text(block, "id")?.to_owned(),
+                    name: text(block, "name")?.to_owned(),
+                    arguments: block.get("input").cloned().unwrap_or_default(),
+                })
+            });
+            turns.push(Turn::Assistant(Generation { text: content_text(content), calls: calls.collect() }));
+        }
+        Some("user") => {
+            let (results, other): (Vec<&Value>, Vec<&Value>) =
+                blocks.iter().partition(|block| text(block, "type") == Some("tool_result"));
+            for block in &results {
+                turns.push(Turn::ToolResult(ToolResult {
+                    call: text(block, "tool_use_id").unwrap_or_default().to_owned(),
+                    text: content_text(block.get("content")),
+                    is_error: flag(block, "is_error"),
+                }));
+            }
+            if results.is_empty() || !other.is_empty() {
+                turns.push(Turn::User(content_text(content)));
+            }
+        }
+        Some("system") => turns.push(Turn::System(content_text(content))),
+        Some(role) => return Err(format!("messages: role `{role}` is not one of `user`, `assistant`")),
+        None => return Err("messages.role: Field required".to_owned()),
+    }
+    Ok(())
+}
+
+pub(super) fn answer(question: &Question, generation: &Generation, context: &Context) -> Answer {
+    let mut content = Vec::new();
+    if !generation.text.is_empty() || generation.calls.is_empty() {
+        content.push(json!({ "type": "text", "text": generation.text, "citations": null }));
+    }
+    for call in &generation.calls {
+        content
+            .push(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments }));
+    }
+    let reason = if generation.calls.is_empty() { "end_turn" } else { "tool_use" };
+    let whole = json!({
+        "id": context.ids.alphanumeric("msg_01", 22),
+        "type": "message",
+        "role": "assistant",
+        "model": question.model,
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": null,
+        "usage": usage(question, generation.output_tokens()),
+    });
+    if question.stream { stream(question, generation, whole) } else { Answer::json(200, &whole) }
+}
+
+fn usage(question: &Question, output: u64) -> Value {
+    json!({
+        "input_tokens": question.input_tokens(),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": output,
+        "service_tier": "standard",
+    })
+}
+
+fn stream(question: &Question, generation: &Generation, whole: Value) -> Answer {
+    let mut begun = whole.clone();
+    begun["content"] = json!([]);
+    begun["stop_reason"] = Value::Null;
+    begun["usage"] = usage(question, 1);
+    let mut events = EventStream::default();
+    events.event(&json!({ "type": "message_start", "message": begun }));
+    events.event(&json!({ "type": "ping" }));
+    for (index, block) in items(&whole, "content").iter().enumerate() {
+        let mut started = block.clone();
+        let is_text = text(block, "type") == Some("text");
+        started[if is_text { "text" } else { "input" }] = if is_text { json!("") } else { json!({}) };
+        events.event(&json!({ "type": "content_block_start", "index": index, "content_block": started }));
+        let all = if is_text {
+            text(block, "text").unwrap_or_default().to_owned()
+        } else {
+            block["input"].to_string()
+        };
+        for piece in pieces(&all) {
+            let delta = if is_text {
+                json!({ "type": "text_delta", "text": piece })
+            } else {
+                json!({ "type": "input_json_delta", "partial_json": piece })
+            };
+            events.event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        }
+        events.event(&json!({ "type": "content_block_stop", "index": index }));
+    }
+    events.event(&json!({
+        "type": "message_delta",
+        "delta": { "stop_reason": whole["stop_reason"], "stop_sequence": null },
+        "usage": { "output_tokens": generation.output_tokens() },
+    }));
+    events.event(&json!({ "type": "message_stop" }));
+    events.into_answer()
+}

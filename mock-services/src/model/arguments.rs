@@ -1,0 +1,200 @@
+//! The arguments of a tool call: which field of a step goes into which argument of a tool.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::conversation::OfferedTool;
+use super::tool_choice::{is_same_word, words};
+use crate::description::PlannedStep;
+use crate::service::{Fields, Value};
+
+/// The arguments of a call that come from a step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct MappedArguments {
+    /// The arguments with values of the step.
+    pub(super) values: Map<String, Json>,
+    /// How many values of the step are in them.
+    pub(super) mapped: usize,
+    /// The argument for an idempotency key.
+    pub(super) key: Option<String>,
+    /// The required arguments for free text that the step does not have.
+    pub(super) free_text: Vec<String>,
+    /// The optional ones.
+    pub(super) optional_text: Vec<String>,
+}
+
+/// Words for one thing: an argument of a tool and a field of a step match if they have words of the same row.
+const SYNONYMS: [&[&str]; 10] = [
+    &["to", "recipient", "email", "address"],
+    &["text", "body", "content", "html", "message"],
+    &["subject", "title"],
+    &["amount", "cents", "dollars", "total", "price", "value"],
+    &["order", "reference"],
+    &["version", "ref", "tag", "sha", "commit"],
+    &["environment", "env", "target", "stage"],
+    &["service", "app", "application", "repository", "repo", "project"],
+    &["charge", "payment"],
+    &["customer", "user", "account"],
+];
+
+/// Words at the end of a name that do not say what it is.
+const NOT_NOUNS: [&str; 5] = ["id", "cents", "dollars", "euros", "name"];
+
+/// The names of arguments that hold free text.
+const FREE_TEXT: [&str; 9] =
+    ["reason", "note", "notes", "memo", "comment", "description", "message", "explanation", "summary"];
+
+/// Maps the fields of a step to the arguments of a tool. The error names the required arguments that the step
+/// does not have.
+pub(super) fn map_arguments(step: &PlannedStep, tool: &OfferedTool) -> Result<MappedArguments, Vec<String>> {
+    let empty = Map::new();
+    let properties = tool.schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
+    let required: Vec<&str> = tool
+        .schema
+        .get("required")
+        .and_then(Json::as_array)
+        .map(|names| names.iter().filter_map(Json::as_str).collect())
+        .unwrap_or_default();
+    let mut arguments = MappedArguments::default();
+    let mut used: Vec<&str> = Vec::new();
+    // Exact names first, so that no synonym takes a field that has an argument of its own.
+    for exact in [true, false] {
+        for (name, schema) in properties {
+            if arguments.values.contains_key(name) || is_key(name) {
+                continue;
+            }
+            let field = step.fields.iter().find(|(field, _)| {
+                !used.contains(field) && if exact { is_exact(name, field) } else { is_synonym(name, field) }
+            });
+            if let Some((field, value)) = field {
+                used.push(field);
+                arguments.mapped += 1;
+                arguments.values.insert(name.clone(), converted(value, name, schema));
+            }
+        }
+    }
+    let mut missing = Vec::new();
+    for (name, schema) in properties {
+        let is_required = required.contains(&name.as_str());
+        if is_key(name) {
+            arguments.key = arguments.key.or_else(|| Some(name.clone()));
+        } else if arguments.values.contains_key(name) {
+            // It has a value of the step.
+        } else if let Some(only) = only_value(schema).filter(|_| is_required) {
+            arguments.values.insert(name.clone(), only);
+        } else if is_free_text(name) {
+            let list = if is_required { &mut arguments.free_text } else { &mut arguments.optional_text };
+            list.push(name.clone());
+        } else if is_required {
+            missing.push(name.clone());
+        }
+    }
+    let undeclared = required.iter().filter(|name| !properties.contains_key(**name));
+    missing.extend(undeclared.map(|name| (*name).to_owned()));
+    if missing.is_empty() { Ok(arguments) } else { Err(missing) }
+}
+
+/// Whether an argument is for an idempotency key.
+pub(super) fn is_key(name: &str) -> bool {
+    let words = words(name);
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    has("idempotency") || has("idempotence") || (has("request") && has("key")) || (has("dedup") && has("key"))
+}
+
+fn is_free_text(name: &str) -> bool {
+    words(name).iter().any(|word| FREE_TEXT.contains(&word.as_str()))
+}
+
+/// Whether a name is that of the field, or of the field with `id` after it: `order` and `order_id`.
+fn is_exact(argument: &str, field: &str) -> bool {
+    let field = field.rsplit('.').next().unwrap_or(field);
+    let without_id = |name: &str| -> Vec<String> {
+        let mut words = words(name);
+        if words.len() > 1 && words.last().is_some_and(|word| word == "id") {
+            words.pop();
+        }
+        words
+    };
+    without_id(argument) == without_id(field)
+}
+
+/// Whether the last words of both, without `id` and units, are the same or mean the same: `refund_amount` and
+/// `amount`, `recipient_email` and `to`.
+fn is_synonym(argument: &str, field: &str) -> bool {
+    let last = |name: &str| {
+        let mut words = words(name.rsplit('.').next().unwrap_or(name));
+        while words.len() > 1 && words.last().is_some_and(|word| NOT_NOUNS.contains(&word.as_str())) {
+            words.pop();
+        }
+        words.pop().unwrap_or_default()
+    };
+    let (argument, field) = (last(argument), last(field));
+    let is_in = |word: &str, row: &[&str]| row.iter().any(|wanted| is_same_word(word, wanted));
+    is_same_word(&argument, &field) || SYNONYMS.iter().any(|row| is_in(&argument, row) && is_in(&field, row))
+}
+
+/// The only value that a schema allows.
+fn only_value(schema: &Json) -> Option<Json> {
+    if let Some(only) = schema.get("const").or_else(|| schema.get("default")) {
+        return Some(only.clone());
+    }
+    match schema.get("enum").and_then(Json::as_array)?.as_slice() {
+        [only] => Some(only.clone()),
+        _ => None,
+    }
+}
+
+/// A value in the type that the schema asks for, and in the unit that the name of the argument has: amounts
+/// of steps are in cents.
+fn converted(value: &Value, name: &str, schema: &Json) -> Json {
+    let is_in_whole_units = words(name).iter().any(|word| word == "dollars" || word == "euros");
+    if let (true, Value::Number(cents)) = (is_in_whole_units, value) {
+        let rest = cents % 100;
+        return if rest == 0 {
+            json!(cents / 100)
+        } else {
+            json!(format!("{}.{rest:02}", cents / 100).parse::<f64>().unwrap_or_default())
+        };
+    }
+    let types: Vec<&str> = match schema.get("type") {
+        Some(Json::String(one)) => vec![one],
+        Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+        _ => alternatives(schema),
+    };
+    let wants = |name: &str| types.contains(&name);
+    match value {
+        Value::Number(number) if wants("string") && !wants("integer") && !wants("number") => {
+            json!(number.to_string())
+        }
+        Value::Text(text) if wants("array") && !wants("string") => json!([text.as_str()]),
+        Value::Text(text) if (wants("integer") || wants("number")) && !wants("string") => {
+            text.parse::<i64>().map_or_else(|_| json!(text.as_str()), Json::from)
+        }
+        Value::List(list) if wants("string") && !wants("array") => json!(list.join(", ")),
+        value => serde_json::to_value(value).unwrap_or_default(),
+    }
+}
+
+/// The types of the alternatives of a schema: `anyOf: [{type: string}, {type: null}]`.
+fn alternatives(schema: &Json) -> Vec<&str> {
+    let lists = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array());
+    lists.flatten().filter_map(|one| one.get("type")?.as_str()).collect()
+}
+
+/// Whether a call has the values that a step gives a tool; keys and free text do not matter.
+pub(super) fn is_call_for(values: &Map<String, Json>, call: &Json) -> bool {
+    let is_same = |have: &Json, want: &Json| have == want || plain(have) == plain(want);
+    values.iter().all(|(name, want)| call.get(name).is_some_and(|have| is_same(have, want)))
+}
+
+fn plain(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The values of a step that identify it in a text: all texts and numbers with at least three characters.
+pub(super) fn telling_values(fields: &Fields) -> Vec<String> {
+    let values = fields.iter().map(|(_, value)| value.to_string());
+    values.filter(|value| value.len() >= 3).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! A request to a model in one form for all APIs: the conversation so far, the tools on offer, and what the
+//! model generates.
+
+use serde_json::{Map, Value};
+
+/// The API that a request uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModelApi {
+    /// OpenAI's chat completions.
+    Chat,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Messages,
+}
+
+impl ModelApi {
+    /// Its word in the ledger.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            ModelApi::Chat => "chat",
+            ModelApi::Responses => "responses",
+            ModelApi::Messages => "messages",
+        }
+    }
+}
+
+/// What a request asks the model.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) api: ModelApi,
+    /// The name of the model.
+    pub(super) model: String,
+    /// The conversation so far.
+    pub(super) turns: Vec<Turn>,
+    /// The tools that the model may call.
+    pub(super) tools: Vec<OfferedTool>,
+    /// Whether the model may, must or must not call a tool.
+    pub(super) calling: Calling,
+    /// The JSON Schema that the text must match, if the request asks for one.
+    pub(super) schema: Option<Value>,
+    /// Whether the answer is streamed.
+    pub(super) stream: bool,
+    /// Whether the stream ends with usage figures.
+    pub(super) stream_usage: bool,
+    /// The id of the response that this request continues. Only OpenAI's responses have it.
+    pub(super) previous: Option<String>,
+    /// Parameters of the request that its answer repeats.
+    pub(super) echoed: Map<String, Value>,
+}
+
+/// Whether the model may, must or must not call a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Calling {
+    /// It may.
+    Allowed,
+    /// It must not.
+    Forbidden,
+    /// It must call some tool.
+    Required,
+    /// It must call this tool.
+    Named(String),
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Turn {
+    /// Instructions.
+    System(String),
+    /// A message of the user.
+    User(String),
+    /// What the model generated earlier.
+    Assistant(Generation),
+    /// The result of a tool call.
+    ToolResult(ToolResult),
+}
+
+/// The result of a tool call, as the caller reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ToolResult {
+    /// The id of the call.
+    pub(super) call: String,
+    /// The text of the result.
+    pub(super) text: String,
+    /// Whether the caller marks it as an error. Only Anthropic's API has such a mark.
+    pub(super) is_error: bool,
+}
+
+/// A tool that the model may call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OfferedTool {
+    pub(super) name: String,
+    pub(super) description: String,
+    /// The JSON Schema of its arguments.
+    pub(super) schema: Value,
+}
+
+/// What the model generates in one turn: text, tool calls, or both.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Generation {
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+}
+
+/// A tool call of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ToolCall {
+    pub(super) id: String,
+    pub(super) name: String,
+    /// The arguments as JSON.
+    pub(super) arguments: Value,
+}
+
+impl Calling {
+    /// Whether the model may make these calls.
+    pub(super) fn allows(&self, calls: &[(String, Value)]) -> bool {
+        match self {
+            Calling::Allowed | Calling::Required => true,
+            Calling::Forbidden => false,
+            Calling::Named(wanted) => calls.iter().all(|(name, _)| name == wanted),
+        }
+    }
+}
+
+impl Generation {
+    /// A text.
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Generation { text: text.into(), calls: Vec::new() }
+    }
+}
+
+impl Question {
+    /// The results of the call with this id.
+    pub(super) fn result_of(&self, id: &str) -> Option<&ToolResult> {
+        self.turns.iter().find_map(|turn| match turn {
+            Turn::ToolResult(result) if result.call == id => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The complaint of the real APIs about a tool call without a result, or a result without its call.
+    pub(super) fn unpaired_call(&self) -> Option<String> {
+        if let Some(ToolCall { id, .. }) = self.calls().find(|call| self.result_of(&call.id).is_none()) {
+            return Some(match self.api {
+                ModelApi::Chat => format!(
+                    "An assistant message with 'tool_calls' must be followed by tool messages responding to \
+                     each 'tool_call_id'. The following tool_call_ids did not have response messages: {id}"
+                ),
+                ModelApi::Responses => format!("No tool output found for function call {id}."),
+                ModelApi::Messages => format!(
+                    "messages: `tool_use` ids were found without `tool_result` blocks immediately after: \
+                     {id}."
+                ),
+            });
+        }
+        let mut results = self.turns.iter().filter_map(|turn| match turn {
+            Turn::ToolResult(result) => Some(&result.call),
+            Turn::System(_) | Turn::User(_) | Turn::Assistant(_) => None,
+        });
+        let id = results.find(|id| !self.calls().any(|call| call.id == **id))?;
+        Some(match self.api {
+            ModelApi::Chat => {
+                "Invalid parameter: messages with role 'tool' must be a response to a preceding \
+                               message with 'tool_calls'."
+                    .to_owned()
+            }
+            ModelApi::Responses => format!("No tool call found for function call output with call_id {id}."),
+            ModelApi::Messages => format!(
+                "messages: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` \
+                 block must have a corresponding `tool_use` block in the previous message."
+            ),
+        })
+    }
+
+    /// The tool calls of earlier turns, in order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.turns.iter().flat_map(|turn| match turn {
+            Turn::Assistant(generation) => generation.calls.as_slice(),
+            Turn::System(_) | Turn::User(_) | Turn::ToolResult(_) => &[],
+        })
+    }
+}
+
+impl Question {
+    /// The tokens of the conversation, at four bytes each.
+    pub(super) fn input_tokens(&self) -> u64 {
+        let turns = self.turns.iter().map(|turn| match turn {
+            Turn::System(text) | Turn::User(text) => tokens(text),
+            Turn::Assistant(generation) => generation.output_tokens(),
+            Turn::ToolResult(result) => tokens(&result.text),
+        });
+        let tools = self.tools.iter().map(|tool| tokens(&tool.name) + tokens(&tool.description));
+        turns.chain(tools).sum()
+    }
+}
+
+impl Generation {
+    /// Its tokens, at four bytes each.
+    pub(super) fn output_tokens(&self) -> u64 {
+        let calls = self.calls.iter().map(|call| tokens(&call.name) + tokens(&call.arguments.to_string()));
+        tokens(&self.text) + calls.sum::<u64>()
+    }
+}
+
+fn tokens(text: &str) -> u64 {
+    text.len().div_ceil(4) as u64
+}
+
+/// The pieces in which a text is streamed: words with the space after them, at most 16 bytes each.
+pub(super) fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word = rest.find(' ').map_or(rest.len(), |at| at + 1).min(rest.len());
+        let end = (1..=word.min(16)).rev().find(|end| rest.is_char_boundary(*end));
+        let end = end.unwrap_or_else(|| rest.chars().next().map_or(rest.len(), char::len_utf8));
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}

@@ -1,0 +1,141 @@
+//! The model service in the catalog, and its options in a scenario.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Character, Model, ModelOptions, ScriptedTurn};
+use crate::description::{
+    ClientVariable, ConfiguredService, EffectDescription, OptionType, PlannedTask, RealHost,
+    ServiceDescription, read_texts,
+};
+use crate::service::Fields;
+use crate::services::{Builder, ServiceOptions};
+use crate::yaml::{Map, Node, Reader};
+
+const VARIABLES: &[ClientVariable] = &[
+    ClientVariable::url("ANTHROPIC_BASE_URL"),
+    ClientVariable::key("ANTHROPIC_API_KEY"),
+    ClientVariable::url_with_path("OPENAI_BASE_URL", "/v1"),
+    ClientVariable::key("OPENAI_API_KEY"),
+];
+
+const HOSTS: &[RealHost] = &[
+    RealHost {
+        host: "api.openai.com",
+        setting: "Let OPENAI_BASE_URL reach the client; it is set to the mock. Or give it HAPAX_MODEL_URL.",
+    },
+    RealHost {
+        host: "api.anthropic.com",
+        setting: "Let ANTHROPIC_BASE_URL reach the client; it is set to the mock. Or give it \
+                  HAPAX_MODEL_URL.",
+    },
+];
+
+const REVEALS: &[(&str, &[&str])] = &[("model.read", &[]), ("model.telemetry", &[])];
+
+/// The catalog's description of the model service.
+pub(crate) fn description() -> ServiceDescription {
+    ServiceDescription {
+        effects: vec![generation()],
+        reveals: ServiceDescription::revealed(REVEALS),
+        variables: VARIABLES,
+        hosts: HOSTS,
+        can_be_added: true,
+        options: vec![
+            ("character", OptionType::Word(&CHARACTERS)),
+            ("tools", OptionType::MapOf(Box::new(OptionType::Text))),
+            ("script", OptionType::List(Box::new(scripted_turn()))),
+            ("second_generation", OptionType::MapOf(Box::new(OptionType::MapOf(Box::new(OptionType::Any))))),
+            ("attempts", OptionType::Whole(Some(1))),
+            ("models", OptionType::texts()),
+        ],
+        ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
+    }
+}
+
+const CHARACTERS: [&str; Character::ALL.len()] = {
+    let mut words = [""; Character::ALL.len()];
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = Character::ALL[at].word();
+        at += 1;
+    }
+    words
+};
+
+fn generation() -> EffectDescription {
+    EffectDescription::new("model.generate", &["conversation", "model", "api", "generation"])
+        .labels(&["input_tokens", "output_tokens", "calls", "tools", "claim"])
+        .noun("generation", "generations")
+        .cost()
+}
+
+fn scripted_turn() -> OptionType {
+    OptionType::Object {
+        keys: vec![("say", OptionType::Text), ("call", OptionType::MapOf(Box::new(OptionType::Any)))],
+        required: &[],
+    }
+}
+
+fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
+    let usual = ModelOptions::default();
+    let words = Character::ALL.map(|character| (character.word(), character));
+    let character = map.optional("character").and_then(|node| reader.one_of(node, &words));
+    let tools = map.optional("tools").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let tools =
+        tools.iter().filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned())));
+    let script = map.optional("script").and_then(|node| reader.list(node)).unwrap_or_default();
+    let second = map.optional("second_generation").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let attempts = map.optional("attempts").and_then(|node| reader.integer(node, 1..=20));
+    let models = map.optional("models").map(|node| read_texts(reader, node));
+    ModelOptions {
+        tasks: Vec::new(),
+        character: character.unwrap_or(usual.character),
+        tools: tools.collect(),
+        script: script.iter().filter_map(|node| read_turn(reader, node)).collect(),
+        second_generation: second.iter().map(|(key, node)| (key.name.clone(), read_fields(node))).collect(),
+        attempts: attempts.unwrap_or(usual.attempts),
+        models: models.unwrap_or_default(),
+    }
+}
+
+fn read_fields(node: &Node) -> Fields {
+    serde_json::to_value(node).ok().and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
+}
+
+fn read_turn(reader: &Reader, node: &Node) -> Option<ScriptedTurn> {
+    let mut map = reader.map(node, "a turn")?;
+    let (say, call) = (map.optional("say"), map.optional("call"));
+    map.finish();
+    let calls = call.and_then(|node| reader.entries(node)).unwrap_or_default();
+    Some(ScriptedTurn {
+        say: say.and_then(|node| reader.text(node)).unwrap_or_default().to_owned(),
+        calls: calls
+            .iter()
+            .map(|(key, node)| (key.name.clone(), serde_json::to_value(node).unwrap_or_default()))
+            .collect(),
+    })
+}
+
+impl ConfiguredService for ModelOptions {
+    fn configuration(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn with_tasks(&self, tasks: &[PlannedTask]) -> Option<Arc<dyn ConfiguredService>> {
+        Some(Arc::new(ModelOptions { tasks: tasks.to_vec(), ..self.clone() }))
+    }
+
+    fn with_tools(&self, tools: &[(String, String)]) -> Option<Arc<dyn ConfiguredService>> {
+        let mut options = self.clone();
+        let is_new =
+            |(operation, _): &&(String, String)| !self.tools.iter().any(|(have, _)| have == operation);
+        options.tools.extend(tools.iter().filter(is_new).cloned());
+        Some(Arc::new(options))
+    }
+
+    fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
+        builder.service(Model::new(self.clone()), options)
+    }
+}

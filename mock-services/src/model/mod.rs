@@ -1,0 +1,149 @@
+//! A language model behind the APIs of OpenAI and Anthropic: scripted, and the same for the same seed. It
+//! calls the tools that a request offers to work on the task of the scenario. A generation is an effect: it
+//! is billed. The service knows nothing about faults, idempotency keys or clocks; the engine handles those.
+
+mod api;
+mod arguments;
+mod conversation;
+mod description;
+mod options;
+mod progress;
+mod route;
+mod state;
+mod structured;
+mod stuck;
+#[cfg(test)]
+mod tests;
+mod think;
+mod tool_choice;
+
+use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service};
+use conversation::{ModelApi, Question};
+pub(crate) use description::description;
+pub use options::{Character, ModelOptions, ScriptedTurn};
+use route::ModelRequest;
+use state::{GeneratedTurn, ModelState};
+
+/// A language model.
+#[derive(Debug, Default)]
+pub struct Model {
+    options: ModelOptions,
+}
+
+/// A request that the model service understood.
+#[derive(Debug)]
+pub struct Call(ModelRequest);
+
+/// One generation.
+#[derive(Debug, Clone)]
+pub struct Effect(GeneratedTurn);
+
+/// What was generated.
+#[derive(Debug, Default)]
+pub struct State(ModelState);
+
+impl Model {
+    /// A model with these options.
+    #[must_use]
+    pub fn new(options: ModelOptions) -> Self {
+        Model { options }
+    }
+
+    /// Generates the next turn. The error is the refusal.
+    fn generate(
+        &self,
+        state: &ModelState,
+        question: &Question,
+        conversation: &str,
+        context: &Context,
+    ) -> Result<Decision<Effect>, Answer> {
+        let api = question.api;
+        let Some(earlier) = state.turns_before(question) else {
+            let message = "The response that `previous_response_id` names was not found.";
+            return Err(api::error(api, 400, message, Some("previous_response_not_found")));
+        };
+        let question = Question { turns: [earlier, &question.turns].concat(), ..question.clone() };
+        if let Some(problem) = question.unpaired_call() {
+            return Err(api::invalid(api, &problem));
+        }
+        let before = state.generations_of(conversation);
+        let thought = think::think(&self.options, &question, before, context)
+            .map_err(|stuck| api::invalid(api, &stuck.message).undecided(&stuck.message))?;
+        let answer = api::answer(&question, &thought.generation, context);
+        let turn = GeneratedTurn::new(&question, conversation, before, &thought, context);
+        Ok(Decision::accept(answer, vec![Effect(turn)]))
+    }
+}
+
+impl Service for Model {
+    type State = State;
+    type Effect = Effect;
+    type Call = Call;
+
+    fn name(&self) -> &str {
+        "model"
+    }
+
+    fn operations(&self) -> &[Operation] {
+        route::operations()
+    }
+
+    fn recognize(&self, request: &Request, _context: &Context) -> Result<Recognized<Call>, Answer> {
+        let (operation, fields, call) = route::route(request, &self.options)?;
+        Ok(Recognized { operation, fields, call: Call(call) })
+    }
+
+    fn decide(&self, state: &State, call: &Call, context: &Context) -> Decision<Effect> {
+        match &call.0 {
+            ModelRequest::Models => Decision::read(route::models(&self.options)),
+            ModelRequest::Model(name) => Decision::read(route::model(name)),
+            ModelRequest::CountTokens(question) => Decision::read(route::token_count(question)),
+            ModelRequest::Telemetry => Decision::read(Answer::empty(204)),
+            ModelRequest::Generate(question, conversation) => {
+                self.generate(&state.0, question, conversation, context).unwrap_or_else(Decision::refuse)
+            }
+        }
+    }
+
+    fn apply(&self, state: &mut State, effect: &Effect) {
+        state.0.apply(&effect.0);
+    }
+
+    fn describe(&self, effect: &Effect) -> Option<EffectFacts> {
+        Some(effect.0.facts())
+    }
+
+    fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {
+        let (message, code) = match status {
+            429 => ("Rate limit reached.", Some("rate_limit_exceeded")),
+            529 => ("Overloaded", None),
+            _ => ("The server had an error while processing your request.", None),
+        };
+        api::error(route::api_of(request), status, message, code)
+    }
+
+    fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
+        route::no_endpoint(request)
+    }
+
+    fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
+        let api = route::api_of(request);
+        let message =
+            if api == ModelApi::Messages { "invalid x-api-key" } else { "Incorrect API key provided." };
+        api::error(api, 401, message, Some("invalid_api_key"))
+    }
+
+    fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
+        match route::api_of(request) {
+            ModelApi::Messages => answer.set_header("request-id", context.ids.alphanumeric("req_01", 22)),
+            ModelApi::Chat | ModelApi::Responses => {
+                answer.set_header("x-request-id", context.ids.uuid("request"));
+                answer.set_header("openai-processing-ms", "1");
+            }
+        }
+    }
+
+    fn key_prefix(&self) -> &'static str {
+        "sk-"
+    }
+}

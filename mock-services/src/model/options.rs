@@ -1,0 +1,74 @@
+//! The options of the model service: the task, the character, and what a scenario scripts.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::description::PlannedTask;
+use crate::service::Fields;
+use crate::word_enum;
+
+/// The task of a scenario and how the model works on it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelOptions {
+    /// The tasks of the scenario.
+    pub tasks: Vec<PlannedTask>,
+    /// How the model behaves.
+    pub character: Character,
+    /// The tools that the scenario names for operations.
+    pub tools: Vec<(String, String)>,
+    /// The turns of a script. If there are any, the model follows them instead of the task.
+    pub script: Vec<ScriptedTurn>,
+    /// The fields of steps that a second generation for the same request has instead, by operation.
+    pub second_generation: Vec<(String, Fields)>,
+    /// The most attempts at one step.
+    pub attempts: u32,
+    /// The models that exist; any model if there are none.
+    pub models: Vec<String>,
+}
+
+impl Default for ModelOptions {
+    fn default() -> Self {
+        ModelOptions {
+            tasks: Vec::new(),
+            character: Character::Careful,
+            tools: Vec::new(),
+            script: Vec::new(),
+            second_generation: Vec::new(),
+            attempts: 4,
+            models: Vec::new(),
+        }
+    }
+}
+
+word_enum! {
+    /// How the model behaves.
+    pub enum Character {
+        /// After an error it makes the same call again.
+        Eager => "eager",
+        /// After an error it makes the call again with other words in free text and a new idempotency key.
+        Rewording => "rewording",
+        /// It knows only the calls and results that the request shows, and makes a call again if they are
+        /// missing.
+        Forgetful => "forgetful",
+        /// It makes each call twice in one turn.
+        Doubling => "doubling",
+        /// After an error it reads before it repeats a call.
+        Verifying => "verifying",
+        /// It sends the same idempotency key for every attempt at a step, and reads before it repeats a call
+        /// that takes no key.
+        Careful => "careful",
+        /// It says that everything is done, whatever the tools answered.
+        Overclaiming => "overclaiming",
+        /// After an error it stops.
+        GivingUp => "giving-up",
+    }
+}
+
+/// One turn of a script.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ScriptedTurn {
+    /// The text.
+    pub say: String,
+    /// The tool calls: name and arguments.
+    pub calls: Vec<(String, Value)>,
+}

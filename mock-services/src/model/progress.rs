@@ -1,0 +1,190 @@
+//! How far the conversation is with one step of the task: which calls were made for it, and what came back.
+
+use serde_json::{Map, Value};
+
+use super::arguments::{is_call_for, telling_values};
+use super::conversation::{Question, ToolCall, ToolResult};
+use super::tool_choice::{is_read, is_same_word, words};
+use crate::description::PlannedStep;
+
+/// How far a step is.
+#[derive(Debug, PartialEq)]
+pub(super) enum StepState<'a> {
+    /// The conversation shows no call.
+    NotCalled,
+    /// A call succeeded, or a read shows that it did.
+    Done,
+    /// No call succeeded.
+    Failed(FailedStep<'a>),
+}
+
+/// A step without a call that succeeded.
+#[derive(Debug, PartialEq)]
+pub(super) struct FailedStep<'a> {
+    /// How many calls were made.
+    pub(super) attempts: u32,
+    /// The last call.
+    pub(super) last: &'a ToolCall,
+    /// Whether a read after the last call shows that nothing was made; `None` if there was no such read.
+    pub(super) is_absent: Option<bool>,
+}
+
+/// What identifies the calls for a step.
+pub(super) struct StepCalls<'a> {
+    pub(super) step: &'a PlannedStep,
+    /// The name of the tool.
+    pub(super) tool: &'a str,
+    /// The values of its arguments, in each form in which the model sends them.
+    pub(super) values: Vec<Map<String, Value>>,
+    /// How many equal steps are before this one: each has a successful call of its own.
+    pub(super) equal_before: usize,
+}
+
+/// How far a step is.
+pub(super) fn state_of<'a>(question: &'a Question, wanted: &StepCalls<'_>) -> StepState<'a> {
+    let calls: Vec<&ToolCall> = question.calls().collect();
+    let (mut attempts, mut successes) = (0, 0);
+    let mut last = None;
+    for (place, call) in calls.iter().enumerate() {
+        let is_same = |values: &Map<String, Value>| is_call_for(values, &call.arguments);
+        if call.name != wanted.tool || !wanted.values.iter().any(is_same) {
+            continue;
+        }
+        let is_done = question.result_of(&call.id).is_some_and(|result| !is_error(result));
+        if is_done && successes == wanted.equal_before {
+            return StepState::Done;
+        }
+        if is_done {
+            // It belongs to an equal step before this one, with all attempts up to it.
+            (successes, attempts, last) = (successes + 1, 0, None);
+        } else {
+            attempts += 1;
+            last = Some((place, *call));
+        }
+    }
+    let Some((place, last)) = last else { return StepState::NotCalled };
+    let reads = calls.iter().skip(place + 1).filter(|call| is_read(&call.name));
+    let shown = reads.filter_map(|call| shows(question.result_of(&call.id)?, wanted.step)).next_back();
+    match shown {
+        Some(true) => StepState::Done,
+        shown => StepState::Failed(FailedStep { attempts, last, is_absent: shown.map(|shown| !shown) }),
+    }
+}
+
+/// Whether the result of a read shows what the step makes; `None` if the read failed.
+fn shows(result: &ToolResult, step: &PlannedStep) -> Option<bool> {
+    if is_not_found(&result.text) {
+        return Some(false);
+    }
+    if is_error(result) {
+        return None;
+    }
+    let json = serde_json::from_str::<Value>(&result.text).ok();
+    if json.as_ref().is_some_and(|json| has_only_empty_lists(json) || says_not_done(json, step)) {
+        return Some(false);
+    }
+    let values = telling_values(&step.fields);
+    Some(!values.is_empty() && values.iter().all(|value| result.text.contains(value.as_str())))
+}
+
+/// Whether a value has lists, and all of them are empty: nothing was found.
+fn has_only_empty_lists(json: &Value) -> bool {
+    let Some(object) = json.as_object() else { return json.as_array().is_some_and(Vec::is_empty) };
+    let mut lists = object.values().filter_map(Value::as_array).peekable();
+    lists.peek().is_some() && lists.all(Vec::is_empty)
+}
+
+/// Whether a value says with a flag or an amount that the step was not done: `refunded: false`,
+/// `amount_refunded: 0`.
+fn says_not_done(json: &Value, step: &PlannedStep) -> bool {
+    let verb = step.operation.split_once('.').map_or("", |(_, verb)| verb);
+    let done = if verb.ends_with('e') { format!("{verb}d") } else { format!("{verb}ed") };
+    let is_no = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        _ => false,
+    };
+    match json {
+        Value::Object(object) => object
+            .iter()
+            .any(|(name, value)| (is_no(value) && words(name).contains(&done)) || says_not_done(value, step)),
+        Value::Array(items) => !items.is_empty() && items.iter().all(|item| says_not_done(item, step)),
+        _ => false,
+    }
+}
+
+fn is_not_found(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let text = text.trim();
+    text.is_empty()
+        || ["[]", "{}", "null", "none"].contains(&text)
+        || ["not found", "no such", "nothing found", "no results", "does not exist"]
+            .iter()
+            .any(|words| text.contains(words))
+}
+
+/// Whether the result of a tool is an error: it is marked as one, or its text says so.
+pub(super) fn is_error(result: &ToolResult) -> bool {
+    if result.is_error {
+        return true;
+    }
+    match serde_json::from_str::<Value>(&result.text) {
+        Ok(Value::Object(object)) => is_error_object(&object),
+        Ok(Value::String(text)) => is_error_text(&text),
+        Ok(_) => false,
+        Err(_) => is_error_text(&result.text),
+    }
+}
+
+fn is_error_object(object: &Map<String, Value>) -> bool {
+    const FAILED: [&str; 8] =
+        ["error", "failed", "failure", "declined", "rejected", "denied", "timeout", "unavailable"];
+    let is_false = |name: &str| object.get(name).and_then(Value::as_bool) == Some(false);
+    let is_failed = |name: &str| match object.get(name) {
+        Some(Value::String(text)) => FAILED.contains(&text.to_ascii_lowercase().as_str()),
+        Some(Value::Number(number)) => number.as_u64().is_some_and(|number| (400..600).contains(&number)),
+        _ => false,
+    };
+    let has = |name: &str| match object.get(name) {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(_) => true,
+    };
+    has("error")
+        || has("isError")
+        || has("is_error")
+        || is_false("ok")
+        || is_false("success")
+        || ["status", "status_code", "statusCode", "result"].into_iter().any(is_failed)
+}
+
+fn is_error_text(text: &str) -> bool {
+    const BAD: [&str; 9] = [
+        "error",
+        "failed",
+        "failure",
+        "exception",
+        "timeout",
+        "unavailable",
+        "refused",
+        "aborted",
+        "disconnected",
+    ];
+    let words = words(text);
+    let is_bad = |word: &String| {
+        BAD.iter().any(|bad| is_same_word(word, bad))
+            || word.ends_with("error")
+            || word.ends_with("exception")
+    };
+    let is_denied = |place: usize| {
+        place
+            .checked_sub(1)
+            .and_then(|place| words.get(place))
+            .is_some_and(|word| word == "no" || word == "without")
+    };
+    words.iter().take(40).enumerate().any(|(place, word)| is_bad(word) && !is_denied(place))
+        || text.to_ascii_lowercase().contains("timed out")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! What was generated: how often each conversation was answered, and what the ledger records of a generation.
+
+use std::collections::HashMap;
+
+use super::api;
+use super::conversation::{ModelApi, Question, Turn};
+use super::route::{GENERATE, operations};
+use super::think::Thought;
+use crate::service::{Context, EffectFacts, Fields};
+
+/// How often each conversation was answered, and the responses that a request can continue.
+#[derive(Debug, Default)]
+pub(super) struct ModelState {
+    generations: HashMap<String, u64>,
+    responses: HashMap<String, Vec<Turn>>,
+}
+
+/// One generation.
+#[derive(Debug, Clone)]
+pub(super) struct GeneratedTurn {
+    conversation: String,
+    id: String,
+    fields: Fields,
+    /// The id of the response and the conversation up to it, if a request can continue it.
+    response: Option<(String, Vec<Turn>)>,
+}
+
+impl ModelState {
+    /// How many turns were generated for this conversation.
+    pub(super) fn generations_of(&self, conversation: &str) -> u64 {
+        self.generations.get(conversation).copied().unwrap_or_default()
+    }
+
+    pub(super) fn apply(&mut self, turn: &GeneratedTurn) {
+        *self.generations.entry(turn.conversation.clone()).or_default() += 1;
+        self.responses.extend(turn.response.clone());
+    }
+
+    /// The turns before a request: those of the response that it continues. `None` if there is no such
+    /// response.
+    pub(super) fn turns_before(&self, question: &Question) -> Option<&[Turn]> {
+        match &question.previous {
+            None => Some(&[]),
+            Some(id) => self.responses.get(id).map(Vec::as_slice),
+        }
+    }
+}
+
+impl GeneratedTurn {
+    /// A generation for a conversation that was answered `before` times already.
+    pub(super) fn new(
+        question: &Question,
+        conversation: &str,
+        before: u64,
+        thought: &Thought,
+        context: &Context,
+    ) -> Self {
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let calls = thought.generation.calls.iter().map(|call| format!("{}{}", call.name, call.arguments));
+        let choices = thought.choices.iter();
+        let choices = choices.map(|(operation, tool, why)| format!("{operation}: {tool} ({why})"));
+        let mut fields = Fields::new()
+            .with("conversation", conversation)
+            .with("model", question.model.as_str())
+            .with("api", question.api.word())
+            .with("generation", number(before + 1))
+            .with("input_tokens", number(question.input_tokens()))
+            .with("output_tokens", number(thought.generation.output_tokens()));
+        let (calls, choices): (Vec<String>, Vec<String>) = (calls.collect(), choices.collect());
+        if !calls.is_empty() {
+            fields.set("calls", calls);
+        }
+        if !choices.is_empty() {
+            fields.set("tools", choices);
+        }
+        if let Some(claim) = thought.claim {
+            fields.set("claim", claim);
+        }
+        let is_stored = question.echoed.get("store").and_then(serde_json::Value::as_bool) != Some(false);
+        let response = (question.api == ModelApi::Responses && is_stored).then(|| {
+            let mut turns = question.turns.clone();
+            turns.push(Turn::Assistant(thought.generation.clone()));
+            (api::response_id(context), turns)
+        });
+        let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
+        GeneratedTurn { conversation, id, fields, response }
+    }
+
+    pub(super) fn facts(&self) -> EffectFacts {
+        let name = operations().get(GENERATE).map(|operation| operation.name.clone()).unwrap_or_default();
+        EffectFacts { effect: name, id: self.id.clone(), fields: self.fields.clone() }
+    }
+}

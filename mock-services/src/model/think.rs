@@ -1,0 +1,371 @@
+//! What the model generates next: it works through the steps of the task as its character does. Everything
+//! that it knows is in the request, as for a real model.
+
+use serde_json::{Map, Value, json};
+
+use super::arguments::{map_arguments, telling_values};
+use super::conversation::{Calling, Generation, ModelApi, Question, ToolCall, Turn};
+use super::options::{Character, ModelOptions};
+use super::progress::{FailedStep, StepCalls, StepState, state_of};
+use super::structured::{StructuredContent, structured};
+use super::stuck::Stuck;
+use super::tool_choice::{ChosenTool, choose, is_read, is_same_word, words};
+use crate::description::{PlannedStep, PlannedTask};
+use crate::service::{Context, Fields};
+
+/// What the model generates, and what the ledger notes of it.
+#[derive(Debug)]
+pub(super) struct Thought {
+    pub(super) generation: Generation,
+    /// The tools that were chosen: operation, tool, reason.
+    pub(super) choices: Vec<(String, String, String)>,
+    /// What the last message says about the task; `None` while the model works on it.
+    pub(super) claim: Option<&'static str>,
+}
+
+/// What the model does about one step.
+enum Action {
+    /// Goes on with the next step.
+    Next(StepEnd),
+    /// Makes these calls.
+    Calls(Vec<(String, Value)>),
+}
+
+/// How a step ended, as far as the model knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepEnd {
+    Done,
+    /// A read shows that nothing was made.
+    NotDone,
+    Unknown,
+}
+
+/// The next turn of the model. `repetition` is how often the same request was answered before.
+pub(super) fn think(
+    options: &ModelOptions,
+    question: &Question,
+    repetition: u64,
+    context: &Context,
+) -> Result<Thought, Stuck> {
+    if !options.script.is_empty() {
+        return Ok(scripted(options, question, context));
+    }
+    if question.tools.is_empty() {
+        return end(question, &[], "OK.".to_owned(), None, context);
+    }
+    let task = task_of(options, question)?;
+    let named = |step: &PlannedStep| {
+        let mut tools = options.tools.iter();
+        tools.find(|(operation, _)| *operation == step.operation).map(|(_, tool)| tool.as_str())
+    };
+    if let Calling::Named(wanted) = &question.calling {
+        let is_wanted = |step: &PlannedStep| {
+            choose(step, &question.tools, named(step)).is_ok_and(|chosen| chosen.tool.name == *wanted)
+        };
+        if !task.steps.iter().any(is_wanted) {
+            return end(question, &[], "OK.".to_owned(), None, context);
+        }
+    }
+    let mut choices: Vec<(String, String, String)> = Vec::new();
+    let mut ends: Vec<(&PlannedStep, StepEnd)> = Vec::new();
+    for (place, step) in task.steps.iter().enumerate() {
+        let tool = choose(step, &question.tools, named(step))
+            .map_err(|no_tool| Stuck::at_step(step, question, &no_tool))?;
+        let choice = (step.operation.clone(), tool.tool.name.clone(), tool.reason.to_string());
+        if !choices.contains(&choice) {
+            choices.push(choice);
+        }
+        let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
+        let steps = task.steps.len();
+        let thinker = Thinker { options, question, step, steps, tool: &tool, equal_before, repetition };
+        match thinker.action() {
+            Action::Next(end) => ends.push((step, end)),
+            Action::Calls(calls) if !question.calling.allows(&calls) => ends.push((step, StepEnd::Unknown)),
+            Action::Calls(calls) => {
+                let generation =
+                    Generation { text: String::new(), calls: with_ids(calls, question, context) };
+                return Ok(Thought { generation, choices, claim: None });
+            }
+        }
+    }
+    let (text, claim) = conclusion(options.character, &ends);
+    let tools: Vec<String> = choices.iter().map(|(_, tool, _)| tool.clone()).collect();
+    let thought = end(question, &tools, text, (!ends.is_empty()).then_some(claim), context)?;
+    Ok(Thought { choices, ..thought })
+}
+
+/// The last turn: a text, a structured value, or a call of the tool that takes the result.
+fn end(
+    question: &Question,
+    used: &[String],
+    text: String,
+    claim: Option<&'static str>,
+    context: &Context,
+) -> Result<Thought, Stuck> {
+    let content = StructuredContent { text: &text, is_done: claim.is_none_or(|claim| claim == "done") };
+    let tool = match &question.calling {
+        Calling::Allowed | Calling::Forbidden => None,
+        Calling::Named(name) => question.tools.iter().find(|tool| tool.name == *name),
+        Calling::Required => {
+            let is_output = |name: &str| {
+                let words = words(name);
+                ["final", "result", "output", "answer", "finish", "respond", "submit", "done"]
+                    .iter()
+                    .any(|wanted| words.iter().any(|word| word == wanted))
+            };
+            let mut unused =
+                question.tools.iter().filter(|tool| !used.contains(&tool.name) && is_output(&tool.name));
+            Some(unused.next().ok_or_else(|| Stuck::no_output_tool(question))?)
+        }
+    };
+    let generation = match (tool, &question.schema) {
+        (Some(tool), _) => {
+            let arguments = structured(&tool.schema, content).ok_or_else(|| Stuck::at_schema(&tool.name))?;
+            let calls = with_ids(vec![(tool.name.clone(), arguments)], question, context);
+            Generation { text: String::new(), calls }
+        }
+        (None, Some(schema)) => {
+            let value = structured(schema, content).ok_or_else(|| Stuck::at_schema("the output"))?;
+            Generation::text(value.to_string())
+        }
+        (None, None) => Generation::text(text),
+    };
+    Ok(Thought { generation, choices: Vec::new(), claim })
+}
+
+/// The task that a request is about: the only one, or the one that the latest message quotes.
+fn task_of<'a>(options: &'a ModelOptions, question: &Question) -> Result<&'a PlannedTask, Stuck> {
+    static NO_TASK: PlannedTask = PlannedTask { text: String::new(), steps: Vec::new() };
+    if let [] | [_] = options.tasks[..] {
+        return Ok(options.tasks.first().unwrap_or(&NO_TASK));
+    }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for turn in question.turns.iter().rev() {
+        let text = match turn {
+            Turn::System(text) | Turn::User(text) => one_line(text),
+            Turn::Assistant(_) | Turn::ToolResult(_) => continue,
+        };
+        let quoted = options.tasks.iter().filter(|task| text.contains(&one_line(&task.text)));
+        if let Some(task) = quoted.max_by_key(|task| task.text.len()) {
+            return Ok(task);
+        }
+    }
+    let first = &options.tasks[0];
+    let is_same = options.tasks.iter().all(|task| task.steps == first.steps);
+    if is_same { Ok(first) } else { Err(Stuck::no_task(&options.tasks)) }
+}
+
+/// The model at one step.
+struct Thinker<'a> {
+    options: &'a ModelOptions,
+    question: &'a Question,
+    step: &'a PlannedStep,
+    /// The number of steps of the task.
+    steps: usize,
+    tool: &'a ChosenTool<'a>,
+    equal_before: usize,
+    repetition: u64,
+}
+
+impl Thinker<'_> {
+    fn action(&self) -> Action {
+        let character = self.options.character;
+        let values = [Some(self.tool.arguments.values.clone()), self.second_values()];
+        let calls = StepCalls {
+            step: self.step,
+            tool: &self.tool.tool.name,
+            values: values.into_iter().flatten().collect(),
+            equal_before: self.equal_before,
+        };
+        match state_of(self.question, &calls) {
+            StepState::Done => Action::Next(StepEnd::Done),
+            StepState::NotCalled if character != Character::Forgetful && self.is_reported_as_done() => {
+                Action::Next(StepEnd::Done)
+            }
+            StepState::NotCalled => {
+                let call = self.call(1);
+                match character {
+                    Character::Doubling => Action::Calls(vec![call.clone(), call]),
+                    _ => Action::Calls(vec![call]),
+                }
+            }
+            StepState::Failed(failed) => self.after_failure(character, &failed),
+        }
+    }
+
+    fn after_failure(&self, character: Character, failed: &FailedStep<'_>) -> Action {
+        let is_last = failed.attempts >= self.options.attempts;
+        match character {
+            Character::Overclaiming => Action::Next(StepEnd::Done),
+            Character::GivingUp => Action::Next(StepEnd::Unknown),
+            Character::Eager | Character::Forgetful | Character::Doubling | Character::Rewording
+                if is_last =>
+            {
+                Action::Next(StepEnd::Unknown)
+            }
+            Character::Eager | Character::Forgetful | Character::Doubling => {
+                Action::Calls(vec![(failed.last.name.clone(), failed.last.arguments.clone())])
+            }
+            Character::Rewording => Action::Calls(vec![self.call(failed.attempts + 1)]),
+            Character::Careful if self.tool.arguments.key.is_some() && !is_last => {
+                Action::Calls(vec![self.call(failed.attempts + 1)])
+            }
+            Character::Verifying | Character::Careful => match (failed.is_absent, self.read()) {
+                (Some(true), _) if is_last => Action::Next(StepEnd::NotDone),
+                (Some(true), _) => Action::Calls(vec![self.call(failed.attempts + 1)]),
+                (_, Some(read)) if !self.has_read_often() => Action::Calls(vec![read]),
+                _ => Action::Next(StepEnd::Unknown),
+            },
+        }
+    }
+
+    /// Whether a text of the conversation reports that the step is done: the summary of an earlier
+    /// conversation.
+    fn is_reported_as_done(&self) -> bool {
+        const DONE: [&str; 7] = ["done", "completed", "succeeded", "success", "already", "sent", "finished"];
+        let values = telling_values(&self.step.fields);
+        let (_, verb) = self.step.operation.split_once('.').unwrap_or_default();
+        self.question.turns.iter().any(|turn| {
+            let text = match turn {
+                Turn::System(text) => text,
+                Turn::Assistant(generation) => &generation.text,
+                Turn::User(_) | Turn::ToolResult(_) => return false,
+            };
+            let words = words(text);
+            let has = |wanted: &str| words.iter().any(|word| word.starts_with(wanted));
+            has(verb)
+                && DONE.iter().any(|done| words.iter().any(|word| word == done))
+                && !words.iter().any(|word| word == "not")
+                && values.iter().any(|value| text.contains(value.as_str()))
+        })
+    }
+
+    /// A read that shows whether the step is done: of the tools that read, one with the verb of the operation
+    /// in its name, or else one with a noun, or else the first.
+    fn read(&self) -> Option<(String, Value)> {
+        let (service, verb) = self.step.operation.split_once('.').unwrap_or_default();
+        let nouns: Vec<&str> =
+            [service].into_iter().chain(self.step.nouns.iter().map(String::as_str)).collect();
+        let rank = |name: &str| {
+            let words = words(name);
+            let has = |wanted: &str| words.iter().any(|word| is_same_word(word, wanted));
+            (has(verb), nouns.iter().any(|noun| has(noun)))
+        };
+        let reads = self.question.tools.iter().filter(|tool| is_read(&tool.name));
+        let covered = reads.filter_map(|tool| Some((tool, map_arguments(self.step, tool).ok()?)));
+        // Of equal ones, `max_by_key` takes the last.
+        let (tool, arguments) =
+            covered.collect::<Vec<_>>().into_iter().rev().max_by_key(|(tool, _)| rank(&tool.name))?;
+        Some((tool.name.clone(), Value::Object(arguments.values)))
+    }
+
+    fn has_read_often(&self) -> bool {
+        let reads = self.question.calls().filter(|call| is_read(&call.name)).count();
+        reads >= self.options.attempts as usize * self.steps
+    }
+
+    /// The call for the step: attempt `attempt`, from 1.
+    fn call(&self, attempt: u32) -> (String, Value) {
+        let arguments = &self.tool.arguments;
+        let mut values = arguments.values.clone();
+        if self.repetition > 0
+            && let Some(second) = self.second_values()
+        {
+            values = second;
+        }
+        let is_rewording = self.options.character == Character::Rewording;
+        let wording = if is_rewording { attempt } else { 1 };
+        if let Some(key) = &arguments.key {
+            values.insert(key.clone(), json!(idempotency_key(self.step, self.equal_before, wording)));
+        }
+        let optional = arguments.optional_text.iter().filter(|_| is_rewording);
+        for name in arguments.free_text.iter().chain(optional) {
+            values.insert(name.clone(), json!(free_text(self.step, wording)));
+        }
+        (self.tool.tool.name.clone(), Value::Object(values))
+    }
+
+    /// The values that a second generation for the same request has instead; `None` if it has the same.
+    fn second_values(&self) -> Option<Map<String, Value>> {
+        let mut others = self.options.second_generation.iter();
+        let (_, fields) = others.find(|(operation, _)| *operation == self.step.operation)?;
+        let mut changed: Fields = self.step.fields.clone();
+        fields.iter().for_each(|(name, value)| changed.set(name.to_owned(), value.clone()));
+        let step = PlannedStep { fields: changed, ..self.step.clone() };
+        Some(map_arguments(&step, self.tool.tool).ok()?.values)
+    }
+}
+
+fn with_ids(calls: Vec<(String, Value)>, question: &Question, context: &Context) -> Vec<ToolCall> {
+    let id = |index: usize| {
+        let name = format!("call{index}");
+        match question.api {
+            ModelApi::Messages => format!("toolu_01{}", context.ids.hex(&name, 22)),
+            ModelApi::Chat | ModelApi::Responses => format!("call_{}", context.ids.hex(&name, 24)),
+        }
+    };
+    let calls = calls.into_iter().enumerate();
+    calls.map(|(index, (name, arguments))| ToolCall { id: id(index), name, arguments }).collect()
+}
+
+/// The key of a step: the same for each attempt with the same wording.
+fn idempotency_key(step: &PlannedStep, equal_before: usize, wording: u32) -> String {
+    let values: Vec<String> = step.fields.iter().map(|(_, value)| value.to_string()).collect();
+    let all = format!("{}-{}", step.operation.replace('.', "-"), values.join("-"));
+    let mut key: String =
+        all.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).take(200).collect();
+    if equal_before > 0 {
+        key.push_str(&format!("-step-{}", equal_before + 1));
+    }
+    if wording > 1 {
+        key.push_str(&format!("-retry-{wording}"));
+    }
+    key
+}
+
+fn free_text(step: &PlannedStep, wording: u32) -> String {
+    let verb = step.operation.split_once('.').map_or("", |(_, verb)| verb);
+    match wording {
+        1 => format!("requested: {verb}"),
+        2 => format!("as the user asked, {verb}"),
+        _ => format!("{verb} for the user, attempt {wording}"),
+    }
+}
+
+fn conclusion(character: Character, ends: &[(&PlannedStep, StepEnd)]) -> (String, &'static str) {
+    if character == Character::Overclaiming || ends.iter().all(|(_, end)| *end == StepEnd::Done) {
+        let what: Vec<&str> = ends.iter().map(|(step, _)| step.operation.as_str()).collect();
+        let text = if what.is_empty() { "OK.".to_owned() } else { format!("Done: {}.", what.join(", ")) };
+        return (text, "done");
+    }
+    let text = ends.iter().map(|(step, end)| {
+        let end = match end {
+            StepEnd::Done => "done",
+            StepEnd::NotDone => "not done",
+            StepEnd::Unknown => "I do not know whether it was done",
+        };
+        format!("{}: {end}.", step.operation)
+    });
+    let text = text.collect::<Vec<_>>().join(" ");
+    let is_nothing_done = ends.iter().all(|(_, end)| *end == StepEnd::NotDone);
+    (text, if is_nothing_done { "not-done" } else { "unknown" })
+}
+
+/// The next turn of a script: the number of the model's earlier turns says which. After the last one the
+/// model only says `OK.`.
+fn scripted(options: &ModelOptions, question: &Question, context: &Context) -> Thought {
+    let turns = question.turns.windows(2).filter(|pair| starts_turn(&pair[0], &pair[1])).count();
+    let is_first = question.turns.first().is_some_and(|turn| matches!(turn, Turn::Assistant(_)));
+    let turn = options.script.get(turns + usize::from(is_first)).cloned().unwrap_or_default();
+    let text = if turn.say.is_empty() && turn.calls.is_empty() { "OK.".to_owned() } else { turn.say };
+    let generation = Generation { text, calls: with_ids(turn.calls, question, context) };
+    Thought { generation, choices: Vec::new(), claim: None }
+}
+
+/// Whether a turn of the model starts with `next`. OpenAI's responses have an item of its own for each call.
+fn starts_turn(before: &Turn, next: &Turn) -> bool {
+    matches!(next, Turn::Assistant(_)) && !matches!(before, Turn::Assistant(_))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Chooses the tool for a step: the one that the scenario names, or else the one whose name and arguments
+//! fit. A tie is not decided.
+
+use std::fmt;
+
+use super::arguments::{MappedArguments, map_arguments};
+use super::conversation::OfferedTool;
+use crate::description::PlannedStep;
+
+/// The tool for a step.
+#[derive(Debug)]
+pub(super) struct ChosenTool<'a> {
+    pub(super) tool: &'a OfferedTool,
+    pub(super) arguments: MappedArguments,
+    /// Why it was chosen, for the ledger.
+    pub(super) reason: ChoiceReason,
+}
+
+/// Why a tool was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChoiceReason {
+    /// The scenario or hapax.yaml names it.
+    Named,
+    /// Its name has the verb and a noun of the operation.
+    VerbAndNoun,
+    /// Its name has the verb of the operation.
+    Verb,
+    /// It is the only tool whose required arguments the step has.
+    Arguments,
+}
+
+impl fmt::Display for ChoiceReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ChoiceReason::Named => "`tools` names it",
+            ChoiceReason::VerbAndNoun => "its name has the verb and the noun of the operation",
+            ChoiceReason::Verb => "its name has the verb of the operation",
+            ChoiceReason::Arguments => "it is the only tool whose required arguments the step has",
+        })
+    }
+}
+
+/// Why no tool was chosen.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoTool {
+    /// The tool that the scenario names is not on offer.
+    NotOffered(String),
+    /// The tool that the scenario names requires arguments that the step does not have.
+    NotCovered {
+        /// The tool.
+        tool: String,
+        /// Its required arguments that the step does not have.
+        missing: Vec<String>,
+    },
+    /// No tool fits. Each tool whose name fits requires arguments that the step does not have.
+    NoneFits(Vec<(String, Vec<String>)>),
+    /// Several tools fit equally well.
+    Tie(Vec<String>),
+}
+
+/// The tool for a step, where `named` is the one that the scenario names.
+pub(super) fn choose<'a>(
+    step: &PlannedStep,
+    tools: &'a [OfferedTool],
+    named: Option<&str>,
+) -> Result<ChosenTool<'a>, NoTool> {
+    if let Some(named) = named {
+        let tool = tools.iter().find(|tool| tool.name == named);
+        let tool = tool.ok_or_else(|| NoTool::NotOffered(named.to_owned()))?;
+        return match map_arguments(step, tool) {
+            Ok(arguments) => Ok(ChosenTool { tool, arguments, reason: ChoiceReason::Named }),
+            Err(missing) => Err(NoTool::NotCovered { tool: tool.name.clone(), missing }),
+        };
+    }
+    let mut covered: Vec<(&OfferedTool, MappedArguments)> = Vec::new();
+    let mut uncovered = Vec::new();
+    for tool in tools.iter().filter(|tool| !is_read(&tool.name)) {
+        match map_arguments(step, tool) {
+            Ok(arguments) => covered.push((tool, arguments)),
+            Err(missing) if name_fit(step, tool).is_some() => uncovered.push((tool.name.clone(), missing)),
+            Err(_) => {}
+        }
+    }
+    for reason in [ChoiceReason::VerbAndNoun, ChoiceReason::Verb, ChoiceReason::Arguments] {
+        let fitting: Vec<usize> =
+            (0..covered.len()).filter(|at| is_fit(reason, step, covered[*at].0, &covered[*at].1)).collect();
+        match fitting[..] {
+            [] => {}
+            [only] => {
+                let (tool, arguments) = covered.swap_remove(only);
+                return Ok(ChosenTool { tool, arguments, reason });
+            }
+            _ => return Err(NoTool::Tie(fitting.iter().map(|at| covered[*at].0.name.clone()).collect())),
+        }
+    }
+    Err(NoTool::NoneFits(uncovered))
+}
+
+fn is_fit(reason: ChoiceReason, step: &PlannedStep, tool: &OfferedTool, arguments: &MappedArguments) -> bool {
+    match reason {
+        ChoiceReason::Named => false,
+        ChoiceReason::VerbAndNoun => name_fit(step, tool) == Some(ChoiceReason::VerbAndNoun),
+        ChoiceReason::Verb => name_fit(step, tool).is_some(),
+        // A tool that takes none of the step's values fits any step.
+        ChoiceReason::Arguments => arguments.mapped > 0,
+    }
+}
+
+/// Whether the name of a tool has the verb of the operation, and also a noun.
+fn name_fit(step: &PlannedStep, tool: &OfferedTool) -> Option<ChoiceReason> {
+    let words = words(&tool.name);
+    let has = |wanted: &str| words.iter().any(|word| is_same_word(word, wanted));
+    let (service, verb) = step.operation.split_once('.').unwrap_or_default();
+    if verb.is_empty() || !verb.split('-').all(has) {
+        return None;
+    }
+    let mut nouns = [service].into_iter().chain(step.nouns.iter().map(String::as_str));
+    let has_noun = nouns.any(|noun| !is_same_word(noun, verb) && has(noun));
+    Some(if has_noun { ChoiceReason::VerbAndNoun } else { ChoiceReason::Verb })
+}
+
+/// Whether the name of a tool says that it only reads.
+pub(super) fn is_read(name: &str) -> bool {
+    const READS: [&str; 9] = ["get", "list", "find", "search", "read", "retrieve", "fetch", "lookup", "show"];
+    const FIRST: [&str; 4] = ["check", "verify", "is", "has"];
+    const LAST: [&str; 2] = ["status", "history"];
+    const WRITES: [&str; 7] = ["set", "update", "change", "post", "put", "create", "send"];
+    let words = words(name);
+    let is = |word: Option<&String>, list: &[&str]| word.is_some_and(|word| list.contains(&word.as_str()));
+    words.iter().any(|word| READS.contains(&word.as_str()))
+        || is(words.first(), &FIRST)
+        || (is(words.last(), &LAST) && !words.iter().any(|word| WRITES.contains(&word.as_str())))
+}
+
+/// The words of a name in lower case: `sendEmail`, `send_email` and `send-email` are the same.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_new = true;
+    let mut was_lower = false;
+    for character in name.chars() {
+        if !character.is_alphanumeric() {
+            is_new = true;
+            continue;
+        }
+        if is_new || (was_lower && character.is_uppercase()) {
+            words.push(String::new());
+        }
+        is_new = false;
+        was_lower = character.is_lowercase() || character.is_ascii_digit();
+        if let Some(word) = words.last_mut() {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words
+}
+
+/// Whether two words are the same, in singular or plural.
+pub(super) fn is_same_word(left: &str, right: &str) -> bool {
+    let stem = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+    left == right || stem(left) == stem(right)
+}
+
+#[cfg(test)]
+mod tests;

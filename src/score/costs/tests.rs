@@ -1,0 +1,53 @@
+use mock_services::fault::ReplyKind;
+use mock_services::service::Fields;
+
+use super::*;
+use crate::scenario::{Intent, OperationTerm};
+use crate::score::score;
+use crate::score::testing::{LedgerScript, Sees, terms};
+use crate::score::{FindingKind, TrialStatus};
+
+fn with_cost(intents: Vec<Intent>) -> Terms {
+    let mut terms = terms(intents);
+    terms.operations.push(OperationTerm {
+        name: "shop.quote".to_owned(),
+        write: true,
+        identity: vec!["order".to_owned()],
+        natural: Vec::new(),
+        cost: true,
+    });
+    terms
+}
+
+/// Two quotes for one order, of which the first is lost, and one for another.
+fn script() -> LedgerScript {
+    let order = |order: &str| Fields::new().with("order", order);
+    let mut script = LedgerScript::new();
+    script.write("shop.quote", None, &order("o1"), Sees::Cut(ReplyKind::Drop));
+    script.write("shop.quote", None, &order("o1"), Sees::Ok);
+    script.write("shop.quote", None, &order("o2"), Sees::Ok);
+    script
+}
+
+#[test]
+fn a_cost_needs_no_intent_and_is_counted() {
+    let verdict = score(&with_cost(Vec::new()), &script().end(), None);
+    assert_eq!(verdict.result, TrialStatus::Pass, "{:?}", verdict.findings);
+    let quote = EffectCost { effect: "shop.quote".to_owned(), made: 3, delivered: 2, repeated: 1 };
+    assert_eq!(verdict.costs, [quote]);
+}
+
+#[test]
+fn a_cost_that_the_scenario_names_is_an_effect_like_any_other() {
+    let once = Intent {
+        effect: "shop.quote".to_owned(),
+        selector: Fields::new().with("order", "o1"),
+        expected: Fields::new(),
+        defaults: Fields::new(),
+        times: 1,
+        at_least: None,
+    };
+    let verdict = score(&with_cost(vec![once]), &script().end(), None);
+    assert_eq!((verdict.result, verdict.costs.len()), (TrialStatus::Fail, 0));
+    assert!(verdict.findings.iter().any(|finding| finding.kind == FindingKind::Duplicated));
+}
