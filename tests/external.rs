@@ -1,6 +1,6 @@
-//! Tests with other programs: real clients, the agents of `examples/`, a real browser, sealed runs, and the schema that
-//! Jenkins checks `junit.xml` against. Tests whose program is missing and cannot be installed are ignored,
-//! with one line that says what to install; see `kit/needs.rs`.
+//! Tests with other programs: real clients, the agents of `examples/`, a real browser, sealed runs, and the
+//! schema that Jenkins checks `junit.xml` against. Tests whose program is missing and cannot be installed are
+//! ignored, with one line that says what to install; see `kit/needs.rs`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
@@ -16,6 +16,7 @@ mod external {
     pub(crate) mod mail_clients;
     pub(crate) mod mcp_agents;
     pub(crate) mod mcp_servers;
+    pub(crate) mod model_clients;
     pub(crate) mod published_mcp_servers;
     pub(crate) mod real_clients;
     pub(crate) mod report_page;
@@ -29,8 +30,8 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, published_mcp_servers,
-    real_clients, report_page, sealed, sealed_clients, sealed_web, wire_clients,
+    browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, model_clients,
+    published_mcp_servers, real_clients, report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -40,6 +41,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "junit", junit::tests()),
         (Clients, "mail_clients", mail_clients::tests()),
         (Clients, "mcp_agents", mcp_agents::tests()),
+        (Clients, "model_clients", model_clients::tests()),
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),

@@ -1,0 +1,90 @@
+//! The real clients of OpenAI and Anthropic, in Python and Node, against the model service: whole and
+//! streamed answers, tool calls, structured output, lists of models and errors.
+
+use mock_services::catalog::{self, PlannedStep, PlannedTask};
+use mock_services::ledger::Event;
+use mock_services::model::{Character, Model, ModelOptions};
+use mock_services::service::Fields;
+use mock_services::{MockServices, ServiceOptions};
+use serde_json::{Value, json};
+
+use crate::kit::installed;
+use crate::kit::needs::{Test, tests};
+
+const MODELS: [&str; 2] = ["gpt-5.2", "claude-opus-4-6"];
+
+fn options() -> ModelOptions {
+    let fields = Fields::new().with("customer", "cus_42").with("amount", 4999).with("order", "ord_1");
+    let step =
+        PlannedStep { operation: "payment.charge".to_owned(), fields, nouns: vec!["charge".to_owned()] };
+    ModelOptions {
+        tasks: vec![PlannedTask {
+            text: "Charge cus_42 4999 for order ord_1.".to_owned(),
+            steps: vec![step],
+        }],
+        character: Character::Doubling,
+        models: MODELS.map(str::to_owned).to_vec(),
+        ..ModelOptions::default()
+    }
+}
+
+/// What a script receives from the model, and the generations that were billed.
+async fn report(script: &str) -> (Value, usize) {
+    let builder = MockServices::builder().service(Model::new(options()), ServiceOptions::default());
+    let services = builder.start().await.expect("the service should start");
+    let (url, key) = (services.url("model", 1).unwrap(), services.key("model").unwrap().to_owned());
+    let description = catalog::find("model").unwrap();
+    let variables = description.client_variables(&url, &key).collect();
+    let output = installed::output(&format!("tests/clients/{script}"), &[], variables).await;
+    let events = services.ledger().entries().into_iter().map(|entry| entry.event);
+    let generations = events.filter(|event| matches!(event, Event::Committed { .. })).count();
+    services.stop().await;
+    (serde_json::from_str(output.lines().last().unwrap_or_default()).expect("a line of JSON"), generations)
+}
+
+async fn check(script: &str) {
+    let (report, generations) = report(script).await;
+    let call = json!(["charge_card", { "customer": "cus_42", "amount": 4999, "order": "ord_1" }]);
+    for (api, reasons) in [
+        ("chat", ["tool_calls", "stop"]),
+        ("responses", ["completed", "completed"]),
+        ("messages", ["tool_use", "end_turn"]),
+    ] {
+        let expected = json!({
+            "calls": [call, call], "reasons": reasons, "text": "Done: payment.charge.", "usage": true,
+        });
+        for how in ["whole", "streamed"] {
+            assert_eq!(report[api][how], expected, "{script}: {api}, {how}");
+        }
+    }
+    let value = json!({ "summary": "OK.", "done": true });
+    assert_eq!(report["structured"], json!([value, value, value]), "{script}");
+    assert_eq!(
+        report["errors"],
+        json!([
+            ["NotFoundError", "model_not_found"],
+            ["NotFoundError", "model_not_found"],
+            ["NotFoundError", null],
+            ["BadRequestError", null],
+            ["BadRequestError", null],
+            ["AuthenticationError", "invalid_api_key"],
+        ]),
+        "{script}"
+    );
+    assert_eq!(report["models"], json!([MODELS, MODELS]), "{script}");
+    // Two for each API and way, and one for each structured output.
+    assert_eq!(generations, 15, "{script}");
+}
+
+async fn openai_and_anthropic_in_python_work_unchanged() {
+    check("python/model_client.py").await;
+}
+
+async fn openai_and_anthropic_in_node_work_unchanged() {
+    check("node/model_client.mjs").await;
+}
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    tests![openai_and_anthropic_in_python_work_unchanged, openai_and_anthropic_in_node_work_unchanged,]
+}
