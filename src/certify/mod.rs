@@ -5,6 +5,7 @@
 
 mod agent;
 mod bound;
+mod command_words;
 mod envelope;
 mod issue;
 mod key;

@@ -90,6 +90,17 @@ pub struct CallersHeld {
     pub trials_each: u32,
 }
 
+impl CallersHeld {
+    /// Adds the result of the next number of callers.
+    pub(super) fn add(&mut self, count: u32, holds: bool) {
+        self.tried.push(count);
+        match holds {
+            true => self.held = count,
+            false => self.broke_at = Some(count),
+        }
+    }
+}
+
 /// A file of evidence in the folder of the certification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -223,11 +223,37 @@ fn check_trials(statement: &Statement, folder: &Path) -> Vec<(&'static str, Chec
         CheckResult::Bad("other results when they are computed again from the trials".to_owned())
     };
     let mut checks = vec![(CHAIN, chain), (RESULTS, again)];
-    if certificate.tested.kind == SubjectKindTested::Agent {
-        checks.push(("ledgers", check_ledgers(&trials, folder)));
-        checks.push(("callers", check_callers(statement, folder)));
+    match certificate.tested.kind {
+        SubjectKindTested::Agent => {
+            checks.push(("ledgers", check_ledgers(&trials, folder)));
+            checks.push(("callers", check_callers(statement, folder)));
+        }
+        SubjectKindTested::McpServer => checks.push(("ledgers", check_server(statement, &trials, folder))),
+        SubjectKindTested::CommandLineTool => {}
     }
     checks
+}
+
+/// Judges the trials of an MCP server and the ramp of callers again.
+#[cfg(feature = "mcp")]
+fn check_server(statement: &Statement, trials: &[super::ProbeTrial], folder: &Path) -> CheckResult {
+    // A question that was not asked has no trial, and so no evidence.
+    let made: Vec<&super::ProbeTrial> = trials.iter().filter(|trial| !trial.evidence.is_empty()).collect();
+    match super::mcp::judge_again(folder) {
+        Err(error) => CheckResult::Bad(format!("the trials cannot be judged again: {error}")),
+        Ok((again, _)) if !again.iter().eq(made) => {
+            CheckResult::Bad("another result when the ledgers are judged again".to_owned())
+        }
+        Ok((_, callers)) if callers != statement.predicate.callers => {
+            CheckResult::Bad("another number of callers held when the ledgers are judged again".to_owned())
+        }
+        Ok(_) => CheckResult::Good("every trial is the same when its ledger is judged again".to_owned()),
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+fn check_server(_: &Statement, _: &[super::ProbeTrial], _: &Path) -> CheckResult {
+    CheckResult::NotChecked("this hapax is built without MCP, so it cannot judge the trials again".to_owned())
 }
 
 /// Scores the ledgers of an agent again.

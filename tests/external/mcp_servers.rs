@@ -155,6 +155,15 @@ async fn a_server_that_already_runs_is_scored_by_its_own_read() {
     let certified = certify(&keyed, &["--tools", "tools.yaml", "--level", "0.2", "--callers", "4"]);
     assert!(certified.stdout.contains("certificate.json"), "{}{}", certified.stdout, certified.stderr);
     certified.expect(0);
+    let folder =
+        std::fs::read_dir(workspace.path().join("reports")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = folder.filter(|path| path.join("certificate.json").is_file()).last().unwrap();
+    let certificate = folder.join("certificate.json");
+    let (certificate, folder) = (certificate.to_str().unwrap(), folder.to_str().unwrap());
+    let verified = workspace.call(&["certify", "verify", certificate, "--run", folder]);
+    let again = "ledgers: every trial is the same when its ledger is judged again";
+    assert!(verified.stdout.contains(again), "{}", verified.stdout);
+    verified.expect(3);
 
     let keyless = RunningServer::start("keyless");
     let called = certify(&keyless, &["--tools", "tools.yaml"]);

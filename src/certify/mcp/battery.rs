@@ -11,7 +11,7 @@ use futures_util::future::Shared;
 use jiff::Timestamp;
 use mock_services::yaml::Problems;
 
-use super::ask::AskedTrial;
+use super::asked_cases::{AskedCases, AskedTrial};
 use super::card::CardRemark;
 use super::cases::{CaseMaker, TrialSetup, default_services};
 use super::control::ControlServer;
@@ -233,11 +233,13 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
         let (listed, first) = self.list(on).await?;
         let tools = self.known(listed);
         let called = self.call_without_faults(&tools, first.lists.first(), on).await?;
-        let asked = self.ask(&tools, &called.facts, on).await?;
+        let mut cases = AskedCases::default();
+        let asked = self.ask(&tools, &called.facts, &mut cases, on).await?;
         let callers = match self.options.with_controls {
-            true => self.ramp(&tools, &called.facts, on).await?,
+            true => self.ramp(&tools, &called.facts, &mut cases, on).await?,
             false => None,
         };
+        cases.save(&self.options.folder)?;
         let mut remarks: Vec<CardRemark> = self.noise.take().into_iter().collect();
         for (index, (tool, facts)) in tools.iter().zip(&called.facts).enumerate() {
             let Some(facts) = facts else { continue };

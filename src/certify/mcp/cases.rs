@@ -1,11 +1,13 @@
 //! Cases in memory: the text of a scenario, read as any scenario is, with the plan of the driver as its task.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use mock_services::catalog;
 use mock_services::yaml::{Problems, Source, write_duration};
+use serde::{Deserialize, Serialize};
 
 use super::questions::McpQuestion;
 use crate::mcp::client::{DriverPlan, DriverStep, Handshake};
@@ -17,14 +19,14 @@ const FILE: &str = "MCP battery";
 const LONGEST_PLAN: u32 = 8;
 
 /// One kind of trial: what the driver does, and what fails.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TrialSetup {
     /// The question that it asks.
     pub(super) question: McpQuestion,
     /// The steps of each start.
     pub(super) starts: Vec<Vec<DriverStep>>,
     /// The fault of the first attempt: the operation, what is committed, and the reply.
-    pub(super) fault: Option<(String, &'static str, &'static str)>,
+    pub(super) fault: Option<(String, Cow<'static, str>, Cow<'static, str>)>,
     /// The operation after whose commit everything is killed and started again.
     pub(super) kill_at: Option<String>,
     /// The number of callers.

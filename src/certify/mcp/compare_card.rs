@@ -1,6 +1,6 @@
 //! Compares the card of a tool with what the trials show of it.
 
-use super::ask::AskedTrial;
+use super::asked_cases::AskedTrial;
 use super::card::{CardRemark, SeenOfTool, remarks};
 use super::judge::{ToolFacts, says_try_again};
 use super::known_tools::KnownTool;

@@ -1,6 +1,8 @@
 //! What a trial says about its question. The rules are in docs/mcp-servers.md; they count effects at the
 //! backend, and compare them with what the tool said.
 
+use serde::{Deserialize, Serialize};
+
 use super::cases::TrialSetup;
 use super::observed::ObservedTrial;
 use super::questions::McpQuestion;
@@ -12,7 +14,7 @@ use crate::mcp::client::{CallOutcome, ToolCall, leaves_outcome_open};
 const QUOTED: usize = 80;
 
 /// What is known of a tool from its call without faults.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ToolFacts {
     /// Its name.
     pub(super) name: String,
@@ -31,7 +33,8 @@ pub(super) struct ToolFacts {
 }
 
 /// Where the effects of a tool are counted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum EffectSource {
     /// In the ledger of the services that stand in for its backend: the operations of its effects.
     Backend(Vec<String>),
@@ -331,12 +334,12 @@ impl Judging<'_> {
     /// What the backend did.
     fn failure(&self) -> String {
         let Some((_, commit, reply)) = &self.setup.fault else { return String::new() };
-        let commit = match *commit {
+        let commit = match commit.as_ref() {
             "now" => "the backend commits",
             "never" => "the backend commits nothing",
             _ => "the backend commits later",
         };
-        let reply = match *reply {
+        let reply = match reply.as_ref() {
             "drop" => "closes the connection".to_owned(),
             "reset" => "resets the connection".to_owned(),
             "truncate" => "cuts its reply".to_owned(),

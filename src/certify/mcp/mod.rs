@@ -4,6 +4,7 @@
 
 mod arguments;
 mod ask;
+mod asked_cases;
 mod battery;
 mod card;
 mod cases;
@@ -19,11 +20,12 @@ mod show;
 mod text;
 mod tools_file;
 
+pub(super) use asked_cases::judge_again;
 pub use battery::{McpError, McpOptions, McpReport, certify_mcp};
 pub use card::CardRemark;
 pub use cases::any_host_service;
 pub use control::ControlServer;
-pub use prepare::{PrepareServerError, PreparedServer, prepare_server};
+pub use prepare::{PrepareServerError, PreparedServer, prepare_server, run_preparation};
 pub use questions::McpQuestion;
 pub use show::render_mcp;
 pub use tools_file::{ToolSettings, ToolsFile};

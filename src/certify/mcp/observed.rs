@@ -8,7 +8,6 @@ use mock_services::service::OperationKind;
 
 use crate::domain::SubjectEvent;
 use crate::mcp::client::{CallOutcome, DriverRecord, read_records};
-use crate::report::TrialReport;
 
 /// A call, as the driver saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,11 +79,11 @@ struct AttemptsSoFar {
 }
 
 impl ObservedTrial {
-    /// Reads the output and the ledger of a trial.
-    pub(super) fn of(trial: &TrialReport, entries: &[Entry]) -> Self {
-        let mut seen = ObservedTrial { starts: trial.output.len(), ..ObservedTrial::default() };
-        for output in &trial.output {
-            read_records(&output.stdout).into_iter().for_each(|record| seen.add_record(record));
+    /// Reads the standard output of each start of the driver, and the ledger of the trial.
+    pub(super) fn of(outputs: &[String], entries: &[Entry]) -> Self {
+        let mut seen = ObservedTrial { starts: outputs.len(), ..ObservedTrial::default() };
+        for output in outputs {
+            read_records(output).into_iter().for_each(|record| seen.add_record(record));
         }
         let mut attempts = AttemptsSoFar::default();
         for entry in entries {

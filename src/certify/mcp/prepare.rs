@@ -75,6 +75,15 @@ pub fn prepare_server(command: &[String], cache: &Path) -> Result<PreparedServer
     }
 }
 
+/// Runs the command of the tools file that prepares a server: it has a network, which the server does not have.
+///
+/// # Errors
+/// When the command cannot be started or fails.
+pub fn run_preparation(command: &[String]) -> Result<(), PrepareServerError> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+    run(Command::new(program).args(arguments)).map(drop)
+}
+
 fn no_package(command: &[String]) -> PrepareServerError {
     PrepareServerError::NoPackage(command.join(" "))
 }

@@ -1,5 +1,6 @@
 //! The questions, and for each the faults and the calls that ask it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use mock_services::word_enum;
@@ -185,7 +186,7 @@ impl AskedTool<'_> {
         let EffectSource::Backend(operations) = self.source else { return Err(NO_BACKEND) };
         let one = |operation: &String| {
             let with = |(commit, reply): &(&'static str, &'static str)| TrialSetup {
-                fault: Some((operation.clone(), *commit, *reply)),
+                fault: Some((operation.clone(), Cow::Borrowed(*commit), Cow::Borrowed(*reply))),
                 ..TrialSetup::new(question, vec![steps.to_vec()])
             };
             cells.iter().map(with).collect::<Vec<_>>()

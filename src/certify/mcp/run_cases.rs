@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 
 use futures_util::future::Shared;
 use mock_services::ledger::read_ledgers;
+use serde::{Deserialize, Serialize};
 
 use super::observed::ObservedTrial;
 use crate::report::LEDGER_FILE;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::Case;
 use crate::subject::Subject;
+
+/// The file with what the driver printed.
+const OUTPUTS_FILE: &str = "outputs.json";
 
 /// What runs cases.
 pub(super) struct CaseRunner<'a, F: Future<Output = ()>> {
@@ -70,19 +74,50 @@ impl<F: Future<Output = ()>> CaseRunner<'_, F> {
         folder.complete();
         self.interrupted |= report.interrupted;
         self.ledgers.push(format!("{name}/{LEDGER_FILE}"));
-        let file = std::fs::File::open(folder.path().join(LEDGER_FILE))?;
-        let ledgers = read_ledgers(BufReader::new(file))?;
-        let observed = report.cases.iter().map(|case| ObservedCase {
-            id: case.id.clone(),
-            trials: case
-                .trials
-                .iter()
-                .filter_map(|trial| {
-                    let entries = &ledgers.get(&trial.ledger)?.entries;
-                    Some((trial.trial, ObservedTrial::of(trial, entries)))
-                })
-                .collect(),
+        let outputs = report.cases.iter().flat_map(|case| {
+            case.trials.iter().map(|trial| SavedOutput {
+                case: case.id.clone(),
+                trial: trial.trial,
+                ledger: trial.ledger.clone(),
+                starts: trial.output.iter().map(|output| output.stdout.clone()).collect(),
+            })
         });
-        Ok(observed.collect())
+        let outputs: Vec<SavedOutput> = outputs.collect();
+        let text = serde_json::to_vec(&outputs).map_err(io::Error::from)?;
+        std::fs::write(path.join(OUTPUTS_FILE), text)?;
+        Ok(observed_in(&path, &outputs)?)
     }
+}
+
+/// What the driver printed in a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedOutput {
+    case: String,
+    trial: u32,
+    ledger: String,
+    starts: Vec<String>,
+}
+
+/// What the trials in a folder show, from its files.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(super) fn read_observed(folder: &Path) -> io::Result<Vec<ObservedCase>> {
+    let outputs: Vec<SavedOutput> = serde_json::from_slice(&std::fs::read(folder.join(OUTPUTS_FILE))?)?;
+    observed_in(folder, &outputs)
+}
+
+fn observed_in(folder: &Path, outputs: &[SavedOutput]) -> io::Result<Vec<ObservedCase>> {
+    let ledgers = read_ledgers(BufReader::new(std::fs::File::open(folder.join(LEDGER_FILE))?))?;
+    let mut observed: Vec<ObservedCase> = Vec::new();
+    for output in outputs {
+        let Some(ledger) = ledgers.get(&output.ledger) else { continue };
+        let trial = (output.trial, ObservedTrial::of(&output.starts, &ledger.entries));
+        match observed.iter_mut().find(|case| case.id == output.case) {
+            Some(case) => case.trials.push(trial),
+            None => observed.push(ObservedCase { id: output.case.clone(), trials: vec![trial] }),
+        }
+    }
+    Ok(observed)
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
 use serde_json::{Map, Value};
 
+use crate::certify::command_words::read_words;
 use crate::certify::model::{FileDigest, sha256};
 use crate::scenario::read_text;
 
@@ -16,6 +17,8 @@ pub struct ToolsFile {
     pub tools: BTreeMap<String, ToolSettings>,
     /// Environment variables of the server.
     pub env: Vec<(String, String)>,
+    /// The command that prepares the server, before it is sealed.
+    pub prepare: Option<Vec<String>>,
     /// Headers of the requests to a server over HTTP.
     pub headers: BTreeMap<String, String>,
     /// The services that stand in for its backend, as in a scenario: each name with its settings.
@@ -149,6 +152,9 @@ fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
             };
             file.env.push((key.name.clone(), value));
         }
+    }
+    if let Some(prepare) = map.optional("prepare") {
+        file.prepare = Some(read_words(reader, prepare)?);
     }
     if let Some(headers) = map.optional("headers") {
         for (key, node) in reader.entries(headers)? {

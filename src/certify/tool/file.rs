@@ -8,7 +8,7 @@ use mock_services::word_enum;
 use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, parse};
 
 use super::questions::ToolQuestion;
-use crate::subject::split_command;
+use crate::certify::command_words::read_words;
 
 /// The timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -256,19 +256,7 @@ fn read_commands(reader: &Reader, node: &Node, folder: &Path) -> Vec<Vec<String>
 
 /// A command; a relative path of its program is relative to the folder of the file.
 fn read_command(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
-    let mut words: Vec<String> = match &node.kind {
-        NodeKind::Text(text) => match split_command(text) {
-            Ok(words) => words,
-            Err((message, help)) => {
-                reader.report_with_help(node.span, message, help);
-                return None;
-            }
-        },
-        NodeKind::List(items) if !items.is_empty() => {
-            items.iter().map(|item| reader.text(item).map(str::to_owned)).collect::<Option<_>>()?
-        }
-        _ => return reader.unexpected(node, "a command: [./tool, add] or \"./tool add\""),
-    };
+    let mut words = read_words(reader, node)?;
     for word in &mut words {
         let path = folder.join(&*word);
         let is_program = word.contains('/') && !word.contains("${") && Path::new(&*word).is_relative();

@@ -10,6 +10,7 @@ use super::{BatteryArgs, CertifyArgs, PreparedBattery};
 use crate::ExitStatus;
 use crate::certify::mcp::{
     McpOptions, McpQuestion, McpReport, ToolsFile, any_host_service, certify_mcp, prepare_server, render_mcp,
+    run_preparation,
 };
 use crate::certify::{self, IssueOptions, QuestionStatus, question_results};
 use crate::cli::error::CliError;
@@ -133,6 +134,10 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         ));
     }
     settings.sealed = !is_running && !args.mcp.no_seal && !settings.intercept;
+    if let Some(command) = &tools.prepare {
+        battery.announce(&format!("preparing the server: {}", command.join(" ")));
+        run_preparation(command).map_err(CliError::new)?;
+    }
     let server = prepare_server(&program, &cache_folder()).map_err(CliError::new)?;
     let prepared = battery.prepare()?;
     let is_quick = !args.mcp.questions.is_empty()

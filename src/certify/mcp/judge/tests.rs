@@ -49,9 +49,9 @@ fn outcome(facts: &ToolFacts, question: McpQuestion, seen: &ObservedTrial) -> Pr
 
 fn setup(question: McpQuestion) -> TrialSetup {
     let fault = match question {
-        McpQuestion::ReplyLost => Some(("email.send".to_owned(), "now", "drop")),
-        McpQuestion::RequestLost => Some(("email.send".to_owned(), "never", "{ status: 503 }")),
-        McpQuestion::BackendLies => Some(("email.send".to_owned(), "never", "ok")),
+        McpQuestion::ReplyLost => Some(("email.send".to_owned(), "now".into(), "drop".into())),
+        McpQuestion::RequestLost => Some(("email.send".to_owned(), "never".into(), "{ status: 503 }".into())),
+        McpQuestion::BackendLies => Some(("email.send".to_owned(), "never".into(), "ok".into())),
         _ => None,
     };
     TrialSetup { fault, ..TrialSetup::new(question, Vec::new()) }

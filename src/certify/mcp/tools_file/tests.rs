@@ -3,6 +3,8 @@ use super::*;
 #[test]
 fn a_file_says_how_to_call_each_tool() {
     let text = "\
+prepare: npm ci
+headers: { Authorization: Bearer $TOKEN }
 env: { MAIL_KEY: re_1, PORT: 8080 }
 services:
   email: { idempotency: resend }
@@ -15,6 +17,8 @@ tools:
   delete_everything: { skip: true }
 ";
     let file = ToolsFile::read(&Source::new("tools.yaml", text)).unwrap();
+    assert_eq!(file.prepare.as_deref(), Some(&["npm".to_owned(), "ci".to_owned()][..]));
+    assert_eq!(file.headers["Authorization"], "Bearer $TOKEN");
     assert_eq!(file.env[1], ("PORT".to_owned(), "8080".to_owned()));
     assert_eq!(file.services[1], ("payment".to_owned(), "{}".to_owned()));
     let send = file.tool("send_email");
