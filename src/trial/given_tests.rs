@@ -32,7 +32,8 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let world = prepare(case, &subject, &setup, &ledger, clock).await.unwrap();
     let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
-    let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
+    let interrupter =
+        Interrupter::watch(&case.interrupts, &services, vec![None; case.callers as usize], &log);
     let mut callers = Vec::new();
     for ((number, recorder), endpoint) in (1..=case.callers).zip(&recorders).zip(&endpoints) {
         let (case, subject, setup) = (case, &subject, &setup);

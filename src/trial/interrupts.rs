@@ -3,16 +3,19 @@
 //!
 //! `received` and `committed` interrupt at once. `replied` has two steps, so that the complete reply is in
 //! the subject's socket and the subject has not acted on it: all processes are stopped before the last byte
-//! of the reply, then the byte is sent, then the interrupt follows. An interrupt that did not take effect is
-//! written as missed, and the trial is void.
+//! of the reply, then the byte is sent, then the interrupt follows. Where the subject called a tool over MCP,
+//! the interrupt waits until the reply of the tool has been sent, too. An interrupt that did not take effect
+//! is written as missed, and the trial is void.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mock_services::{Held, MockServices, Moment, MomentKind};
 use tokio::task::JoinHandle;
 
 use super::event_log::EventLog;
+use super::mcp::OpenCalls;
 use crate::domain::{InterruptAction, InterruptEvent, SubjectEvent};
 use crate::scenario::{Interrupt, Reached, Then};
 use crate::subject::{Handle, InterruptResult};
@@ -33,6 +36,8 @@ struct InterrupterState {
 /// One caller, as the interrupter sees it.
 #[derive(Default)]
 struct CallerSlot {
+    /// Its calls of tools; `None` where it has no tools.
+    calls: Option<OpenCalls>,
     /// Held during an interrupt, so that the end of the caller comes after the interrupt in the ledger.
     interrupting: tokio::sync::Mutex<()>,
     handle: Mutex<Option<Handle>>,
@@ -49,14 +54,26 @@ struct InterruptProgress {
     waiting: HashMap<u64, Vec<usize>>,
     /// Interrupts whose caller is stopped, and which follow when the last byte of the reply to this attempt
     /// has been sent.
-    stopped: Vec<(usize, u64)>,
+    stopped: Vec<StoppedCaller>,
 }
+
+/// A caller that was stopped before the last byte of a reply.
+struct StoppedCaller {
+    interrupt: usize,
+    attempt: u64,
+    /// Whether the attempt may be the call of a tool.
+    is_calling_a_tool: bool,
+}
+
+/// How long an interrupt waits for the reply of a tool. Only where the subject has several calls open, one of
+/// which hangs, it is not the time that the reply takes.
+const TOOL_REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Interrupter {
     pub(super) fn watch(
         interrupts: &[Interrupt],
         services: &Arc<MockServices>,
-        callers: u32,
+        calls: Vec<Option<OpenCalls>>,
         log: &EventLog,
     ) -> Self {
         let progress = InterruptProgress {
@@ -67,7 +84,7 @@ impl Interrupter {
         let shared = Arc::new(InterrupterState {
             interrupts: interrupts.to_vec(),
             log: log.clone(),
-            slots: (0..callers).map(|_| CallerSlot::default()).collect(),
+            slots: calls.into_iter().map(|calls| CallerSlot { calls, ..CallerSlot::default() }).collect(),
             progress: Mutex::new(progress),
         });
         let mut watchers = Vec::new();
@@ -150,11 +167,11 @@ impl InterrupterState {
                 }
             }
             MomentKind::AfterReply => {
-                for interrupt in self.take_stopped(moment) {
-                    if moment.sent {
-                        self.interrupt_caller(interrupt, moment).await;
+                for stopped in self.take_stopped(moment) {
+                    if moment.sent && self.tool_replied(&stopped, moment.caller).await {
+                        self.interrupt_caller(stopped.interrupt, moment).await;
                     } else {
-                        self.resume(interrupt, moment).await;
+                        self.resume(stopped.interrupt, moment).await;
                     }
                 }
             }
@@ -205,12 +222,23 @@ impl InterrupterState {
         due
     }
 
-    fn take_stopped(&self, moment: &Moment) -> Vec<usize> {
+    fn take_stopped(&self, moment: &Moment) -> Vec<StoppedCaller> {
         let mut progress = self.progress();
         let (due, kept) =
-            progress.stopped.drain(..).partition::<Vec<_>, _>(|(_, attempt)| *attempt == moment.attempt);
+            progress.stopped.drain(..).partition::<Vec<_>, _>(|stopped| stopped.attempt == moment.attempt);
         progress.stopped = kept;
-        due.into_iter().map(|(interrupt, _)| interrupt).collect()
+        due
+    }
+
+    /// Waits until the caller has the reply of the tool that it called, if it called one; `false` if it had
+    /// left.
+    async fn tool_replied(&self, stopped: &StoppedCaller, caller: u32) -> bool {
+        match self.slot(caller).and_then(|slot| slot.calls.as_ref()) {
+            Some(calls) if stopped.is_calling_a_tool => {
+                tokio::time::timeout(TOOL_REPLY_TIMEOUT, calls.replied()).await.unwrap_or(true)
+            }
+            _ => true,
+        }
     }
 
     /// Stops everything of the caller, before the last byte of the reply is sent to it.
@@ -223,7 +251,11 @@ impl InterrupterState {
             None => already_ended(),
         };
         match result {
-            InterruptResult::Applied => self.progress().stopped.push((interrupt, moment.attempt)),
+            InterruptResult::Applied => self.progress().stopped.push(StoppedCaller {
+                interrupt,
+                attempt: moment.attempt,
+                is_calling_a_tool: slot.calls.as_ref().is_some_and(OpenCalls::any),
+            }),
             InterruptResult::Missed(why) => self.missed(interrupt, moment, &why),
         }
     }

@@ -1,7 +1,7 @@
 //! The MCP endpoint of each caller: the services of the trial as tools.
 
 #[cfg(feature = "mcp")]
-pub(super) use crate::mcp::server::McpEndpoint;
+pub(super) use crate::mcp::server::{McpEndpoint, OpenCalls};
 
 use mock_services::MockServices;
 #[cfg(feature = "mcp")]
@@ -45,8 +45,13 @@ pub(super) async fn start(_: &Case, _: &MockServices, _: u32) -> std::io::Result
 #[derive(Debug)]
 pub(super) enum NoMcpEndpoint {}
 
+/// There are no calls where hapax was built without MCP.
 #[cfg(not(feature = "mcp"))]
-pub(super) use NoMcpEndpoint as McpEndpoint;
+#[derive(Debug, Clone)]
+pub(super) enum NoOpenCalls {}
+
+#[cfg(not(feature = "mcp"))]
+pub(super) use {NoMcpEndpoint as McpEndpoint, NoOpenCalls as OpenCalls};
 
 #[cfg(not(feature = "mcp"))]
 impl NoMcpEndpoint {
@@ -58,7 +63,22 @@ impl NoMcpEndpoint {
         match *self {}
     }
 
+    pub(super) fn calls(&self) -> NoOpenCalls {
+        match *self {}
+    }
+
     pub(super) async fn client_left(&self) {
+        match *self {}
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+impl NoOpenCalls {
+    pub(super) fn any(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) async fn replied(&self) -> bool {
         match *self {}
     }
 }

@@ -294,7 +294,8 @@ async fn run_callers(
     let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &log);
-    let interrupter = Interrupter::watch(&case.interrupts, &services, case.callers, &log);
+    let calls = (0..case.callers as usize).map(|caller| endpoints.get(caller).map(McpEndpoint::calls));
+    let interrupter = Interrupter::watch(&case.interrupts, &services, calls.collect(), &log);
     // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();

@@ -1,6 +1,6 @@
 //! The services of a trial as MCP tools: `--via mcp`, `HAPAX_MCP_URL` and `hapax mcp`.
 
-use crate::kit::workspace::{Workspace, kinds, verdict};
+use crate::kit::workspace::{Workspace, charge, kinds, verdict};
 
 const LOST: &str = "payment/lost-reply@keys=stripe,reply=drop";
 
@@ -129,6 +129,43 @@ fn a_stdio_server_dies_where_the_reply_is_lost_and_a_key_makes_the_retry_safe() 
     workspace.write("agent", &agent("\"description\":\"no key\""));
     workspace.call(&["run", LOST, "--via", "mcp", "--", "bash", "agent"]).expect(1);
     assert!(kinds(verdict(&workspace.report(), LOST)).contains(&"duplicated"));
+}
+
+/// A subject in Perl that calls a tool and reads nothing until it is stopped. Then it prints whether the whole
+/// reply is in its socket.
+const STOPPED_AGENT: &str = r#"use IO::Socket::INET;
+my $note = "$ENV{HAPAX_STATE_DIR}/started";
+if (-e $note) { print "{\"outcome\": \"done\"}\n"; exit 0; }
+open(my $file, '>', $note) or die; close($file);
+my ($port) = $ENV{HAPAX_MCP_URL} =~ m{:(\d+)/};
+my $line = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) or die;
+$SIG{TERM} = sub {
+  $line->blocking(0);
+  sysread($line, my $reply, 1 << 20);
+  my ($head, $rest) = split(/\r\n\r\n/, $reply // '', 2);
+  my ($length) = ($head // '') =~ /content-length: (\d+)/i;
+  print(length($rest // '') == ($length // -1) ? "WHOLE\n" : "PART\n");
+  exit 1;
+};
+my $body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"payment_create_charge",'
+  . '"arguments":{"customer":"cus_42","amount":4999,"currency":"usd","metadata":{"order":"ord_1001"}}}}';
+syswrite($line, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n"
+  . "Content-Type: application/json\r\nContent-Length: " . length($body) . "\r\n\r\n$body");
+sleep 60 while 1;
+"#;
+
+#[test]
+fn an_agent_that_is_stopped_at_replied_has_the_whole_reply_of_the_tool() {
+    let workspace = Workspace::new();
+    let interrupts = "interrupts: [{ when: { replied: payment.charge }, do: stop, then: restart }]\n";
+    workspace.write("scenarios/stopped.yaml", &charge(interrupts)).write("agent.pl", STOPPED_AGENT);
+    let options =
+        ["run", "scenarios/stopped.yaml", "--via", "mcp", "--trials", "8", "--", "perl", "agent.pl"];
+    workspace.call(&options).expect(0);
+    let report = workspace.report();
+    for trial in report["cases"][0]["trials"].as_array().unwrap() {
+        assert_eq!(trial["output"][0]["stdout"], "WHOLE\n", "{trial:#}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -20,6 +21,7 @@ use tokio::task::JoinSet;
 
 use super::activity::Activity;
 use super::handler::ToolServer;
+use super::open_calls::{CallOfConnection, WatchedStream};
 
 /// The body of a response of the protocol's library.
 type ResponseBody = http_body_util::combinators::BoxBody<Bytes, Infallible>;
@@ -49,6 +51,8 @@ pub(super) struct ConnectionHandle {
     end: mpsc::UnboundedSender<ConnectionEnd>,
     /// Closed when the connection has ended.
     open: watch::Receiver<()>,
+    /// The call that the connection waits for.
+    pub(super) call: CallOfConnection,
 }
 
 impl ConnectionHandle {
@@ -98,10 +102,12 @@ async fn serve(stream: TcpStream, endpoint: ToolEndpoint, activity: Activity) {
     let _ = stream.set_nodelay(true);
     let (end, mut ends) = mpsc::unbounded_channel();
     let (_keep, open) = watch::channel(());
-    let handle = ConnectionHandle { end, open };
+    let call = CallOfConnection::default();
+    let handle = ConnectionHandle { end, open, call: call.clone() };
     let service =
         service_fn(move |request| respond(request, endpoint.clone(), handle.clone(), activity.clone()));
-    let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let stream = TokioIo::new(WatchedStream { stream, call: call.clone() });
+    let mut connection = http1::Builder::new().serve_connection(stream, service);
     let end = tokio::select! {
         biased;
         end = ends.recv() => end,
@@ -110,6 +116,7 @@ async fn serve(stream: TcpStream, endpoint: ToolEndpoint, activity: Activity) {
     if let Some(end) = end {
         carry_out(connection.into_parts().io.into_inner(), end).await;
     }
+    call.ended();
 }
 
 /// Answers one request. It runs as a task of its own, so that a call is made also where the client does not
@@ -123,13 +130,23 @@ async fn respond(
     let running = activity.begin();
     let (mut head, body) = request.into_parts();
     let Ok(body) = body.collect().await else { return Ok(plain(StatusCode::BAD_REQUEST)) };
+    let call = handle.call.clone();
     head.extensions.insert(handle);
     let request = Request::from_parts(head, Full::new(body.to_bytes()));
     let answering = tokio::spawn(async move {
         let _running = running;
         endpoint.handle(request).await
     });
-    Ok(answering.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR)))
+    let response = answering.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR));
+    let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    if is_stream {
+        return Ok(response);
+    }
+    // In one piece, so that the connection has the whole reply or nothing of it.
+    let (head, body) = response.into_parts();
+    let body = body.collect().await?;
+    call.reply_ready();
+    Ok(Response::from_parts(head, Full::new(body.to_bytes()).boxed()))
 }
 
 fn plain(status: StatusCode) -> Response<ResponseBody> {
@@ -138,7 +155,8 @@ fn plain(status: StatusCode) -> Response<ResponseBody> {
     response
 }
 
-async fn carry_out(mut stream: TcpStream, end: ConnectionEnd) {
+async fn carry_out(watched: WatchedStream, end: ConnectionEnd) {
+    let WatchedStream { mut stream, call } = watched;
     let (bytes, is_reset) = match end {
         ConnectionEnd::Close => (Vec::new(), false),
         ConnectionEnd::Reset => (Vec::new(), true),
@@ -147,6 +165,10 @@ async fn carry_out(mut stream: TcpStream, end: ConnectionEnd) {
     };
     if stream.write_all(&bytes).await.is_err() || stream.flush().await.is_err() {
         return;
+    }
+    if !bytes.is_empty() {
+        call.reply_ready();
+        call.sent();
     }
     if is_reset {
         let _ = stream.set_zero_linger();

@@ -13,6 +13,7 @@ use rmcp::{RoleServer, ServerHandler};
 use super::activity::Activity;
 use super::cards::{self, OfferedTool};
 use super::connection::ConnectionHandle;
+use super::open_calls::OpenCalls;
 use super::reply::{self, ToolReply};
 use super::{OfferedService, call};
 use crate::domain::ToolCards;
@@ -23,12 +24,18 @@ pub(super) struct ToolServer {
     services: Vec<OfferedService>,
     cards: ToolCards,
     activity: Activity,
+    calls: OpenCalls,
     tools: OnceLock<Vec<OfferedTool>>,
 }
 
 impl ToolServer {
-    pub(super) fn new(services: Vec<OfferedService>, cards: ToolCards, activity: Activity) -> Self {
-        ToolServer { services, cards, activity, tools: OnceLock::new() }
+    pub(super) fn new(
+        services: Vec<OfferedService>,
+        cards: ToolCards,
+        activity: Activity,
+        calls: OpenCalls,
+    ) -> Self {
+        ToolServer { services, cards, activity, calls, tools: OnceLock::new() }
     }
 
     pub(super) fn tools(&self) -> &[OfferedTool] {
@@ -57,6 +64,7 @@ impl ToolServer {
         let Some(client) = parts.and_then(|parts| parts.extensions.get::<ConnectionHandle>()).cloned() else {
             return Err(ErrorData::internal_error("the request has no connection", None));
         };
+        client.call.open(self.calls.begin());
         let service = &self.services[tool.service];
         let (address, key, running) = (service.address, service.key.clone(), self.activity.begin());
         let connection = client.clone();

@@ -8,6 +8,7 @@ mod call;
 mod cards;
 mod connection;
 mod handler;
+mod open_calls;
 mod reply;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use tokio::task::JoinHandle;
 use crate::domain::ToolCards;
 use activity::Activity;
 use handler::ToolServer;
+pub(crate) use open_calls::OpenCalls;
 
 /// A service whose operations are offered as tools.
 #[derive(Debug, Clone)]
@@ -43,6 +45,7 @@ pub(crate) struct OfferedService {
 pub(crate) struct McpEndpoint {
     address: SocketAddr,
     activity: Activity,
+    calls: OpenCalls,
     accepting: JoinHandle<()>,
 }
 
@@ -54,10 +57,10 @@ impl McpEndpoint {
     pub(crate) async fn start(services: Vec<OfferedService>, cards: ToolCards) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let activity = Activity::default();
-        let server = ToolServer::new(services, cards, activity.clone());
+        let (activity, calls) = (Activity::default(), OpenCalls::default());
+        let server = ToolServer::new(services, cards, activity.clone(), calls.clone());
         let accepting = tokio::spawn(connection::accept(listener, Arc::new(server), activity.clone()));
-        Ok(McpEndpoint { address, activity, accepting })
+        Ok(McpEndpoint { address, activity, calls, accepting })
     }
 
     /// Its port.
@@ -68,6 +71,11 @@ impl McpEndpoint {
     /// Its URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
+    }
+
+    /// The calls whose reply the client does not have yet.
+    pub(crate) fn calls(&self) -> OpenCalls {
+        self.calls.clone()
     }
 
     /// Waits until the client has closed its connections and every call that it made has reached its service.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mock_services::fault::Fault;
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::{MockServices, ServiceOptions, catalog};
+use mock_services::{MockServices, MomentKind, ServiceOptions, catalog};
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt as _};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -199,6 +199,42 @@ async fn a_call_is_made_also_where_the_client_does_not_wait() {
     rig.endpoint.client_left().await;
     rig.services.caller_left(1).await;
     assert_eq!(rig.charges(), 1);
+}
+
+#[tokio::test]
+async fn a_call_is_open_until_the_whole_reply_is_in_the_socket_of_the_client() {
+    for reply in ["ok", "{status: 503}", "garble"] {
+        let rig = Rig::new(&[&format!("payment.charge#1 commit=now reply={reply}")]).await;
+        let calls = rig.endpoint.calls();
+        let mut last_byte = rig.services.listen("payment", MomentKind::LastByte).unwrap();
+        let stream =
+            rig.send("tools/call", json!({"name": "payment_create_charge", "arguments": charge()})).await;
+        let held = last_byte.recv().await.unwrap();
+        assert!(calls.any(), "{reply}");
+        drop(held);
+        assert!(calls.replied().await, "{reply}");
+        // Without waiting: the bytes are there.
+        stream.readable().await.unwrap();
+        let mut bytes = vec![0; 1 << 16];
+        let count = stream.try_read(&mut bytes).unwrap();
+        let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.to_lowercase().contains(&format!("content-length: {}", body.len())), "{reply}: {text}");
+        assert!(!calls.any());
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_client_left_is_closed_without_a_reply() {
+    let rig = Rig::new(&[]).await;
+    let calls = rig.endpoint.calls();
+    let mut last_byte = rig.services.listen("payment", MomentKind::LastByte).unwrap();
+    let stream =
+        rig.send("tools/call", json!({"name": "payment_create_charge", "arguments": charge()})).await;
+    let held = last_byte.recv().await.unwrap();
+    drop(stream);
+    assert!(!calls.replied().await);
+    drop(held);
 }
 
 #[tokio::test]
