@@ -27,13 +27,20 @@ pub(super) fn read_mcp(reader: &Reader, node: &Node) -> ToolCards {
     }
 }
 
+/// The description of a service of the case.
+fn description(case: &Case, service: &str) -> Option<ServiceDescription> {
+    let setup = case.services.iter().find(|setup| setup.name == service);
+    setup.and_then(|setup| setup.service.own_description()).or_else(|| catalog::find(service).cloned())
+}
+
+/// Whether a service of the case is offered as tools.
+pub(crate) fn has_tools(case: &Case, service: &str) -> bool {
+    description(case, service).is_some_and(|service| !(service.tools)().is_empty())
+}
+
 /// What the case needs and no tool offers; `None` if it can be done with tools.
 pub(crate) fn not_offered_as_tools(case: &Case) -> Option<String> {
-    let described = |operation: &str| {
-        let name = operation.split('.').next().unwrap_or_default();
-        let setup = case.services.iter().find(|setup| setup.name == name);
-        setup.and_then(|setup| setup.service.own_description()).or_else(|| catalog::find(name).cloned())
-    };
+    let described = |operation: &str| description(case, operation.split('.').next().unwrap_or_default());
     let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
     let steps: Vec<&Step> = works.flat_map(|work| &work.steps).collect();
     let done = steps.iter().map(|step| step.operation.as_str());

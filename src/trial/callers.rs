@@ -13,7 +13,7 @@ use super::mcp::McpEndpoint;
 use super::time_limit::TimeLimit;
 use super::{OpaqueNames, Setup, routes};
 use crate::domain::CapturedOutput;
-use crate::scenario::{Case, Then, Work};
+use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
     BeforeStop, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress, Start, Subject,
 };
@@ -127,7 +127,7 @@ impl Caller<'_> {
             task: work.task.clone(),
             // Plain data written into memory cannot fail.
             steps: serde_json::to_string(&work.steps).unwrap_or_default(),
-            services: addresses.filter(|_| !self.subject.settings.via_mcp).collect(),
+            services: addresses.filter(|service| self.is_given_address(&service.name)).collect(),
             mcp: self.endpoint.map(McpEndpoint::url),
             state_dir: self.directories.state(self.number),
             shared_dir: self.directories.shared(),
@@ -140,6 +140,12 @@ impl Caller<'_> {
             intercepted: self.directories.trust.clone().filter(|_| self.subject.settings.intercept),
             sealed: self.setup.sealed.clone().map(|world| self.sealed(world)),
         }
+    }
+
+    /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a service
+    /// that has none, such as a language model.
+    fn is_given_address(&self, service: &str) -> bool {
+        !self.subject.settings.via_mcp || !has_tools(self.case, service)
     }
 
     fn sealed(&self, world: Arc<SealedWorld>) -> SealedStart {

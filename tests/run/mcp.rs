@@ -131,6 +131,18 @@ fn a_stdio_server_dies_where_the_reply_is_lost_and_a_key_makes_the_retry_safe() 
     assert!(kinds(verdict(&workspace.report(), LOST)).contains(&"duplicated"));
 }
 
+#[test]
+fn a_model_keeps_its_address_where_the_services_are_tools() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/model.yaml", &charge("services: { payment: {}, model: {} }\n"));
+    workspace.write("agent", "env | grep -E '^(HAPAX_[A-Z]+_URL|OPENAI_BASE_URL)=' | cut -d= -f1 | sort");
+    workspace
+        .call(&["run", "scenarios/model.yaml", "--via", "mcp", "--no-smoke", "--", "bash", "agent"])
+        .expect(1);
+    let output = workspace.report()["cases"][0]["trials"][0]["output"][0]["stdout"].clone();
+    assert_eq!(output, "HAPAX_MCP_URL\nHAPAX_MODEL_URL\nOPENAI_BASE_URL\n");
+}
+
 /// A subject in Perl that calls a tool and reads nothing until it is stopped. Then it prints whether the whole
 /// reply is in its socket.
 const STOPPED_AGENT: &str = r#"use IO::Socket::INET;
