@@ -92,6 +92,7 @@ pub struct CallersHeld {
 
 impl CallersHeld {
     /// Adds the result of the next number of callers.
+    #[cfg(feature = "mcp")]
     pub(super) fn add(&mut self, count: u32, holds: bool) {
         self.tried.push(count);
         match holds {

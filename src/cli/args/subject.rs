@@ -88,6 +88,7 @@ pub(in crate::cli) fn check_mcp(via_mcp: bool) -> Result<(), CliError> {
 
 impl SubjectArgs {
     /// Whether no subject is named.
+    #[cfg(feature = "mcp")]
     pub(in crate::cli) fn is_empty(&self) -> bool {
         self.subject.is_none() && self.command.is_empty()
     }
