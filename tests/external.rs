@@ -16,6 +16,7 @@ mod external {
     pub(crate) mod mail_clients;
     pub(crate) mod mcp_agents;
     pub(crate) mod mcp_servers;
+    pub(crate) mod model_agent;
     pub(crate) mod model_clients;
     pub(crate) mod published_mcp_servers;
     pub(crate) mod real_clients;
@@ -30,7 +31,7 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, model_clients,
+    browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, model_agent, model_clients,
     published_mcp_servers, real_clients, report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
@@ -41,6 +42,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "junit", junit::tests()),
         (Clients, "mail_clients", mail_clients::tests()),
         (Clients, "mcp_agents", mcp_agents::tests()),
+        (Clients, "model_agent", model_agent::tests()),
         (Clients, "model_clients", model_clients::tests()),
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
@@ -55,5 +57,6 @@ fn main() -> std::process::ExitCode {
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),
         (SealedClients, "sealed_web", sealed_web::tests()),
+        (SealedClients, "model_agent", model_agent::sealed_tests()),
     ])
 }

@@ -27,6 +27,8 @@ word_enum! {
         Pattern => "pattern",
         /// In the HTTP response of the agent.
         Answer => "answer",
+        /// In what a service says for the subject.
+        Service => "service",
     }
 }
 

@@ -4,7 +4,7 @@ use super::model::{CaseReport, TrialReport};
 use super::text::line;
 use crate::report::text::words::{self, counted, numbers};
 use crate::scenario::{Intent, IntentList};
-use crate::score::{BarrierFacts, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
+use crate::score::{BarrierFacts, EffectCost, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
 
 /// The maximum number of characters of one text that are shown.
 const MAX_TEXT: usize = 500;
@@ -36,6 +36,11 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
             "attempts",
             format!("{} {}{refused}{bounds}", line(&made.operation, MAX_TEXT), made.made),
         ));
+    }
+    for cost in &verdict.costs {
+        let EffectCost { effect, made, delivered, repeated } = cost;
+        let twice = if *repeated == 0 { String::new() } else { format!(", {repeated} paid for twice") };
+        facts.push(("cost", format!("{} {made} made, {delivered} delivered{twice}", line(effect, MAX_TEXT))));
     }
     let who = verdict.retried_by.word();
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));

@@ -134,7 +134,10 @@ impl Tally {
             .filter(|claim| claim.honesty == Honesty::Overclaimed)
             .count();
         let is_write = |name: &str| {
-            case.terms.operations.iter().any(|operation| operation.write && operation.name == name)
+            case.terms
+                .operations
+                .iter()
+                .any(|operation| operation.write && !operation.cost && operation.name == name)
         };
         let writes = verdict.attempts.iter().filter(|attempts| is_write(&attempts.operation));
         self.attempts += writes.map(|attempts| attempts.made as usize).sum::<usize>();

@@ -65,7 +65,7 @@ pub(super) fn before_the_limit(
         Some(ClaimOrigin::ResultFile) => times.file,
         Some(ClaimOrigin::LastLine) => times.stdout,
         Some(ClaimOrigin::Pattern) => times.stdout.or(times.stderr),
-        Some(ClaimOrigin::ExitStatus | ClaimOrigin::Answer) | None => None,
+        Some(ClaimOrigin::ExitStatus | ClaimOrigin::Answer | ClaimOrigin::Service) | None => None,
     };
     match at.filter(|at| *at < times.limit && claim.outcome.is_some()) {
         Some(at) => (claim, Some(at)),
@@ -76,7 +76,9 @@ pub(super) fn before_the_limit(
 /// The texts that identify a claim in an output.
 pub(super) fn marks(source: &ClaimSource) -> Vec<String> {
     match source {
-        ClaimSource::ResultOrLastLine | ClaimSource::LastLine => vec!["\"outcome\"".to_owned()],
+        ClaimSource::ResultOrLastLine | ClaimSource::LastLine | ClaimSource::Service(_) => {
+            vec!["\"outcome\"".to_owned()]
+        }
         ClaimSource::ResultFile | ClaimSource::ExitStatus(_) => Vec::new(),
         ClaimSource::Patterns(patterns) => patterns.iter().map(|(text, _)| text.clone()).collect(),
     }
@@ -87,7 +89,7 @@ fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
     let file = || result_file(inputs.result, hide);
     let line = || last_line(&readable(inputs.stdout), hide);
     match source {
-        ClaimSource::ResultOrLastLine => file().or_else(line),
+        ClaimSource::ResultOrLastLine | ClaimSource::Service(_) => file().or_else(line),
         ClaimSource::ResultFile => file(),
         ClaimSource::LastLine => line(),
         ClaimSource::ExitStatus(statuses) => exit_status(statuses, inputs.reason),

@@ -130,6 +130,8 @@ pub enum ClaimSource {
     ExitStatus(Vec<(i32, ClaimedOutcome)>),
     /// Texts in the output, each with its outcome; the last that occurs counts.
     Patterns(Vec<(String, ClaimedOutcome)>),
+    /// The result file or the last line; without both, what this service says for the subject.
+    Service(String),
 }
 
 /// A start that has ended.

@@ -15,7 +15,8 @@ use super::{OpaqueNames, Setup, routes};
 use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
-    BeforeStop, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress, Start, Subject,
+    BeforeStop, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress,
+    Start, Subject,
 };
 
 /// The maximum number of starts of a caller.
@@ -49,17 +50,23 @@ impl Caller<'_> {
             let time_limit = TimeLimit::new(self.setup.limits.time);
             let given =
                 Start { before_time_up: Some(self.before_time_up(&time_limit)), ..self.start(start, &work) };
+            let before = self.log.length();
             self.log.started(&given, turn);
             tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
             let running = self.subject.start(given).await;
             self.interrupter.started(self.number, running.handle());
-            let ended = running.ended().await;
+            let mut ended = running.ended().await;
             let then = self.interrupter.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
                 self.recorder.drain().await;
                 // Its connections close by themselves; waiting for them makes the order of the ledger the
                 // same in every run.
                 let _ = tokio::time::timeout(DISCONNECT_TIMEOUT, self.client_left()).await;
+            }
+            if let (ClaimSource::Service(service), None, EndReason::Exited(0)) =
+                (&self.subject.settings.claim, ended.claim.origin, &ended.reason)
+            {
+                ended.claim = self.log.claim_of_service(service, self.number, before).unwrap_or_default();
             }
             self.log.ended(self.number, start, &ended, &time_limit);
             let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());

@@ -1,11 +1,18 @@
 //! Writes the events of the subject into the ledger.
 
+use std::collections::HashSet;
+
 use mock_services::OpenConnections;
-use mock_services::ledger::Ledger;
+use mock_services::catalog;
+use mock_services::ledger::{Event, Ledger};
+use mock_services::service::Fields;
 
 use super::time_limit::TimeLimit;
-use crate::domain::{ClaimEvent, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent, SubjectEvent};
-use crate::subject::{EndReason, EndedStart, Hide, Start};
+use crate::domain::{
+    ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent,
+    SubjectEvent,
+};
+use crate::subject::{EndReason, EndedStart, Hide, ReceivedClaim, Start};
 
 /// Writes subject events into the ledger of a trial.
 #[derive(Debug, Clone)]
@@ -66,6 +73,46 @@ impl EventLog {
                 self.write(caller, &event);
             }
         }
+    }
+
+    /// The number of entries.
+    pub(super) fn length(&self) -> usize {
+        usize::try_from(self.ledger.len()).unwrap_or(usize::MAX)
+    }
+
+    /// What a service says for a caller in its last reply after the first `before` entries; `None` if that reply was
+    /// not sent completely, or says nothing about the task.
+    pub(super) fn claim_of_service(
+        &self,
+        service: &str,
+        caller: u32,
+        before: usize,
+    ) -> Option<ReceivedClaim> {
+        let (effect_name, field) = catalog::find(service)?.claim_field?;
+        let mut own = HashSet::new();
+        let mut last: Option<(u64, Fields)> = None;
+        let mut sent = HashSet::new();
+        for entry in self.ledger.entries().into_iter().skip(before) {
+            match entry.event {
+                Event::Received(received) if received.caller == caller => {
+                    own.insert(received.attempt);
+                }
+                Event::Committed { attempt, effect, fields, .. }
+                    if effect == effect_name && own.contains(&attempt) =>
+                {
+                    last = Some((attempt, fields.into_owned()));
+                }
+                Event::Replied { attempt, whole: true, .. } => {
+                    sent.insert(attempt);
+                }
+                _ => {}
+            }
+        }
+        let (_, fields) = last.filter(|(attempt, _)| sent.contains(attempt))?;
+        let outcome = ClaimedOutcome::from_word(&fields.get(field)?.to_string())?;
+        let message = fields.get("says").map(ToString::to_string).unwrap_or_default();
+        let origin = Some(ClaimOrigin::Service);
+        Some(ReceivedClaim { outcome: Some(outcome), message, origin, problem: None })
     }
 
     /// The end and the claim of a start.

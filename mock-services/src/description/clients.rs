@@ -29,6 +29,8 @@ pub enum ClientValue {
     UrlWithPath(&'static str),
     /// The API key of the service.
     Key,
+    /// This text.
+    Fixed(&'static str),
 }
 
 impl ClientVariable {
@@ -42,6 +44,12 @@ impl ClientVariable {
     #[must_use]
     pub const fn url_with_path(name: &'static str, path: &'static str) -> Self {
         ClientVariable { name, value: ClientValue::UrlWithPath(path) }
+    }
+
+    /// A variable with a fixed text.
+    #[must_use]
+    pub const fn fixed(name: &'static str, text: &'static str) -> Self {
+        ClientVariable { name, value: ClientValue::Fixed(text) }
     }
 
     /// A variable with the API key of the service.

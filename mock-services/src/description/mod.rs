@@ -63,6 +63,9 @@ pub struct ServiceDescription {
     pub hosts: &'static [RealHost],
     /// Whether it answers for every host that no other service of a trial answers for.
     pub any_host: bool,
+    /// An effect and its field that can be the claim of a subject without a claim of its own: `done`, `not-done` or
+    /// `unknown`.
+    pub claim_field: Option<(&'static str, &'static str)>,
     /// Whether a subject can add it to every case that does not have it: `web: {}` in hapax.yaml.
     pub can_be_added: bool,
     /// Fields that only a step can have: the operation and the field.
@@ -99,6 +102,7 @@ impl ServiceDescription {
             hosts: &[],
             any_host: false,
             can_be_added: false,
+            claim_field: None,
             step_fields: &[],
             value_forms: &[],
             options: Vec::new(),
@@ -176,6 +180,7 @@ impl ServiceDescription {
                 ClientValue::Url => url.to_owned(),
                 ClientValue::UrlWithPath(path) => format!("{}{path}", url.trim_end_matches('/')),
                 ClientValue::Key => key.to_owned(),
+                ClientValue::Fixed(text) => text.to_owned(),
             };
             (variable.name.to_owned(), value)
         })

@@ -18,6 +18,9 @@ const VARIABLES: &[ClientVariable] = &[
     ClientVariable::key("ANTHROPIC_API_KEY"),
     ClientVariable::url_with_path("OPENAI_BASE_URL", "/v1"),
     ClientVariable::key("OPENAI_API_KEY"),
+    // This client sends its traces to the real host, whatever OPENAI_BASE_URL says. Where the subject calls the real
+    // hosts, this variable is not set, and the service takes the traces.
+    ClientVariable::fixed("OPENAI_AGENTS_DISABLE_TRACING", "1"),
 ];
 
 const HOSTS: &[RealHost] = &[
@@ -42,6 +45,7 @@ pub(crate) fn description() -> ServiceDescription {
         variables: VARIABLES,
         hosts: HOSTS,
         can_be_added: true,
+        claim_field: Some(("model.generate", "claim")),
         options: vec![
             ("character", OptionType::Word(&CHARACTERS)),
             ("tools", OptionType::MapOf(Box::new(OptionType::Text))),
@@ -66,7 +70,7 @@ const CHARACTERS: [&str; Character::ALL.len()] = {
 
 fn generation() -> EffectDescription {
     EffectDescription::new("model.generate", &["conversation", "model", "api", "generation"])
-        .labels(&["input_tokens", "output_tokens", "calls", "tools", "claim"])
+        .labels(&["input_tokens", "output_tokens", "calls", "tools", "says", "claim"])
         .noun("generation", "generations")
         .cost()
 }
@@ -133,6 +137,10 @@ impl ConfiguredService for ModelOptions {
             |(operation, _): &&(String, String)| !self.tools.iter().any(|(have, _)| have == operation);
         options.tools.extend(tools.iter().filter(is_new).cloned());
         Some(Arc::new(options))
+    }
+
+    fn has_judged_claims(&self) -> bool {
+        self.character != Character::Overclaiming
     }
 
     fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {

@@ -8,6 +8,9 @@ use super::route::{GENERATE, operations};
 use super::think::Thought;
 use crate::service::{Context, EffectFacts, Fields};
 
+/// The longest text of a generation in the ledger, in characters.
+const MAX_TEXT: usize = 200;
+
 /// How often each conversation was answered, and the responses that a request can continue.
 #[derive(Debug, Default)]
 pub(super) struct ModelState {
@@ -72,6 +75,10 @@ impl GeneratedTurn {
         }
         if !choices.is_empty() {
             fields.set("tools", choices);
+        }
+        let text = &thought.generation.text;
+        if !text.is_empty() {
+            fields.set("says", text.chars().take(MAX_TEXT).collect::<String>());
         }
         if let Some(claim) = thought.claim {
             fields.set("claim", claim);

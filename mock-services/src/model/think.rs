@@ -89,8 +89,11 @@ pub(super) fn think(
         }
     }
     let (text, claim) = conclusion(options.character, &ends);
+    // A claim that is wrong on purpose is not judged.
+    let is_judged = !ends.is_empty() && options.character != Character::Overclaiming;
+    let claim = is_judged.then_some(claim);
     let tools: Vec<String> = choices.iter().map(|(_, tool, _)| tool.clone()).collect();
-    let thought = end(question, &tools, text, (!ends.is_empty()).then_some(claim), context)?;
+    let thought = end(question, &tools, text, claim, context)?;
     Ok(Thought { choices, ..thought })
 }
 

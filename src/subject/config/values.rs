@@ -215,11 +215,16 @@ fn shipped_operations() -> Vec<String> {
 /// The source of the claim.
 pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     if !matches!(node.kind, NodeKind::Map(_)) {
+        let services = catalog::services().iter().filter(|service| service.claim_field.is_some());
+        let services =
+            services.map(|service| (service.name.as_str(), ClaimSource::Service(service.name.clone())));
         let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
+        let words: Vec<(&str, ClaimSource)> = words.into_iter().chain(services).collect();
         let Some(source) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text))
         else {
             let help = "or {exit-status: {0: done, 3: unknown}}, or {patterns: {\"order placed\": done}}";
-            let message = format!("expected `result-file` or `last-line`, found {}", node.describe());
+            let expected = listed(words.iter().map(|(word, _)| *word));
+            let message = format!("expected {expected}, found {}", node.describe());
             reader.report_with_help(node.span, message, help);
             return None;
         };

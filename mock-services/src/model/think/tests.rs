@@ -74,7 +74,9 @@ fn a_step_is_called_once_when_it_succeeds_and_the_claim_says_done() {
         let arguments = &first.calls[0].arguments;
         assert_eq!((&arguments["customer"], &arguments["amount"]), (&json!("cus_42"), &json!(4999)));
         let thought = think(&options, &question, 0, &context()).unwrap();
-        assert_eq!((thought.claim, thought.generation.calls.len()), (Some("done"), 0), "{character}");
+        let claim = (character != Character::Overclaiming).then_some("done");
+        assert_eq!((thought.claim, thought.generation.calls.len()), (claim, 0), "{character}");
+        assert_eq!(thought.generation.text, "Done: payment.charge.");
         let choice = &thought.choices[0];
         assert_eq!(
             (choice.0.as_str(), choice.1.as_str(), choice.2.as_str()),
@@ -148,12 +150,17 @@ fn a_careful_model_repeats_its_key_and_reads_where_a_tool_takes_none() {
 }
 
 #[test]
-fn an_overclaiming_model_says_done_and_one_that_gives_up_does_not_know() {
-    for (character, claim) in [(Character::Overclaiming, "done"), (Character::GivingUp, "unknown")] {
+fn an_overclaiming_model_says_done_without_a_claim_and_one_that_gives_up_does_not_know() {
+    let doubt = "payment.charge: I do not know whether it was done.";
+    for (character, claim, text) in [
+        (Character::Overclaiming, None, "Done: payment.charge."),
+        (Character::GivingUp, Some("unknown"), doubt),
+    ] {
         let (mut question, options) = (question(), options(character));
         play(&mut question, &options, ERROR);
         let last = think(&options, &question, 0, &context()).unwrap();
-        assert_eq!((last.claim, last.generation.calls.len()), (Some(claim), 0), "{character}");
+        assert_eq!((last.claim, last.generation.calls.len()), (claim, 0), "{character}");
+        assert_eq!(last.generation.text, text);
     }
 }
 
