@@ -2,6 +2,7 @@
 //! streamed answers, tool calls, structured output, lists of models and errors.
 
 use mock_services::catalog::{self, PlannedStep, PlannedTask};
+use mock_services::fault::{Commit, Fault, Reply};
 use mock_services::ledger::Event;
 use mock_services::model::{Character, Model, ModelOptions};
 use mock_services::service::Fields;
@@ -28,22 +29,26 @@ fn options() -> ModelOptions {
     }
 }
 
-/// What a script receives from the model, and the generations that were billed.
-async fn report(script: &str) -> (Value, usize) {
+/// What a script receives from the model, and the conversations of the generations that were billed.
+async fn report(script: &str, arguments: &[&str], faults: Vec<Fault>) -> (Value, Vec<String>) {
     let builder = MockServices::builder().service(Model::new(options()), ServiceOptions::default());
-    let services = builder.start().await.expect("the service should start");
+    let services = builder.faults(faults).start().await.expect("the service should start");
     let (url, key) = (services.url("model", 1).unwrap(), services.key("model").unwrap().to_owned());
     let description = catalog::find("model").unwrap();
     let variables = description.client_variables(&url, &key).collect();
-    let output = installed::output(&format!("tests/clients/{script}"), &[], variables).await;
+    let output = installed::output(&format!("tests/clients/{script}"), arguments, variables).await;
     let events = services.ledger().entries().into_iter().map(|entry| entry.event);
-    let generations = events.filter(|event| matches!(event, Event::Committed { .. })).count();
+    let conversation = |event: Event<'_>| match event {
+        Event::Committed { fields, .. } => Some(fields.get("conversation")?.to_string()),
+        _ => None,
+    };
+    let generations = events.filter_map(conversation).collect();
     services.stop().await;
     (serde_json::from_str(output.lines().last().unwrap_or_default()).expect("a line of JSON"), generations)
 }
 
 async fn check(script: &str) {
-    let (report, generations) = report(script).await;
+    let (report, generations) = report(script, &[], Vec::new()).await;
     let call = json!(["charge_card", { "customer": "cus_42", "amount": 4999, "order": "ord_1" }]);
     for (api, reasons) in [
         ("chat", ["tool_calls", "stop"]),
@@ -73,7 +78,23 @@ async fn check(script: &str) {
     );
     assert_eq!(report["models"], json!([MODELS, MODELS]), "{script}");
     // Two for each API and way, and one for each structured output.
-    assert_eq!(generations, 15, "{script}");
+    assert_eq!(generations.len(), 15, "{script}");
+}
+
+/// A reply is lost after the generation: the client retries by itself, and the same request is billed twice.
+async fn check_retry(script: &str) {
+    for api in ["chat", "responses", "messages"] {
+        let lost = Fault::on("model.generate").attempt(1).commit(Commit::Now).reply(Reply::Drop);
+        let (text, generations) = report(script, &[api], vec![lost]).await;
+        assert_eq!(text, "OK.", "{script}: {api}");
+        let [first, second] = &generations[..] else { panic!("{script}: {api}: {generations:?}") };
+        assert_eq!(first, second, "{script}: {api}");
+    }
+}
+
+async fn a_lost_generation_is_repeated_and_billed_twice_by_each_client() {
+    check_retry("python/model_client.py").await;
+    check_retry("node/model_client.mjs").await;
 }
 
 async fn openai_and_anthropic_in_python_work_unchanged() {
@@ -86,5 +107,9 @@ async fn openai_and_anthropic_in_node_work_unchanged() {
 
 /// The tests of this file.
 pub(crate) fn tests() -> Vec<Test> {
-    tests![openai_and_anthropic_in_python_work_unchanged, openai_and_anthropic_in_node_work_unchanged,]
+    tests![
+        openai_and_anthropic_in_python_work_unchanged,
+        openai_and_anthropic_in_node_work_unchanged,
+        a_lost_generation_is_repeated_and_billed_twice_by_each_client,
+    ]
 }

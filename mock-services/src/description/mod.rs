@@ -63,8 +63,8 @@ pub struct ServiceDescription {
     pub hosts: &'static [RealHost],
     /// Whether it answers for every host that no other service of a trial answers for.
     pub any_host: bool,
-    /// An effect and its field that can be the claim of a subject without a claim of its own: `done`, `not-done` or
-    /// `unknown`.
+    /// An effect and its field that can be the claim of a subject without a claim of its own: `done`,
+    /// `not-done` or `unknown`.
     pub claim_field: Option<(&'static str, &'static str)>,
     /// Whether a subject can add it to every case that does not have it: `web: {}` in hapax.yaml.
     pub can_be_added: bool,

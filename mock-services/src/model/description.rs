@@ -18,8 +18,8 @@ const VARIABLES: &[ClientVariable] = &[
     ClientVariable::key("ANTHROPIC_API_KEY"),
     ClientVariable::url_with_path("OPENAI_BASE_URL", "/v1"),
     ClientVariable::key("OPENAI_API_KEY"),
-    // This client sends its traces to the real host, whatever OPENAI_BASE_URL says. Where the subject calls the real
-    // hosts, this variable is not set, and the service takes the traces.
+    // This client sends its traces to the real host, whatever OPENAI_BASE_URL says. Where the subject calls
+    // the real hosts, this variable is not set, and the service takes the traces.
     ClientVariable::fixed("OPENAI_AGENTS_DISABLE_TRACING", "1"),
 ];
 

@@ -7,7 +7,7 @@ use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, 
 
 use super::values::{
     read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_served,
-    read_time, read_url,
+    read_time, read_tools, read_url,
 };
 use crate::scenario::{Promise, read_shipped_service};
 use crate::subject::port;
@@ -155,7 +155,7 @@ fn read_subject(
         time: timeout.and_then(|node| read_time(reader, node)),
         client_timeout: client_timeout.and_then(|node| read_time(reader, node)),
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
-        tools: tools.map(|node| read_fields(reader, node)).unwrap_or_default(),
+        tools: tools.map(|node| read_tools(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
         promise: promise
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.word(), promise))))

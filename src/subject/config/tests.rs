@@ -112,6 +112,7 @@ subjects:
     grace: 5
     cancel: SIGKIL
     claim: stdout
+    tools: { payment.chrage: charge_card, pay: charge_card, shop.buy: buy, payment.refund: 7 }
   three: { http: "https://example.com/", claim: { exit-status: { x: done } } }
   four: { command: [], claim: { patterns: { ok: yes } } }
   five: { command: a, claim: {}, watch: 5s, stdin: opne }

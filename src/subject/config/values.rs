@@ -161,6 +161,24 @@ pub(super) fn read_fields(reader: &Reader, node: &Node) -> Vec<(String, String)>
     entries.filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned()))).collect()
 }
 
+/// Operations, each with the name of a tool. Those of shipped services are checked; other services declare their
+/// own.
+pub(super) fn read_tools(reader: &Reader, node: &Node) -> Vec<(String, String)> {
+    let shipped = shipped_operations();
+    for (key, _) in reader.entries(node).unwrap_or_default() {
+        let service = key.name.split_once('.').map(|(service, _)| service);
+        let is_shipped = service.is_none_or(|service| catalog::find(service).is_some());
+        if is_shipped && !shipped.iter().any(|known| *known == key.name) {
+            let help = match nearest(&key.name, shipped.iter().map(|name| &**name)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("write an operation and a tool: {{{}: charge_card}}", examples::OPERATION),
+            };
+            reader.report_with_help(key.span, format!("there is no operation `{}`", shown(&key.name)), help);
+        }
+    }
+    read_fields(reader, node)
+}
+
 /// Operations. Those of shipped services are checked; other services declare their own.
 pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
     let shipped = shipped_operations();

@@ -1,5 +1,6 @@
 // Asks the model service with the real clients, streamed and not, and makes the tool calls that it asks for.
-// Prints one line of JSON: what each client received.
+// Prints one line of JSON: what each client received. With the name of an API (`chat`, `responses`, `messages`) it asks
+// that one once, with the default settings of the client, and prints the text.
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -130,6 +131,22 @@ async function models() {
     lists.push(names);
   }
   return lists;
+}
+
+async function once(api) {
+  const user = [{ role: "user", content: "Hello" }];
+  if (api === "chat") {
+    const answer = await new OpenAI().chat.completions.create({ model: "gpt-5.2", messages: user });
+    return answer.choices[0].message.content;
+  }
+  if (api === "responses") return (await new OpenAI().responses.create({ model: "gpt-5.2", input: "Hello" })).output_text;
+  const asked = { model: "claude-opus-4-6", max_tokens: 9, messages: user };
+  return (await new Anthropic().messages.create(asked)).content[0].text;
+}
+
+if (process.argv.length > 2) {
+  console.log(JSON.stringify(await once(process.argv[2])));
+  process.exit(0);
 }
 
 const report = {};

@@ -1,6 +1,7 @@
 """Asks the model service with the real clients, streamed and not, and makes the tool calls that it asks for.
 
-Prints one line of JSON: what each client received.
+Prints one line of JSON: what each client received. With the name of an API (`chat`, `responses`, `messages`) it asks
+that one once, with the default settings of the client, and prints the text.
 """
 
 import json
@@ -159,6 +160,21 @@ def models():
     return [[model.id for model in client.models.list()] for client in [openai.OpenAI(), anthropic.Anthropic()]]
 
 
+def once(api):
+    """The text of one answer."""
+    user = [{"role": "user", "content": "Hello"}]
+    if api == "chat":
+        return openai.OpenAI().chat.completions.create(model="gpt-5.2", messages=user).choices[0].message.content
+    if api == "responses":
+        return openai.OpenAI().responses.create(model="gpt-5.2", input="Hello").output_text
+    asked = dict(model="claude-opus-4-6", max_tokens=9, messages=user)
+    return anthropic.Anthropic().messages.create(**asked).content[0].text
+
+
+if len(sys.argv) > 1:
+    print(json.dumps(once(sys.argv[1])))
+    sys.exit(0)
+
 report = {}
 for name, ask in [("chat", chat), ("responses", responses), ("messages", messages_api)]:
     report[name] = {"whole": ask(False), "streamed": ask(True)}
@@ -166,4 +182,3 @@ report["structured"] = structured()
 report["errors"] = errors()
 report["models"] = models()
 print(json.dumps(report))
-sys.exit(0)

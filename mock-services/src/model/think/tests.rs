@@ -203,8 +203,8 @@ fn a_tie_says_which_tools_were_offered_and_what_to_write() {
         stuck.message,
         "the model has no tool for payment.charge: charge_card and charge_account fit equally well. The \
          request offers: charge_card(customer, amount), list_charges(customer), charge_account(customer, \
-         amount). Fix: write the tool under the model in the scenario, or for the subject in hapax.yaml: tools: {payment.charge: \
-         charge_card} or tools: {payment.charge: charge_account}"
+         amount). Fix: write the tool under the model in the scenario, or for the subject in hapax.yaml: \
+         tools: {payment.charge: charge_card} or tools: {payment.charge: charge_account}"
     );
     let mut named = options(Character::Eager);
     named.tools = vec![("payment.charge".to_owned(), "charge_account".to_owned())];
