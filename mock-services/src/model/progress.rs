@@ -84,7 +84,30 @@ fn shows(result: &ToolResult, step: &PlannedStep) -> Option<bool> {
         return Some(false);
     }
     let values = telling_values(&step.fields);
-    Some(!values.is_empty() && values.iter().all(|value| result.text.contains(value.as_str())))
+    let has_all = |text: &str| values.iter().all(|value| text.contains(value.as_str()));
+    Some(
+        !values.is_empty() && json.map_or_else(|| has_all(&result.text), |json| is_shown_in(&json, &has_all)),
+    )
+}
+
+/// Whether a value shows what has all values of a step: an object that did not fail, or one in a list.
+fn is_shown_in(json: &Value, has_all: &dyn Fn(&str) -> bool) -> bool {
+    if !has_all(&json.to_string()) {
+        return false;
+    }
+    let items = |list: &[Value]| list.iter().any(|item| is_shown_in(item, has_all));
+    match json {
+        Value::Array(list) => items(list),
+        Value::Object(object) => {
+            let mut lists = object.values().filter_map(Value::as_array);
+            // Where one item of a list has all values, the object is only around it.
+            match lists.find(|list| list.iter().any(|item| item.is_object() && has_all(&item.to_string()))) {
+                Some(list) => items(list),
+                None => !is_error_object(object) && object.get("paid") != Some(&Value::Bool(false)),
+            }
+        }
+        _ => true,
+    }
 }
 
 /// Whether a value has lists, and all of them are empty: nothing was found.

@@ -49,6 +49,15 @@ fn a_read_shows_what_was_made_only_with_all_values_of_the_step() {
     assert_eq!(shown("{\"id\": \"ch_1\", \"amount\": 4999, \"refunded\": false}"), Some(false));
     assert_eq!(shown("{\"id\": \"ch_1\", \"amount\": 4999, \"amount_refunded\": 4999}"), Some(true));
     assert_eq!(shown("No such charge"), Some(false));
+    let failed = "{\"charge\": \"ch_1\", \"amount\": 4999, \"status\": \"failed\"}";
+    let made = "{\"charge\": \"ch_1\", \"amount\": 4999, \"status\": \"succeeded\"}";
+    assert_eq!(shown(&format!("{{\"data\": [{failed}]}}")), Some(false));
+    assert_eq!(shown(&format!("{{\"data\": [{failed}, {made}]}}")), Some(true));
+    // The values of two objects are not those of one.
+    assert_eq!(
+        shown("[{\"charge\": \"ch_1\", \"amount\": 1}, {\"charge\": \"ch_2\", \"amount\": 4999}]"),
+        Some(false)
+    );
     assert_eq!(shown("{\"error\": \"not found\"}"), Some(false));
     assert_eq!(shown("{\"error\": \"timeout\"}"), None);
 }
