@@ -1,42 +1,46 @@
-"""The refund agent on Anthropic's client, with the tool runner that comes with it."""
+"""The refund agent on Anthropic's client: the loop of Anthropic's guide to tool use."""
 
 import json
 import os
 
-from anthropic import Anthropic, beta_tool
+from anthropic import Anthropic
 
-import payment
+from payment import list_refunds, refund_charge
 
-
-
-@beta_tool
-def refund_charge(order: str, amount: int) -> str:
-    """Refund the charge of an order.
-
-    Args:
-        order: The id of the order.
-        amount: The amount in cents.
-    """
-    return json.dumps(payment.refund_charge(order, amount))
+FUNCTIONS = {"refund_charge": refund_charge, "list_refunds": list_refunds}
+ORDER = {"type": "string", "description": "The id of the order."}
+AMOUNT = {"type": "integer", "description": "The amount in cents."}
 
 
-@beta_tool
-def list_refunds(order: str) -> str:
-    """List the refunds of an order.
+def tool(name, description, properties):
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"name": name, "description": description, "input_schema": schema}
 
-    Args:
-        order: The id of the order.
-    """
-    return json.dumps(payment.list_refunds(order))
 
+TOOLS = [
+    tool("refund_charge", "Refund the charge of an order.", {"order": ORDER, "amount": AMOUNT}),
+    tool("list_refunds", "List the refunds of an order.", {"order": ORDER}),
+]
 
 client = Anthropic()
-runner = client.beta.messages.tool_runner(
-    model="claude-sonnet-4-5",
-    max_tokens=1024,
-    system="You are the support agent of a shop.",
-    tools=[refund_charge, list_refunds],
-    messages=[{"role": "user", "content": os.environ["HAPAX_TASK"]}],
-)
-message = runner.until_done()
-print("".join(block.text for block in message.content if block.type == "text"))
+messages = [{"role": "user", "content": os.environ["HAPAX_TASK"]}]
+
+while True:
+    response = client.messages.create(
+        model="claude-sonnet-4-5",
+        max_tokens=1024,
+        system="You are the support agent of a shop.",
+        tools=TOOLS,
+        messages=messages,
+    )
+    messages.append({"role": "assistant", "content": response.content})
+    if response.stop_reason != "tool_use":
+        break
+    results = []
+    for block in response.content:
+        if block.type == "tool_use":
+            result = json.dumps(FUNCTIONS[block.name](**block.input))
+            results.append({"type": "tool_result", "tool_use_id": block.id, "content": result})
+    messages.append({"role": "user", "content": results})
+
+print("".join(block.text for block in response.content if block.type == "text"))
