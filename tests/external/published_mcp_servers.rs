@@ -47,8 +47,9 @@ async fn the_table_of_published_servers_says_what_they_do() {
     for name in names {
         let file = docs.join(format!("tools/{name}.yaml"));
         let first = std::fs::read_to_string(&file).unwrap();
-        let package =
-            first.lines().next().and_then(|line| line.strip_prefix("# npx -y ")).unwrap().to_owned();
+        let command = first.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap();
+        let command: Vec<&str> = command.split_whitespace().collect();
+        let package = command[2];
         let row = page.lines().find(|line| line.starts_with(&format!("| `{package}` |"))).unwrap();
         let cells: Vec<&str> = row.split(" | ").collect();
 
@@ -58,7 +59,8 @@ async fn the_table_of_published_servers_says_what_they_do() {
         arguments.extend(["--out", &out, "--tools", &file]);
         let answers = answers.is_file().then(|| answers.to_string_lossy().into_owned());
         arguments.extend(answers.iter().flat_map(|answers| ["--answers", answers]));
-        arguments.extend(["--", "npx", "-y", &package]);
+        arguments.push("--");
+        arguments.extend(command.iter().copied());
         let called = workspace
             .command(&arguments)
             .env("PATH", &path)
