@@ -12,6 +12,8 @@ pub mod init;
 mod log;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod outbound;
+pub mod record;
 pub mod report;
 pub mod run;
 pub mod scenario;

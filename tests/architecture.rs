@@ -15,7 +15,9 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("log", &[]),
     ("scratch", &[]),
     ("trust", &[]),
-    ("mcp", &["domain", "trust"]),
+    ("outbound", &["trust"]),
+    ("mcp", &["domain", "outbound"]),
+    ("record", &["outbound"]),
     ("scenario", &["domain"]),
     ("fit", &["domain", "scenario"]),
     ("score", &["domain", "fit", "scenario"]),
@@ -35,8 +37,8 @@ const HAPAX: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "certify", "demo", "doctor", "domain", "init", "log", "mcp", "report", "run", "scenario",
-            "score", "scratch", "selftest", "serve", "subject", "trial",
+            "certify", "demo", "doctor", "domain", "init", "log", "mcp", "record", "report", "run",
+            "scenario", "score", "scratch", "selftest", "serve", "subject", "trial",
         ],
     ),
 ];

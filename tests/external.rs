@@ -20,6 +20,7 @@ mod external {
     pub(crate) mod model_clients;
     pub(crate) mod published_mcp_servers;
     pub(crate) mod real_clients;
+    pub(crate) mod recorded_models;
     pub(crate) mod report_page;
     pub(crate) mod runs;
     pub(crate) mod sealed;
@@ -32,7 +33,8 @@ mod external {
 use external::hostile_subject;
 use external::{
     browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, model_agent, model_clients,
-    published_mcp_servers, real_clients, report_page, sealed, sealed_clients, sealed_web, wire_clients,
+    published_mcp_servers, real_clients, recorded_models, report_page, sealed, sealed_clients, sealed_web,
+    wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
 
@@ -45,6 +47,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "model_agent", model_agent::tests()),
         (Clients, "model_clients", model_clients::tests()),
         (Clients, "real_clients", real_clients::tests()),
+        (Clients, "recorded_models", recorded_models::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "report_page", report_page::tests()),

@@ -21,6 +21,7 @@ mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod print;
+mod record;
 mod report;
 mod run;
 mod schema;
@@ -74,6 +75,7 @@ enum Verb {
     List(list::ListArgs),
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
+    Record(record::RecordArgs),
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpBridgeArgs),
     Schema(schema::SchemaArgs),
@@ -146,6 +148,7 @@ pub fn main() -> ExitCode {
         Verb::Control(args) => control::run(&args),
         Verb::ControlTool(_) => Ok(ExitStatus::Success),
         Verb::Serve(args) => serve::run(*args),
+        Verb::Record(args) => record::run(args),
         Verb::Doctor(args) => Ok(doctor::run(&args)),
         Verb::List(args) => list::run(&args),
         Verb::Lint(args) => lint::run(&args),

@@ -1,10 +1,13 @@
 //! The model service in the catalog, and its options in a scenario.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
-use super::{Character, Model, ModelOptions, ScriptedTurn};
+use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn};
 use crate::description::{
     ClientVariable, ConfiguredService, EffectDescription, OptionType, PlannedTask, RealHost,
     ServiceDescription, read_texts,
@@ -22,6 +25,9 @@ const VARIABLES: &[ClientVariable] = &[
     // the real hosts, this variable is not set, and the service takes the traces.
     ClientVariable::fixed("OPENAI_AGENTS_DISABLE_TRACING", "1"),
 ];
+
+/// The largest cassette, in bytes.
+const MAX_CASSETTE: u64 = 256 * 1024 * 1024;
 
 const HOSTS: &[RealHost] = &[
     RealHost {
@@ -53,6 +59,7 @@ pub(crate) fn description() -> ServiceDescription {
             ("second_generation", OptionType::MapOf(Box::new(OptionType::MapOf(Box::new(OptionType::Any))))),
             ("attempts", OptionType::Whole(Some(1))),
             ("models", OptionType::texts()),
+            ("replay", OptionType::Text),
         ],
         ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
@@ -70,7 +77,7 @@ const CHARACTERS: [&str; Character::ALL.len()] = {
 
 fn generation() -> EffectDescription {
     EffectDescription::new("model.generate", &["conversation", "model", "api", "generation"])
-        .labels(&["input_tokens", "output_tokens", "calls", "tools", "says", "claim"])
+        .labels(&["input_tokens", "output_tokens", "calls", "tools", "says", "claim", "recorded_line"])
         .noun("generation", "generations")
         .cost()
 }
@@ -93,6 +100,7 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let second = map.optional("second_generation").and_then(|node| reader.entries(node)).unwrap_or_default();
     let attempts = map.optional("attempts").and_then(|node| reader.integer(node, 1..=20));
     let models = map.optional("models").map(|node| read_texts(reader, node));
+    let replay = map.optional("replay").and_then(|node| read_cassette(reader, node));
     ModelOptions {
         tasks: Vec::new(),
         character: character.unwrap_or(usual.character),
@@ -101,6 +109,40 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
         second_generation: second.iter().map(|(key, node)| (key.name.clone(), read_fields(node))).collect(),
         attempts: attempts.unwrap_or(usual.attempts),
         models: models.unwrap_or_default(),
+        replay,
+    }
+}
+
+/// A cassette; its path is relative to the folder of the scenario.
+fn read_cassette(reader: &Reader, node: &Node) -> Option<ReplayedFile> {
+    let file = reader.text(node)?;
+    let folder = Path::new(reader.file().name()).parent().unwrap_or(Path::new(""));
+    let text = std::fs::metadata(folder.join(file)).and_then(|metadata| match metadata.len() {
+        length if length > MAX_CASSETTE => Err(io::Error::other("it is larger than 256 MiB")),
+        _ => std::fs::read_to_string(folder.join(file)),
+    });
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => {
+            reader.report_with_help(
+                node.span,
+                format!("cannot read the cassette: {error}"),
+                "`hapax record --to cassette.jsonl -- COMMAND` makes one; the path is relative to this file",
+            );
+            return None;
+        }
+    };
+    match Cassette::read(&text) {
+        Ok(cassette) => Some(ReplayedFile {
+            file: file.to_owned(),
+            sha256: hex::encode(Sha256::digest(&text)),
+            cassette: Arc::new(cassette),
+        }),
+        Err(error) => {
+            let help = "make it again with `hapax record`";
+            reader.report_with_help(node.span, format!("the cassette cannot be read: {error}"), help);
+            None
+        }
     }
 }
 

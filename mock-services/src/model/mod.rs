@@ -4,6 +4,7 @@
 
 mod api;
 mod arguments;
+mod cassette;
 mod conversation;
 mod description;
 mod options;
@@ -18,10 +19,12 @@ mod think;
 mod tool_choice;
 
 use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service};
+use crate::yaml::shown;
+pub use cassette::{Cassette, CassetteError, RecordedAnswer};
 use conversation::{ModelApi, Question};
 pub(crate) use description::description;
-pub use options::{Character, ModelOptions, ScriptedTurn};
-use route::ModelRequest;
+pub use options::{Character, ModelOptions, ReplayedFile, ScriptedTurn};
+use route::{ModelRequest, RecordedRequest};
 use state::{GeneratedTurn, ModelState};
 
 /// A language model.
@@ -75,6 +78,35 @@ impl Model {
     }
 }
 
+impl Model {
+    /// The recorded turn. The error is the refusal.
+    fn replay(
+        &self,
+        state: &ModelState,
+        question: &Question,
+        conversation: &str,
+        recorded: &RecordedRequest,
+        context: &Context,
+    ) -> Result<Decision<Effect>, Answer> {
+        let Some(replay) = &self.options.replay else { return Ok(Decision::read(Answer::empty(404))) };
+        let before = state.generations_of(conversation);
+        let found = replay.cassette.find(&recorded.path, &recorded.body, before).map_err(|nearest| {
+            let why = format!(
+                "the cassette {} has no answer to this request: {nearest}. Fix: record the conversation again \
+                 with `hapax record`",
+                shown(&replay.file)
+            );
+            api::invalid(question.api, &why).undecided(&why)
+        })?;
+        let answer = Answer::bare(found.status, found.body).with_header("Content-Type", found.content_type);
+        if found.status >= 400 {
+            return Err(answer);
+        }
+        let turn = GeneratedTurn::replayed(question, conversation, before, found.line, context);
+        Ok(Decision::accept(answer, vec![Effect(turn)]))
+    }
+}
+
 impl Service for Model {
     type State = State;
     type Effect = Effect;
@@ -99,6 +131,9 @@ impl Service for Model {
             ModelRequest::Model(name) => Decision::read(route::model(name)),
             ModelRequest::CountTokens(question) => Decision::read(route::token_count(question)),
             ModelRequest::Telemetry => Decision::read(Answer::empty(204)),
+            ModelRequest::Replay(question, conversation, recorded) => self
+                .replay(&state.0, question, conversation, recorded, context)
+                .unwrap_or_else(Decision::refuse),
             ModelRequest::Generate(question, conversation) => {
                 self.generate(&state.0, question, conversation, context).unwrap_or_else(Decision::refuse)
             }

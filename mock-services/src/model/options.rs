@@ -1,8 +1,11 @@
 //! The options of the model service: the task, the character, and what a scenario scripts.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
+use super::cassette::Cassette;
 use crate::description::PlannedTask;
 use crate::service::Fields;
 use crate::word_enum;
@@ -24,6 +27,8 @@ pub struct ModelOptions {
     pub attempts: u32,
     /// The models that exist; any model if there are none.
     pub models: Vec<String>,
+    /// The recorded answers. If there are any, the model gives them instead of its own.
+    pub replay: Option<ReplayedFile>,
 }
 
 impl Default for ModelOptions {
@@ -36,8 +41,21 @@ impl Default for ModelOptions {
             second_generation: Vec::new(),
             attempts: 4,
             models: Vec::new(),
+            replay: None,
         }
     }
+}
+
+/// A cassette, and the file that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReplayedFile {
+    /// The file, as the scenario names it.
+    pub file: String,
+    /// The SHA-256 of its content.
+    pub sha256: String,
+    /// Its answers.
+    #[serde(skip)]
+    pub cassette: Arc<Cassette>,
 }
 
 word_enum! {

@@ -60,6 +60,8 @@ pub(super) fn operations() -> &'static [Operation] {
 pub(super) enum ModelRequest {
     /// Generates a turn. The text identifies the conversation.
     Generate(Question, String),
+    /// Gives a recorded turn. The text identifies the conversation.
+    Replay(Question, String, RecordedRequest),
     /// Counts the tokens of a conversation.
     CountTokens(Question),
     /// Lists the models.
@@ -68,6 +70,13 @@ pub(super) enum ModelRequest {
     Model(String),
     /// What a client reports about itself.
     Telemetry,
+}
+
+/// What is looked up in a cassette.
+#[derive(Debug)]
+pub(super) struct RecordedRequest {
+    pub(super) path: String,
+    pub(super) body: Value,
 }
 
 /// The parts of the path after the version.
@@ -105,7 +114,15 @@ pub(super) fn route(
                 .with("api", question.api.word())
                 .with("conversation", conversation.as_str())
                 .with("stream", question.stream);
-            Ok((GENERATE, fields, ModelRequest::Generate(question, conversation)))
+            let call = match options.replay {
+                None => ModelRequest::Generate(question, conversation),
+                Some(_) => {
+                    let body = serde_json::from_slice(request.bytes()).unwrap_or_default();
+                    let recorded = RecordedRequest { path: format!("/v1/{}", segments.join("/")), body };
+                    ModelRequest::Replay(question, conversation, recorded)
+                }
+            };
+            Ok((GENERATE, fields, call))
         }
         ("POST", ["messages", "count_tokens"]) => {
             let mut with_limit: Value = serde_json::from_slice(request.bytes()).unwrap_or_default();
@@ -131,7 +148,9 @@ pub(super) fn route(
 fn read(request: &Request, options: &ModelOptions) -> Result<Question, Answer> {
     let api = api_of(request);
     let question = api::read(api, request)?;
-    check_model(options, &question.model, api)?;
+    if options.replay.is_none() {
+        check_model(options, &question.model, api)?;
+    }
     Ok(question)
 }
 

@@ -93,6 +93,24 @@ impl GeneratedTurn {
         GeneratedTurn { conversation, id, fields, response }
     }
 
+    /// A generation that comes from a line of a cassette.
+    pub(super) fn replayed(
+        question: &Question,
+        conversation: &str,
+        before: u64,
+        line: usize,
+        context: &Context,
+    ) -> Self {
+        let fields = Fields::new()
+            .with("conversation", conversation)
+            .with("model", question.model.as_str())
+            .with("api", question.api.word())
+            .with("generation", i64::try_from(before + 1).unwrap_or(i64::MAX))
+            .with("recorded_line", i64::try_from(line).unwrap_or(i64::MAX));
+        let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
+        GeneratedTurn { conversation, id, fields, response: None }
+    }
+
     pub(super) fn facts(&self) -> EffectFacts {
         let name = operations().get(GENERATE).map(|operation| operation.name.clone()).unwrap_or_default();
         EffectFacts { effect: name, id: self.id.clone(), fields: self.fields.clone() }

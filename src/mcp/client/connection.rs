@@ -19,10 +19,11 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::declining::DecliningClient;
-use super::http::{HyperClient, connect_once};
+use super::http::HyperClient;
 use super::plan::{CallOutcome, Handshake, ListedTool, ServerAddress, ToolCall, reads_as_error};
 use super::server_process::ServerProcess;
 use super::trial_name::TrialName;
+use crate::outbound::connect_once;
 
 /// The maximum number of tools, and of pages of the list.
 const MAX_TOOLS: usize = 1000;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -12,18 +12,13 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::http::request::Builder;
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::outbound::{OutboundError, send};
 
 /// The media types that an answer can have.
 const ACCEPTED: &str = "application/json, text/event-stream";
@@ -37,15 +32,9 @@ const SHOWN_BODY: usize = 300;
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
-    /// No connection.
-    #[error("cannot connect to {0}: {1}")]
-    Connect(String, io::Error),
-    /// The URL is not usable.
-    #[error("`{0}` is not an http or https URL")]
-    Url(String),
-    /// The connection failed.
-    #[error("{0}")]
-    Http(#[from] hyper::Error),
+    /// The request could not be sent, or has no answer.
+    #[error(transparent)]
+    Outbound(#[from] OutboundError),
     /// A header cannot be sent.
     #[error("{0}")]
     Header(#[from] hyper::http::Error),
@@ -69,86 +58,6 @@ type HttpResult<T> = Result<T, StreamableHttpError<RequestError>>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HyperClient;
 
-impl HyperClient {
-    async fn send(request: Request<Full<Bytes>>) -> Result<Response<Incoming>, RequestError> {
-        let place = Place::of(request.uri())?;
-        let stream = place.connect().await?;
-        if !place.is_tls {
-            return over(stream, request).await;
-        }
-        let failed = |error| place.failed(error);
-        let name =
-            ServerName::try_from(place.host.clone()).map_err(|error| failed(io::Error::other(error)))?;
-        let connector = TlsConnector::from(tls().map_err(failed)?);
-        over(connector.connect(name, stream).await.map_err(failed)?, request).await
-    }
-}
-
-/// Where a URL leads.
-struct Place {
-    host: String,
-    port: u16,
-    is_tls: bool,
-}
-
-impl Place {
-    fn of(uri: &Uri) -> Result<Self, RequestError> {
-        let (host, is_tls) = match (uri.host(), uri.scheme_str()) {
-            (Some(host), Some("http")) => (host, false),
-            (Some(host), Some("https")) => (host, true),
-            _ => return Err(RequestError::Url(uri.to_string())),
-        };
-        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Place { host, port, is_tls })
-    }
-
-    async fn connect(&self) -> Result<TcpStream, RequestError> {
-        TcpStream::connect((self.host.as_str(), self.port)).await.map_err(|error| self.failed(error))
-    }
-
-    fn failed(&self, error: io::Error) -> RequestError {
-        RequestError::Connect(format!("{}:{}", self.host, self.port), error)
-    }
-}
-
-/// Whether the port of a URL accepts connections.
-pub(super) async fn connect_once(url: &str) -> Result<(), RequestError> {
-    let uri: Uri = url.parse().map_err(|_| RequestError::Url(url.to_owned()))?;
-    Place::of(&uri)?.connect().await.map(drop)
-}
-
-/// Sends a request over a new connection. The path alone is sent, as to every server that is not a proxy.
-async fn over(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    mut request: Request<Full<Bytes>>,
-) -> Result<Response<Incoming>, RequestError> {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    if let Ok(path) = path.parse::<Uri>() {
-        *request.uri_mut() = path;
-    }
-    Ok(sender.send_request(request).await?)
-}
-
-/// TLS with the certificates that the system and the user trust.
-fn tls() -> io::Result<Arc<ClientConfig>> {
-    static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
-    if let Some(config) = TLS.get() {
-        return Ok(Arc::clone(config));
-    }
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(crate::trust::trusted()).flatten());
-    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::clone(TLS.get_or_init(|| Arc::new(config))))
-}
-
 fn request(
     method: Method,
     uri: &str,
@@ -156,10 +65,10 @@ fn request(
     auth: Option<String>,
     headers: HashMap<HeaderName, HeaderValue>,
 ) -> Result<Builder, RequestError> {
-    let parsed: Uri = uri.parse().map_err(|_| RequestError::Url(uri.to_owned()))?;
+    let parsed: Uri = uri.parse().map_err(|_| OutboundError::Url(uri.to_owned()))?;
     let host = parsed.authority().map(|authority| authority.as_str().to_owned());
     let mut builder = Request::builder().method(method).uri(parsed).header(ACCEPT, ACCEPTED);
-    builder = builder.header(HOST, host.ok_or_else(|| RequestError::Url(uri.to_owned()))?);
+    builder = builder.header(HOST, host.ok_or_else(|| OutboundError::Url(uri.to_owned()))?);
     if let Some(session) = session {
         builder = builder.header(SESSION, session);
     }
@@ -216,7 +125,7 @@ impl StreamableHttpClient for HyperClient {
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(json)))
             .map_err(RequestError::Header)?;
-        let response = HyperClient::send(request).await?;
+        let response = send(request).await.map_err(RequestError::from)?;
         let status = response.status();
         let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
         let is_empty = header(&response, CONTENT_LENGTH.as_str()) == Some("0");
@@ -262,7 +171,7 @@ impl StreamableHttpClient for HyperClient {
         let request = request(Method::DELETE, &uri, Some(&session_id), auth_header, custom_headers)?
             .body(Full::default())
             .map_err(RequestError::Header)?;
-        let response = HyperClient::send(request).await?;
+        let response = send(request).await.map_err(RequestError::from)?;
         match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Ok(()),
             status if status.is_success() => Ok(()),
@@ -283,7 +192,7 @@ impl StreamableHttpClient for HyperClient {
             builder = builder.header(LAST_EVENT, last);
         }
         let request = builder.body(Full::default()).map_err(RequestError::Header)?;
-        let response = HyperClient::send(request).await?;
+        let response = send(request).await.map_err(RequestError::from)?;
         match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
             status if status.is_success() && is_media_type(&response, "text/event-stream") => {

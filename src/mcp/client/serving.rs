@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::process::ChildStdin;
 use tokio::time::Instant;
 
-use super::http::connect_once;
 use super::server_process::ServerProcess;
+use crate::outbound::connect_once;
 
 /// How often the port is tried.
 const INTERVAL: Duration = Duration::from_millis(20);

@@ -1,0 +1,232 @@
+//! Recorded answers of a real provider, found again by the content of the request. Names that are others in every
+//! run (ids, keys, times) are matched by their place: what the recording has there stands for what the request
+//! has there, also in the answer.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The shortest word with a digit that is taken for a name that is another one in every run.
+const MIN_NAME: usize = 10;
+/// What stands for such a name.
+const NAME: char = '\u{1}';
+/// How much of a difference is shown, in characters.
+const SHOWN: usize = 60;
+
+/// One request to a provider and its answer, as one line of a cassette has it. It has no headers of the request, so
+/// no key is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedAnswer {
+    /// The path of the request, such as `/v1/chat/completions`.
+    pub path: String,
+    /// The body of the request.
+    pub request: Value,
+    /// The status of the answer.
+    pub status: u16,
+    /// The type of its content.
+    pub content_type: String,
+    /// Its body.
+    pub body: String,
+}
+
+/// A line of a cassette that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CassetteError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl fmt::Display for CassetteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.problem)
+    }
+}
+
+/// The recorded answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cassette {
+    entries: Vec<CassetteEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CassetteEntry {
+    line: usize,
+    answer: RecordedAnswer,
+    content: RequestContent,
+}
+
+/// A request in the form in which it is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RequestContent {
+    path: String,
+    model: String,
+    /// The rest of the body, with a mark in place of each name.
+    text: String,
+    names: Vec<String>,
+}
+
+/// An answer that was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FoundAnswer {
+    pub(super) line: usize,
+    pub(super) status: u16,
+    pub(super) content_type: String,
+    pub(super) body: String,
+}
+
+impl Cassette {
+    /// Reads a cassette: one answer on each line.
+    ///
+    /// # Errors
+    /// The first line that is not one.
+    pub fn read(text: &str) -> Result<Self, CassetteError> {
+        let mut entries = Vec::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let answer: RecordedAnswer = serde_json::from_str(text)
+                .map_err(|error| CassetteError { line, problem: error.to_string() })?;
+            if !(100..600).contains(&answer.status) {
+                let problem = format!("{} is not a status", answer.status);
+                return Err(CassetteError { line, problem });
+            }
+            let content = RequestContent::of(&answer.path, &answer.request);
+            entries.push(CassetteEntry { line, answer, content });
+        }
+        match entries.is_empty() {
+            true => Err(CassetteError { line: 1, problem: "it has no answers".to_owned() }),
+            false => Ok(Cassette { entries }),
+        }
+    }
+
+    /// The answer to a request that was answered `before` times already. Where the same request was recorded several
+    /// times, its answers come one after another, and the last one from then on.
+    ///
+    /// # Errors
+    /// How the nearest request in the cassette differs.
+    pub(super) fn find(&self, path: &str, request: &Value, before: u64) -> Result<FoundAnswer, String> {
+        let content = RequestContent::of(path, request);
+        let same: Vec<&CassetteEntry> =
+            self.entries.iter().filter(|entry| entry.content.is_same(&content)).collect();
+        let place = usize::try_from(before).unwrap_or(usize::MAX).min(same.len().saturating_sub(1));
+        let Some(entry) = same.get(place) else { return Err(self.nearest(&content)) };
+        Ok(FoundAnswer {
+            line: entry.line,
+            status: entry.answer.status,
+            content_type: entry.answer.content_type.clone(),
+            body: renamed(&entry.answer.body, &entry.content.names, &content.names),
+        })
+    }
+
+    /// How the nearest request differs: the one that is the same for longest.
+    fn nearest(&self, content: &RequestContent) -> String {
+        let same_length = |entry: &&CassetteEntry| {
+            let is_near = entry.content.path == content.path && entry.content.model == content.model;
+            (is_near, common_length(&entry.content.text, &content.text))
+        };
+        let Some(entry) = self.entries.iter().max_by_key(same_length) else {
+            return "the cassette has no request like this one".to_owned();
+        };
+        let (line, recorded) = (entry.line, &entry.content);
+        if recorded.path != content.path {
+            return format!("the nearest, line {line}, is for {}, not for {}", recorded.path, content.path);
+        }
+        if recorded.model != content.model {
+            return format!("the nearest, line {line}, asks the model `{}`", recorded.model);
+        }
+        let at = common_length(&recorded.text, &content.text);
+        let shown = |text: &str| -> String {
+            let from = text[..at].char_indices().rev().nth(20).map_or(0, |(place, _)| place);
+            text[from..].chars().take(SHOWN).map(|letter| if letter == NAME { '*' } else { letter }).collect()
+        };
+        format!(
+            "the nearest, line {line}, has `{}` where the request has `{}`",
+            shown(&recorded.text),
+            shown(&content.text)
+        )
+    }
+}
+
+impl RequestContent {
+    fn of(path: &str, request: &Value) -> Self {
+        let mut body = request.clone();
+        let mut model = String::new();
+        if let Some(body) = body.as_object_mut() {
+            // They do not change the answer.
+            for name in ["metadata", "user", "store", "service_tier", "safety_identifier", "prompt_cache_key"]
+            {
+                body.remove(name);
+            }
+            model =
+                body.remove("model").and_then(|model| Some(model.as_str()?.to_owned())).unwrap_or_default();
+        }
+        // serde_json sorts the keys of objects.
+        let (text, names) = without_names(&body.to_string());
+        RequestContent { path: path.to_owned(), model, text, names }
+    }
+
+    fn is_same(&self, other: &RequestContent) -> bool {
+        self.path == other.path && self.model == other.model && self.text == other.text
+    }
+}
+
+/// The length of the common beginning, in bytes.
+fn common_length(one: &str, other: &str) -> usize {
+    one.chars()
+        .zip(other.chars())
+        .take_while(|(one, other)| one == other)
+        .map(|(one, _)| one.len_utf8())
+        .sum()
+}
+
+/// A text with a mark in place of each name that is another one in every run, and the names.
+fn without_names(text: &str) -> (String, Vec<String>) {
+    let (mut out, mut names) = (String::with_capacity(text.len()), Vec::new());
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        if end == 0 {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let word = &rest[..end];
+        if word.len() >= MIN_NAME && word.bytes().any(|byte| byte.is_ascii_digit()) {
+            out.push(NAME);
+            names.push(word.to_owned());
+        } else {
+            out.push_str(word);
+        }
+        rest = &rest[end..];
+    }
+    (out, names)
+}
+
+/// A recorded body in which the names of the recorded request are those of this one.
+fn renamed(body: &str, recorded: &[String], found: &[String]) -> String {
+    let names: HashMap<&str, &str> =
+        recorded.iter().map(String::as_str).zip(found.iter().map(String::as_str)).collect();
+    let (text, words) = without_names(body);
+    let mut words = words.iter();
+    let mut out = String::with_capacity(body.len());
+    for letter in text.chars() {
+        match letter {
+            NAME => {
+                let word = words.next().map(String::as_str).unwrap_or_default();
+                out.push_str(names.get(word).copied().unwrap_or(word));
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
