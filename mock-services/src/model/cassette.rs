@@ -130,7 +130,8 @@ impl Cassette {
             let is_near = entry.content.path == content.path && entry.content.model == content.model;
             (is_near, common_length(&entry.content.text, &content.text))
         };
-        let Some(entry) = self.entries.iter().max_by_key(same_length) else {
+        // Of equal ones, `max_by_key` takes the last.
+        let Some(entry) = self.entries.iter().rev().max_by_key(same_length) else {
             return "the cassette has no request like this one".to_owned();
         };
         let (line, recorded) = (entry.line, &entry.content);

@@ -168,7 +168,7 @@ pub(super) fn read_tools(reader: &Reader, node: &Node) -> Vec<(String, String)> 
     for (key, _) in reader.entries(node).unwrap_or_default() {
         let service = key.name.split_once('.').map(|(service, _)| service);
         let is_shipped = service.is_none_or(|service| catalog::find(service).is_some());
-        if is_shipped && !shipped.iter().any(|known| *known == key.name) {
+        if is_shipped && !shipped.contains(&key.name) {
             let help = match nearest(&key.name, shipped.iter().map(|name| &**name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("write an operation and a tool: {{{}: charge_card}}", examples::OPERATION),
