@@ -1,4 +1,4 @@
-"""The refund agent on Anthropic's client: the loop of Anthropic's guide to tool use."""
+"""The refund agent on Anthropic's client: a loop over the messages API."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The refund agent on OpenAI's client: the loop of OpenAI's guide to function calling."""
+"""The refund agent on OpenAI's client: a loop over the responses API."""
 
 import json
 import os
