@@ -57,12 +57,12 @@ pub struct Cassette {
 struct CassetteEntry {
     line: usize,
     answer: RecordedAnswer,
-    content: RequestContent,
+    content: ComparedRequest,
 }
 
 /// A request in the form in which it is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct RequestContent {
+struct ComparedRequest {
     path: String,
     model: String,
     /// The rest of the body, with a mark in place of each name.
@@ -96,7 +96,7 @@ impl Cassette {
                 let problem = format!("{} is not a status", answer.status);
                 return Err(CassetteError { line, problem });
             }
-            let content = RequestContent::of(&answer.path, &answer.request);
+            let content = ComparedRequest::of(&answer.path, &answer.request);
             entries.push(CassetteEntry { line, answer, content });
         }
         match entries.is_empty() {
@@ -111,7 +111,7 @@ impl Cassette {
     /// # Errors
     /// How the nearest request in the cassette differs.
     pub(super) fn find(&self, path: &str, request: &Value, before: u64) -> Result<FoundAnswer, String> {
-        let content = RequestContent::of(path, request);
+        let content = ComparedRequest::of(path, request);
         let same: Vec<&CassetteEntry> =
             self.entries.iter().filter(|entry| entry.content.is_same(&content)).collect();
         let place = usize::try_from(before).unwrap_or(usize::MAX).min(same.len().saturating_sub(1));
@@ -125,7 +125,7 @@ impl Cassette {
     }
 
     /// How the nearest request differs: the one that is the same for longest.
-    fn nearest(&self, content: &RequestContent) -> String {
+    fn nearest(&self, content: &ComparedRequest) -> String {
         let same_length = |entry: &&CassetteEntry| {
             let is_near = entry.content.path == content.path && entry.content.model == content.model;
             (is_near, common_length(&entry.content.text, &content.text))
@@ -154,7 +154,7 @@ impl Cassette {
     }
 }
 
-impl RequestContent {
+impl ComparedRequest {
     fn of(path: &str, request: &Value) -> Self {
         let mut body = request.clone();
         let mut model = String::new();
@@ -169,10 +169,10 @@ impl RequestContent {
         }
         // serde_json sorts the keys of objects.
         let (text, names) = without_names(&body.to_string());
-        RequestContent { path: path.to_owned(), model, text, names }
+        ComparedRequest { path: path.to_owned(), model, text, names }
     }
 
-    fn is_same(&self, other: &RequestContent) -> bool {
+    fn is_same(&self, other: &ComparedRequest) -> bool {
         self.path == other.path && self.model == other.model && self.text == other.text
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mock_services::catalog;
 
 /// Folders and files that may name services, with the reason.
-const EXCEPTIONS: [(&str, &str); 9] = [
+const EXCEPTIONS: [(&str, &str); 10] = [
     ("mock-services/src/custom/", "the folder of the services that files declare"),
     ("mock-services/src/built_in.rs", "the list of the services that are written in Rust"),
     ("mock-services/src/catalog/mod.rs", "the list of the services that a shipped file declares"),
@@ -16,6 +16,7 @@ const EXCEPTIONS: [(&str, &str); 9] = [
     ("src/init/", "the templates of `hapax init`"),
     ("src/cli/", "examples in the help of commands"),
     ("src/report/sample/", "the sample report that tests use"),
+    ("src/record/", "what `hapax record` records for the model service"),
 ];
 
 /// Names of services that mean something else in a file or folder.
