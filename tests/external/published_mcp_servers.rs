@@ -75,7 +75,9 @@ async fn the_table_of_published_servers_says_what_they_do() {
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["trial"].clone())
             .collect();
         let failed = trials.iter().find(|trial| trial["outcome"] == "failed");
-        let shown = failed.or(trials.first()).unwrap();
+        let held = trials.iter().find(|trial| trial["outcome"] == "held");
+        // A server whose trials are all void shows nothing.
+        let shown = failed.or(held).unwrap_or_else(|| panic!("{package}: {trials:?}"));
         let word = if failed.is_some() { "**fails**" } else { "holds" };
         assert_eq!(cells[3], word, "{package}: docs/tools.md is not what the server does; {shown}");
         // What the tool says depends on the version of Node.

@@ -141,6 +141,11 @@ impl Cassette {
         if recorded.model != content.model {
             return format!("the nearest, line {line}, asks the model `{}`", recorded.model);
         }
+        if recorded.text == content.text {
+            return format!(
+                "the nearest, line {line}, is the same except that an id, a key or a time stands for another one"
+            );
+        }
         let at = common_length(&recorded.text, &content.text);
         let shown = |text: &str| -> String {
             let from = text[..at].char_indices().rev().nth(20).map_or(0, |(place, _)| place);
@@ -172,8 +177,16 @@ impl ComparedRequest {
         ComparedRequest { path: path.to_owned(), model, text, names }
     }
 
+    /// Whether the requests are the same but for names, and each name stands for one other name throughout.
     fn is_same(&self, other: &ComparedRequest) -> bool {
-        self.path == other.path && self.model == other.model && self.text == other.text
+        let is_one_to_one = || {
+            let (mut forth, mut back) = (HashMap::new(), HashMap::new());
+            self.names.iter().zip(&other.names).all(|(one, other)| {
+                forth.insert(one, other).is_none_or(|before| before == other)
+                    && back.insert(other, one).is_none_or(|before| before == one)
+            })
+        };
+        self.path == other.path && self.model == other.model && self.text == other.text && is_one_to_one()
     }
 }
 

@@ -126,15 +126,17 @@ impl AskedCases {
         })
     }
 
-    /// Whether every trial with this number of callers holds.
+    /// Whether every trial with this number of callers was made and holds.
     pub(super) fn callers_hold(&self, count: u32, observed: &[ObservedCase]) -> bool {
-        let cases = self.callers.get(&count);
-        let holds = |id: &String, seen: &ObservedTrial| {
-            cases
-                .and_then(|cases| cases.get(id))
-                .is_some_and(|case| judge(&case.facts, &case.setup, seen).outcome == ProbeOutcome::Held)
+        let Some(cases) = self.callers.get(&count) else { return false };
+        let holds = |(id, case): (&String, &AskedCase)| {
+            let trials = observed.iter().find(|observed| observed.id == *id).map(|observed| &observed.trials);
+            trials.is_some_and(|trials| {
+                let is_held = |seen| judge(&case.facts, &case.setup, seen).outcome == ProbeOutcome::Held;
+                trials.len() == TRIALS_EACH as usize && trials.iter().all(|(_, seen)| is_held(seen))
+            })
         };
-        observed.iter().all(|case| case.trials.iter().all(|(_, seen)| holds(&case.id, seen)))
+        !cases.is_empty() && cases.iter().all(holds)
     }
 
     /// Writes the cases.
@@ -178,3 +180,6 @@ pub(in crate::certify) fn judge_again(folder: &Path) -> io::Result<(Vec<ProbeTri
     let trials = asked.judge(&first, &second).iter().map(AskedTrial::probe_trial).collect();
     Ok((trials, (!held.tried.is_empty()).then_some(held)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,6 +71,9 @@ pub(super) fn judge(tool: &ToolFacts, setup: &TrialSetup, seen: &ObservedTrial) 
     if let Some(why) = unusable(setup, seen) {
         return void(why);
     }
+    if matches!(tool.source, EffectSource::Read { .. }) && seen.counts.len() < 2 {
+        return void("its effects were not counted before and after".to_owned());
+    }
     let judging = Judging { tool, setup, seen };
     match setup.question {
         McpQuestion::SameCallTwice => judging.same_call_twice(),

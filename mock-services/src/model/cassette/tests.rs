@@ -41,9 +41,19 @@ fn a_request_is_found_by_its_content_and_not_by_its_place() {
 
 #[test]
 fn ids_of_another_run_are_those_of_this_run_in_the_answer() {
-    let found = cassette().find(PATH, &request("refund the charge ch_9XXXOZv57bN2"), 0).unwrap();
-    assert_eq!(found.body, r#"{"call": {"charge": "ch_9XXXOZv57bN2"}}"#);
+    let found = cassette().find(PATH, &request("refund the charge ch_9kLmOZv57bN2"), 0).unwrap();
+    assert_eq!(found.body, r#"{"call": {"charge": "ch_9kLmOZv57bN2"}}"#);
     assert_eq!(found.line, 1);
+}
+
+#[test]
+fn a_name_stands_for_one_other_name_throughout() {
+    let body = line("move ch_1aaaaaaaaaa to ch_2bbbbbbbbbb", "ch_1aaaaaaaaaa");
+    let cassette = Cassette::read(&body).unwrap();
+    let find = |text: &str| cassette.find(PATH, &request(text), 0);
+    assert_eq!(find("move ch_3cccccccccc to ch_4dddddddddd").unwrap().body, "ch_3cccccccccc");
+    let why = find("move ch_3cccccccccc to ch_3cccccccccc").unwrap_err();
+    assert!(why.contains("stands for another one"), "{why}");
 }
 
 #[test]

@@ -210,6 +210,7 @@ fn effects_that_a_read_counts_are_judged_by_the_difference() {
     assert_eq!(lost(&[0, 2, 4]), ProbeOutcome::Failed);
     // The first call had no effect when its connection was closed.
     assert_eq!(lost(&[0, 0, 2]), ProbeOutcome::Void);
+    assert_eq!(judged(&[4]).outcome, ProbeOutcome::Void);
     let uncounted = ObservedTrial { not_counted: Some("gone".to_owned()), ..counted(&[0]) };
     assert_eq!(outcome(&facts, McpQuestion::OneKeyTwice, &uncounted), ProbeOutcome::Void);
 }
