@@ -169,7 +169,9 @@ impl Supervised {
         };
         let (claim, claimed_after) = if reason == EndReason::TimeUp {
             let written = std::fs::symlink_metadata(&start.result).and_then(|about| about.modified()).ok();
-            let file = written.and_then(|written| written.duration_since(began).ok());
+            // File systems use a clock that is updated every few milliseconds, so a file that is written soon
+            // after the start can have an earlier time.
+            let file = written.map(|written| written.duration_since(began).unwrap_or_default());
             let last_claim = |captured: &Captured| captured.last_claim.map(Duration::from_millis);
             let times = claim::ClaimTimes {
                 file,

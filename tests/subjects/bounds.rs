@@ -128,6 +128,19 @@ async fn a_claim_that_was_made_before_the_time_limit_counts_from_every_source() 
 }
 
 #[tokio::test]
+async fn a_result_file_that_seems_older_than_the_start_is_a_claim() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_secs(5);
+    let script = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT"; touch -d '10 seconds ago' "$HAPAX_RESULT"
+        exec sleep 1000"#;
+    let ended = shell(script).start(rig.start()).await.ended().await;
+    assert_eq!(
+        (ended.claim.outcome, ended.claimed_after),
+        (Some(ClaimedOutcome::Done), Some(Duration::ZERO))
+    );
+}
+
+#[tokio::test]
 async fn output_after_sigterm_at_the_time_limit_is_not_a_claim() {
     let mut rig = Rig::new();
     rig.limits.time = Duration::from_millis(300);

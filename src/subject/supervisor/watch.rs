@@ -332,7 +332,10 @@ impl<'a> Watch<'a> {
                 // watched.
                 if self.killing.is_none() && self.end.is_none() {
                     self.reason = Some(EndReason::TimeUp);
-                    self.stop(Instant::now());
+                    // It may have been stopped already: at a second SIGTERM, some programs exit at once.
+                    if self.grace_over.is_none() {
+                        self.stop(Instant::now());
+                    }
                 }
                 return;
             }
