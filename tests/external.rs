@@ -10,6 +10,7 @@ mod external {
     pub(crate) mod browser_driver;
     pub(crate) mod client_rows;
     pub(crate) mod examples;
+    pub(crate) mod frameworks;
     #[cfg(target_os = "linux")]
     pub(crate) mod hostile_subject;
     pub(crate) mod junit;
@@ -32,11 +33,11 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, junit, mail_clients, mcp_agents, mcp_servers, model_agent, model_clients,
-    published_mcp_servers, real_clients, recorded_models, report_page, sealed, sealed_clients, sealed_web,
-    wire_clients,
+    browser_driver, examples, frameworks, junit, mail_clients, mcp_agents, mcp_servers, model_agent,
+    model_clients, published_mcp_servers, real_clients, recorded_models, report_page, sealed, sealed_clients,
+    sealed_web, wire_clients,
 };
-use kit::needs::Need::{Browser, Clients, Namespaces, SealedClients, SealedJava};
+use kit::needs::Need::{Browser, Clients, Frameworks, Namespaces, SealedClients, SealedJava};
 
 fn main() -> std::process::ExitCode {
     kit::needs::run(vec![
@@ -49,6 +50,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "recorded_models", recorded_models::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
+        (Frameworks, "frameworks", frameworks::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "report_page", report_page::tests()),
         #[cfg(target_os = "linux")]

@@ -29,6 +29,8 @@ pub(crate) use tests;
 pub(crate) enum Need {
     /// Real clients.
     Clients,
+    /// The frameworks of `examples/frameworks`.
+    Frameworks,
     /// A real browser.
     Browser,
     /// Namespaces, for sealed runs.
@@ -44,6 +46,7 @@ impl Need {
     fn missing(self) -> Option<String> {
         match self {
             Need::Clients => not_installable("tests/clients/install"),
+            Need::Frameworks => not_installable("examples/frameworks/install"),
             Need::Browser => not_installable("tests/browser/install"),
             Need::Namespaces => not_sealable(),
             Need::SealedClients => not_sealable().or_else(|| Need::Clients.missing()),
@@ -84,7 +87,14 @@ fn no_java() -> Option<String> {
 pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
-    let needs = [Need::Clients, Need::Browser, Need::Namespaces, Need::SealedClients, Need::SealedJava];
+    let needs = [
+        Need::Clients,
+        Need::Frameworks,
+        Need::Browser,
+        Need::Namespaces,
+        Need::SealedClients,
+        Need::SealedJava,
+    ];
     for need in needs {
         let of_need = modules.iter().filter(|(have, ..)| *have == need);
         let tests: Vec<(String, Test)> = of_need
