@@ -77,6 +77,28 @@ fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
 }
 
 #[test]
+fn the_admin_api_lists_the_variables_and_shows_the_timeline() {
+    let serve = Serve::start(&["payment", "email", "--quiet"]);
+    let (_, services) = serve.admin("GET", "/v1/services", "");
+    let variables = services["environment"].as_object().unwrap();
+    for name in ["HAPAX_PAYMENT_URL", "STRIPE_API_KEY", "HAPAX_SMTP_URL", "HAPAX_CA_FILE", "SSL_CERT_FILE"] {
+        assert!(variables.contains_key(name), "{name} is not in {variables:?}");
+    }
+    assert_eq!(variables["HAPAX_PAYMENT_URL"], services["services"][0]["urls"][0]);
+
+    serve.post("payment", "/v1/charges", CHARGE, &[("Idempotency-Key", "before")]).unwrap();
+    assert_eq!(serve.admin("DELETE", "/v1/ledger", "").0, 204);
+    let fault = json!([{ "on": "payment.charge", "attempt": 1, "commit": "now", "reply": "drop" }]);
+    serve.admin("POST", "/v1/faults", &fault.to_string());
+    assert_eq!(serve.post("payment", "/v1/charges", CHARGE, &[("Idempotency-Key", "k1")]), None);
+    serve.post("payment", "/v1/charges", CHARGE, &[("Idempotency-Key", "k2")]).unwrap();
+    let timeline = serve.admin_text("/v1/timeline");
+    // The last reply is recorded when it has been sent, which the caller can see earlier.
+    let lines: Vec<&str> = timeline.lines().take(6).collect();
+    insta::assert_snapshot!(plain(&lines.join("\n")));
+}
+
+#[test]
 fn the_admin_api_says_what_is_wrong_with_a_fault_and_arms_none() {
     let serve = Serve::start(&["payment", "--quiet"]);
     let (status, refusal) = serve.admin(

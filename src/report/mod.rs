@@ -42,3 +42,4 @@ pub use store::{
 };
 pub(crate) use store::{check_opening_entry, write_file, write_new_file};
 pub use tally::result;
+pub(crate) use timeline::plain_timeline;

@@ -53,7 +53,7 @@ pub(super) fn render(
 }
 
 /// The variables of the first caller.
-fn environment(services: &MockServices) -> Vec<(String, String)> {
+pub(super) fn environment(services: &MockServices) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for name in services.names() {
         let (url, key) =

@@ -91,12 +91,22 @@ impl Serving {
         };
         ledger.hide_value(&token);
         let services = Arc::new(builder.clock(clock).ledger(ledger).faults(faults).start().await?);
-        let admin =
-            admin::open(Arc::clone(&services), token.clone(), options.address, options.admin_port).await?;
         let trust = match services.names().any(|name| services.smtp_address(name, 1).is_some()) {
             true => write_trust(options.ca_file.as_deref())?,
             false => None,
         };
+        let environment = banner::environment(&services)
+            .into_iter()
+            .chain(trust.iter().flat_map(|(trust, _)| trust.variables()))
+            .collect();
+        let admin = admin::open(
+            Arc::clone(&services),
+            token.clone(),
+            environment,
+            options.address,
+            options.admin_port,
+        )
+        .await?;
         Ok(Serving {
             operations: services.operations(),
             services,

@@ -108,6 +108,12 @@ impl Serve {
         (status, serde_json::from_str(&text).unwrap_or_default())
     }
 
+    /// The text of a path of the admin API.
+    pub(crate) fn admin_text(&self, path: &str) -> String {
+        let (url, token) = (self.variable("HAPAX_ADMIN_URL"), self.variable("HAPAX_ADMIN_TOKEN"));
+        ask(url, "GET", path, "", token, &[]).expect("an answer").1
+    }
+
     /// Reads until a line contains the text.
     pub(crate) fn wait_for(&mut self, text: &str) {
         loop {

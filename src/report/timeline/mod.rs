@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-pub(crate) use text::{TextView, render as render_text};
+pub(crate) use text::{TextView, plain_timeline, render as render_text};
 
 /// The timeline of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The response bodies of the admin API.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -12,6 +14,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct Services {
     pub(super) services: Vec<ServiceInfo>,
+    /// The variables that point clients at the services, for the first caller.
+    pub(super) environment: BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]

@@ -4,6 +4,7 @@
 mod answers;
 mod routes;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,6 +29,8 @@ const MAX_BODY_BYTES: usize = 1024 * 1024;
 struct Admin {
     services: Arc<MockServices>,
     token: String,
+    /// The variables that point clients at the services.
+    environment: BTreeMap<String, String>,
     /// The number of resets; it is part of the name of each ledger.
     resets: AtomicU64,
 }
@@ -36,12 +39,13 @@ struct Admin {
 pub(super) async fn open(
     services: Arc<MockServices>,
     token: String,
+    environment: BTreeMap<String, String>,
     address: IpAddr,
     port: Option<u16>,
 ) -> Result<SocketAddr, ServeError> {
     let listener = TcpListener::bind((address, port.unwrap_or(0))).await.map_err(ServeError::Admin)?;
     let bound = listener.local_addr().map_err(ServeError::Admin)?;
-    let admin = Arc::new(Admin { services, token, resets: AtomicU64::new(0) });
+    let admin = Arc::new(Admin { services, token, environment, resets: AtomicU64::new(0) });
     tokio::spawn(async move { axum::serve(listener, router(admin)).await });
     Ok(bound)
 }
@@ -52,6 +56,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/v1/faults", get(routes::faults).post(routes::arm).delete(routes::clear))
         .route("/v1/ledger", get(routes::ledger).delete(routes::reset))
         .route("/v1/effects", get(routes::effects))
+        .route("/v1/timeline", get(routes::timeline))
         .route("/v1/settle", post(routes::settle))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&admin), guard));
     Router::new()

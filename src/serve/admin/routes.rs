@@ -14,12 +14,15 @@ use serde::Deserialize;
 
 use super::answers::{EffectInfo, Effects, Faults, LedgerPage, ServiceInfo, Services, problems, refusal};
 use super::{Admin, MAX_BODY_BYTES};
+use crate::report::plain_timeline;
 use crate::serve::{TRIAL, summary};
 
 type AdminState = State<Arc<Admin>>;
 
 /// The maximum number of entries in one response.
 const MAX_ENTRIES: usize = 10_000;
+/// The maximum number of lines of a timeline.
+const MAX_TIMELINE: usize = 60;
 
 pub(super) async fn services(State(admin): AdminState) -> Json<Services> {
     let services = &admin.services;
@@ -42,7 +45,7 @@ pub(super) async fn services(State(admin): AdminState) -> Json<Services> {
             .map(Into::into)
             .collect(),
     };
-    Json(Services { services: services.names().map(one).collect() })
+    Json(Services { services: services.names().map(one).collect(), environment: admin.environment.clone() })
 }
 
 pub(super) async fn faults(State(admin): AdminState) -> Json<Faults> {
@@ -138,6 +141,11 @@ pub(super) async fn effects(State(admin): AdminState) -> Json<Effects> {
         attempts: group.attempts,
     };
     Json(Effects { effects: groups.into_iter().map(one).collect() })
+}
+
+/// The ledger as a picture in text, for the message of a failed test.
+pub(super) async fn timeline(State(admin): AdminState) -> String {
+    plain_timeline(&admin.services.ledger().entries(), MAX_TIMELINE)
 }
 
 pub(super) async fn settle(State(admin): AdminState) -> StatusCode {

@@ -30,9 +30,8 @@ async fn status(method: &str, url: &str, token: Option<&str>) -> u16 {
 async fn started() -> SocketAddr {
     let records = mock_services::records::Records::default();
     let services = MockServices::builder().service(records, Default::default()).start().await.unwrap();
-    open(Arc::new(services), "a-token-of-sixteen".to_owned(), "127.0.0.1".parse().unwrap(), None)
-        .await
-        .unwrap()
+    let token = "a-token-of-sixteen".to_owned();
+    open(Arc::new(services), token, BTreeMap::new(), "127.0.0.1".parse().unwrap(), None).await.unwrap()
 }
 
 #[tokio::test]
@@ -62,6 +61,7 @@ async fn paths_that_are_not_described_do_not_exist() {
         "/v1/ledger",
         "/v1/effects",
         "/v1/settle",
+        "/v1/timeline",
         "/v1/other",
     ] {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
