@@ -38,9 +38,11 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
         ));
     }
     for cost in &verdict.costs {
-        let EffectCost { effect, made, delivered, repeated } = cost;
+        let EffectCost { effect, made, delivered, repeated, tokens } = cost;
         let twice = if *repeated == 0 { String::new() } else { format!(", {repeated} paid for twice") };
-        facts.push(("cost", format!("{} {made} made, {delivered} delivered{twice}", line(effect, MAX_TEXT))));
+        let tokens = tokens.map(|tokens| format!(", {tokens} tokens billed")).unwrap_or_default();
+        let effect = line(effect, MAX_TEXT);
+        facts.push(("cost", format!("{effect} {made} made, {delivered} delivered{twice}{tokens}")));
     }
     let who = verdict.retried_by.word();
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use mock_services::service::Value;
+
 use super::effects::Effect;
 use super::history::TrialHistory;
 use super::verdict::EffectCost;
@@ -26,9 +28,32 @@ pub(super) fn costs(terms: &Terms, history: &TrialHistory<'_>) -> Vec<EffectCost
             made: count(effects.len()),
             delivered: count(effects.iter().filter(|effect| is_delivered(history, effect)).count()),
             repeated: count(effects.len() - different.len()),
+            tokens: effects
+                .iter()
+                .filter_map(|effect| billed_tokens(history, effect))
+                .reduce(|all, more| all + more),
         }
     };
     by_name.into_iter().map(cost).collect()
+}
+
+/// The tokens that are billed for a generation. With an `answer_bytes`, only the share of the answer that was
+/// sent is billed.
+fn billed_tokens(history: &TrialHistory<'_>, effect: &Effect<'_>) -> Option<u64> {
+    let number = |name: &str| match effect.fields.get(name) {
+        Some(Value::Number(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    };
+    let (input, output) = (number("input_tokens")?, number("output_tokens")?);
+    let billed = match number("answer_bytes") {
+        Some(all) if !is_delivered(history, effect) => {
+            let answer = history.attempt(effect.attempt).and_then(|attempt| attempt.answer);
+            let sent = answer.map_or(0, |answer| answer.sent).min(all);
+            output * sent / all.max(1)
+        }
+        _ => output,
+    };
+    Some(input + billed)
 }
 
 /// Whether the reply with the effect was sent completely, as a success.

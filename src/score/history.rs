@@ -71,6 +71,8 @@ pub(super) struct ReceivedReply {
     pub(super) status: Option<u16>,
     /// Whether it was sent completely.
     pub(super) whole: bool,
+    /// How many bytes of it were sent, with its head.
+    pub(super) sent: u64,
     /// The seconds of `Retry-After` in the reply.
     pub(super) retry_after: Option<u64>,
     /// Who ended the silence of a hang.
@@ -311,7 +313,7 @@ impl<'a> TrialHistory<'a> {
             Event::Withheld { attempt, effect, id, fields } => {
                 self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, timing: None });
             }
-            Event::Replied { attempt, reply, status, whole, retry_after, silence, .. } => {
+            Event::Replied { attempt, reply, status, bytes, whole, retry_after, silence, .. } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     let (retry_after, silence) = (*retry_after, *silence);
                     attempt.answer = Some(ReceivedReply {
@@ -320,14 +322,18 @@ impl<'a> TrialHistory<'a> {
                         reply: *reply,
                         status: *status,
                         whole: *whole,
+                        sent: *bytes,
                         retry_after,
                         silence,
                     });
                 }
             }
-            Event::Unsent { attempt, .. } => {
+            Event::Unsent { attempt, bytes } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     attempt.unsent = Some((n, at));
+                    if let Some(answer) = &mut attempt.answer {
+                        answer.sent = *bytes;
+                    }
                 }
             }
             Event::Refused {

@@ -59,6 +59,9 @@ pub struct EffectCost {
     pub delivered: u32,
     /// How many were made for a request that had been answered before: they were paid for twice.
     pub repeated: u32,
+    /// The tokens that were billed, for the generations of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// The result of one intent.

@@ -9,7 +9,6 @@ mod pending_reply;
 
 use std::time::Duration;
 
-use crate::fault::Framing;
 use crate::service::Answer;
 pub(crate) use client_gone::ClientGone;
 pub(crate) use gate::Gate;
@@ -55,6 +54,8 @@ pub(crate) enum DeliveryMode {
     Whole,
     /// As they are, after this time.
     Delay(Duration),
+    /// The head as it is, the body after this time.
+    DelayBody(Duration),
     /// Not at all: the connection is closed.
     Drop,
     /// Not at all: the connection is reset.
@@ -62,7 +63,11 @@ pub(crate) enum DeliveryMode {
     /// Not at all: the connection stays open for this time; `None`: until the caller leaves.
     Hang(Option<Duration>),
     /// Up to the middle of the body, then the connection is closed.
-    Truncate(Framing),
+    Truncate,
+    /// The same with chunked encoding.
+    TruncateChunked,
+    /// Up to this byte of the body, then the connection is closed.
+    Cut(usize),
     /// With the right status, and a body that no parser accepts.
     Garble,
     /// The body in small pieces over this time.

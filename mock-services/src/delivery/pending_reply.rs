@@ -42,7 +42,7 @@ impl<'l> PendingReply<'l> {
         last_byte: Option<LastByteHold<'l>>,
     ) -> Self {
         let status = answer.status;
-        let asks_to_wait = matches!(status, 429 | 503);
+        let asks_to_wait = matches!(status, 429 | 503 | 529);
         let retry_after = asks_to_wait.then(|| answer.header("Retry-After")?.trim().parse().ok()).flatten();
         PendingReply {
             ledger,

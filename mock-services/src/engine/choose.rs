@@ -3,7 +3,7 @@
 use super::Engine;
 use super::core::{Core, RequestAssessment};
 use super::job::Job;
-use crate::fault::{Attempt, Commit, Fault, Reply};
+use crate::fault::{Application, Attempt, Commit, Fault, Reply};
 use crate::ledger::AttemptId;
 use crate::service::{Operation, OperationKind, Service};
 
@@ -18,16 +18,31 @@ impl<S: Service> Engine<S> {
     ) -> (AttemptId, Option<(usize, Fault)>) {
         let attempt = self.ledger().next_attempt();
         let chosen = self.plan.armed().and_then(|mut plan| {
-            // A part needs at least two new effects; otherwise the fault does not fire.
             let asked = Attempt {
                 intended: core.is_intended(job, assessment),
                 ..asked(job, operation, attempt.number)
             };
-            plan.choose(&asked, |fault| {
-                !matches!(fault.commit, Commit::Part(_)) || core.countable(assessment) >= 2
-            })
+            plan.choose(&asked, |fault| self.application(core, assessment, fault))
         });
         (attempt, chosen)
+    }
+
+    fn application(
+        &self,
+        core: &Core<S>,
+        assessment: &RequestAssessment<S::Effect>,
+        fault: &Fault,
+    ) -> Application {
+        if let Some(place) = fault.reply.cut_place()
+            && assessment.answer().and_then(|answer| self.service().cut(answer, place)).is_none()
+        {
+            return Application::NotCounted;
+        }
+        // A part needs at least two new effects.
+        if matches!(fault.commit, Commit::Part(_)) && core.countable(assessment) < 2 {
+            return Application::Impossible;
+        }
+        Application::Possible
     }
 
     /// A read that the present state refuses is an attempt only where a stale read applies to it and the

@@ -256,7 +256,8 @@ impl<S: Service> Engine<S> {
         let longest = self.longest_silence;
         let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
         let (mode, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
-            (reply::delivery_mode(&fault.reply, longest), fault.reply.kind())
+            let mode = reply::delivery_mode(self.service(), &answer, &fault.reply, longest);
+            (mode, fault.reply.kind())
         });
         let last_byte = self.moments.wanted(MomentKind::LastByte).then(|| {
             let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));

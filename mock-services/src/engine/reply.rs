@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::delivery::DeliveryMode;
-use crate::fault::{Reply, StatusReply};
+use crate::fault::{Reply, StatusReply, Truncation};
 use crate::idempotency::Profile;
 use crate::ledger::SilenceEnd;
 use crate::service::{Answer, Context, Request, Service};
@@ -18,14 +18,24 @@ pub(super) fn silence(reply: &Reply) -> Option<SilenceEnd> {
 }
 
 /// How the bytes of an answer are sent. `longest` bounds a silence that lasts until the caller leaves.
-pub(super) fn delivery_mode(reply: &Reply, longest: Option<Duration>) -> DeliveryMode {
+pub(super) fn delivery_mode<S: Service>(
+    service: &S,
+    answer: &Answer,
+    reply: &Reply,
+    longest: Option<Duration>,
+) -> DeliveryMode {
     match reply {
         Reply::Ok | Reply::Status(_) | Reply::Stale(_) => DeliveryMode::Whole,
         Reply::Delay(time) => DeliveryMode::Delay(*time),
+        Reply::DelayBody(time) => DeliveryMode::DelayBody(*time),
         Reply::Drop => DeliveryMode::Drop,
         Reply::Reset => DeliveryMode::Reset,
         Reply::Hang { release } => DeliveryMode::Hang(release.or(longest)),
-        Reply::Truncate(framing) => DeliveryMode::Truncate(*framing),
+        Reply::Truncate(Truncation::Length) => DeliveryMode::Truncate,
+        Reply::Truncate(Truncation::Chunked) => DeliveryMode::TruncateChunked,
+        Reply::Truncate(Truncation::At(place)) => {
+            service.cut(answer, *place).map_or(DeliveryMode::Truncate, DeliveryMode::Cut)
+        }
         Reply::Garble => DeliveryMode::Garble,
         Reply::Drip(time) => DeliveryMode::Drip(*time),
         Reply::Oversize(size) => DeliveryMode::Oversize(*size),

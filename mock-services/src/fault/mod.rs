@@ -14,14 +14,14 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::service::After;
+pub use crate::service::{After, CutPlace};
 use crate::service::{EffectFacts, Fields};
 use crate::word_enum;
 pub use check::{FaultPart, Objection, Objections};
 pub(crate) use check::{check, check_all, check_behind};
 pub use line::read_line;
 pub use plan::Fired;
-pub(crate) use plan::{Attempt, Plan};
+pub(crate) use plan::{Application, Attempt, Plan};
 pub use read::{
     FaultPlaces, PlacedFault, check_placed, read_fault, read_fault_list, read_faults, read_fields,
 };
@@ -162,6 +162,8 @@ pub enum Reply {
     Ok,
     /// The true answer, late.
     Delay(Duration),
+    /// The status and the headers at once, and the body late.
+    DelayBody(Duration),
     /// The connection is closed and no byte is sent.
     Drop,
     /// The connection is reset.
@@ -171,8 +173,8 @@ pub enum Reply {
         /// How long the connection stays open; `None`: until the caller leaves.
         release: Option<Duration>,
     },
-    /// Status, headers and half of the body, then the connection is closed.
-    Truncate(Framing),
+    /// Status, headers and a part of the body, then the connection is closed.
+    Truncate(Truncation),
     /// The right status and headers, and a body that does not parse.
     Garble,
     /// The true answer, its body spread over this time.
@@ -186,12 +188,21 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// The place at which the body is cut, where the service has to find it.
+    #[must_use]
+    pub const fn cut_place(&self) -> Option<CutPlace> {
+        match self {
+            Reply::Truncate(Truncation::At(place)) => Some(*place),
+            _ => None,
+        }
+    }
+
     /// Its kind, without details.
     #[must_use]
     pub const fn kind(&self) -> ReplyKind {
         match self {
             Reply::Ok => ReplyKind::Ok,
-            Reply::Delay(_) => ReplyKind::Delay,
+            Reply::Delay(_) | Reply::DelayBody(_) => ReplyKind::Delay,
             Reply::Drop => ReplyKind::Drop,
             Reply::Reset => ReplyKind::Reset,
             Reply::Hang { .. } => ReplyKind::Hang,
@@ -258,13 +269,15 @@ pub const DEFAULT_RELEASE: Duration = Duration::from_secs(3);
 /// The default time of a `drip`.
 pub const DEFAULT_DRIP: Duration = Duration::from_secs(1);
 
-/// How a truncated answer declares a length that it does not have.
+/// Where an answer is truncated, and how it declares a length that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
-    /// `Content-Length`.
+pub enum Truncation {
+    /// In the middle of its body, with `Content-Length`.
     Length,
-    /// `Transfer-Encoding: chunked`.
+    /// In the middle of its body, with `Transfer-Encoding: chunked`.
     Chunked,
+    /// At this place of what a model generated, with the length that the answer always has.
+    At(CutPlace),
 }
 
 /// A status in place of the true one, with the body that the real service sends with it or with another one.

@@ -37,6 +37,17 @@ pub(crate) struct Attempt<'a> {
     pub(crate) intended: bool,
 }
 
+/// Whether a fault can apply to an attempt that matches its trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Application {
+    /// It can.
+    Possible,
+    /// It cannot; the attempt is counted.
+    Impossible,
+    /// It cannot, and the attempt is not counted: the answer does not have the place that is to be cut.
+    NotCounted,
+}
+
 /// What a fault has done so far.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -86,11 +97,11 @@ impl Plan {
     }
 
     /// Counts the attempt and returns the fault that applies to it: the first whose trigger matches and that
-    /// `can` apply.
+    /// can apply.
     pub(crate) fn choose(
         &mut self,
         attempt: &Attempt<'_>,
-        can: impl Fn(&Fault) -> bool,
+        application: impl Fn(&Fault) -> Application,
     ) -> Option<(usize, Fault)> {
         let seed = self.seed;
         let mut chosen = None;
@@ -98,8 +109,12 @@ impl Plan {
             if !armed.fits(attempt) {
                 continue;
             }
+            let application = application(&armed.fault);
+            if application == Application::NotCounted {
+                continue;
+            }
             armed.seen += 1;
-            if chosen.is_none() && armed.is_due(seed, index) && can(&armed.fault) {
+            if chosen.is_none() && armed.is_due(seed, index) && application == Application::Possible {
                 armed.fired.push(attempt.id);
                 chosen = Some((index, armed.drawn(seed, index)));
             }
@@ -224,7 +239,7 @@ mod tests {
     }
 
     fn chosen(plan: &mut Plan, attempt: &Attempt<'_>) -> Option<usize> {
-        plan.choose(attempt, |_| true).map(|(index, _)| index)
+        plan.choose(attempt, |_| Application::Possible).map(|(index, _)| index)
     }
 
     #[test]
@@ -275,7 +290,7 @@ mod tests {
     fn a_fault_that_cannot_apply_to_an_attempt_does_not_fire() {
         let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1]))]);
         let none = Fields::new();
-        assert!(plan.choose(&attempt(1, 1, &none), |_| false).is_none());
+        assert!(plan.choose(&attempt(1, 1, &none), |_| Application::Impossible).is_none());
         assert!(plan.fired()[0].attempts.is_empty());
     }
 
@@ -297,7 +312,7 @@ mod tests {
             let last = first + length;
             let mut plan = Plan::new(0, vec![fault("payment.charge", Attempts::Span(first, last))]);
             for id in 1..=attempts {
-                plan.choose(&attempt(id, 1, &Fields::new()), |_| true);
+                plan.choose(&attempt(id, 1, &Fields::new()), |_| Application::Possible);
             }
             let expected = attempts.min(u64::from(last)).saturating_sub(u64::from(first) - 1);
             prop_assert_eq!(plan.fired()[0].attempts.len() as u64, expected);
@@ -311,7 +326,8 @@ mod tests {
         within.commit = Commit::LaterWithin(first, last);
         let drawn = |seed| -> Vec<Duration> {
             let mut plan = Plan::new(seed, vec![within.clone()]);
-            let chosen = (1..=50).filter_map(|id| plan.choose(&attempt(id, 1, &Fields::new()), |_| true));
+            let chosen = (1..=50)
+                .filter_map(|id| plan.choose(&attempt(id, 1, &Fields::new()), |_| Application::Possible));
             let time = |(_, fault): (usize, Fault)| match fault.commit {
                 Commit::Later(After::Time(time)) => time,
                 other => panic!("{other:?}"),

@@ -9,6 +9,8 @@ pub(super) fn find_shadowing_fault<'a>(fault: &Fault, earlier: &'a [Fault]) -> O
         earlier
             .iter()
             .filter(|earlier| earlier.trigger.chance.is_none() && earlier.trigger.on == fault.trigger.on)
+            // One that cuts an answer at a place counts only the answers that have the place.
+            .filter(|earlier| earlier.reply.cut_place().is_none())
     };
     // A fault on every attempt also fires on those that match a narrower trigger.
     if let Some(wider) = certain()
@@ -70,7 +72,7 @@ fn is_covered((first, last): (u32, u32), spans: &[(u32, u32)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::{Plan, read_line};
+    use crate::fault::{Application, Plan, read_line};
     use crate::service::Operation;
     use crate::yaml::Source;
     use proptest::prelude::*;
@@ -149,7 +151,7 @@ mod tests {
                 let operation = "payment.charge";
                 let attempt =
                     crate::fault::Attempt { id, operation, caller: 1, fields: &fields, intended: true };
-                plan.choose(&attempt, |_| true);
+                plan.choose(&attempt, |_| Application::Possible);
             }
             for (index, fired) in plan.fired().into_iter().enumerate() {
                 prop_assert_eq!(fired.attempts.is_empty(), find_shadowing_fault(&faults[index], &faults[..index]).is_some());

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{After, Commit, DEFAULT_DRIP, DEFAULT_RELEASE, Framing, Reply};
+use super::{After, Commit, CutPlace, DEFAULT_DRIP, DEFAULT_RELEASE, Reply, Truncation};
 
 /// The value of `attempt` that means all attempts.
 pub const EVERY: &str = "every";
@@ -26,13 +26,22 @@ pub const REPLY_WORDS: [(&str, Reply); 7] = [
     ("drop", Reply::Drop),
     ("reset", Reply::Reset),
     ("hang", Reply::Hang { release: Some(DEFAULT_RELEASE) }),
-    ("truncate", Reply::Truncate(Framing::Length)),
+    ("truncate", Reply::Truncate(Truncation::Length)),
     ("garble", Reply::Garble),
     ("drip", Reply::Drip(DEFAULT_DRIP)),
 ];
 
 /// The words of `truncate`.
-pub const FRAMING_WORDS: [(&str, Framing); 2] = [("length", Framing::Length), ("chunked", Framing::Chunked)];
+pub const TRUNCATION_WORDS: [(&str, Truncation); 5] = [
+    ("length", Truncation::Length),
+    ("chunked", Truncation::Chunked),
+    (CutPlace::Word.word(), Truncation::At(CutPlace::Word)),
+    (CutPlace::Arguments.word(), Truncation::At(CutPlace::Arguments)),
+    (CutPlace::EndMarker.word(), Truncation::At(CutPlace::EndMarker)),
+];
+
+/// The value of `after` in a `delay` of the body.
+pub const HEADERS: &str = "headers";
 
 /// The maximum number of faults in one list; each is compared with all before it.
 pub const MAX_FAULTS: usize = 1000;

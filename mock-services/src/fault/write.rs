@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-use super::words::{ANY, EVERY, UNTIL_TIMEOUT};
-use super::{After, Attempts, Commit, Fault, Framing, Lag, Reply, StatusReply};
+use super::words::{ANY, EVERY, HEADERS, UNTIL_TIMEOUT};
+use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Truncation};
 use crate::service::{Fields, Value};
 use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow, write_size};
 
@@ -126,12 +126,17 @@ impl Reply {
             Reply::Reset => text("reset"),
             Reply::Garble => text("garble"),
             Reply::Delay(time) => map([("delay", text(write_duration(*time)))]),
+            Reply::DelayBody(time) => {
+                let delay = map([("time", text(write_duration(*time))), ("after", text(HEADERS))]);
+                map([("delay", delay)])
+            }
             Reply::Hang { release: None } => map([("hang", text(UNTIL_TIMEOUT))]),
             Reply::Hang { release: Some(release) } => {
                 map([("hang", map([("release", text(write_duration(*release)))]))])
             }
-            Reply::Truncate(Framing::Length) => map([("truncate", text("length"))]),
-            Reply::Truncate(Framing::Chunked) => map([("truncate", text("chunked"))]),
+            Reply::Truncate(Truncation::Length) => map([("truncate", text("length"))]),
+            Reply::Truncate(Truncation::Chunked) => map([("truncate", text("chunked"))]),
+            Reply::Truncate(Truncation::At(place)) => map([("truncate", text(place.word()))]),
             Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
             Reply::Stale(Lag::Reads(reads)) => map([("stale", map([("reads", number(*reads))]))]),
             Reply::Stale(Lag::Time(time)) => map([("stale", text(write_duration(*time)))]),

@@ -147,7 +147,7 @@ pub enum Event<'a> {
         /// Whether the answer was marked as a replay.
         #[serde(default, skip_serializing_if = "is_false")]
         replay: bool,
-        /// The seconds of its `Retry-After`, if the whole of a 429 or 503 was sent.
+        /// The seconds of its `Retry-After`, if the whole of a 429, 503 or 529 was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
         /// Who ended the silence, if the reply was a `hang`.

@@ -206,13 +206,14 @@ fn tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
 
-/// The pieces in which a text is streamed: words with the space after them, at most 16 bytes each.
+/// The pieces in which a text is streamed: words with the space after them, at most 6 bytes each, so that
+/// long words are split as tokens split them.
 pub(super) fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
         let word = rest.find(' ').map_or(rest.len(), |at| at + 1).min(rest.len());
-        let end = (1..=word.min(16)).rev().find(|end| rest.is_char_boundary(*end));
+        let end = (1..=word.min(6)).rev().find(|end| rest.is_char_boundary(*end));
         let end = end.unwrap_or_else(|| rest.chars().next().map_or(rest.len(), char::len_utf8));
         let (piece, after) = rest.split_at(end);
         pieces.push(piece);

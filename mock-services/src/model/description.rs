@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn};
+use super::{Billing, Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn};
 use crate::description::{
     ClientVariable, ConfiguredService, EffectDescription, OptionType, PlannedTask, RealHost,
     ServiceDescription, read_texts,
@@ -59,11 +59,14 @@ pub(crate) fn description() -> ServiceDescription {
             ("second_generation", OptionType::MapOf(Box::new(OptionType::MapOf(Box::new(OptionType::Any))))),
             ("attempts", OptionType::Whole(Some(1))),
             ("models", OptionType::texts()),
+            ("billing", OptionType::Word(&BILLING)),
             ("replay", OptionType::Text),
         ],
         ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
 }
+
+const BILLING: [&str; 2] = [Billing::Generated.word(), Billing::Delivered.word()];
 
 const CHARACTERS: [&str; Character::ALL.len()] = {
     let mut words = [""; Character::ALL.len()];
@@ -77,7 +80,16 @@ const CHARACTERS: [&str; Character::ALL.len()] = {
 
 fn generation() -> EffectDescription {
     EffectDescription::new("model.generate", &["conversation", "model", "api", "generation"])
-        .labels(&["input_tokens", "output_tokens", "calls", "tools", "says", "claim", "recorded_line"])
+        .labels(&[
+            "input_tokens",
+            "output_tokens",
+            "calls",
+            "tools",
+            "says",
+            "claim",
+            "recorded_line",
+            "answer_bytes",
+        ])
         .noun("generation", "generations")
         .cost()
 }
@@ -100,6 +112,8 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let second = map.optional("second_generation").and_then(|node| reader.entries(node)).unwrap_or_default();
     let attempts = map.optional("attempts").and_then(|node| reader.integer(node, 1..=20));
     let models = map.optional("models").map(|node| read_texts(reader, node));
+    let billing_words = Billing::ALL.map(|billing| (billing.word(), billing));
+    let billing = map.optional("billing").and_then(|node| reader.one_of(node, &billing_words));
     let replay = map.optional("replay").and_then(|node| read_cassette(reader, node));
     ModelOptions {
         tasks: Vec::new(),
@@ -109,6 +123,7 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
         second_generation: second.iter().map(|(key, node)| (key.name.clone(), read_fields(node))).collect(),
         attempts: attempts.unwrap_or(usual.attempts),
         models: models.unwrap_or_default(),
+        billing: billing.unwrap_or(usual.billing),
         replay,
     }
 }

@@ -6,6 +6,7 @@ mod api;
 mod arguments;
 mod cassette;
 mod conversation;
+mod cut;
 mod description;
 mod options;
 mod progress;
@@ -18,12 +19,14 @@ mod tests;
 mod think;
 mod tool_choice;
 
-use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service};
+use crate::service::{
+    Answer, Context, CutPlace, Decision, EffectFacts, Operation, Recognized, Request, Service,
+};
 use crate::yaml::shown;
 pub use cassette::{Cassette, CassetteError, RecordedAnswer};
 use conversation::{ModelApi, Question};
 pub(crate) use description::description;
-pub use options::{Character, ModelOptions, ReplayedFile, ScriptedTurn};
+pub use options::{Billing, Character, ModelOptions, ReplayedFile, ScriptedTurn};
 use route::{ModelRequest, RecordedRequest};
 use state::{GeneratedTurn, ModelState};
 
@@ -73,7 +76,10 @@ impl Model {
         let thought = think::think(&self.options, &question, before, context)
             .map_err(|stuck| api::invalid(api, &stuck.message).undecided(&stuck.message))?;
         let answer = api::answer(&question, &thought.generation, context);
-        let turn = GeneratedTurn::new(&question, conversation, before, &thought, context);
+        let mut turn = GeneratedTurn::new(&question, conversation, before, &thought, context);
+        if self.options.billing == Billing::Delivered {
+            turn.bill_by_delivery(answer.body.len());
+        }
         Ok(Decision::accept(answer, vec![Effect(turn)]))
     }
 }
@@ -176,6 +182,10 @@ impl Service for Model {
                 answer.set_header("openai-processing-ms", "1");
             }
         }
+    }
+
+    fn cut(&self, answer: &Answer, place: CutPlace) -> Option<usize> {
+        cut::position(&answer.clone().written().body, place)
     }
 
     fn key_prefix(&self) -> &'static str {

@@ -27,6 +27,8 @@ pub struct ModelOptions {
     pub attempts: u32,
     /// The models that exist; any model if there are none.
     pub models: Vec<String>,
+    /// What is billed of an answer that the caller did not get completely.
+    pub billing: Billing,
     /// The recorded answers. If there are any, the model gives them instead of its own.
     pub replay: Option<ReplayedFile>,
 }
@@ -41,6 +43,7 @@ impl Default for ModelOptions {
             second_generation: Vec::new(),
             attempts: 4,
             models: Vec::new(),
+            billing: Billing::Generated,
             replay: None,
         }
     }
@@ -56,6 +59,16 @@ pub struct ReplayedFile {
     /// Its answers.
     #[serde(skip)]
     pub cassette: Arc<Cassette>,
+}
+
+word_enum! {
+    /// What is billed of an answer that the caller did not get completely.
+    pub enum Billing {
+        /// All that was generated.
+        Generated => "generated",
+        /// What was delivered.
+        Delivered => "delivered",
+    }
 }
 
 word_enum! {

@@ -45,7 +45,8 @@ const USUAL_MODELS: [&str; 6] =
 
 static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     vec![
-        Operation::write("model.generate", &["model", "api", "conversation", "stream"], &["conversation"]),
+        Operation::write("model.generate", &["model", "api", "conversation", "stream"], &["conversation"])
+            .generating(),
         Operation::read("model.read", &["model"]),
         Operation::read("model.telemetry", &["path"]),
     ]

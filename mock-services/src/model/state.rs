@@ -93,6 +93,11 @@ impl GeneratedTurn {
         GeneratedTurn { conversation, id, fields, response }
     }
 
+    /// Bills only the share of the answer that is delivered; its body has this many bytes.
+    pub(super) fn bill_by_delivery(&mut self, bytes: usize) {
+        self.fields.set("answer_bytes", i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
     /// A generation that comes from a line of a cassette.
     pub(super) fn replayed(
         question: &Question,

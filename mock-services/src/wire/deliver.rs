@@ -60,7 +60,10 @@ pub(super) async fn deliver<L: WireStream>(
         DeliveryMode::Drop => record_unsent_rest(Some(ConnectionEnd::Cut), 0, pending),
         DeliveryMode::Reset => record_unsent_rest(Some(ConnectionEnd::Reset), 0, pending),
         DeliveryMode::Hang(release) => hang(stream, unread, release, pending).await,
-        DeliveryMode::Truncate(_) => ends(write_last(stream, &all[..encoded.cut], 0, false, pending).await),
+        DeliveryMode::DelayBody(time) => delay_body(stream, unread, encoded, time, pending).await,
+        DeliveryMode::Truncate | DeliveryMode::TruncateChunked | DeliveryMode::Cut(_) => {
+            ends(write_last(stream, &all[..encoded.cut], 0, false, pending).await)
+        }
         DeliveryMode::Oversize(_) => oversize(stream, encoded, pending).await,
         DeliveryMode::Drip(time) => drip(stream, unread, encoded, time, pending).await,
     }
@@ -159,6 +162,28 @@ async fn write_paused<L: WireStream>(
 /// If the caller has not left, the service closes the connection without an orderly end.
 fn ends(left: Option<ConnectionEnd>) -> Option<ConnectionEnd> {
     left.or(Some(ConnectionEnd::Cut))
+}
+
+async fn delay_body<L: WireStream>(
+    stream: &mut L,
+    unread: &mut Vec<u8>,
+    encoded: &Encoded,
+    time: Duration,
+    pending: Option<&PendingReply<'_>>,
+) -> Option<ConnectionEnd> {
+    let (head, body) = encoded.bytes.split_at(encoded.body_at);
+    if body.is_empty() {
+        return write_last(stream, head, 0, true, pending).await;
+    }
+    let mut count = 0;
+    let mut left = write(stream, head, &mut count).await;
+    if left.is_none() {
+        left = wait(stream, unread, time).await;
+    }
+    match left {
+        None => write_last(stream, body, count, true, pending).await,
+        left => record_unsent_rest(left, count, pending),
+    }
 }
 
 async fn drip<L: WireStream>(

@@ -217,7 +217,10 @@ fn check_time_limit(case: &Case, limit: Option<Duration>) -> Result<(), RunError
 
 fn takes(fault: &Fault) -> Duration {
     let reply = match &fault.reply {
-        Reply::Delay(time) | Reply::Drip(time) | Reply::Hang { release: Some(time) } => *time,
+        Reply::Delay(time)
+        | Reply::DelayBody(time)
+        | Reply::Drip(time)
+        | Reply::Hang { release: Some(time) } => *time,
         // A hang until the client's timeout is limited by the time limit.
         Reply::Hang { release: None }
         | Reply::Ok

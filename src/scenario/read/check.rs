@@ -82,7 +82,7 @@ impl CaseParts<'_> {
     fn waits(&self, reader: &Reader) {
         for placed in self.faults.iter().filter(|placed| !placed.malformed.contains(&FaultPart::Reply)) {
             let (what, time) = match placed.fault.reply {
-                Reply::Delay(time) => ("this delay", time),
+                Reply::Delay(time) | Reply::DelayBody(time) => ("this delay", time),
                 Reply::Drip(time) => ("this reply", time),
                 Reply::Hang { release: Some(release) } => ("this hang", release),
                 _ => continue,

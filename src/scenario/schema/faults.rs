@@ -1,7 +1,7 @@
 //! The part of the schema that describes faults, from the tables of the reader of faults.
 
 use mock_services::fault::words::{
-    ANY, COMMIT_WORDS, EVERY, FRAMING_WORDS, MAX_FAULTS, REPLY_WORDS, STATUSES, UNTIL_TIMEOUT,
+    ANY, COMMIT_WORDS, EVERY, HEADERS, MAX_FAULTS, REPLY_WORDS, STATUSES, TRUNCATION_WORDS, UNTIL_TIMEOUT,
 };
 use serde_json::{Value, json};
 
@@ -57,15 +57,17 @@ fn commit() -> Value {
 fn reply() -> Value {
     let duration = |name: &'static str| object([(name, reference("duration"))], &[name]);
     let hang = or_name(object([("release", reference("duration"))], &["release"]));
+    let body_delay =
+        or_name(object([("time", reference("duration")), ("after", word([HEADERS]))], &["time", "after"]));
     let reads = or_name(object([("reads", integer(1..=u32::MAX))], &["reads"]));
     let size = or_name(json!({ "type": "string", "pattern": "^[0-9]+(B|KB|MB|KiB|MiB)$" }));
     json!({ "anyOf": [
         word(words_of(&REPLY_WORDS)),
-        duration("delay"),
+        object([("delay", json!({ "anyOf": [reference("duration"), body_delay] }))], &["delay"]),
         duration("drip"),
         object([("hang", json!({ "anyOf": [word([UNTIL_TIMEOUT]), hang] }))], &["hang"]),
         object([("oversize", size)], &["oversize"]),
-        object([("truncate", word(words_of(&FRAMING_WORDS)))], &["truncate"]),
+        object([("truncate", word(words_of(&TRUNCATION_WORDS)))], &["truncate"]),
         object([("stale", json!({ "anyOf": [reference("duration"), reads] }))], &["stale"]),
         status(),
     ] })

@@ -33,8 +33,24 @@ fn script() -> LedgerScript {
 fn a_cost_needs_no_intent_and_is_counted() {
     let verdict = score(&with_cost(Vec::new()), &script().end(), None);
     assert_eq!(verdict.result, TrialStatus::Pass, "{:?}", verdict.findings);
-    let quote = EffectCost { effect: "shop.quote".to_owned(), made: 3, delivered: 2, repeated: 1 };
+    let quote =
+        EffectCost { effect: "shop.quote".to_owned(), made: 3, delivered: 2, repeated: 1, tokens: None };
     assert_eq!(verdict.costs, [quote]);
+}
+
+#[test]
+fn the_tokens_of_an_answer_that_was_not_delivered_are_billed_unless_billing_is_by_delivery() {
+    let tokens = |fields: Fields, sees: Sees| {
+        let mut script = LedgerScript::new();
+        let fields = fields.with("order", "o1").with("input_tokens", 100).with("output_tokens", 40);
+        script.write("shop.quote", None, &fields, sees);
+        score(&with_cost(Vec::new()), &script.end(), None).costs[0].tokens
+    };
+    let by_delivery = || Fields::new().with("answer_bytes", 1_000);
+    assert_eq!(tokens(Fields::new(), Sees::Cut(ReplyKind::Drop)), Some(140));
+    assert_eq!(tokens(by_delivery(), Sees::Cut(ReplyKind::Drop)), Some(100));
+    assert_eq!(tokens(by_delivery(), Sees::Status(500)), Some(104));
+    assert_eq!(tokens(by_delivery(), Sees::Ok), Some(140));
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn operation(draft: &OperationDraft<'_>, service: &str) -> Operation {
         name: Cow::Owned(format!("{service}.{}", draft.name)),
         kind,
         list: draft.each.is_some(),
+        generates: false,
         fields,
         identity,
     }

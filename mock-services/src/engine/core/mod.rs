@@ -101,6 +101,17 @@ pub(super) enum RequestAssessment<Effect> {
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
 }
 
+impl<Effect> RequestAssessment<Effect> {
+    /// The true answer, if the request is accepted.
+    pub(super) fn answer(&self) -> Option<&Answer> {
+        match self {
+            RequestAssessment::Refused(_) => None,
+            RequestAssessment::Fresh(accepted) => Some(&accepted.answer),
+            RequestAssessment::Replay(answer) | RequestAssessment::Rest { answer, .. } => Some(answer),
+        }
+    }
+}
+
 /// The true answer to an attempt.
 pub(super) struct AttemptOutcome {
     pub(super) answer: Answer,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fault::{After, Framing, Lag};
+use crate::fault::{After, Lag, Truncation};
 
 /// Asserts that a built fault is the one that its line says.
 fn same(built: Fault, line: &str) {
@@ -23,7 +23,7 @@ fn a_built_fault_equals_the_fault_of_the_same_line() {
         "payment.list#every commit=now reply={stale: {reads: 1}}",
     );
     same(
-        Fault::on("payment.charge").attempts(1..=3).reply(Reply::Truncate(Framing::Chunked)).any_effect(),
+        Fault::on("payment.charge").attempts(1..=3).reply(Reply::Truncate(Truncation::Chunked)).any_effect(),
         "payment.charge#1..3 commit=now reply={truncate: chunked} where=any",
     );
     same(

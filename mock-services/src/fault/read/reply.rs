@@ -1,6 +1,6 @@
 //! The `reply` of a fault from YAML.
 
-use crate::fault::words::{FRAMING_WORDS, REPLY_WORDS, UNTIL_TIMEOUT};
+use crate::fault::words::{HEADERS, REPLY_WORDS, TRUNCATION_WORDS, UNTIL_TIMEOUT};
 use crate::fault::{Lag, Reply, StatusReply};
 use crate::yaml::{Node, NodeKind, Reader, listed, read_size, shown};
 
@@ -58,9 +58,9 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
         }
         [] => None,
         [(name, node)] => match *name {
-            "delay" => reader.duration(node).map(Reply::Delay),
+            "delay" => read_delay(reader, node),
             "hang" => read_hang(reader, node),
-            "truncate" => reader.one_of(node, &FRAMING_WORDS).map(Reply::Truncate),
+            "truncate" => reader.one_of(node, &TRUNCATION_WORDS).map(Reply::Truncate),
             "drip" => reader.duration(node).map(Reply::Drip),
             "oversize" => read_oversize(reader, node),
             _ => read_stale(reader, node),
@@ -77,6 +77,18 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
             None
         }
     }
+}
+
+/// A time, or a time after the headers.
+fn read_delay(reader: &Reader, node: &Node) -> Option<Reply> {
+    if !matches!(node.kind, NodeKind::Map(_)) {
+        return reader.duration(node).map(Reply::Delay);
+    }
+    let mut map = reader.map(node, "`delay`")?;
+    let (time, after) = (map.required("time"), map.required("after"));
+    map.finish();
+    reader.one_of(after?, &[(HEADERS, ())])?;
+    reader.duration(time?).map(Reply::DelayBody)
 }
 
 fn read_hang(reader: &Reader, node: &Node) -> Option<Reply> {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::super::line::read_unchecked;
 use super::super::{Trigger, read_fault_list};
 use super::*;
+use crate::service::CutPlace;
 use crate::yaml::{Reader, Source, parse};
 
 fn times() -> impl Strategy<Value = Duration> {
@@ -59,9 +60,11 @@ fn replies() -> impl Strategy<Value = Reply> {
         Just(Reply::Reset),
         Just(Reply::Garble),
         any::<u64>().prop_map(Reply::Oversize),
-        Just(Reply::Truncate(Framing::Length)),
-        Just(Reply::Truncate(Framing::Chunked)),
+        Just(Reply::Truncate(Truncation::Length)),
+        Just(Reply::Truncate(Truncation::Chunked)),
+        Just(Reply::Truncate(Truncation::At(CutPlace::Arguments))),
         times().prop_map(Reply::Delay),
+        times().prop_map(Reply::DelayBody),
         times().prop_map(Reply::Drip),
         proptest::option::of(times()).prop_map(|release| Reply::Hang { release }),
         times().prop_map(|time| Reply::Stale(Lag::Time(time))),

@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 
 use crate::delivery::DeliveryMode;
-use crate::fault::Framing;
 use crate::service::Answer;
 use crate::wire::deliver::{Encoded, Filler};
 
@@ -30,7 +29,9 @@ pub(super) fn encode(
     mode: DeliveryMode,
     mut bytes: Vec<u8>,
 ) -> Encoded {
-    let chunked = mode == DeliveryMode::Truncate(Framing::Chunked);
+    // The padding of an oversized answer is not in chunks.
+    let streams = is_event_stream(answer) && !matches!(mode, DeliveryMode::Oversize(_));
+    let chunked = streams || mode == DeliveryMode::TruncateChunked;
     let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
     let filler = if bodiless || frame.head_only { Filler::default() } else { filler(body, mode) };
     bytes.clear();
@@ -62,16 +63,47 @@ pub(super) fn encode(
         // Without a body, the head is cut: the caller must see an incomplete answer.
         return Encoded { cut: body_at / 2, bytes, body_at, filler };
     }
-    let half = body.len() / 2;
+    let cut_at = match mode {
+        DeliveryMode::Cut(at) => at.min(body.len()),
+        _ => body.len() / 2,
+    };
     if chunked {
-        bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
-        let data_at = bytes.len();
-        bytes.extend_from_slice(body);
-        bytes.extend_from_slice(b"\r\n0\r\n\r\n");
-        return Encoded { cut: data_at + half, bytes, body_at, filler };
+        let cut = push_chunks(&mut bytes, body, if streams { first_event } else { <[u8]>::len }, cut_at);
+        return Encoded { cut, bytes, body_at, filler };
     }
     bytes.extend_from_slice(body);
-    Encoded { cut: body_at + half, bytes, body_at, filler }
+    Encoded { cut: body_at + cut_at, bytes, body_at, filler }
+}
+
+/// Whether an answer is a stream of server-sent events, which servers send in chunks.
+fn is_event_stream(answer: &Answer) -> bool {
+    answer.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// The length of the first server-sent event.
+fn first_event(rest: &[u8]) -> usize {
+    memchr::memmem::find(rest, b"\n\n").map_or(rest.len(), |at| at + 2)
+}
+
+/// Writes a body in chunks, each as long as `chunk` says, and returns where byte `cut_at` of the body is. A
+/// cut between two chunks comes after the whole first chunk.
+fn push_chunks(bytes: &mut Vec<u8>, body: &[u8], chunk: impl Fn(&[u8]) -> usize, cut_at: usize) -> usize {
+    let (mut cut, mut sent) = (bytes.len(), 0);
+    while sent < body.len() {
+        let length = chunk(&body[sent..]);
+        bytes.extend_from_slice(format!("{length:x}\r\n").as_bytes());
+        if (sent..sent + length).contains(&cut_at) && cut_at > sent {
+            cut = bytes.len() + (cut_at - sent);
+        }
+        bytes.extend_from_slice(&body[sent..sent + length]);
+        bytes.extend_from_slice(b"\r\n");
+        sent += length;
+        if sent == cut_at {
+            cut = bytes.len();
+        }
+    }
+    bytes.extend_from_slice(b"0\r\n\r\n");
+    cut
 }
 
 /// Spaces after the body: JSON stays JSON, and text stays text.
@@ -216,19 +248,34 @@ mod tests {
     #[test]
     fn a_truncated_answer_declares_more_than_it_sends() {
         let answer = Answer::json(200, &"0123456789");
-        let length = encode(&answer, frame(), DeliveryMode::Truncate(Framing::Length));
+        let length = encode(&answer, frame(), DeliveryMode::Truncate);
         assert!(
             text(&length, length.cut).contains("Content-Length: 12\r\n")
                 && text(&length, length.cut).ends_with("\"01234")
         );
-        let chunked = encode(&answer, frame(), DeliveryMode::Truncate(Framing::Chunked));
+        let chunked = encode(&answer, frame(), DeliveryMode::TruncateChunked);
         assert!(text(&chunked, chunked.cut).contains("Transfer-Encoding: chunked\r\n"));
         assert!(text(&chunked, chunked.cut).ends_with("\r\n\r\nc\r\n\"01234"));
     }
 
     #[test]
+    fn a_stream_has_one_chunk_for_each_event_and_can_be_cut_between_two() {
+        let stream = Answer::text(200, "text/event-stream; charset=utf-8", "data: 1\n\ndata: 22\n\n");
+        let whole = encode(&stream, frame(), DeliveryMode::Whole);
+        let body = "9\r\ndata: 1\n\n\r\na\r\ndata: 22\n\n\r\n0\r\n\r\n";
+        assert!(text(&whole, whole.bytes.len()).ends_with(body));
+        assert!(text(&whole, whole.bytes.len()).contains("Transfer-Encoding: chunked\r\n"));
+        let cut = encode(&stream, frame(), DeliveryMode::Cut(9));
+        assert!(text(&cut, cut.cut).ends_with("\r\n\r\n9\r\ndata: 1\n\n\r\n"));
+        let inside = encode(&stream, frame(), DeliveryMode::Cut(12));
+        assert!(text(&inside, inside.cut).ends_with("data: 1\n\n\r\na\r\ndat"));
+        let oversized = encode(&stream, frame(), DeliveryMode::Oversize(2_000));
+        assert!(text(&oversized, oversized.bytes.len()).contains("Content-Length: 2000\r\n"));
+    }
+
+    #[test]
     fn an_answer_without_a_body_is_cut_in_its_head() {
-        let encoded = encode(&Answer::empty(202), frame(), DeliveryMode::Truncate(Framing::Length));
+        let encoded = encode(&Answer::empty(202), frame(), DeliveryMode::Truncate);
         assert!(encoded.cut > 0 && encoded.cut < encoded.body_at);
     }
 

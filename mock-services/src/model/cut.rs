@@ -1,0 +1,120 @@
+//! The places at which a fault can cut an answer: found in its bytes, so that they are found in a recorded
+//! answer, too.
+
+use serde_json::Value;
+
+use crate::service::CutPlace;
+
+/// What an event of a stream has.
+#[derive(Debug, PartialEq, Eq)]
+enum EventPart {
+    /// A piece of the text.
+    Text(String),
+    /// A piece of the arguments of a tool call.
+    Arguments,
+    /// The end of the stream.
+    EndMarker,
+    /// Anything else.
+    Other,
+}
+
+/// Where this body is cut; `None` if it does not have the place. A stream is cut after an event, as it is when
+/// its sender fails; an object is cut in the middle of the value.
+pub(super) fn position(body: &[u8], place: CutPlace) -> Option<usize> {
+    if body.starts_with(b"{") { position_in_object(body, place) } else { position_in_stream(body, place) }
+}
+
+fn position_in_stream(body: &[u8], place: CutPlace) -> Option<usize> {
+    let mut ends: Vec<(usize, EventPart)> = Vec::new();
+    let mut end = 0;
+    for event in std::str::from_utf8(body).ok()?.split_inclusive("\n\n") {
+        end += event.len();
+        ends.push((end, part(event)));
+    }
+    match place {
+        CutPlace::Word => {
+            let pieces = ends.into_iter().filter_map(|(end, part)| match part {
+                EventPart::Text(text) => Some((end, text)),
+                EventPart::Arguments | EventPart::EndMarker | EventPart::Other => None,
+            });
+            inside_word(&pieces.collect::<Vec<_>>())
+        }
+        CutPlace::Arguments => {
+            let pieces = ends.into_iter().filter(|(_, part)| *part == EventPart::Arguments);
+            before_last_piece(&pieces.map(|(end, _)| end).collect::<Vec<_>>())
+        }
+        CutPlace::EndMarker => {
+            let marker = ends.iter().position(|(_, part)| *part == EventPart::EndMarker)?;
+            ends.get(marker.checked_sub(1)?).map(|(end, _)| *end)
+        }
+    }
+}
+
+/// The end of the piece in the middle. One piece is whole: nothing of it is missing if it is sent.
+fn before_last_piece(ends: &[usize]) -> Option<usize> {
+    (ends.len() > 1).then(|| ends[(ends.len() - 1) / 2])
+}
+
+/// The end of a piece that ends inside a word, or otherwise that of the piece in the middle.
+fn inside_word(pieces: &[(usize, String)]) -> Option<usize> {
+    let is_inside = |pair: &&[(usize, String)]| {
+        pair[0].1.ends_with(char::is_alphanumeric) && pair[1].1.starts_with(char::is_alphanumeric)
+    };
+    let inside = pieces.windows(2).find(is_inside).map(|pair| pair[0].0);
+    inside.or_else(|| before_last_piece(&pieces.iter().map(|(end, _)| *end).collect::<Vec<_>>()))
+}
+
+fn part(event: &str) -> EventPart {
+    let Some(data) = event.lines().find_map(|line| line.strip_prefix("data:")) else {
+        return EventPart::Other;
+    };
+    if data.trim() == "[DONE]" {
+        return EventPart::EndMarker;
+    }
+    let data: Value = serde_json::from_str(data).unwrap_or_default();
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let piece = |value: &Value| text(value).map_or(EventPart::Other, EventPart::Text);
+    let arguments = |value: &Value| text(value).map(|_| EventPart::Arguments);
+    let chat = &data["choices"][0]["delta"];
+    match data["type"].as_str() {
+        Some("message_stop" | "response.completed") => EventPart::EndMarker,
+        Some("response.output_text.delta") => piece(&data["delta"]),
+        Some("response.function_call_arguments.delta") => EventPart::Arguments,
+        Some("content_block_delta") => {
+            arguments(&data["delta"]["partial_json"]).unwrap_or_else(|| piece(&data["delta"]["text"]))
+        }
+        None => arguments(&chat["tool_calls"][0]["function"]["arguments"])
+            .unwrap_or_else(|| piece(&chat["content"])),
+        Some(_) => EventPart::Other,
+    }
+}
+
+fn position_in_object(body: &[u8], place: CutPlace) -> Option<usize> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let message = &answer["choices"][0]["message"];
+    let blocks = [items(&answer["content"]), items(&answer["output"])].concat();
+    let values: Vec<Value> = match place {
+        CutPlace::EndMarker => return body.len().checked_sub(1),
+        CutPlace::Word => {
+            let texts = blocks.iter().flat_map(|block| {
+                let parts = items(&block["content"]).into_iter().map(|part| part["text"].clone());
+                parts.chain([block["text"].clone()]).collect::<Vec<Value>>()
+            });
+            texts.chain([message["content"].clone()]).collect()
+        }
+        CutPlace::Arguments => {
+            let calls = items(&message["tool_calls"]).into_iter();
+            let calls = calls.map(|call| call["function"]["arguments"].clone());
+            calls
+                .chain(blocks.iter().flat_map(|block| [block["arguments"].clone(), block["input"].clone()]))
+                .collect()
+        }
+    };
+    let value = values.into_iter().find(|value| !value.is_null())?.to_string();
+    let at = memchr::memmem::find(body, value.as_bytes())?;
+    (value.len() > 3).then_some(at + value.len() / 2)
+}
+
+#[cfg(test)]
+mod tests;
