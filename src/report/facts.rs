@@ -36,6 +36,7 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
             "attempts",
             format!("{} {}{refused}{bounds}", line(&made.operation, MAX_TEXT), made.made),
         ));
+        facts.extend(made.layers.as_ref().map(|layers| ("layers", line(layers, MAX_TEXT))));
     }
     for cost in &verdict.costs {
         let EffectCost { effect, made, delivered, repeated, tokens } = cost;

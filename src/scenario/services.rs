@@ -202,7 +202,7 @@ pub(crate) fn read_shipped_service(
 }
 
 /// A service with its defaults, which the scenario uses without listing it.
-pub(super) fn default_setup(name: &str) -> Option<ServiceSetup> {
+pub(crate) fn default_setup(name: &str) -> Option<ServiceSetup> {
     let service = catalog::find(name)?.unconfigured();
     Some(ServiceSetup { name: name.to_owned(), service, idempotency: None, extra_hosts: Vec::new() })
 }

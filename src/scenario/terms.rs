@@ -62,6 +62,9 @@ pub struct Terms {
     /// The APIs through which operations must be done; with another API the trial is void.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<ViaDue>,
+    /// The services that the subject itself must use; a trial in which it does not is void.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
     /// The entries of `can` in hapax.yaml: what this subject uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub can: Vec<String>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::history::TrialHistory;
+use super::retry_layers::retry_layers;
 use super::verdict::AttemptsMade;
 use crate::scenario::{Budget, Terms};
 
@@ -21,6 +22,7 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
             *refused = refused.saturating_add(1);
         }
     }
+    let cost_of = |name: &str| terms.operations.iter().find(|term| term.cost && term.name == name);
     made.into_iter()
         .map(|(operation, (made, refused))| {
             let budgets: Vec<&Budget> =
@@ -30,6 +32,7 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
                 made,
                 refused,
                 at_least: budgets.iter().map(|budget| budget.at_least).max().unwrap_or_default(),
+                layers: cost_of(operation).and_then(|term| retry_layers(history, term)),
                 budget: budgets.iter().filter_map(|budget| budget.at_most).min(),
             }
         })

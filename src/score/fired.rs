@@ -7,7 +7,7 @@ use mock_services::yaml::shown;
 
 use super::api_used;
 use super::barrier;
-use super::history::TrialHistory;
+use super::history::{Attempt, TrialHistory};
 use super::outside;
 use super::verdict::BarrierFacts;
 use crate::domain::SubjectEvent;
@@ -49,6 +49,18 @@ pub(super) fn void_reasons(
             reasons.push(format!(
                 "the command `before` of the subject failed, so the trial did not begin: {}",
                 bounded(error, MAX_OUTPUT)
+            ));
+        }
+    }
+    for service in &terms.requires {
+        let is_used = |attempt: &Attempt<'_>| attempt.service() == service;
+        if !history.attempts.iter().any(is_used) {
+            reasons.push(format!(
+                "the scenario requires the service `{name}`, and the subject sent it no request: remove \
+                 `{name}` from the settings of the subject, so that it skips such cases, or let its client use \
+                 the address in HAPAX_{variable}_URL",
+                name = cut(service),
+                variable = cut(service).to_uppercase().replace('-', "_")
             ));
         }
     }

@@ -100,12 +100,17 @@ pub(super) fn follow_ups<'s, 'a>(
 }
 
 /// Whether a later write is a retry of an earlier one: the same operation, and no field that identifies an
-/// intent differs.
+/// intent differs. A request that only costs something is the same if it asks for the same.
 pub(super) fn is_retry_of(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_>) -> bool {
     if first.operation() != later.operation() {
         return false;
     }
     let names = FieldNames(&terms.fields);
+    let term = terms.operations.iter().find(|term| term.cost && term.name == first.operation());
+    if let Some(term) = term {
+        let value = |attempt: &Attempt<'_>, name: &str| attempt.received.fields.get(name).cloned();
+        return term.identity.iter().all(|name| value(first, name) == value(later, name));
+    }
     let service = first.service();
     let intents = terms.intents.iter().filter(|intent| super::history::service_of(&intent.effect) == service);
     intents.flat_map(|intent| intent.selector.iter()).all(|(name, _)| {

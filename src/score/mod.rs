@@ -25,6 +25,7 @@ pub mod rate;
 mod records;
 mod recovery;
 mod retry_evidence;
+mod retry_layers;
 mod retry_origin;
 pub mod stats;
 mod verdict;

@@ -121,6 +121,9 @@ pub struct AttemptsMade {
     /// The maximum number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
+    /// In which layers requests that only cost something were retried, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

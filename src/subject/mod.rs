@@ -114,6 +114,21 @@ impl Subject {
         Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings }
     }
 
+    /// Whether it uses a service that not every subject uses, such as a language model: hapax.yaml or the
+    /// command line adds it, `can` names it, or it makes the claim.
+    #[must_use]
+    pub fn uses(&self, service: &str) -> bool {
+        let is_added = || self.settings.services.0.iter().any(|setup| setup.name == service);
+        let is_named = |entry: &String| {
+            let (what, _) = crate::scenario::split_can(entry);
+            what.split('.').next() == Some(service)
+        };
+        matches!(self.kind, SubjectKind::Control(_))
+            || is_added()
+            || self.settings.can.iter().any(is_named)
+            || self.settings.claim == ClaimSource::Service(service.to_owned())
+    }
+
     /// Whether it keeps running after a trial, so that it must be watched longer.
     #[must_use]
     pub fn outlives_its_trial(&self) -> bool {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use anstream::eprintln;
+use mock_services::catalog;
 use mock_services::yaml::{listed, nearest, shown};
 
 use crate::cli::error::CliError;
-use crate::scenario::CONTROLS;
+use crate::scenario::{CONTROLS, default_setup};
 use crate::subject::words::quoted;
 use crate::subject::{Config, HostError, HostPattern, Subject};
 
@@ -47,6 +48,11 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, value_name = "PROTOCOL", value_parser = ["mcp"])]
     via: Option<String>,
 
+    /// The subject uses this service, such as a language model: add it to every case that does not have it,
+    /// and run the cases that require it; can be repeated
+    #[arg(long, value_name = "SERVICE", value_parser = added_service())]
+    with: Vec<String>,
+
     /// The command that starts the subject, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -65,6 +71,11 @@ fn allowed(text: &str) -> Result<Host, HostError> {
 
 fn ignored(text: &str) -> Result<Host, HostError> {
     Ok(Host { text: text.to_owned(), pattern: HostPattern::ignored(text)? })
+}
+
+fn added_service() -> clap::builder::PossibleValuesParser {
+    let services = catalog::services().iter().filter(|service| service.can_be_added);
+    clap::builder::PossibleValuesParser::new(services.map(|service| service.name.as_str()))
 }
 
 /// How to name a subject.
@@ -118,13 +129,18 @@ impl SubjectArgs {
         subject.settings.intercept |= self.intercept;
         subject.settings.via_mcp |= self.via.is_some();
         check_mcp(subject.settings.via_mcp)?;
+        let is_new = |name: &&String| !subject.settings.services.0.iter().any(|have| have.name == **name);
+        let added: Vec<_> = self.with.iter().filter(is_new).filter_map(|name| default_setup(name)).collect();
+        subject.settings.services.0.extend(added);
+        let with = self.with.iter().map(|name| format!("--with {name} "));
         let via = self.via.iter().map(|via| format!("--via {via} "));
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
         let intercept = self.intercept.then(|| "--intercept ".to_owned()).into_iter();
         let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name)));
         let allowed = self.allow.iter().map(|host| format!("--allow {} ", quoted(&host.text)));
         let ignored = self.ignore.iter().map(|host| format!("--ignore {} ", quoted(&host.text)));
-        let options = passed.chain(allowed).chain(ignored).chain(sealed).chain(intercept).chain(via);
+        let options =
+            passed.chain(allowed).chain(ignored).chain(sealed).chain(intercept).chain(via).chain(with);
         let options = options.collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }

@@ -50,6 +50,7 @@ pub fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
             refused: 0,
             at_least: 0,
             budget: Some(3),
+            layers: None,
         }],
         retried_by: RetriedBy::NotSure,
         retries: Vec::new(),

@@ -168,6 +168,7 @@ pub fn twelve_callers() -> SampleCase {
         refused: 0,
         at_least: 0,
         budget: None,
+        layers: None,
     };
     let proof = came.iter().chain(&effects).copied().collect();
     verdict.findings = vec![finding(

@@ -68,6 +68,15 @@ impl Plan {
                 plan.skipped.push(Skipped { id: case.id, why });
                 continue;
             }
+            if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
+                let why = format!(
+                    "needs an agent that uses the service `{service}`: if {} does, add `--with {service}`, or \
+                     `{service}: {{}}` for it in hapax.yaml",
+                    subject.name
+                );
+                plan.skipped.push(Skipped { id: case.id, why });
+                continue;
+            }
             if let Some(missing) = not_offered_as_tools(&case).filter(|_| subject.settings.via_mcp) {
                 let why = format!("needs {missing}, for which there is no MCP tool");
                 plan.skipped.push(Skipped { id: case.id, why });

@@ -75,6 +75,21 @@ fn a_case_that_needs_more_than_the_subject_can_is_skipped_and_shown() {
 }
 
 #[test]
+fn a_case_that_requires_a_model_is_skipped_for_agents_that_do_not_use_one() {
+    let cases = || cases("services: {model: {}}\nrequires: model\n");
+    let mut subject = Subject::command(vec!["agent".to_owned()]);
+    let skipped = |subject: &Subject| Plan::new(cases(), subject, &options(1)).unwrap().skipped;
+    assert_eq!(
+        skipped(&subject)[0].why,
+        "needs an agent that uses the service `model`: if agent does, add `--with model`, or `model: {}` for \
+         it in hapax.yaml"
+    );
+    subject.settings.services.0.extend(crate::scenario::default_setup("model"));
+    assert!(skipped(&subject).is_empty());
+    assert!(skipped(&Subject::control("naive")).is_empty(), "the controls use it");
+}
+
+#[test]
 fn a_case_that_needs_another_api_is_skipped_and_shown() {
     let mail = |more: &str, via: &str| {
         let text = format!(

@@ -14,6 +14,7 @@ use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::expect::{Expected, read_expect};
 use crate::scenario::known::KnownServices;
 use crate::scenario::mcp::read_mcp;
+use crate::scenario::requires::read_requires;
 use crate::scenario::services::{DeclaredServices, default_setup, read_services};
 use crate::scenario::via::{check_via, read_via};
 use crate::scenario::work::WorkReader;
@@ -45,6 +46,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     // So are the controls.
     map.optional("controls");
     let (timeout, via_node) = (map.optional("timeout"), map.optional("via"));
+    let requires_node = map.optional("requires");
     let mcp = map.optional("mcp").map(|node| read_mcp(reader, node)).unwrap_or_default();
     map.finish();
 
@@ -91,6 +93,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let via = via_node.map(|node| read_via(reader, &known, node)).unwrap_or_default();
     check_via(reader, via_node, &via, &steps);
     let services = references.services(setups, &known);
+    let requires = requires_node.map(|node| read_requires(reader, &services, node)).unwrap_or_default();
     let operations = operations_of(&services, &known);
     check_faults(reader, &faults, &operations, &known, callers.count);
     let count = callers.count;
@@ -118,6 +121,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
     terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
     terms.via = via;
+    terms.requires = requires;
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -283,6 +287,7 @@ fn terms(
         operations: operations.iter().map(operation).collect(),
         fields: Vec::new(),
         via: Vec::new(),
+        requires: Vec::new(),
         can: Vec::new(),
     }
 }

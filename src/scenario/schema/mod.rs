@@ -17,6 +17,7 @@ use crate::scenario::mcp::{HINT_WORDS, KEY_WORDS};
 use crate::scenario::read::callers::{DELIVERY_WORDS, MAX_CALLERS, MEET_NONE};
 use crate::scenario::read::case::MAX_TAGS;
 use crate::scenario::read::interrupts::{ACTION_WORDS, MAX_INTERRUPTS, MOMENT_KEYS, THEN_WORDS};
+use crate::scenario::requires::optional_services;
 use crate::scenario::schema_services::services;
 use crate::scenario::work::MAX_STEPS;
 use crate::scenario::{CONTROLS, ClaimedOutcome, ControlOutcome, Recovery};
@@ -103,6 +104,13 @@ pub fn schema() -> Value {
                 via(),
             ),
         ),
+        (
+            "requires",
+            described(
+                "The services that the subject itself must use. Subjects that do not use them skip the cases.",
+                requires(),
+            ),
+        ),
         ("mcp", described("How the tools are described to agents that get them over MCP.", mcp())),
         ("timeout", described("The time limit of one start of the subject; the default is 30s.", timeout())),
     ];
@@ -176,6 +184,11 @@ fn via() -> Value {
     let mut via = map_of(json!({ "anyOf": [api, { "type": "array", "items": api, "minItems": 1 }] }));
     via["anyOf"][0]["propertyNames"] = reference("operation_name");
     via
+}
+
+fn requires() -> Value {
+    let service = or_name(json!({ "enum": optional_services().collect::<Vec<_>>() }));
+    json!({ "anyOf": [service.clone(), { "type": "array", "items": service, "minItems": 1 }] })
 }
 
 fn matrix() -> Value {

@@ -27,10 +27,14 @@ fn over_budget<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item = 
         let attempts =
             context.history.attempts.iter().filter(|attempt| attempt.operation() == made.operation);
         let number = attempts_in_words(made.made);
+        let layers = made.layers.as_ref().map(|layers| format!(" {layers}.")).unwrap_or_default();
         Some(Finding {
             kind: FindingKind::OverBudget,
             fails: true,
-            message: format!("{number} of {}, but at most {budget} are allowed.", shown(&made.operation)),
+            message: format!(
+                "{number} of {}, but at most {budget} are allowed.{layers}",
+                shown(&made.operation)
+            ),
             fix: "Retry in one place only: a client that retries inside a loop that retries multiplies the \
                   attempts. Increase the delay between retries, and limit their number."
                 .to_owned(),

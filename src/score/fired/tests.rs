@@ -26,6 +26,15 @@ fn a_fault_that_did_not_fire_makes_a_pass_void() {
 }
 
 #[test]
+fn a_service_that_is_required_and_not_used_makes_a_pass_void() {
+    let requiring = |service: &str| Terms { requires: vec![service.to_owned()], ..terms([due("o1", 10, 1)]) };
+    let verdict = score(&requiring("model"), &one_charge().end(), None);
+    assert_eq!(verdict.result, TrialStatus::Void);
+    assert!(verdict.void_because[0].starts_with("the scenario requires the service `model`"));
+    assert_eq!(score(&requiring("payment"), &one_charge().end(), None).result, TrialStatus::Pass);
+}
+
+#[test]
 fn a_failure_wins_over_void() {
     assert_eq!(score(&with_fault(false), &LedgerScript::new().end(), None).result, TrialStatus::Fail);
 }

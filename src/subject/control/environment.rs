@@ -53,6 +53,11 @@ impl Environment {
         &self.steps
     }
 
+    /// The text of the task.
+    pub(super) fn task(&self) -> &str {
+        self.text("HAPAX_TASK").unwrap_or_default()
+    }
+
     /// The directory of this caller.
     pub(super) fn state_dir(&self) -> Option<PathBuf> {
         self.path("HAPAX_STATE_DIR")

@@ -1,6 +1,7 @@
 //! The controls: subjects that hapax ships, with known verdicts. Each runs as a process of its own, started
 //! like any agent, and knows only its environment: no fault, no ledger, no verdict and no expectation.
 
+mod agent;
 mod answer;
 mod claim;
 mod environment;

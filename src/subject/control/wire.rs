@@ -1,14 +1,15 @@
 //! Sends requests over HTTP, one connection each, without retries, redirects or proxies: policies decide
 //! about every attempt.
 
+use std::io::Read;
 use std::time::Duration;
 
 use serde_json::Value;
-use ureq::http::Request;
+use ureq::http::{Request, Response};
 use ureq::{Agent, Body};
 
 use super::answer::{Reply, ReplyClass};
-use super::environment::Environment;
+use super::environment::{Address, Environment};
 use super::smtp::{self, Mail};
 use super::tool_calls;
 
@@ -103,6 +104,29 @@ impl<'a> Wire<'a> {
                 None => Reply::bare(ReplyClass::Refused, None),
             };
         };
+        match self.run(tool_request, &address) {
+            Ok(Ok(answer)) => read_reply(answer),
+            Ok(Err(_)) => Reply::lost(),
+            // An invalid header or path: nothing was sent.
+            Err(_) => Reply::bare(ReplyClass::Refused, None),
+        }
+    }
+
+    /// Sends one request, and returns the body of the reply as it arrived.
+    pub(super) fn send_raw(&self, tool_request: &ToolRequest) -> RawReply {
+        let address = self.environment.service(&tool_request.service);
+        match address.map(|address| self.run(tool_request, &address)) {
+            Some(Ok(Ok(answer))) => RawReply::read(answer),
+            _ => RawReply::default(),
+        }
+    }
+
+    /// Sends one request to this address. The outer error is that of a request that cannot be sent.
+    fn run(
+        &self,
+        tool_request: &ToolRequest,
+        address: &Address,
+    ) -> Result<Result<Response<Body>, ureq::Error>, ureq::http::Error> {
         let mut request = Request::builder()
             .method(tool_request.method)
             .uri(format!("{}{}", address.url, tool_request.path));
@@ -117,17 +141,11 @@ impl<'a> Wire<'a> {
             Content::Form(pairs) => (Some("application/x-www-form-urlencoded"), form(pairs)),
             Content::Json(value) => (Some("application/json"), value.to_string()),
         };
-        let answer = match kind {
+        match kind {
             None => request.body(()).map(|request| self.agent.run(request)),
             Some(kind) => {
                 request.header("Content-Type", kind).body(body).map(|request| self.agent.run(request))
             }
-        };
-        match answer {
-            Ok(Ok(answer)) => read_reply(answer),
-            Ok(Err(_)) => Reply::lost(),
-            // An invalid header or path: nothing was sent.
-            Err(_) => Reply::bare(ReplyClass::Refused, None),
         }
     }
 
@@ -137,7 +155,36 @@ impl<'a> Wire<'a> {
     }
 }
 
-fn read_reply(answer: ureq::http::Response<Body>) -> Reply {
+/// A reply with its body as it arrived; without a status if no head arrived.
+#[derive(Debug, Default)]
+pub(super) struct RawReply {
+    pub(super) status: Option<u16>,
+    /// The value of `Retry-After`, in seconds.
+    pub(super) retry_after: Option<u64>,
+    /// What arrived of the body.
+    pub(super) text: String,
+    /// Whether the whole body arrived.
+    pub(super) is_whole: bool,
+}
+
+impl RawReply {
+    fn read(answer: Response<Body>) -> Self {
+        let (head, body) = answer.into_parts();
+        let number = |name: &str| head.headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+        let mut bytes = Vec::new();
+        let read = body.into_reader().take(MAX_BODY_BYTES).read_to_end(&mut bytes);
+        let is_whole =
+            read.is_ok() && number("content-length").is_none_or(|declared| declared == bytes.len() as u64);
+        RawReply {
+            status: Some(head.status.as_u16()),
+            retry_after: number("retry-after"),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+            is_whole,
+        }
+    }
+}
+
+fn read_reply(answer: Response<Body>) -> Reply {
     let (head, mut body) = answer.into_parts();
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let declared = header("content-length").and_then(|length| length.parse::<usize>().ok());

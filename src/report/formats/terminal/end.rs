@@ -6,7 +6,7 @@ use super::{cases_counted, title};
 use crate::report::causes::causes;
 use crate::report::formats::terminal::View;
 use crate::report::formats::terminal::case::{push_hanging, push_labelled};
-use crate::report::model::Report;
+use crate::report::model::{Report, Skipped};
 use crate::report::tally::{CONFIDENCE, Tally};
 use crate::report::text::words::{self, counted, percent};
 use crate::report::text::{line, wrap};
@@ -16,22 +16,51 @@ use crate::score::TrialStatus;
 const MAX_CAUSES: usize = 5;
 /// The maximum number of skipped cases that are shown.
 const MAX_SKIPPED: usize = 10;
+/// The number of cases with the same reason up to which each is shown.
+const MAX_ALIKE: usize = 3;
 /// The maximum number of cases of a cause that are shown.
 const MAX_CASES: usize = 3;
 
 pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
     let limit = if view.verbose { usize::MAX } else { MAX_SKIPPED };
-    for skipped in report.skipped.iter().take(limit) {
-        let _ = writeln!(out, "{}  {}", view.style().faint("SKIP"), line(&skipped.id, 300));
+    let mut shown = 0;
+    let mut reasons: Vec<&str> = Vec::new();
+    for skipped in &report.skipped {
+        let alike: Vec<&Skipped> = report.skipped.iter().filter(|other| other.why == skipped.why).collect();
+        let is_joined = !view.verbose && alike.len() > MAX_ALIKE;
+        if shown >= limit || (is_joined && reasons.contains(&skipped.why.as_str())) {
+            continue;
+        }
+        let what = if is_joined { joined(&alike) } else { line(&skipped.id, 300) };
+        shown += if is_joined { alike.len() } else { 1 };
+        reasons.push(&skipped.why);
+        let _ = writeln!(out, "{}  {what}", view.style().faint("SKIP"));
         push_labelled(out, "", &line(&skipped.why, 500), view);
     }
-    let more = report.skipped.len().saturating_sub(limit);
+    let more = report.skipped.len().saturating_sub(shown);
     if more > 0 {
         let _ =
             writeln!(out, "{}  {} more; -v shows them", view.style().faint("SKIP"), counted(more, "case"));
     }
     if !report.skipped.is_empty() {
         out.push('\n');
+    }
+}
+
+/// The number of skipped cases, and the folder or the scenario that all of them are in.
+fn joined(alike: &[&Skipped]) -> String {
+    let scenario = |skipped: &Skipped| skipped.id.split('@').next().unwrap_or_default().to_owned();
+    let folder = |name: &str| name.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let first = alike.first().map(|first| scenario(first)).unwrap_or_default();
+    let cases = counted(alike.len(), "case");
+    if alike.iter().all(|other| scenario(other) == first) {
+        format!("{cases} of {}", line(&first, 300))
+    } else if alike.iter().all(|other| folder(&scenario(other)) == folder(&first))
+        && !folder(&first).is_empty()
+    {
+        format!("{cases} in {}/", line(&folder(&first), 300))
+    } else {
+        format!("{cases}, such as {}", line(&first, 300))
     }
 }
 

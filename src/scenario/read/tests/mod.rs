@@ -124,3 +124,18 @@ fn an_about_of_several_lines_is_joined_to_one_line() {
     let text = "about: |\n  The reply\n  is lost.\ntask: t\nexpect: {effects: []}\n";
     assert_eq!(cases(text)[0].about, "The reply is lost.");
 }
+
+#[test]
+fn a_required_service_is_one_that_the_scenario_has_and_not_every_subject_uses() {
+    let case = charge_case("services: {model: {}}\nrequires: [model]\n");
+    assert_eq!(case.terms.requires, ["model"]);
+    assert_eq!(charge_case("services: {web: {}}\nrequires: web\n").terms.requires, ["web"]);
+    for (more, message) in [
+        ("requires: model\n", "the scenario has no service `model`"),
+        ("requires: payment\n", "`payment` cannot be required"),
+        ("requires: []\n", "this list is empty"),
+    ] {
+        let problems = problems_of(more);
+        assert!(problems.contains(message), "{problems}");
+    }
+}

@@ -14,6 +14,7 @@ mod storm;
 mod timid;
 mod verify_first;
 
+use super::agent::{self, AskingStyle};
 use super::claim::StepClaim;
 use super::environment::Environment;
 use super::intent::FreshKeys;
@@ -27,17 +28,21 @@ pub(super) type Policy = fn(&Environment) -> StepClaim;
 /// The policy with that name.
 pub(super) fn named(name: &str) -> Option<Policy> {
     Some(match name {
-        "naive" => |environment| run_simple(environment, naive::step),
-        "sdk-retry" => |environment| run_simple(environment, sdk_retry::step),
-        "keyed" => |environment| run_simple(environment, keyed::step),
-        "verify-first" => |environment| run_simple(environment, verify_first::step),
+        "naive" => |environment| run_simple(environment, &AskingStyle::SLOPPY, naive::step),
+        "sdk-retry" => |environment| run_simple(environment, &AskingStyle::CLIENT, sdk_retry::step),
+        "keyed" => |environment| run_simple(environment, &AskingStyle::REPEATED, keyed::step),
+        "verify-first" => |environment| run_simple(environment, &AskingStyle::REPEATED, verify_first::step),
         "careful" => careful::run,
-        "timid" => |environment| run_simple(environment, timid::step),
-        "constant-key" => |environment| run_simple(environment, constant_key::step),
-        "overclaimer" => |environment| run_simple(environment, overclaimer::step),
-        "onlooker" => |environment| run_simple(environment, onlooker::step),
-        "racer" => |environment| run_simple(environment, racer::step),
-        "storm" => |environment| run_simple(environment, storm::step),
+        "timid" => |environment| run_simple(environment, &AskingStyle::ONCE, timid::step),
+        "constant-key" => |environment| run_simple(environment, &AskingStyle::REPEATED, constant_key::step),
+        "overclaimer" => |environment| run_simple(environment, &AskingStyle::ONCE, overclaimer::step),
+        // It does nothing, so it asks nobody what to do.
+        "onlooker" => |environment| {
+            let context = PolicyContext::new(environment);
+            run_steps(environment.steps(), |step| onlooker::step(&context, step))
+        },
+        "racer" => |environment| run_simple(environment, &AskingStyle::ONCE, racer::step),
+        "storm" => |environment| run_simple(environment, &AskingStyle::STORM, storm::step),
         _ => return None,
     })
 }
@@ -50,11 +55,25 @@ struct PolicyContext<'a> {
     restarted: bool,
 }
 
-/// Executes the steps with a policy that has no journal.
-fn run_simple(environment: &Environment, step: fn(&PolicyContext<'_>, &Step) -> StepClaim) -> StepClaim {
-    let start = starts::count(environment.state_dir().as_deref());
-    let keys = FreshKeys::new(&environment.caller(), start);
-    let context = PolicyContext { wire: Wire::new(environment), keys, restarted: start > 1 };
+impl<'a> PolicyContext<'a> {
+    fn new(environment: &'a Environment) -> Self {
+        let start = starts::count(environment.state_dir().as_deref());
+        let keys = FreshKeys::new(&environment.caller(), start);
+        PolicyContext { wire: Wire::new(environment), keys, restarted: start > 1 }
+    }
+}
+
+/// Executes the steps with a policy that has no journal. Where there is a model, it decides on the steps, and
+/// each start begins a new conversation.
+fn run_simple(
+    environment: &Environment,
+    style: &AskingStyle,
+    step: fn(&PolicyContext<'_>, &Step) -> StepClaim,
+) -> StepClaim {
+    let context = PolicyContext::new(environment);
+    if agent::has_model(environment) {
+        return agent::run(environment, &context.wire, style, None, |next| step(&context, next));
+    }
     run_steps(environment.steps(), |next| step(&context, next))
 }
 

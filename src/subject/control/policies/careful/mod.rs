@@ -1,6 +1,7 @@
 //! `careful`: stores each intent before the first attempt, uses one key for one intent, lets one of many
 //! callers execute it, verifies before each retry and after success, waits for late commits and stale reads,
-//! and claims `unknown` when the outcome is unknown.
+//! and claims `unknown` when the outcome is unknown. It stores each answer of a model before it acts on it, so
+//! that it decides once.
 
 mod execute;
 mod observe;
@@ -9,6 +10,7 @@ use std::io;
 
 use super::run_steps;
 use crate::scenario::{ClaimedOutcome, Step};
+use crate::subject::control::agent::{self, AskingStyle, GenerationStore};
 use crate::subject::control::claim::StepClaim;
 use crate::subject::control::environment::Environment;
 use crate::subject::control::intent::{identity, is_per_caller, task_identity};
@@ -48,7 +50,13 @@ pub(super) fn run(environment: &Environment) -> StepClaim {
         journal,
         steps: environment.steps(),
     };
-    let claim = run_steps(environment.steps(), |step| careful.step(step));
+    let claim = if agent::has_model(environment) {
+        let store = GenerationStore::new(environment.state_dir());
+        let style = &AskingStyle::PATIENT;
+        agent::run(environment, &careful.wire, style, Some(&store), |step| careful.step(step))
+    } else {
+        run_steps(environment.steps(), |step| careful.step(step))
+    };
     careful.journal.end(start);
     claim
 }

@@ -1,0 +1,85 @@
+//! In which layers a request that only costs something was retried: what the requests themselves show. A
+//! client counts its retries in a header, and something above the client starts the count again.
+
+use std::collections::BTreeMap;
+
+use super::history::{Attempt, TrialHistory};
+use super::retry_evidence;
+use crate::scenario::OperationTerm;
+
+/// The maximum number of counts of a client that are listed.
+const MAX_COUNTS: usize = 8;
+
+/// What the requests with one content show.
+#[derive(Debug, Default)]
+struct LogicalCall {
+    requests: usize,
+    /// The largest number of times that a client made the call in one start of the subject.
+    most_runs: usize,
+    /// The times that a client made the call in the current start.
+    runs: usize,
+    /// Starts of the subject after the first one that made the call.
+    restarts: usize,
+    /// The entry of the latest request.
+    latest: u64,
+}
+
+/// The layers as text; `None` if every request has another content.
+pub(super) fn retry_layers(history: &TrialHistory<'_>, term: &OperationTerm) -> Option<String> {
+    let mut calls: BTreeMap<(u32, Vec<Option<String>>), LogicalCall> = BTreeMap::new();
+    let (mut header, mut counts) = (None, Vec::new());
+    let of_term = |attempt: &&Attempt<'_>| attempt.operation() == term.name;
+    for attempt in history.attempts.iter().filter(of_term) {
+        let values =
+            term.identity.iter().map(|name| attempt.received.fields.get(name).map(ToString::to_string));
+        let call = calls.entry((attempt.caller(), values.collect())).or_default();
+        let counted = retry_evidence::count(&attempt.received.client);
+        let is_restarted = call.latest > 0 && history.was_restarted(attempt.caller(), call.latest..attempt.n);
+        if is_restarted {
+            (call.runs, call.restarts) = (0, call.restarts + 1);
+        }
+        // Without a count, each request can be a run of its own.
+        let is_retry_of_client = counted.as_ref().is_some_and(|(_, is_retry)| *is_retry) && call.runs > 0;
+        call.runs += usize::from(!is_retry_of_client);
+        call.most_runs = call.most_runs.max(call.runs);
+        call.requests += 1;
+        call.latest = attempt.n;
+        if let Some((text, _)) = counted
+            && let Some((name, value)) = text.split_once(": ")
+        {
+            header = Some(name.to_owned());
+            if !counts.iter().any(|have| have == value) {
+                counts.push(value.to_owned());
+            }
+        }
+    }
+    if calls.values().all(|call| call.requests <= 1) {
+        return None;
+    }
+    let requests: usize = calls.values().map(|call| call.requests).sum();
+    let runs = calls.values().map(|call| call.most_runs).max().unwrap_or_default();
+    let restarts: usize = calls.values().map(|call| call.restarts).sum();
+    let mut layers = Vec::new();
+    counts.truncate(MAX_COUNTS);
+    let is_counted = counts.len() > 1;
+    if let Some(header) = header.filter(|_| is_counted) {
+        layers.push(format!("the client retried by itself ({header} {})", counts.join(", ")));
+    }
+    match (runs, is_counted) {
+        (0 | 1, _) => {}
+        (runs, true) => layers.push(format!("something above it made the whole call {runs} times")),
+        (runs, false) => layers
+            .push(format!("the same request was sent {runs} times, with no header that says who retried")),
+    }
+    match restarts {
+        0 => {}
+        1 => layers.push("a new start of the subject asked again".to_owned()),
+        many => layers.push(format!("{many} new starts of the subject asked again")),
+    }
+    let calls =
+        if calls.len() == 1 { "1 logical call".to_owned() } else { format!("{} logical calls", calls.len()) };
+    Some(format!("{requests} requests for {calls}: {}", layers.join(", and ")))
+}
+
+#[cfg(test)]
+mod tests;
