@@ -20,6 +20,7 @@ mod external {
     pub(crate) mod model_agent;
     pub(crate) mod model_clients;
     pub(crate) mod model_streams;
+    pub(crate) mod packages;
     pub(crate) mod published_mcp_servers;
     pub(crate) mod real_clients;
     pub(crate) mod recorded_models;
@@ -35,8 +36,8 @@ mod external {
 use external::hostile_subject;
 use external::{
     browser_driver, examples, frameworks, junit, mail_clients, mcp_agents, mcp_servers, model_agent,
-    model_clients, model_streams, published_mcp_servers, real_clients, recorded_models, report_page, sealed,
-    sealed_clients, sealed_web, wire_clients,
+    model_clients, model_streams, packages, published_mcp_servers, real_clients, recorded_models,
+    report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{Browser, Clients, Frameworks, Namespaces, SealedClients, SealedJava};
 
@@ -49,6 +50,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "model_agent", model_agent::tests()),
         (Clients, "model_clients", model_clients::tests()),
         (Clients, "model_streams", model_streams::tests()),
+        (Clients, "packages", packages::tests()),
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "recorded_models", recorded_models::tests()),
         (Clients, "wire_clients", wire_clients::tests()),

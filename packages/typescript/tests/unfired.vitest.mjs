@@ -1,0 +1,9 @@
+// This test must fail: its fault does not fire.
+import { useServices } from "hapax/vitest";
+import { test } from "vitest";
+
+const services = useServices(["payment"]);
+
+test("a fault that does not fire", () => services.fault({ on: "payment.charge", reply: "drop" }));
+
+test("the next test has no fault", () => services.checkFaults());
