@@ -152,6 +152,12 @@ fn is_as_shown(line: &str, shown: &str) -> bool {
     })
 }
 
+async fn the_npm_package_has_the_version_of_hapax() {
+    let text = fs::read_to_string(root().join("packages/typescript/package.json")).unwrap();
+    let package: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+}
+
 async fn the_page_about_pytest_works() {
     let folder = folder_with_packages();
     follow(include_str!("../../docs/pytest.md"), folder.path());
@@ -212,6 +218,7 @@ async fn a_fault_that_does_not_fire_fails_the_test_in_every_runner() {
 
 pub(crate) fn tests() -> Vec<Test> {
     tests![
+        the_npm_package_has_the_version_of_hapax,
         the_page_about_pytest_works,
         the_page_about_vitest_jest_and_node_works,
         the_python_package_passes_its_tests_and_is_typed,

@@ -13,8 +13,8 @@ import hapax_harness
 CHARGE = """
 import os, urllib.parse, urllib.request
 
-def charge(order="ord_1", key=None):
-    form = {"amount": 4999, "currency": "usd", "source": "tok_visa", "metadata[order]": order}
+def charge(order="ord_1", key=None, amount=4999):
+    form = {"amount": amount, "currency": "usd", "source": "tok_visa", "metadata[order]": order}
     headers = {"Authorization": "Bearer " + os.environ["HAPAX_PAYMENT_KEY"]}
     if key is not None:
         headers["Idempotency-Key"] = key
@@ -160,18 +160,24 @@ def test_lost(hapax):
     charge()
     hapax.expect("payment.charge")
 
+def test_refused(hapax):
+    charge(amount=1)
+    hapax.expect("payment.charge")
+
 def test_another(hapax):
     charge("ord_2")
     hapax.expect("payment.charge", order="ord_1")
 """
     )
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
         [
             "*no request arrived",
             "*Fix: No attempt of payment.charge arrived.*",
             "*but it was not committed",
             "*Fix: A failed or lost reply says nothing about the effect.*",
+            "*refused with 400*Amount must be at least*",
+            "*Fix: The service refused every request.*",
             "*Committed with other fields: *order=ord_2*",
         ]
     )

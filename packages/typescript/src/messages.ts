@@ -20,6 +20,7 @@ export function wrongCount(check: {
   found: Effect[];
   others: Effect[];
   attempts: number;
+  refused: number;
   timeline: string;
 }): string {
   const { name, wanted, times, found, others } = check;
@@ -33,6 +34,8 @@ export function wrongCount(check: {
   lines.push("", timelineText(check.timeline), "");
   if (found.length > times) {
     lines.push(times > 0 ? `Fix: ${SAME_KEY}` : `Fix: Do not send ${name} in this situation.`);
+  } else if (check.attempts === 0 && check.refused > 0) {
+    lines.push("Fix: The service refused every request. Change it; the timeline has the reasons.");
   } else if (check.attempts === 0) {
     const service = variablePart(name.split(".")[0] ?? name);
     lines.push(

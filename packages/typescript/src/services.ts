@@ -182,8 +182,13 @@ export class Services {
     if (found.length !== times) {
       const others = found.length === 0 ? await this.effects(name, { settle: false }) : [];
       const attempts = (await this.attempts(name)).length;
+      const service = name.split(".")[0];
+      const refused = (await this.ledger()).filter(
+        (entry) => entry.kind === "refused" && entry["service"] === service,
+      ).length;
       const timeline = await this.timeline();
-      throw new ExpectationError(wrongCount({ name, wanted, times, found, others, attempts, timeline }));
+      const check = { name, wanted, times, found, others, attempts, refused, timeline };
+      throw new ExpectationError(wrongCount(check));
     }
     await this.checkFaults(name);
     return found;

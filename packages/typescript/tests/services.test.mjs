@@ -10,8 +10,8 @@ services.setEnv();
 beforeEach(() => services.reset());
 after(() => services.stop());
 
-async function charge(order = "ord_1", key = order) {
-  const body = { amount: "4999", currency: "usd", source: "tok_visa", "metadata[order]": order };
+async function charge(order = "ord_1", key = order, amount = "4999") {
+  const body = { amount, currency: "usd", source: "tok_visa", "metadata[order]": order };
   const headers = { Authorization: `Bearer ${process.env.HAPAX_PAYMENT_KEY}`, "Idempotency-Key": key };
   const url = `${process.env.HAPAX_PAYMENT_URL}/v1/charges`;
   const sent = fetch(url, { method: "POST", headers, body: new URLSearchParams(body) });
@@ -65,6 +65,9 @@ test("a commit that happens later is counted", async () => {
 test("a missing effect names what to do", async () => {
   const nothing = await message(services.expect("payment.charge"), ExpectationError);
   assert.match(nothing, /no request arrived[^]*No attempt of payment.charge arrived/);
+  await charge("ord_1", "k", "1");
+  const refused = await message(services.expect("payment.charge"), ExpectationError);
+  assert.match(refused, /refused with 400[^]*Fix: The service refused every request/);
   await charge("ord_2");
   const check = services.expect("payment.charge", { where: { order: "ord_1" } });
   const other = await message(check, ExpectationError);

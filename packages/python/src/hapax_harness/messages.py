@@ -28,6 +28,7 @@ def wrong_count(
     found: List[Effect],
     others: List[Effect],
     attempts: int,
+    refused: int,
     timeline: str,
 ) -> str:
     """The message of a check whose effect was committed too often or too rarely."""
@@ -40,6 +41,8 @@ def wrong_count(
     lines += ["", timeline_text(timeline), ""]
     if len(found) > times:
         lines.append(f"Fix: {_SAME_KEY}" if times else f"Fix: Do not send {name} in this situation.")
+    elif attempts == 0 and refused > 0:
+        lines.append("Fix: The service refused every request. Change it; the timeline has the reasons.")
     elif attempts == 0:
         service = name.split(".")[0]
         lines.append(

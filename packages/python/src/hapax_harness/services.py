@@ -126,9 +126,14 @@ class Services:
         found = self.effects(name, where=wanted)
         if len(found) != times:
             others = [] if found else self.effects(name, settle=False)
-            count = len(self.attempts(name))
+            count, service = len(self.attempts(name)), name.split(".")[0]
+            refused = [
+                entry for entry in self.ledger() if entry["kind"] == "refused" and entry["service"] == service
+            ]
             raise AssertionError(
-                messages.wrong_count(name, wanted, times, found, others, count, self.timeline())
+                messages.wrong_count(
+                    name, wanted, times, found, others, count, len(refused), self.timeline()
+                )
             )
         self.check_faults(name)
         return found
