@@ -21,6 +21,7 @@ mod run {
     mod machines;
     mod many_callers;
     mod mcp;
+    mod model;
     mod no_exit;
     mod one_task;
     mod over_http;

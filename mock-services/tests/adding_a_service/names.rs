@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use mock_services::catalog;
 
 /// Folders and files that may name services, with the reason.
-const EXCEPTIONS: [(&str, &str); 10] = [
+const EXCEPTIONS: [(&str, &str); 11] = [
     ("mock-services/src/custom/", "the folder of the services that files declare"),
     ("mock-services/src/built_in.rs", "the list of the services that are written in Rust"),
     ("mock-services/src/catalog/mod.rs", "the list of the services that a shipped file declares"),
     ("mock-services/src/examples.rs", "the examples of messages"),
     ("src/subject/control/tools/", "the control tool of each service"),
+    ("src/subject/control/agent/", "how the controls ask the model service"),
     ("src/demo/", "the demo"),
     ("src/init/", "the templates of `hapax init`"),
     ("src/cli/", "examples in the help of commands"),

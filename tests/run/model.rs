@@ -1,0 +1,50 @@
+//! The scenarios for agents that use a language model: who runs them, who skips them, and what the report says.
+
+use crate::kit::workspace::{Workspace, kinds, verdict};
+
+const PARALLEL: &str = "model/parallel-tool-calls@keys=stripe";
+
+/// Charges once without asking the model.
+const WITHOUT_MODEL: &str = r#"curl -sS "$HAPAX_PAYMENT_URL/v1/charges" -H "Authorization: Bearer $HAPAX_PAYMENT_KEY" \
+  -d customer=cus_42 -d amount=4999 -d currency=usd -d 'metadata[order]=ord_1001' >&2
+echo '{"outcome": "done"}'"#;
+
+#[test]
+fn a_subject_without_a_model_skips_the_scenarios_that_require_one() {
+    let workspace = Workspace::new();
+    let called = workspace.call(&["run", "model/", "--", "true"]).expect(3);
+    let message = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("cases in model/ needs an agent that uses the service `model`"), "{message}");
+    assert!(message.contains("add `--with model`, or `model: {}` for it in hapax.yaml"), "{message}");
+    assert!(message.contains("0 of 0 cases failed, 0 passed"), "{message}");
+}
+
+#[test]
+fn a_subject_that_never_asks_the_model_does_not_pass_a_scenario_that_requires_it() {
+    let workspace = Workspace::new();
+    let called =
+        workspace.call(&["run", PARALLEL, "--with", "model", "--", "bash", "-c", WITHOUT_MODEL]).expect(3);
+    let message = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        message.contains("requires the service `model`, and the subject sent it no request"),
+        "{message}"
+    );
+    assert_eq!(verdict(&workspace.report(), PARALLEL)["result"], "void");
+}
+
+#[test]
+fn the_report_of_a_retry_storm_names_the_layers_that_the_requests_show() {
+    let workspace = Workspace::new();
+    let case = "model/retry-storm@reply=503";
+    workspace.call(&["run", case, "--subject", "storm"]).expect(1);
+    let report = workspace.report();
+    let verdict = verdict(&report, case);
+    assert_eq!(kinds(verdict), ["over-budget"]);
+    let attempts = verdict["attempts"].as_array().unwrap();
+    let asked = attempts.iter().find(|made| made["operation"] == "model.generate").unwrap();
+    assert_eq!(
+        asked["layers"],
+        "28 requests for 2 logical calls: the client retried by itself (x-stainless-retry-count 0, 1, 2), and \
+         something above it made the whole call 9 times"
+    );
+}
