@@ -97,6 +97,25 @@ async fn a_lost_generation_is_repeated_and_billed_twice_by_each_client() {
     check_retry("node/model_client.mjs").await;
 }
 
+/// The runner sends only what is new, as a message thread. When an answer in a thread is lost, it sends the
+/// whole conversation again.
+async fn the_tool_runner_of_anthropic_works_unchanged() {
+    let script = "python/model_client.py";
+    let call = json!(["charge_card", { "customer": "cus_42", "amount": 4999, "order": "ord_1" }]);
+    let expected = json!({
+        "calls": [call, call], "reasons": ["tool_use", "end_turn"], "text": "Done: payment.charge.", "usage": true,
+    });
+    let (told, generations) = report(script, &["tool_runner"], Vec::new()).await;
+    assert_eq!(told, json!({ "whole": expected, "streamed": expected }));
+    assert_eq!(generations.len(), 4, "{generations:?}");
+
+    let lost = Fault::on("model.generate").attempt(2).commit(Commit::Now).reply(Reply::Drop);
+    let (told, generations) = report(script, &["tool_runner"], vec![lost]).await;
+    assert_eq!(told, json!({ "whole": expected, "streamed": expected }));
+    assert_eq!(generations.len(), 5, "{generations:?}");
+    assert_eq!(generations[1], generations[2], "the answer is paid for twice");
+}
+
 async fn openai_and_anthropic_in_python_work_unchanged() {
     check("python/model_client.py").await;
 }
@@ -110,6 +129,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests![
         openai_and_anthropic_in_python_work_unchanged,
         openai_and_anthropic_in_node_work_unchanged,
+        the_tool_runner_of_anthropic_works_unchanged,
         a_lost_generation_is_repeated_and_billed_twice_by_each_client,
     ]
 }

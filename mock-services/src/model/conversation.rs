@@ -43,8 +43,10 @@ pub(super) struct Question {
     pub(super) stream: bool,
     /// Whether the stream ends with usage figures.
     pub(super) stream_usage: bool,
-    /// The id of the response that this request continues. Only OpenAI's responses have it.
+    /// The id of the answer that this request continues.
     pub(super) previous: Option<String>,
+    /// Whether a later request can continue the answer.
+    pub(super) is_stored: bool,
     /// Parameters of the request that its answer repeats.
     pub(super) echoed: Map<String, Value>,
 }

@@ -12,6 +12,7 @@ mod options;
 mod progress;
 mod route;
 mod state;
+mod stored;
 mod structured;
 mod stuck;
 #[cfg(test)]
@@ -64,11 +65,9 @@ impl Model {
         context: &Context,
     ) -> Result<Decision<Effect>, Answer> {
         let api = question.api;
-        let Some(earlier) = state.turns_before(question) else {
-            let message = "The response that `previous_response_id` names was not found.";
-            return Err(api::error(api, 400, message, Some("previous_response_not_found")));
-        };
-        let question = Question { turns: [earlier, &question.turns].concat(), ..question.clone() };
+        let question = state.stored.whole(question)?;
+        let of_thread = stored::thread_conversation(&question);
+        let conversation = of_thread.as_deref().unwrap_or(conversation);
         if let Some(problem) = question.unpaired_call() {
             return Err(api::invalid(api, &problem));
         }

@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 
 use super::api;
-use super::conversation::{ModelApi, Question, Turn};
+use super::conversation::Question;
 use super::route::{GENERATE, operations};
+use super::stored::{StoredAnswer, StoredAnswers};
 use super::think::Thought;
 use crate::service::{Context, EffectFacts, Fields};
 
 /// The longest text of a generation in the ledger, in characters.
 const MAX_TEXT: usize = 200;
 
-/// How often each conversation was answered, and the responses that a request can continue.
+/// How often each conversation was answered, and the answers that a request can continue.
 #[derive(Debug, Default)]
 pub(super) struct ModelState {
     generations: HashMap<String, u64>,
-    responses: HashMap<String, Vec<Turn>>,
+    pub(super) stored: StoredAnswers,
 }
 
 /// One generation.
@@ -24,8 +25,10 @@ pub(super) struct GeneratedTurn {
     conversation: String,
     id: String,
     fields: Fields,
-    /// The id of the response and the conversation up to it, if a request can continue it.
-    response: Option<(String, Vec<Turn>)>,
+    /// The answer and its id, if a request can continue it.
+    stored: Option<(String, StoredAnswer)>,
+    /// The id of the answer that the request has continued.
+    continued: Option<String>,
 }
 
 impl ModelState {
@@ -36,15 +39,11 @@ impl ModelState {
 
     pub(super) fn apply(&mut self, turn: &GeneratedTurn) {
         *self.generations.entry(turn.conversation.clone()).or_default() += 1;
-        self.responses.extend(turn.response.clone());
-    }
-
-    /// The turns before a request: those of the response that it continues. `None` if there is no such
-    /// response.
-    pub(super) fn turns_before(&self, question: &Question) -> Option<&[Turn]> {
-        match &question.previous {
-            None => Some(&[]),
-            Some(id) => self.responses.get(id).map(Vec::as_slice),
+        if let Some(id) = &turn.continued {
+            self.stored.mark_continued(id);
+        }
+        if let Some((id, answer)) = turn.stored.clone() {
+            self.stored.add(id, answer);
         }
     }
 }
@@ -83,14 +82,10 @@ impl GeneratedTurn {
         if let Some(claim) = thought.claim {
             fields.set("claim", claim);
         }
-        let is_stored = question.echoed.get("store").and_then(serde_json::Value::as_bool) != Some(false);
-        let response = (question.api == ModelApi::Responses && is_stored).then(|| {
-            let mut turns = question.turns.clone();
-            turns.push(Turn::Assistant(thought.generation.clone()));
-            (api::response_id(context), turns)
-        });
+        let stored = api::stored_id(question, context)
+            .map(|id| (id, StoredAnswer::new(question, &thought.generation)));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
-        GeneratedTurn { conversation, id, fields, response }
+        GeneratedTurn { conversation, id, fields, stored, continued: question.previous.clone() }
     }
 
     /// Bills only the share of the answer that is delivered; its body has this many bytes.
@@ -113,7 +108,7 @@ impl GeneratedTurn {
             .with("generation", i64::try_from(before + 1).unwrap_or(i64::MAX))
             .with("recorded_line", i64::try_from(line).unwrap_or(i64::MAX));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
-        GeneratedTurn { conversation, id, fields, response: None }
+        GeneratedTurn { conversation, id, fields, stored: None, continued: None }
     }
 
     pub(super) fn facts(&self) -> EffectFacts {

@@ -1,7 +1,8 @@
 """Asks the model service with the real clients, streamed and not, and makes the tool calls that it asks for.
 
 Prints one line of JSON: what each client received. With the name of an API (`chat`, `responses`, `messages`) it asks
-that one once, with the default settings of the client, and prints the text.
+that one once, with the default settings of the client, and prints the text. `tool_runner` prints what Anthropic's tool
+runner received.
 """
 
 import json
@@ -113,6 +114,33 @@ def messages_api(stream):
     }
 
 
+def tool_runner(stream):
+    """The tool runner of Anthropic's client: its second request continues a thread."""
+    made = []
+
+    @anthropic.beta_tool
+    def charge_card(customer: str, amount: int, order: str) -> str:
+        """Charges a customer."""
+        made.append(["charge_card", {"customer": customer, "amount": amount, "order": order}])
+        return '{"id": "ch_1"}'
+
+    answers = []
+    for item in anthropic.Anthropic().beta.messages.tool_runner(
+        model="claude-opus-4-6",
+        max_tokens=200,
+        tools=[charge_card],
+        messages=[{"role": "user", "content": TASK}],
+        stream=stream,
+    ):
+        answers.append(item.get_final_message() if stream else item)
+    return {
+        "calls": made,
+        "reasons": [answer.stop_reason for answer in answers],
+        "text": answers[-1].content[0].text,
+        "usage": answers[-1].usage.input_tokens > 0 and answers[-1].usage.output_tokens > 0,
+    }
+
+
 def structured():
     """Structured output of each API."""
     chat = openai.OpenAI().chat.completions.create(
@@ -171,6 +199,9 @@ def once(api):
     return anthropic.Anthropic().messages.create(**asked).content[0].text
 
 
+if sys.argv[1:] == ["tool_runner"]:
+    print(json.dumps({"whole": tool_runner(False), "streamed": tool_runner(True)}))
+    sys.exit(0)
 if len(sys.argv) > 1:
     print(json.dumps(once(sys.argv[1])))
     sys.exit(0)

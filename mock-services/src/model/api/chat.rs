@@ -30,6 +30,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
         stream: flag(body, "stream"),
         stream_usage: body.get("stream_options").is_some_and(|options| flag(options, "include_usage")),
         previous: None,
+        is_stored: false,
         echoed: Map::new(),
     })
 }

@@ -26,6 +26,15 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
         add_turns(message, &mut turns)?;
     }
     let choice = body.get("tool_choice");
+    let thread = body.get("thread").filter(|thread| !thread.is_null());
+    let previous = match thread.map(|thread| text(thread, "type")) {
+        None | Some(Some("create")) => None,
+        Some(Some("continue")) => {
+            let id = thread.and_then(|thread| text(thread, "previous_message_id"));
+            Some(id.ok_or("thread.previous_message_id: Field required")?.to_owned())
+        }
+        Some(_) => return Err("thread.type: Input should be 'create' or 'continue'".to_owned()),
+    };
     Ok(Question {
         api: ModelApi::Messages,
         model,
@@ -48,7 +57,8 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             .cloned(),
         stream: flag(body, "stream"),
         stream_usage: true,
-        previous: None,
+        previous,
+        is_stored: thread.is_some(),
         echoed: Map::new(),
     })
 }
@@ -98,6 +108,11 @@ fn add_turns(message: &Value, turns: &mut Vec<Turn>) -> Result<(), String> {
     Ok(())
 }
 
+/// The id of an answer.
+pub(super) fn message_id(context: &Context) -> String {
+    context.ids.alphanumeric("msg_01", 22)
+}
+
 pub(super) fn answer(question: &Question, generation: &Generation, context: &Context) -> Answer {
     let mut content = Vec::new();
     if !generation.text.is_empty() || generation.calls.is_empty() {
@@ -109,7 +124,7 @@ pub(super) fn answer(question: &Question, generation: &Generation, context: &Con
     }
     let reason = if generation.calls.is_empty() { "end_turn" } else { "tool_use" };
     let whole = json!({
-        "id": context.ids.alphanumeric("msg_01", 22),
+        "id": message_id(context),
         "type": "message",
         "role": "assistant",
         "model": question.model,

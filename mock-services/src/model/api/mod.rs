@@ -11,8 +11,6 @@ mod tests;
 
 use serde_json::{Value, json};
 
-pub(super) use responses::response_id;
-
 use super::conversation::{Generation, ModelApi, Question};
 use crate::service::{Answer, Context, Request};
 
@@ -41,6 +39,22 @@ pub(super) fn answer(question: &Question, generation: &Generation, context: &Con
         ModelApi::Responses => responses::answer(question, generation, context),
         ModelApi::Messages => messages::answer(question, generation, context),
     }
+}
+
+/// The id of the answer, if a later request can continue it.
+pub(super) fn stored_id(question: &Question, context: &Context) -> Option<String> {
+    match question.api {
+        ModelApi::Responses if question.is_stored => Some(responses::response_id(context)),
+        ModelApi::Messages if question.is_stored => Some(messages::message_id(context)),
+        ModelApi::Chat | ModelApi::Responses | ModelApi::Messages => None,
+    }
+}
+
+/// An error of Anthropic's message threads.
+pub(super) fn thread_error(status: u16, code: &str, message: &str) -> Answer {
+    let details = json!({ "error_code": code });
+    let error = json!({ "type": anthropic_type(status), "message": message, "details": details });
+    Answer::json(status, &json!({ "type": "error", "error": error }))
 }
 
 /// The refusal of an invalid request.

@@ -36,6 +36,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
         stream: flag(body, "stream"),
         stream_usage: true,
         previous: text(body, "previous_response_id").map(str::to_owned),
+        is_stored: body.get("store").and_then(Value::as_bool) != Some(false),
         echoed: echoed(body),
     })
 }
@@ -130,7 +131,7 @@ fn output(generation: &Generation, context: &Context) -> Vec<Value> {
 }
 
 /// The id of the response to a request.
-pub(in crate::model) fn response_id(context: &Context) -> String {
+pub(super) fn response_id(context: &Context) -> String {
     context.ids.alphanumeric("resp_", 48)
 }
 

@@ -18,6 +18,7 @@ fn body(api: ModelApi, stream: bool, generation: &Generation) -> String {
         stream,
         stream_usage: true,
         previous: None,
+        is_stored: false,
         echoed: serde_json::Map::new(),
     };
     let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "model", 1, 1, 0) };

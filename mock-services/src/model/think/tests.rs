@@ -31,6 +31,7 @@ fn question() -> Question {
         stream: false,
         stream_usage: false,
         previous: None,
+        is_stored: false,
         echoed: Map::new(),
     }
 }
