@@ -5,27 +5,7 @@ import os
 
 from openai import OpenAI
 
-from payment import list_refunds, refund_charge
-
-FUNCTIONS = {"refund_charge": refund_charge, "list_refunds": list_refunds}
-ORDER = {"type": "string", "description": "The id of the order."}
-AMOUNT = {"type": "integer", "description": "The amount in cents."}
-
-
-def tool(name, description, properties):
-    parameters = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {"type": "function", "name": name, "description": description, "parameters": parameters, "strict": True}
-
-
-TOOLS = [
-    tool("refund_charge", "Refund the charge of an order.", {"order": ORDER, "amount": AMOUNT}),
-    tool("list_refunds", "List the refunds of an order.", {"order": ORDER}),
-]
+from openai_tools import FUNCTIONS, TOOLS
 
 client = OpenAI()
 messages = [{"role": "user", "content": os.environ["HAPAX_TASK"]}]
