@@ -34,7 +34,7 @@ fn option_type(option: &OptionType) -> Value {
         OptionType::Word(words) => word(words.iter().copied()),
         OptionType::After => reference("after"),
         OptionType::List(items) => list(option_type(items)),
-        OptionType::MapOf(values) => map_of(option_type(values)),
+        OptionType::MapOf(values) | OptionType::ByOperation(values) => map_of(option_type(values)),
         OptionType::Object { .. } => or_name(one_of_several(option)),
         OptionType::OneOf(options) => {
             json!({ "anyOf": options.iter().map(one_of_several).collect::<Vec<_>>() })

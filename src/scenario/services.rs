@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mock_services::catalog::{self, ConfiguredService, ServiceDescription, read_after, read_served_hosts};
+use mock_services::catalog::{
+    self, ConfiguredService, OptionType, ServiceDescription, read_after, read_served_hosts,
+};
 use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::yaml::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
@@ -81,7 +83,24 @@ pub(super) fn read_services(
         setups.extend(read_service(reader, key, node, declared, &mut known));
     }
     check_hosts(reader, entries, &setups);
+    check_operations(reader, entries, &known);
     (setups, known)
+}
+
+/// Reports keys of options that name operations which no service has.
+fn check_operations(reader: &Reader, entries: &[(Key, Node)], known: &KnownServices) {
+    for (service, node) in entries {
+        let description = catalog::built_in().iter().find(|built_in| built_in.name == service.name);
+        let options = description.map(|description| description.options.as_slice()).unwrap_or_default();
+        for (name, option) in options {
+            let Some(NodeKind::Map(values)) = node.get(name).map(|values| &values.kind) else { continue };
+            if matches!(option, OptionType::ByOperation(_)) {
+                for (key, _) in values {
+                    known.named(reader, &key.name, key.span);
+                }
+            }
+        }
+    }
 }
 
 /// Reports hosts that belong to two services.

@@ -22,6 +22,8 @@ pub enum OptionType {
     List(Box<OptionType>),
     /// A map of names to values.
     MapOf(Box<OptionType>),
+    /// A map of operations to values.
+    ByOperation(Box<OptionType>),
     /// A map with these keys and no others.
     Object {
         /// The keys and their types.

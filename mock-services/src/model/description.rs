@@ -54,9 +54,12 @@ pub(crate) fn description() -> ServiceDescription {
         claim_field: Some(("model.generate", "claim")),
         options: vec![
             ("character", OptionType::Word(&CHARACTERS)),
-            ("tools", OptionType::MapOf(Box::new(OptionType::Text))),
+            ("tools", OptionType::ByOperation(Box::new(OptionType::Text))),
             ("script", OptionType::List(Box::new(scripted_turn()))),
-            ("second_generation", OptionType::MapOf(Box::new(OptionType::MapOf(Box::new(OptionType::Any))))),
+            (
+                "second_generation",
+                OptionType::ByOperation(Box::new(OptionType::MapOf(Box::new(OptionType::Any)))),
+            ),
             ("attempts", OptionType::Whole(Some(1))),
             ("models", OptionType::texts()),
             ("billing", OptionType::Word(&BILLING)),

@@ -72,6 +72,15 @@ services:
   email: { hosts: [Pay.example, api.stripe.com, mail.example] }
 expect: {effects: []}
 ";
+    operations_in_the_options_of_a_service_are_checked: "\
+about: a
+task: t
+services:
+  model:
+    tools: { payment.chrage: charge_card, payment.refund: refund }
+    second_generation: { payment.chrge: { amount: 5 } }
+expect: {effects: []}
+";
     steps_are_checked: "\
 about: a
 task: t
