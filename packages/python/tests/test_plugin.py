@@ -127,6 +127,10 @@ def test_field(hapax):
     charge()
     hapax.expect("payment.charge", times=0, ordr="ord_1")
 
+def test_field_of_an_attempt(hapax):
+    charge()
+    assert hapax.attempts("payment.charge", odrer="ord_1") == []
+
 def test_fault(hapax):
     hapax.fault("payment.charge", reply="drp")
 
@@ -138,11 +142,12 @@ def test_another_value_of_a_field_is_none(hapax):
     hapax.expect("payment.charge", times=0, order="ord_2")
 """
     )
-    result.assert_outcomes(passed=1, failed=4)
+    result.assert_outcomes(passed=1, failed=5)
     result.stdout.fnmatch_lines(
         [
             "*no operation payment.chrge; did you mean payment.charge?",
-            "*no committed payment.charge has the field ordr*",
+            "*no payment.charge has the field ordr*",
+            "*no payment.charge has the field odrer*",
             "*help: did you mean `drop`?",
             "*the service email was not started; running: payment",
         ]

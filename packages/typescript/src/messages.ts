@@ -63,7 +63,7 @@ export function notFired(faults: string[], timeline: string): string {
 /** The message of a check that names a field that no effect has. */
 export function unknownField(name: string, fields: string[], known: string[]): string {
   return (
-    `no committed ${name} has the field ${fields.join(", ")}: a check of it would always count 0\n` +
+    `no ${name} has the field ${fields.join(", ")}: a check of it would always count 0\n` +
     `Its fields are: ${known.join(", ")}`
   );
 }

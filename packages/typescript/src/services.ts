@@ -152,24 +152,15 @@ export class Services {
     this.checkName(name);
     const all = effectsIn(await this.ledger());
     const ofName = all.filter((effect) => name === undefined || effect.name === name);
-    const found = ofName.filter((effect) => matches(effect.fields, wanted));
-    if (ofName.length > 0 && found.length === 0) {
-      const known = [...new Set(ofName.flatMap((effect) => Object.keys(effect.fields)))].sort();
-      const unknown = Object.keys(wanted).filter((field) => !known.includes(field));
-      if (unknown.length > 0) throw new HapaxError(unknownField(name ?? "effect", unknown, known));
-    }
-    return found;
+    return withFields(name ?? "effect", ofName, wanted);
   }
 
   /** The requests that the services accepted for operations. */
   async attempts(operation?: string, query: { where?: Fields } = {}): Promise<Attempt[]> {
     this.checkName(operation);
     const all = attemptsIn(await this.ledger());
-    return all.filter(
-      (attempt) =>
-        (operation === undefined || attempt.operation === operation) &&
-        matches(attempt.fields, query.where ?? {}),
-    );
+    const ofName = all.filter((attempt) => operation === undefined || attempt.operation === operation);
+    return withFields(operation ?? "attempt", ofName, query.where ?? {});
   }
 
   /**
@@ -264,4 +255,15 @@ export class Services {
 /** Starts services: those that hapax ships by name (all if there is no name and no file), and your own. */
 export function startServices(names: string[] = [], options: ServiceOptions = {}): Promise<Services> {
   return new Services(names, options).start();
+}
+
+/** The effects or attempts with these fields. If none has one of the fields, its name is wrong. */
+function withFields<Item extends Effect | Attempt>(name: string, items: Item[], wanted: Fields): Item[] {
+  const found = items.filter((item) => matches(item.fields, wanted));
+  if (items.length > 0 && found.length === 0) {
+    const known = [...new Set(items.flatMap((item) => Object.keys(item.fields)))].sort();
+    const unknown = Object.keys(wanted).filter((field) => !known.includes(field));
+    if (unknown.length > 0) throw new HapaxError(unknownField(name, unknown, known));
+  }
+  return found;
 }

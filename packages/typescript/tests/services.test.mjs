@@ -92,6 +92,7 @@ test("names that do not exist are errors", async () => {
     /no operation payment.chrge/,
   );
   assert.match(await message(services.expect("payment.charge", none), HapaxError), /has the field ordr/);
+  assert.match(await message(services.attempts("payment.charge", none), HapaxError), /has the field ordr/);
   assert.match(
     await message(services.fault({ on: "payment.charge", reply: "drp" }), HapaxError),
     /help: did you mean `drop`/,

@@ -72,7 +72,7 @@ def not_fired(lines: List[str], timeline: str) -> str:
 def unknown_field(name: str, fields: List[str], known: List[str]) -> str:
     """The message of a check that names a field that no effect has."""
     return (
-        f"no committed {name} has the field {', '.join(fields)}: a check of it would always count 0\n"
+        f"no {name} has the field {', '.join(fields)}: a check of it would always count 0\n"
         f"Its fields are: {', '.join(known)}"
     )
 

@@ -6,7 +6,7 @@ import difflib
 import json
 import urllib.error
 import urllib.request
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import messages
 from .binary import HapaxError, ServeProcess
@@ -18,6 +18,8 @@ __tracebackhide__ = True
 # Without the proxies of the environment: the admin API is on this machine.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _TIMEOUT_SECONDS = 30.0
+
+_Item = TypeVar("_Item", Effect, Attempt)
 
 
 class Services:
@@ -95,13 +97,7 @@ class Services:
         self._check_name(name)
         wanted = {**(where or {}), **fields}
         of_name = [effect for effect in effects_in(self.ledger()) if name in (None, effect.name)]
-        found = [effect for effect in of_name if matches(effect.fields, wanted)]
-        if of_name and not found:
-            known = sorted({known for effect in of_name for known in effect.fields})
-            unknown = [field for field in wanted if field not in known]
-            if unknown:
-                raise HapaxError(messages.unknown_field(name or "effect", unknown, known))
-        return found
+        return _with_fields(name or "effect", of_name, wanted)
 
     def attempts(
         self, operation: Optional[str] = None, *, where: Optional[Mapping[str, Value]] = None, **fields: Value
@@ -109,11 +105,8 @@ class Services:
         """The requests that the services accepted for operations."""
         self._check_name(operation)
         wanted = {**(where or {}), **fields}
-        return [
-            attempt
-            for attempt in attempts_in(self.ledger())
-            if operation in (None, attempt.operation) and matches(attempt.fields, wanted)
-        ]
+        of_name = [each for each in attempts_in(self.ledger()) if operation in (None, each.operation)]
+        return _with_fields(operation or "attempt", of_name, wanted)
 
     def expect(
         self, name: str, times: int = 1, *, where: Optional[Mapping[str, Value]] = None, **fields: Value
@@ -207,6 +200,17 @@ class Services:
             raise HapaxError(
                 f"hapax serve does not answer ({error}); its errors:\n{self._process.errors()}"
             ) from None
+
+
+def _with_fields(name: str, items: List[_Item], wanted: Mapping[str, Value]) -> List[_Item]:
+    """The effects or attempts with these fields. If none has one of the fields, its name is wrong."""
+    found = [item for item in items if matches(item.fields, wanted)]
+    if items and not found:
+        known = sorted({known for item in items for known in item.fields})
+        unknown = [field for field in wanted if field not in known]
+        if unknown:
+            raise HapaxError(messages.unknown_field(name, unknown, known))
+    return found
 
 
 def _refusal(body: bytes) -> str:
