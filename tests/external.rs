@@ -39,7 +39,9 @@ use external::{
     model_clients, model_streams, packages, published_mcp_servers, real_clients, recorded_models,
     report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
-use kit::needs::Need::{Browser, Clients, Frameworks, Namespaces, SealedClients, SealedJava};
+use kit::needs::Need::{
+    Browser, Clients, Frameworks, Namespaces, SealedClients, SealedFrameworks, SealedJava,
+};
 
 fn main() -> std::process::ExitCode {
     kit::needs::run(vec![
@@ -55,6 +57,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "recorded_models", recorded_models::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
         (Frameworks, "frameworks", frameworks::tests()),
+        (SealedFrameworks, "frameworks", frameworks::sealed_tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "report_page", report_page::tests()),
         #[cfg(target_os = "linux")]

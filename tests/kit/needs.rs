@@ -31,6 +31,8 @@ pub(crate) enum Need {
     Clients,
     /// The frameworks of `examples/frameworks`.
     Frameworks,
+    /// The frameworks of `examples/frameworks` in sealed runs.
+    SealedFrameworks,
     /// A real browser.
     Browser,
     /// Namespaces, for sealed runs.
@@ -47,6 +49,7 @@ impl Need {
         match self {
             Need::Clients => not_installable("tests/clients/install"),
             Need::Frameworks => not_installable("examples/frameworks/install"),
+            Need::SealedFrameworks => not_sealable().or_else(|| Need::Frameworks.missing()),
             Need::Browser => not_installable("tests/browser/install"),
             Need::Namespaces => not_sealable(),
             Need::SealedClients => not_sealable().or_else(|| Need::Clients.missing()),
@@ -90,6 +93,7 @@ pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCo
     let needs = [
         Need::Clients,
         Need::Frameworks,
+        Need::SealedFrameworks,
         Need::Browser,
         Need::Namespaces,
         Need::SealedClients,
