@@ -27,7 +27,7 @@ struct LogicalCall {
 /// The layers as text; `None` if every request has another content.
 pub(super) fn retry_layers(history: &TrialHistory<'_>, term: &OperationTerm) -> Option<String> {
     let mut calls: BTreeMap<(u32, Vec<Option<String>>), LogicalCall> = BTreeMap::new();
-    let (mut header, mut counts) = (None, Vec::new());
+    let (mut header, mut counts, mut client) = (None, Vec::new(), None);
     let of_term = |attempt: &&Attempt<'_>| attempt.operation() == term.name;
     for attempt in history.attempts.iter().filter(of_term) {
         let values =
@@ -48,6 +48,7 @@ pub(super) fn retry_layers(history: &TrialHistory<'_>, term: &OperationTerm) -> 
             && let Some((name, value)) = text.split_once(": ")
         {
             header = Some(name.to_owned());
+            client = client.or_else(|| retry_evidence::retrying(&attempt.received.client));
             if !counts.iter().any(|have| have == value) {
                 counts.push(value.to_owned());
             }
@@ -61,14 +62,19 @@ pub(super) fn retry_layers(history: &TrialHistory<'_>, term: &OperationTerm) -> 
     let restarts: usize = calls.values().map(|call| call.restarts).sum();
     let mut layers = Vec::new();
     counts.truncate(MAX_COUNTS);
-    let is_counted = counts.len() > 1;
-    if let Some(header) = header.filter(|_| is_counted) {
-        layers.push(format!("the client retried by itself ({header} {})", counts.join(", ")));
-    }
-    match (runs, is_counted) {
-        (0 | 1, _) => {}
-        (runs, true) => layers.push(format!("something above it made the whole call {runs} times")),
-        (runs, false) => layers
+    let client = client.map_or_else(|| "the client".to_owned(), |name| format!("the client {name}"));
+    let does_client_retry = counts.len() > 1;
+    match (&header, does_client_retry, runs) {
+        (Some(header), true, _) => {
+            layers.push(format!("{client} retried by itself ({header} {})", counts.join(", ")));
+            layers.extend((runs > 1).then(|| format!("something above it made the whole call {runs} times")));
+        }
+        (_, _, 0 | 1) => {}
+        (Some(header), false, _) => layers.push(format!(
+            "something above {client} made the whole call {runs} times ({header} {} each time)",
+            counts.join(", ")
+        )),
+        (None, ..) => layers
             .push(format!("the same request was sent {runs} times, with no header that says who retried")),
     }
     match restarts {
