@@ -67,3 +67,9 @@ fn a_cost_that_the_scenario_names_is_an_effect_like_any_other() {
     assert_eq!((verdict.result, verdict.costs.len()), (TrialStatus::Fail, 0));
     assert!(verdict.findings.iter().any(|finding| finding.kind == FindingKind::Duplicated));
 }
+
+#[test]
+fn only_a_request_for_the_same_is_a_retry_of_a_cost() {
+    let verdict = score(&with_cost(Vec::new()), &script().end(), None);
+    assert_eq!(verdict.retries.len(), 1, "the quote for another order is no retry: {:?}", verdict.retries);
+}

@@ -23,15 +23,16 @@ const MAX_CASES: usize = 3;
 
 pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
     let limit = if view.verbose { usize::MAX } else { MAX_SKIPPED };
-    let mut shown = 0;
+    let (mut lines, mut shown) = (0, 0);
     let mut reasons: Vec<&str> = Vec::new();
     for skipped in &report.skipped {
         let alike: Vec<&Skipped> = report.skipped.iter().filter(|other| other.why == skipped.why).collect();
         let is_joined = !view.verbose && alike.len() > MAX_ALIKE;
-        if shown >= limit || (is_joined && reasons.contains(&skipped.why.as_str())) {
+        if lines >= limit || (is_joined && reasons.contains(&skipped.why.as_str())) {
             continue;
         }
         let what = if is_joined { joined(&alike) } else { line(&skipped.id, 300) };
+        lines += 1;
         shown += if is_joined { alike.len() } else { 1 };
         reasons.push(&skipped.why);
         let _ = writeln!(out, "{}  {what}", view.style().faint("SKIP"));

@@ -1,4 +1,5 @@
 use super::*;
+use crate::report::model::Skipped;
 use crate::report::sample;
 
 fn view(width: usize) -> View {
@@ -35,6 +36,21 @@ fn one_case_with_several_trials_in_full() {
     passed.trials[0].trial = 3;
     case.trials.append(&mut passed.trials);
     insta::assert_snapshot!(case_detail(&case, &ledgers, &view(100)));
+}
+
+#[test]
+fn many_cases_that_are_skipped_for_one_reason_are_one_line() {
+    let (mut report, ledgers) = sample::run_of(vec![sample::pass(1)]);
+    let skip = |id: String, why: &str| Skipped { id, why: why.to_owned() };
+    report.skipped =
+        (0..12).map(|case| skip(format!("folder/scenario-{case}@a=1"), "needs a model")).collect();
+    report.skipped.push(skip("email/lost-reply".to_owned(), "needs email.send"));
+    let text = run_summary(&report, &ledgers, &view(80));
+    assert!(text.contains("SKIP  12 cases in folder/\n      needs a model\n"), "{text}");
+    assert!(text.contains("SKIP  email/lost-reply\n      needs email.send\n"), "{text}");
+    assert_eq!(text.matches("SKIP").count(), 2, "{text}");
+    let all = run_summary(&report, &ledgers, &View { verbose: true, ..view(80) });
+    assert_eq!(all.matches("SKIP").count(), 13, "{all}");
 }
 
 #[test]
