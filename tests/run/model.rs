@@ -1,11 +1,13 @@
-//! The scenarios for agents that use a language model: who runs them, who skips them, and what the report says.
+//! The scenarios for agents that use a language model: who runs them, who skips them, and what the report
+//! says.
 
 use crate::kit::workspace::{Workspace, kinds, verdict};
 
 const PARALLEL: &str = "model/parallel-tool-calls@keys=stripe";
 
 /// Charges once without asking the model.
-const WITHOUT_MODEL: &str = r#"curl -sS "$HAPAX_PAYMENT_URL/v1/charges" -H "Authorization: Bearer $HAPAX_PAYMENT_KEY" \
+const WITHOUT_MODEL: &str = r#"curl -sS "$HAPAX_PAYMENT_URL/v1/charges" \
+  -H "Authorization: Bearer $HAPAX_PAYMENT_KEY" \
   -d customer=cus_42 -d amount=4999 -d currency=usd -d 'metadata[order]=ord_1001' >&2
 echo '{"outcome": "done"}'"#;
 
@@ -44,7 +46,7 @@ fn the_report_of_a_retry_storm_names_the_layers_that_the_requests_show() {
     let asked = attempts.iter().find(|made| made["operation"] == "model.generate").unwrap();
     assert_eq!(
         asked["layers"],
-        "28 requests for 2 logical calls: the client retried by itself (x-stainless-retry-count 0, 1, 2), and \
-         something above it made the whole call 9 times"
+        "28 requests for 2 logical calls: the client retried by itself (x-stainless-retry-count 0, 1, 2), \
+         and something above it made the whole call 9 times"
     );
 }

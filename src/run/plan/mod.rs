@@ -70,8 +70,8 @@ impl Plan {
             }
             if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
                 let why = format!(
-                    "needs an agent that uses the service `{service}`: if {} does, add `--with {service}`, or \
-                     `{service}: {{}}` for it in hapax.yaml",
+                    "needs an agent that uses the service `{service}`: if {} does, add `--with {service}`, \
+                     or `{service}: {{}}` for it in hapax.yaml",
                     subject.name
                 );
                 plan.skipped.push(Skipped { id: case.id, why });

@@ -30,8 +30,8 @@ pub(super) fn has_model(environment: &Environment) -> bool {
     environment.service(MODEL).is_some()
 }
 
-/// Lets the model work on the task, and executes its calls with `execute`. Answers in the store are used again
-/// and not asked for; each new answer is stored before its calls are executed.
+/// Lets the model work on the task, and executes its calls with `execute`. Answers in the store are used
+/// again and not asked for; each new answer is stored before its calls are executed.
 pub(super) fn run(
     environment: &Environment,
     wire: &Wire<'_>,
