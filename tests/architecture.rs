@@ -53,7 +53,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("word_enum", &[]),
     ("yaml", &[]),
     ("idempotency", &["after", "word_enum"]),
-    ("service", &["after", "idempotency"]),
+    ("service", &["after", "idempotency", "word_enum"]),
     ("fault", &["examples", "service", "word_enum", "yaml"]),
     ("ledger", &["clock", "fault", "service", "word_enum"]),
     ("delivery", &["fault", "ledger", "service"]),

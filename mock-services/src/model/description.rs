@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Billing, Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn};
+use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use crate::description::{
     ClientVariable, ConfiguredService, EffectDescription, OptionType, PlannedTask, RealHost,
     ServiceDescription, read_texts,
@@ -69,7 +69,7 @@ pub(crate) fn description() -> ServiceDescription {
     }
 }
 
-const BILLING: [&str; 2] = [Billing::Generated.word(), Billing::Delivered.word()];
+const BILLING: [&str; 2] = [TokenBilling::Generated.word(), TokenBilling::Delivered.word()];
 
 const CHARACTERS: [&str; Character::ALL.len()] = {
     let mut words = [""; Character::ALL.len()];
@@ -115,7 +115,7 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let second = map.optional("second_generation").and_then(|node| reader.entries(node)).unwrap_or_default();
     let attempts = map.optional("attempts").and_then(|node| reader.integer(node, 1..=20));
     let models = map.optional("models").map(|node| read_texts(reader, node));
-    let billing_words = Billing::ALL.map(|billing| (billing.word(), billing));
+    let billing_words = TokenBilling::ALL.map(|billing| (billing.word(), billing));
     let billing = map.optional("billing").and_then(|node| reader.one_of(node, &billing_words));
     let replay = map.optional("replay").and_then(|node| read_cassette(reader, node));
     ModelOptions {

@@ -27,7 +27,7 @@ use crate::yaml::shown;
 pub use cassette::{Cassette, CassetteError, RecordedAnswer};
 use conversation::{ModelApi, Question};
 pub(crate) use description::description;
-pub use options::{Billing, Character, ModelOptions, ReplayedFile, ScriptedTurn};
+pub use options::{Character, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use route::{ModelRequest, RecordedRequest};
 use state::{GeneratedTurn, ModelState};
 
@@ -76,7 +76,7 @@ impl Model {
             .map_err(|stuck| api::invalid(api, &stuck.message).undecided(&stuck.message))?;
         let answer = api::answer(&question, &thought.generation, context);
         let mut turn = GeneratedTurn::new(&question, conversation, before, &thought, context);
-        if self.options.billing == Billing::Delivered {
+        if self.options.billing == TokenBilling::Delivered {
             turn.bill_by_delivery(answer.body.len());
         }
         Ok(Decision::accept(answer, vec![Effect(turn)]))

@@ -28,7 +28,7 @@ pub struct ModelOptions {
     /// The models that exist; any model if there are none.
     pub models: Vec<String>,
     /// What is billed of an answer that the caller did not get completely.
-    pub billing: Billing,
+    pub billing: TokenBilling,
     /// The recorded answers. If there are any, the model gives them instead of its own.
     pub replay: Option<ReplayedFile>,
 }
@@ -43,7 +43,7 @@ impl Default for ModelOptions {
             second_generation: Vec::new(),
             attempts: 4,
             models: Vec::new(),
-            billing: Billing::Generated,
+            billing: TokenBilling::Generated,
             replay: None,
         }
     }
@@ -63,7 +63,7 @@ pub struct ReplayedFile {
 
 word_enum! {
     /// What is billed of an answer that the caller did not get completely.
-    pub enum Billing {
+    pub enum TokenBilling {
         /// All that was generated.
         Generated => "generated",
         /// What was delivered.
