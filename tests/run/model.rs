@@ -1,15 +1,9 @@
 //! The scenarios for agents that use a language model: who runs them, who skips them, and what the report
 //! says.
 
-use crate::kit::workspace::{Workspace, kinds, verdict};
+use crate::kit::workspace::{WRITES, Workspace, kinds, verdict};
 
 const PARALLEL: &str = "model/parallel-tool-calls@keys=stripe";
-
-/// Charges once without asking the model.
-const WITHOUT_MODEL: &str = r#"curl -sS "$HAPAX_PAYMENT_URL/v1/charges" \
-  -H "Authorization: Bearer $HAPAX_PAYMENT_KEY" \
-  -d customer=cus_42 -d amount=4999 -d currency=usd -d 'metadata[order]=ord_1001' >&2
-echo '{"outcome": "done"}'"#;
 
 #[test]
 fn a_subject_without_a_model_skips_the_scenarios_that_require_one() {
@@ -24,8 +18,9 @@ fn a_subject_without_a_model_skips_the_scenarios_that_require_one() {
 #[test]
 fn a_subject_that_never_asks_the_model_does_not_pass_a_scenario_that_requires_it() {
     let workspace = Workspace::new();
-    let called =
-        workspace.call(&["run", PARALLEL, "--with", "model", "--", "bash", "-c", WITHOUT_MODEL]).expect(3);
+    let charge = "charge 'amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001' >&2";
+    let agent = format!("{WRITES}{charge}\necho '{{\"outcome\": \"done\"}}'");
+    let called = workspace.call(&["run", PARALLEL, "--with", "model", "--", "bash", "-c", &agent]).expect(3);
     let message = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         message.contains("requires the service `model`, and the subject sent it no request"),
