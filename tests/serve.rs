@@ -41,6 +41,71 @@ fn quiet_prints_the_addresses_and_the_summary_but_no_requests() {
     insta::assert_snapshot!(plain(&serve.interrupt()));
 }
 
+/// A command that charges an order and ends with this status.
+fn charging(order: &str, status: u8) -> String {
+    format!(
+        r#"exec 3<>/dev/tcp/127.0.0.1/${{HAPAX_PAYMENT_URL##*:}}
+        body='amount=4999&currency=usd&customer=cus_42&metadata[order]={order}'
+        printf 'POST /v1/charges HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n' \
+            "$STRIPE_API_KEY" >&3
+        printf 'Connection: close\r\nContent-Length: %s\r\n\r\n%s' "${{#body}}" "$body" >&3
+        read -r _ code _ <&3
+        echo "$code"
+        exit {status}"#
+    )
+}
+
+#[test]
+fn a_command_gets_the_variables_and_its_exit_status_is_passed_on() {
+    let (status, out, error) = Hapax::run(&["serve", "payment", "--", "bash", "-c", &charging("o1", 7)]);
+    assert_eq!((status, out.as_str()), (7, "200\n"), "{error}");
+    assert!(error.contains("payment.charge"), "{error}");
+    let (status, out, error) = Hapax::run(&["serve", "payment", "-q", "--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!((status, out.as_str(), error.as_str()), (128 + 9, "", ""));
+}
+
+#[test]
+fn a_command_after_which_the_ledger_is_not_as_expected_fails() {
+    let with = |expected: &str, status: u8| {
+        let script = charging("o1", status);
+        let arguments = ["serve", "payment", "-q", "--expect", expected, "--", "bash", "-c", &script];
+        let (status, out, error) = Hapax::run(&arguments);
+        assert_eq!(out, "200\n", "{error}");
+        (status, error)
+    };
+    assert_eq!(with("payment.charge:order=o1", 0), (0, String::new()));
+    let (status, error) = with("payment.charge:order=o2", 0);
+    assert_eq!(status, 1);
+    insta::assert_snapshot!(error);
+    assert_eq!(with("payment.charge:order=o2", 3).0, 3);
+}
+
+#[test]
+fn a_command_during_which_a_fault_did_not_fire_proves_nothing() {
+    let fault = "payment.charge#2 commit=now reply=drop";
+    let expected = "payment.charge:order=o1";
+    let script = charging("o1", 0);
+    let arguments =
+        ["serve", "payment", "-q", "--fault", fault, "--expect", expected, "--", "bash", "-c", &script];
+    let (status, _, error) = Hapax::run(&arguments);
+    assert_eq!(status, 3);
+    assert_eq!(plain(&error), format!("error: this fault did not fire: {fault}\n"));
+}
+
+#[test]
+fn a_command_that_cannot_be_started_and_an_expectation_without_a_command_are_errors() {
+    let (status, _, error) = Hapax::run(&["serve", "payment", "--", "/no/such/program"]);
+    assert_eq!(status, 2);
+    assert!(error.contains("cannot start `/no/such/program`") && error.contains("help:"), "{error}");
+    let (status, _, error) = Hapax::run(&["serve", "payment", "--expect", "payment.charge"]);
+    assert_eq!(status, 2);
+    assert!(error.contains("COMMAND"), "{error}");
+    let arguments = ["serve", "payment", "--expect", "payment.chrge:order=o1", "--", "true"];
+    let (status, _, error) = Hapax::run(&arguments);
+    assert_eq!(status, 2);
+    assert!(error.contains("did you mean `payment.charge`"), "{error}");
+}
+
 #[test]
 fn the_admin_api_arms_faults_reads_the_ledger_and_resets_it() {
     let serve = Serve::start(&["payment", "--quiet"]);

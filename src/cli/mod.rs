@@ -120,15 +120,21 @@ pub fn main() -> ExitCode {
         print::message(&advice);
         return ExitStatus::Usage.into();
     }
-    if let Verb::ControlTool(args) = verb {
-        return match control_tool::run(args) {
-            Ok(status) => status.into(),
-            Err(error) => {
+    // These two have exit statuses of their own.
+    let own_status = match verb {
+        Verb::ControlTool(args) => Ok(control_tool::run(args).map(ExitCode::from)),
+        Verb::Serve(args) => Ok(serve::run(*args)),
+        verb => Err(verb),
+    };
+    let verb = match own_status {
+        Ok(result) => {
+            return result.unwrap_or_else(|error| {
                 print::message(&error.to_string());
                 ExitStatus::Usage.into()
-            }
-        };
-    }
+            });
+        }
+        Err(verb) => verb,
+    };
     let result = match verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Init(args) => init::run(&args),
@@ -146,8 +152,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "mcp")]
         Verb::ControlServer(args) => control_server::run(&args),
         Verb::Control(args) => control::run(&args),
-        Verb::ControlTool(_) => Ok(ExitStatus::Success),
-        Verb::Serve(args) => serve::run(*args),
+        Verb::ControlTool(_) | Verb::Serve(_) => Ok(ExitStatus::Success),
         Verb::Record(args) => record::run(args),
         Verb::Doctor(args) => Ok(doctor::run(&args)),
         Verb::List(args) => list::run(&args),
@@ -202,7 +207,10 @@ fn runtime() -> Result<Runtime, CliError> {
 
 /// Completes at Ctrl-C, or when the process is asked to end.
 fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
-    crate::serve::stop_signal().map_err(CliError::from)
+    let stopped = crate::serve::stop_signal().map_err(CliError::from)?;
+    Ok(async move {
+        stopped.await;
+    })
 }
 
 /// How text for the terminal is laid out. Colors are removed again when the output is a pipe.

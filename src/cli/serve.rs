@@ -1,8 +1,9 @@
-//! `hapax serve`: runs mock services until Ctrl-C.
+//! `hapax serve`: runs mock services until Ctrl-C, or until a command ends.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anstream::{eprintln, stdout};
 use mock_services::idempotency::Profile;
@@ -25,6 +26,14 @@ Examples:
       Three replies with status 429, although each email was sent.
   hapax serve --service tickets.yaml --faults faults.yaml --ledger ledger.jsonl
       Your own service, faults from a file, and the ledger saved.
+  hapax serve payment email --expect payment.charge:order=ord_1 -- pytest
+      Start the services, run the tests with their addresses in the environment, and fail unless order ord_1
+      was charged exactly once and nothing else was committed.
+
+With a command, hapax prints nothing on standard output, and its exit status is that of the command. If that is
+0 and there is an --expect: 1 if the ledger is not as expected, 3 if a fault did not fire.
+
+An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_1,amount=4999
 
 A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [caller=N] [chance=0.2]
   ATTEMPT  1, 1..3, [1, 4], every
@@ -96,6 +105,14 @@ pub(super) struct ServeArgs {
     /// Do not print requests
     #[arg(short, long)]
     quiet: bool,
+
+    /// An effect that must be committed when the command ends; can be repeated. All others are errors
+    #[arg(long, value_name = "EFFECT", requires = "command")]
+    expect: Vec<String>,
+
+    /// A command to run with the services, after `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "json")]
+    command: Vec<String>,
 }
 
 fn pair(text: &str) -> Result<(&str, &str), String> {
@@ -115,7 +132,7 @@ fn port(text: &str) -> Result<(String, u16), String> {
     Ok((service.to_owned(), number.parse().map_err(|_| format!("`{number}` is not a port number"))?))
 }
 
-pub(super) fn run(args: ServeArgs) -> Result<ExitStatus, CliError> {
+pub(super) fn run(args: ServeArgs) -> Result<ExitCode, CliError> {
     let (json, quiet) = (args.json, args.quiet);
     let options = ServeOptions {
         services: args.services,
@@ -131,18 +148,21 @@ pub(super) fn run(args: ServeArgs) -> Result<ExitStatus, CliError> {
         admin_port: args.admin_port,
         ca_file: args.ca_file,
         ledger: args.ledger,
+        expected: args.expect,
     };
+    let command = args.command;
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(ServeError::Runtime)
-        .and_then(|runtime| runtime.block_on(serve(options, json, quiet)));
+        .and_then(|runtime| match command.is_empty() {
+            true => runtime.block_on(serve(options, json, quiet)).map(|()| ExitCode::SUCCESS),
+            false => runtime.block_on(serve_command(options, &command, quiet)),
+        });
     match outcome {
-        Ok(()) => Ok(ExitStatus::Success),
+        Ok(status) => Ok(status),
         // A reader that closes the pipe early is no error.
-        Err(ServeError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            Ok(ExitStatus::Success)
-        }
+        Err(ServeError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         Err(error) => Err(error.into()),
     }
 }
@@ -162,7 +182,7 @@ async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), Ser
         let entries = tokio::select! {
             // Where nothing is shown, no entry is read: that would cost as much as serving the requests.
             entries = reader.grown(), if !quiet => entries,
-            () = &mut stopped => break,
+            _ = &mut stopped => break,
         };
         print(&mut out, &entries, json).map_err(ServeError::Output)?;
     }
@@ -175,6 +195,35 @@ async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), Ser
     let text = ci_commands::text(&text);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }
         .map_err(ServeError::Output)
+}
+
+/// Runs a command beside the services. Standard output belongs to the command.
+async fn serve_command(
+    options: ServeOptions,
+    command: &[String],
+    quiet: bool,
+) -> Result<ExitCode, ServeError> {
+    let stopped = crate::serve::stop_signal()?;
+    let serving = Serving::start(options).await?;
+    let status = serving.run_command(command, stopped).await?;
+    let ended = serving.end().await?;
+    let mut out = anstream::stderr();
+    if !quiet {
+        write!(out, "{}", ci_commands::text(&summary::render(&ended))).map_err(ServeError::Output)?;
+    }
+    let differences = ended.differences();
+    for difference in &differences {
+        eprintln!("{}", ci_commands::text(&format!("error: {difference}")));
+    }
+    let unfired = if differences.is_empty() { ended.unfired() } else { Vec::new() };
+    for fault in &unfired {
+        eprintln!("{}", ci_commands::text(&format!("error: this fault did not fire: {fault}")));
+    }
+    Ok(match status {
+        0 if !differences.is_empty() => ExitStatus::Failed.into(),
+        0 if !unfired.is_empty() => ExitStatus::Unproven.into(),
+        status => ExitCode::from(status),
+    })
 }
 
 fn print(out: &mut impl Write, entries: &[Entry], json: bool) -> io::Result<()> {

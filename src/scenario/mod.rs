@@ -30,7 +30,7 @@ pub use case::{
 pub(crate) use files::read_text;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
 pub(crate) use mcp::{has_tools, not_offered_as_tools};
-pub use quick::Quick;
+pub use quick::{CountedEffect, Quick};
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
 pub(crate) use services::{default_setup, read_shipped_service};

@@ -59,6 +59,14 @@ pub enum ServeError {
     /// A call of the system failed.
     #[error("cannot start: {0}")]
     Runtime(io::Error),
+    /// The command cannot be started.
+    #[error("cannot start `{command}`: {error}")]
+    Command {
+        /// The command.
+        command: String,
+        /// The error of the system.
+        error: io::Error,
+    },
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
@@ -90,6 +98,7 @@ impl ServeError {
                 "set a token of at least 16 characters with --token or HAPAX_TOKEN, or remove --listen"
                     .to_owned()
             }
+            ServeError::Command { .. } => "check the command after `--`".to_owned(),
             ServeError::TokenShort => "use at least 16 characters".to_owned(),
             ServeError::Start(StartError::Port { .. }) => {
                 "another program may use that port: set another one with --port, or remove --port".to_owned()

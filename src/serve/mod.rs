@@ -3,7 +3,9 @@
 
 mod admin;
 mod banner;
+mod command;
 mod error;
+mod expected;
 mod options;
 mod ranges;
 pub mod show;
@@ -22,6 +24,7 @@ use mock_services::service::{Operation, generate_key};
 use mock_services::yaml::{MAX_BYTES, Problems, Source};
 use mock_services::{Clock, MockServices};
 
+use crate::scenario::CountedEffect;
 use crate::scratch::Scratch;
 use crate::trust::Trust;
 pub use error::ServeError;
@@ -40,6 +43,7 @@ pub struct Serving {
     admin: SocketAddr,
     token: String,
     callers: u32,
+    expected: Vec<CountedEffect>,
     /// The files with which clients verify the mail server, and the temporary folder for them.
     trust: Option<(Trust, Scratch)>,
 }
@@ -53,6 +57,17 @@ pub struct StoppedServices {
     pub fired: Vec<Fired>,
     /// The operations of the services.
     pub operations: Vec<Operation>,
+    /// The effects that the user expects.
+    pub expected: Vec<CountedEffect>,
+}
+
+/// A signal that stops hapax.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopSignal {
+    /// Ctrl-C (SIGINT).
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
 }
 
 impl Serving {
@@ -64,6 +79,8 @@ impl Serving {
         let token = options.checked_token()?;
         let own = options.files.iter().map(|path| read_source(path)).collect::<Result<Vec<_>, _>>()?;
         let declared = read_declared(&own)?;
+        let own = declared.iter().map(DeclaredService::description).collect();
+        let expected = CountedEffect::read(&options.expected, own)?;
         let services =
             options.checked_services(&declared.iter().map(DeclaredService::name).collect::<Vec<_>>())?;
         let mut builder = MockServices::builder()
@@ -114,6 +131,7 @@ impl Serving {
             admin,
             token,
             callers: options.callers,
+            expected,
             trust,
         })
     }
@@ -122,6 +140,15 @@ impl Serving {
     #[must_use]
     pub fn services(&self) -> &MockServices {
         &self.services
+    }
+
+    /// The variables with which a command reaches the services.
+    fn environment(&self) -> Vec<(String, String)> {
+        let mut variables = banner::environment(&self.services);
+        variables.push(("HAPAX_ADMIN_URL".to_owned(), format!("http://{}", self.admin)));
+        variables.push(("HAPAX_ADMIN_TOKEN".to_owned(), self.token.clone()));
+        variables.extend(self.trust.iter().flat_map(|(trust, _)| trust.variables()));
+        variables
     }
 
     /// The first output: addresses, and variables to paste.
@@ -152,7 +179,12 @@ impl Serving {
         if let Some(file) = &self.file {
             file.flush().map_err(ServeError::Output)?;
         }
-        Ok(StoppedServices { entries, fired: self.services.fired(), operations: self.operations })
+        Ok(StoppedServices {
+            entries,
+            fired: self.services.fired(),
+            operations: self.operations,
+            expected: self.expected,
+        })
     }
 }
 
@@ -160,15 +192,15 @@ impl Serving {
 ///
 /// # Errors
 /// When the system does not let the process listen for signals.
-pub fn stop_signal() -> Result<impl Future<Output = ()>, ServeError> {
+pub fn stop_signal() -> Result<impl Future<Output = StopSignal>, ServeError> {
     use tokio::signal::unix::{SignalKind, signal};
     let stop = |kind| signal(kind).map_err(ServeError::Runtime);
     // This needs the runtime, and must be done before the first address is printed.
     let (mut interrupt, mut terminate) = (stop(SignalKind::interrupt())?, stop(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = interrupt.recv() => StopSignal::Interrupt,
+            _ = terminate.recv() => StopSignal::Terminate,
         }
     })
 }

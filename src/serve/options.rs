@@ -42,6 +42,8 @@ pub struct ServeOptions {
     pub ca_file: Option<PathBuf>,
     /// The file for the ledger.
     pub ledger: Option<PathBuf>,
+    /// The effects that must be in the ledger at the end, each as `EFFECT[:FIELD=VALUE,...][*TIMES]`.
+    pub expected: Vec<String>,
 }
 
 impl ServeOptions {

@@ -164,7 +164,12 @@ mod tests {
             },
         };
         let operations = vec![Operation::write("tickets.open", &[], &["order"])];
-        StoppedServices { entries: commits.map(entry).collect(), fired: Vec::new(), operations }
+        StoppedServices {
+            entries: commits.map(entry).collect(),
+            fired: Vec::new(),
+            operations,
+            expected: Vec::new(),
+        }
     }
 
     #[test]

@@ -5,9 +5,11 @@ mod expect;
 
 use std::fmt::Write;
 
-use mock_services::catalog::{self, Preparation};
+use mock_services::catalog::{self, Preparation, ServiceDescription};
+use mock_services::fault::read_fields;
 use mock_services::idempotency::Profile;
-use mock_services::yaml::{Key, Node, NodeKind, Problem, Problems, Source, Span, write_flow};
+use mock_services::service::Fields;
+use mock_services::yaml::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
 
 use self::expect::{ExpectedEffect, read};
 use crate::scenario::defaults;
@@ -16,6 +18,41 @@ use crate::scenario::known::KnownServices;
 use crate::scenario::read::read_scenario;
 use crate::scenario::work::step_fields;
 use crate::scenario::{Case, LoadError};
+
+/// An effect that is expected this many times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CountedEffect {
+    /// Its name.
+    pub effect: String,
+    /// The fields that it must have.
+    pub fields: Fields,
+    /// How many times.
+    pub times: u32,
+}
+
+impl CountedEffect {
+    /// Reads texts of the form `EFFECT[:FIELD=VALUE,...][*TIMES]`. `own` are services besides those that hapax
+    /// ships.
+    ///
+    /// # Errors
+    /// Every problem in the texts, each with a hint.
+    pub fn read(texts: &[String], own: Vec<ServiceDescription>) -> Result<Vec<Self>, Problems> {
+        let mut known = KnownServices::default();
+        own.into_iter().for_each(|service| known.add(service));
+        let (mut effects, mut problems) = (Vec::new(), Problems::default());
+        for text in texts {
+            match read(&known, text) {
+                Ok(ExpectedEffect { effect, fields, times }) => {
+                    let map = Node::new(NodeKind::Map(fields), Span::default());
+                    let fields = read_fields(&Reader::new(&Source::new("--expect", text)), &map);
+                    effects.push(CountedEffect { effect, fields: fields.unwrap_or_default(), times });
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        if problems.is_empty() { Ok(effects) } else { Err(problems) }
+    }
+}
 
 /// A generated scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

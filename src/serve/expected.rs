@@ -1,0 +1,92 @@
+//! The effects that a user expects of a command, compared with the ledger.
+
+use mock_services::catalog;
+use mock_services::ledger::{Entry, Event};
+use mock_services::service::Fields;
+
+use super::ranges::ranges;
+use super::{StoppedServices, show};
+use crate::scenario::CountedEffect;
+
+impl StoppedServices {
+    /// Where the ledger differs from what is expected, one line each; none if it does not. With no
+    /// expectation, nothing is compared.
+    #[must_use]
+    pub fn differences(&self) -> Vec<String> {
+        if self.expected.is_empty() {
+            return Vec::new();
+        }
+        let committed = self.entries.iter().filter_map(committed).collect::<Vec<_>>();
+        let wrong = self.expected.iter().filter_map(|expected| {
+            let found: Vec<u64> =
+                committed.iter().filter(|effect| effect.is(expected)).map(|effect| effect.attempt).collect();
+            let times = u32::try_from(found.len()).unwrap_or(u32::MAX);
+            (times != expected.times).then(|| difference(expected, &found))
+        });
+        let others = committed
+            .iter()
+            .filter(|effect| !effect.is_cost() && !self.expected.iter().any(|expected| effect.is(expected)));
+        let unexpected = others.map(|effect| {
+            let CommittedEffect { name, fields, attempt } = effect;
+            format!("{name}{} was not expected (attempt {attempt})", show::fields(fields))
+        });
+        wrong.chain(unexpected).collect()
+    }
+}
+
+impl StoppedServices {
+    /// The faults that did not fire although they had to: what is expected was not tested. With no expectation,
+    /// there are none.
+    #[must_use]
+    pub fn unfired(&self) -> Vec<String> {
+        if self.expected.is_empty() {
+            return Vec::new();
+        }
+        let unfired = self.fired.iter().filter(|fired| {
+            let fault = &fired.fault;
+            fired.attempts.is_empty() && !fault.optional && fault.trigger.chance.is_none()
+        });
+        unfired.map(|fired| fired.fault.to_string()).collect()
+    }
+}
+
+struct CommittedEffect<'a> {
+    name: &'a str,
+    fields: &'a Fields,
+    attempt: u64,
+}
+
+fn committed(entry: &Entry) -> Option<CommittedEffect<'_>> {
+    match &entry.event {
+        Event::Committed { attempt, effect, fields, .. } => {
+            Some(CommittedEffect { name: effect, fields, attempt: *attempt })
+        }
+        _ => None,
+    }
+}
+
+impl CommittedEffect<'_> {
+    fn is(&self, expected: &CountedEffect) -> bool {
+        self.name == expected.effect && self.fields.meet(&expected.fields)
+    }
+
+    /// Whether any number of them is accepted.
+    fn is_cost(&self) -> bool {
+        catalog::describe_effect(self.name).is_some_and(|effect| effect.is_cost)
+    }
+}
+
+fn difference(expected: &CountedEffect, attempts: &[u64]) -> String {
+    let times = |times: usize| if times == 1 { "once".to_owned() } else { format!("{times} times") };
+    let found = match attempts {
+        [] => "it was not committed".to_owned(),
+        [attempt] => format!("it was committed once (attempt {attempt})"),
+        several => format!("it was committed {} (attempts {})", times(several.len()), ranges(several)),
+    };
+    let CountedEffect { effect, fields, times: wanted } = expected;
+    let wanted = times(usize::try_from(*wanted).unwrap_or(usize::MAX));
+    format!("{effect}{} was expected {wanted}, and {found}", show::fields(fields))
+}
+
+#[cfg(test)]
+mod tests;
