@@ -180,6 +180,21 @@ fn lines_may_be_omitted_only_at_a_mark() {
     }
 }
 
+#[test]
+fn every_scenario_of_the_cookbook_is_valid() {
+    let home = tempfile::tempdir().unwrap();
+    let mut lines = include_str!("../docs/cookbook.md").lines();
+    let mut count = 0;
+    while lines.any(|line| line == "```yaml") {
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        count += 1;
+        fs::write(home.path().join(format!("incident-{count}.yaml")), block.join("\n")).unwrap();
+    }
+    assert_eq!(count, 10);
+    let lint = Command::new(env!("CARGO_BIN_EXE_hapax")).arg("lint").arg(home.path()).output().unwrap();
+    assert!(lint.status.success(), "{}", String::from_utf8_lossy(&lint.stderr));
+}
+
 /// The words in the first cells of the tables of a page.
 fn first_cells(page: &str) -> String {
     page.lines()
@@ -191,11 +206,13 @@ fn first_cells(page: &str) -> String {
 #[test]
 fn the_pages_have_a_row_for_every_format_finding_and_reply() {
     let reports = first_cells(include_str!("../docs/reports.md"));
+    let glossary = first_cells(include_str!("../docs/glossary.md"));
     let faults = first_cells(include_str!("../docs/faults.md"));
     let formats = Format::ALL.map(|format| (&reports, format.word()));
     let findings = FindingKind::ALL.map(|kind| (&reports, kind.word()));
     let replies = ReplyKind::ALL.map(|reply| (&faults, reply.word()));
-    for (rows, word) in formats.into_iter().chain(findings).chain(replies) {
+    let explained = FindingKind::ALL.map(|kind| (&glossary, kind.word()));
+    for (rows, word) in formats.into_iter().chain(findings).chain(replies).chain(explained) {
         let is_row = |row: &str| row.trim_start_matches('{').split(['`', ':']).next() == Some(word);
         assert!(rows.lines().any(is_row), "no row for `{word}` in\n{rows}");
     }

@@ -1,10 +1,10 @@
-//! The speed of `hapax serve`, `hapax run` and sealed starts, measured from outside: each server is its own
+//! The speed of `hapax serve`, `hapax run`, sealed starts and the model, measured from outside: each server is its own
 //! process, the client is this process, and everything that is compared is measured in the same run. Prints
 //! tables of ratios.
 //!
 //! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and only shows that the
 //! benchmark works; `-- --hapax PATH` measures another binary, by its path from the root of the repository;
-//! `-- --only serve`, `-- --only run` or `-- --only sealed` measures one part.
+//! `-- --only serve`, `run`, `sealed` or `model` measures one part.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -13,6 +13,7 @@
 )]
 
 mod client;
+mod model;
 mod one_key;
 mod peers;
 mod process;
@@ -46,6 +47,9 @@ fn main() {
     }
     if is_wanted("sealed") {
         sealed::measure(&hapax, &root(), quick);
+    }
+    if is_wanted("model") {
+        model::measure(&hapax, &root(), quick);
     }
 }
 

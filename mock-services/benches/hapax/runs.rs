@@ -51,7 +51,7 @@ pub(crate) fn measure(hapax: &Path, root: &Path, quick: bool) {
 
 /// The path of the interpreter itself: `python3` can be a wrapper script that costs more than the
 /// interpreter.
-fn interpreter() -> Option<String> {
+pub(crate) fn interpreter() -> Option<String> {
     let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().ok()?;
     let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (!path.is_empty()).then_some(path)

@@ -16,10 +16,15 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `hapax serve payment --quiet`, with the variables that it prints for an agent.
+    /// `hapax serve payment --quiet`.
     pub(crate) fn hapax(hapax: &Path) -> Self {
+        Server::hapax_with(hapax, "payment")
+    }
+
+    /// The same with another service. It prints variables for an agent.
+    pub(crate) fn hapax_with(hapax: &Path, service: &str) -> Self {
         let mut process = Command::new(hapax)
-            .args(["serve", "payment", "--quiet"])
+            .args(["serve", service, "--quiet"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -30,7 +35,8 @@ impl Server {
             let mut lines = output.by_ref().map_while(Result::ok);
             lines.find_map(|line| Some(line.strip_prefix(&start)?.to_owned())).expect("hapax serves")
         };
-        let (url, key) = (variable("HAPAX_PAYMENT_URL"), variable("HAPAX_PAYMENT_KEY"));
+        let prefix = format!("HAPAX_{}", service.to_uppercase());
+        let (url, key) = (variable(&format!("{prefix}_URL")), variable(&format!("{prefix}_KEY")));
         let address = url.trim_start_matches("http://").parse().expect("an address");
         Server { process, _output: output, address, key }
     }
