@@ -33,6 +33,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Finish the earlier step", &["verify-first", "careful"]),
     ("Read why the service refused the request", &["verify-first", "careful"]),
     ("Do what the task asks for", &["verify-first", "careful"]),
+    ("Do only what the task asks for", &["careful"]),
     ("Wait as long as Retry-After says", &["careful"]),
     ("Retry in one place only", &["keyed", "verify-first"]),
     ("Claim only what you have verified", &["verify-first", "careful"]),
