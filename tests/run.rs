@@ -29,6 +29,7 @@ mod run {
     mod resumed;
     mod run_folder;
     mod secrets;
+    mod select;
     mod served;
     mod side_effects;
     mod silence;

@@ -277,7 +277,7 @@ fn certify_tool(path: &Path, battery: &BatteryArgs) -> Result<ExitStatus, CliErr
 fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     let battery = &args.battery;
     let (subject, typed) = args.subject.choose()?;
-    let cases = super::load(&args.filters)?;
+    let cases = super::load(&args.filters, None)?;
     let prepared = battery.prepare()?;
     let options = AgentOptions {
         trials: prepared.trials,

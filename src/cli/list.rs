@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::print::{output, plural};
 use crate::ExitStatus;
 use crate::report::text::ci_commands;
-use crate::scenario::{Case, load, table_md};
+use crate::scenario::{Case, load_matching, table_md};
 
 /// List the cases, with the description and the tags of each scenario.
 #[derive(clap::Args)]
@@ -21,12 +21,18 @@ Examples:
       Cases with the tag crash, or with crash in their id.
   hapax list payment/lost-reply@keys=none
       Cases whose id contains this text.
+  hapax list -E 'tag(payment) & keys=stripe & !reply=429'
+      Cases that an expression selects.
   hapax list scenarios --markdown > scenarios/README.md
       A page of all scenarios in a folder, with the expected outcome of each control.")]
 pub(super) struct ListArgs {
     /// A file or folder, a tag, or any part of a case id [default: all cases]
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
+
+    /// List only the cases that this expression selects: 'tag(payment) & keys=stripe & !reply=429'
+    #[arg(short = 'E', long, value_name = "EXPRESSION")]
+    expression: Option<String>,
 
     /// Print one JSON object for each case
     #[arg(long, conflicts_with = "markdown")]
@@ -38,7 +44,7 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
-    let loaded = load(&args.filters)?;
+    let loaded = load_matching(&args.filters, args.expression.as_deref())?;
     let mut out = Vec::new();
     // Writing into memory cannot fail.
     let _ = match (args.json, args.markdown) {

@@ -28,6 +28,7 @@ mod schema;
 mod sealed_init;
 mod selftest;
 mod serve;
+mod show;
 mod supervise;
 
 use std::io::IsTerminal;
@@ -73,6 +74,7 @@ enum Verb {
     Selftest(selftest::SelftestArgs),
     Doctor(doctor::DoctorArgs),
     List(list::ListArgs),
+    Show(show::ShowArgs),
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
     Record(record::RecordArgs),
@@ -156,6 +158,7 @@ pub fn main() -> ExitCode {
         Verb::Record(args) => record::run(args),
         Verb::Doctor(args) => Ok(doctor::run(&args)),
         Verb::List(args) => list::run(&args),
+        Verb::Show(args) => show::run(&args),
         Verb::Lint(args) => lint::run(&args),
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(&args),
@@ -195,8 +198,8 @@ fn arguments() -> Cli {
 }
 
 /// The cases that the filters select.
-fn load(filters: &[String]) -> Result<Vec<Case>, CliError> {
-    Ok(scenario::load(filters)?.cases)
+fn load(filters: &[String], expression: Option<&str>) -> Result<Vec<Case>, CliError> {
+    Ok(scenario::load_matching(filters, expression)?.cases)
 }
 
 /// The runtime that trials run in.

@@ -66,6 +66,10 @@ pub(super) struct RunArgs {
     #[arg(value_name = "FILTER", conflicts_with = "task")]
     filters: Vec<String>,
 
+    /// Run only the cases that this expression selects: 'tag(payment) & keys=stripe & !reply=429'
+    #[arg(short = 'E', long, value_name = "EXPRESSION", conflicts_with = "task")]
+    expression: Option<String>,
+
     #[command(flatten)]
     quick: QuickArgs,
 
@@ -277,7 +281,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
     let promise = args.execution.promise(&mut subject);
     let cases = match args.quick.cases(args.save.as_deref())? {
         Some(cases) => cases,
-        None => super::load(&args.filters)?,
+        None => super::load(&args.filters, args.expression.as_deref())?,
     };
     let measure = args.measure.measure(&cases)?;
     let typed = format!("{}{promise}{typed}", args.quick.as_typed());

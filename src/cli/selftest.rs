@@ -27,6 +27,10 @@ pub(super) struct SelftestArgs {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
+    /// Check only the cases that this expression selects: 'tag(payment) & keys=stripe & !reply=429'
+    #[arg(short = 'E', long, value_name = "EXPRESSION")]
+    expression: Option<String>,
+
     /// The seed that the seeds of the trials are derived from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -53,7 +57,7 @@ pub(super) struct SelftestArgs {
 }
 
 pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, CliError> {
-    let mut cases = super::load(&args.filters)?;
+    let mut cases = super::load(&args.filters, args.expression.as_deref())?;
     super::args::subject::check_mcp(args.via.is_some())?;
     if args.via.is_some() {
         let skipped = selftest::keep_offered_as_tools(&mut cases);

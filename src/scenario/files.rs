@@ -33,12 +33,16 @@ impl Folder {
             }
             Folder::Shipped(folder) => {
                 let path = plain(&folder.join(path));
-                let file = SHIPPED.get_file(&path).ok_or("no such file")?;
-                let text = file.contents_utf8().ok_or("not a UTF-8 text")?;
-                Ok(Source::new(shown_path(&path), text))
+                Ok(Source::new(shown_path(&path), shipped_text(&path)?))
             }
         }
     }
+}
+
+/// The text of a file in the binary.
+pub(super) fn shipped_text(path: &Path) -> Result<String, String> {
+    let file = SHIPPED.get_file(path).ok_or("no such file")?;
+    Ok(file.contents_utf8().ok_or("not a UTF-8 text")?.to_owned())
 }
 
 /// The scenario file itself, or a file on the disk that a scenario in `folder` refers to. A file outside of

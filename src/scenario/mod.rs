@@ -7,6 +7,7 @@ mod case;
 mod defaults;
 mod expect;
 mod files;
+mod filter;
 mod known;
 mod load;
 mod matrix;
@@ -28,7 +29,8 @@ pub use case::{
     CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work,
 };
 pub(crate) use files::read_text;
-pub use load::{LoadError, Loaded, Unmatched, load, load_in, shipped};
+pub use filter::FilterExpression;
+pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, shipped};
 pub(crate) use mcp::{has_tools, not_offered_as_tools};
 pub use quick::{CountedEffect, Quick};
 pub use read::read_scenario;

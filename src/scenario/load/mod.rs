@@ -10,7 +10,8 @@ use mock_services::yaml::{Problem, Problems, Source, Span, nearest, shown};
 
 use self::find::{FoundFile, OWN, Origin, in_binary, on_disk};
 use crate::scenario::Case;
-use crate::scenario::files::{Folder, disk_source, shown_path};
+use crate::scenario::files::{Folder, disk_source, read_text, shipped_text, shown_path};
+use crate::scenario::filter::{FilterExpression, is_named};
 use crate::scenario::read::{problem_key, read_in};
 
 /// The loaded cases.
@@ -88,6 +89,34 @@ pub fn load(filters: &[String]) -> Result<Loaded, LoadError> {
     load_in(Path::new(""), filters)
 }
 
+/// Like [`load`], and of these cases those that the expression selects.
+///
+/// # Errors
+/// As [`load`]; also the problem of the expression, or the parts of it that no case meets.
+pub fn load_matching(filters: &[String], expression: Option<&str>) -> Result<Loaded, LoadError> {
+    let expression = expression.map(FilterExpression::parse).transpose().map_err(LoadError::Problems)?;
+    let mut loaded = load(filters)?;
+    let Some(expression) = expression else { return Ok(loaded) };
+    let unmet = expression.unmet(&loaded.cases).into_iter().map(|(filter, near)| Unmatched {
+        filter,
+        help: match near {
+            Some(near) => format!("did you mean `{near}`? `hapax list` shows all cases"),
+            None => "`hapax list` shows all cases, with their tags and values".to_owned(),
+        },
+    });
+    let unmet: Vec<Unmatched> = unmet.collect();
+    if !unmet.is_empty() {
+        return Err(LoadError::NoMatch(unmet));
+    }
+    loaded.cases.retain(|case| expression.matches(case));
+    if loaded.cases.is_empty() {
+        let help = "each part of it matches some case, but no case all of it; `hapax list` shows all cases";
+        let filter = "the expression".to_owned();
+        return Err(LoadError::NoMatch(vec![Unmatched { filter, help: help.to_owned() }]));
+    }
+    Ok(loaded)
+}
+
 /// Like [`load`], with paths relative to `base`.
 ///
 /// # Errors
@@ -124,7 +153,7 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
     let mut loaded = read_all(base, &files.into_values().collect::<Vec<_>>())?;
     let unmatched: Vec<Unmatched> = words
         .iter()
-        .filter(|word| !loaded.cases.iter().any(|case| matches(case, word)))
+        .filter(|word| !loaded.cases.iter().any(|case| is_named(case, word)))
         .map(|word| Unmatched { filter: (*word).clone(), help: hint(word, &loaded.cases) })
         .collect();
     if !unmatched.is_empty() {
@@ -132,10 +161,51 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
     }
     if !filters.is_empty() {
         let is_selected =
-            |case: &Case| by_path.contains(&case.scenario) || words.iter().any(|word| matches(case, word));
+            |case: &Case| by_path.contains(&case.scenario) || words.iter().any(|word| is_named(case, word));
         loaded.cases.retain(is_selected);
     }
     Ok(loaded)
+}
+
+/// The text of the file of a scenario: the user's own, or the one that is built in. The last part of its name
+/// suffices if it is unique, and a case stands for its scenario.
+///
+/// # Errors
+/// When there is no such scenario, when several have that last part, or when the file cannot be read.
+pub fn scenario_text(name: &str) -> Result<String, LoadError> {
+    let wanted = name.split_once('@').map_or(name, |(scenario, _)| scenario);
+    let failed = |message: String| {
+        LoadError::Problems(Problem::new(&Source::new(name, ""), Span::default(), message).into())
+    };
+    let base = Path::new("");
+    let mut files: BTreeMap<String, FoundFile> = BTreeMap::new();
+    for found in in_binary().into_iter().chain(on_disk(base, Path::new(OWN)).map_err(failed)?) {
+        files.insert(found.name.clone(), found);
+    }
+    let end = format!("/{wanted}");
+    let found: Vec<&FoundFile> = match files.get(wanted) {
+        Some(found) => vec![found],
+        None => files.values().filter(|found| found.name.ends_with(&end)).collect(),
+    };
+    let help = match found.as_slice() {
+        [one] => return text_of(one).map_err(failed),
+        [] => match nearest(wanted, files.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`? `hapax list` shows all scenarios"),
+            None => "`hapax list` shows all scenarios".to_owned(),
+        },
+        several => {
+            let names: Vec<&str> = several.iter().map(|found| found.name.as_str()).collect();
+            format!("several scenarios have this name: {}", names.join(", "))
+        }
+    };
+    Err(LoadError::NoMatch(vec![Unmatched { filter: name.to_owned(), help }]))
+}
+
+fn text_of(found: &FoundFile) -> Result<String, String> {
+    match &found.origin {
+        Origin::Disk(path) => read_text(path),
+        Origin::Shipped(path) => shipped_text(path),
+    }
 }
 
 /// The files by scenario name. Reports two files with the same name.
@@ -163,11 +233,6 @@ fn by_name(base: &Path, found: Vec<FoundFile>, problems_found: &mut Problems) ->
         }
     }
     all
-}
-
-/// Whether the word is a tag of the case or part of its id.
-fn matches(case: &Case, word: &str) -> bool {
-    !word.is_empty() && (case.tags.iter().any(|tag| tag == word) || case.id.contains(word))
 }
 
 fn hint(word: &str, cases: &[Case]) -> String {

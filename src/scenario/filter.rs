@@ -1,0 +1,292 @@
+//! Filter expressions: `tag(payment) & keys=stripe & !reply=429`. Plain data; nothing is loaded here.
+
+use mock_services::yaml::{Problem, Problems, Source, Span, nearest, shown};
+
+use super::Case;
+
+/// The deepest nesting of parentheses and negations.
+const MAX_DEPTH: usize = 32;
+
+/// What an expression is, for messages.
+const FORM: &str = "write for example 'tag(payment) & keys=stripe & !reply=429'; terms are tag(…), scenario(…), \
+    service(…), id(…), NAME=VALUE, or a word as without -E; `*` stands for any text";
+
+/// An expression that selects cases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterExpression(Expression);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Expression {
+    All(Vec<Expression>),
+    Any(Vec<Expression>),
+    Not(Box<Expression>),
+    Term(Term),
+}
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Term {
+    Tag(String),
+    Scenario(String),
+    Service(String),
+    Id(String),
+    Value(String, String),
+    Word(String),
+}
+
+impl FilterExpression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, Problems> {
+        let mut parser = Parser { text, at: 0 };
+        let parsed = parser.any(0).and_then(|expression| match parser.next() {
+            None => Ok(expression),
+            Some(_) => Err(parser.expected("`&`, `|` or the end")),
+        });
+        parsed.map(FilterExpression).map_err(|problem| Problems::from(*problem))
+    }
+
+    /// Whether it selects a case.
+    #[must_use]
+    pub fn matches(&self, case: &Case) -> bool {
+        self.0.matches(case)
+    }
+
+    /// The terms that no case meets, each with a suggestion. A negated term with a mistake would otherwise
+    /// select everything.
+    pub(super) fn unmet(&self, cases: &[Case]) -> Vec<(String, Option<String>)> {
+        let mut terms = Vec::new();
+        self.0.terms(&mut terms);
+        let unmet = terms.into_iter().filter(|term| !cases.iter().any(|case| term.matches(case)));
+        unmet.map(|term| (term.text(), term.suggestion(cases))).collect()
+    }
+}
+
+impl Expression {
+    fn matches(&self, case: &Case) -> bool {
+        match self {
+            Expression::All(parts) => parts.iter().all(|part| part.matches(case)),
+            Expression::Any(parts) => parts.iter().any(|part| part.matches(case)),
+            Expression::Not(part) => !part.matches(case),
+            Expression::Term(term) => term.matches(case),
+        }
+    }
+
+    fn terms<'e>(&'e self, terms: &mut Vec<&'e Term>) {
+        match self {
+            Expression::All(parts) | Expression::Any(parts) => {
+                parts.iter().for_each(|part| part.terms(terms));
+            }
+            Expression::Not(part) => part.terms(terms),
+            Expression::Term(term) => terms.push(term),
+        }
+    }
+}
+
+impl Term {
+    fn matches(&self, case: &Case) -> bool {
+        match self {
+            Term::Tag(glob) => case.tags.iter().any(|tag| is_match(glob, tag)),
+            Term::Scenario(glob) => is_match(glob, &case.scenario),
+            Term::Service(glob) => case.services.iter().any(|service| is_match(glob, &service.name)),
+            Term::Id(glob) => is_match(glob, &case.id),
+            Term::Value(name, glob) => {
+                case.variant.iter().any(|(have, value)| have == name && is_match(glob, value))
+            }
+            Term::Word(word) => is_named(case, word),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Term::Tag(glob) => format!("tag({glob})"),
+            Term::Scenario(glob) => format!("scenario({glob})"),
+            Term::Service(glob) => format!("service({glob})"),
+            Term::Id(glob) => format!("id({glob})"),
+            Term::Value(name, glob) => format!("{name}={glob}"),
+            Term::Word(word) => word.clone(),
+        }
+    }
+
+    /// A term like this one that some case meets.
+    fn suggestion(&self, cases: &[Case]) -> Option<String> {
+        let mut known: Vec<String> = match self {
+            Term::Tag(_) => {
+                cases.iter().flat_map(|case| &case.tags).map(|tag| format!("tag({tag})")).collect()
+            }
+            Term::Scenario(_) => cases.iter().map(|case| format!("scenario({})", case.scenario)).collect(),
+            Term::Service(_) => {
+                let services = cases.iter().flat_map(|case| &case.services);
+                services.map(|service| format!("service({})", service.name)).collect()
+            }
+            Term::Id(_) => cases.iter().map(|case| format!("id({})", case.id)).collect(),
+            Term::Value(..) => {
+                let values = cases.iter().flat_map(|case| &case.variant);
+                values.map(|(name, value)| format!("{name}={value}")).collect()
+            }
+            Term::Word(_) => cases.iter().flat_map(|case| case.tags.iter().cloned()).collect(),
+        };
+        known.sort();
+        known.dedup();
+        nearest(&self.text(), known.iter().map(String::as_str)).map(str::to_owned)
+    }
+}
+
+/// Whether a word is a tag of the case, a part of its id, or names its scenario and values in any order:
+/// `lost-reply@reply=drop,keys=none`.
+pub(super) fn is_named(case: &Case, word: &str) -> bool {
+    let (scenario, values) = word.split_once('@').unwrap_or(("", word));
+    let has = |pair: &str| {
+        pair.split_once('=').is_some_and(|(name, value)| {
+            case.variant.iter().any(|(have, of_case)| have == name && of_case == value)
+        })
+    };
+    !word.is_empty()
+        && (case.tags.iter().any(|tag| tag == word)
+            || case.id.contains(word)
+            || (case.scenario.contains(scenario) && values.split(',').all(has)))
+}
+
+/// Whether a text is like the pattern, in which `*` stands for any text and `?` for one character.
+fn is_match(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut at, mut of_text, mut star): (usize, usize, Option<(usize, usize)>) = (0, 0, None);
+    while of_text < text.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, of_text));
+                at += 1;
+            }
+            Some(one) if *one == '?' || *one == text[of_text] => {
+                at += 1;
+                of_text += 1;
+            }
+            _ => match star {
+                // The last `*` stands for one more character.
+                Some((place, from)) => {
+                    star = Some((place, from + 1));
+                    at = place + 1;
+                    of_text = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|one| *one == '*')
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+type Parsed = Result<Expression, Box<Problem>>;
+
+impl<'t> Parser<'t> {
+    /// The next word or sign, without taking it.
+    fn next(&mut self) -> Option<&'t str> {
+        let rest = self.text[self.at..].trim_start();
+        self.at = self.text.len() - rest.len();
+        let first = rest.chars().next()?;
+        if "&|!()".contains(first) {
+            return Some(&rest[..1]);
+        }
+        let end = rest.find(|one: char| one.is_whitespace() || "&|!()".contains(one)).unwrap_or(rest.len());
+        Some(&rest[..end])
+    }
+
+    fn take(&mut self, words: [&str; 2]) -> bool {
+        let next = self.next().filter(|next| words.contains(next));
+        self.at += next.map_or(0, str::len);
+        next.is_some()
+    }
+
+    fn expected(&mut self, what: &str) -> Box<Problem> {
+        let found = match self.next() {
+            None => "the end".to_owned(),
+            Some(next) => format!("`{}`", shown(next)),
+        };
+        let end = self.at + self.next().map_or(0, str::len);
+        let source = Source::new("--expression", self.text);
+        let problem =
+            Problem::new(&source, Span::new(self.at, end), format!("expected {what}, found {found}"));
+        Box::new(problem.with_help(FORM))
+    }
+
+    fn any(&mut self, depth: usize) -> Parsed {
+        let mut parts = vec![self.all(depth)?];
+        while self.take(["|", "or"]) {
+            parts.push(self.all(depth)?);
+        }
+        Ok(one_or(parts, Expression::Any))
+    }
+
+    fn all(&mut self, depth: usize) -> Parsed {
+        let mut parts = vec![self.one(depth)?];
+        while self.take(["&", "and"]) {
+            parts.push(self.one(depth)?);
+        }
+        Ok(one_or(parts, Expression::All))
+    }
+
+    fn one(&mut self, depth: usize) -> Parsed {
+        if depth > MAX_DEPTH {
+            return Err(self.expected("fewer nested parts"));
+        }
+        if self.take(["!", "not"]) {
+            return Ok(Expression::Not(Box::new(self.one(depth + 1)?)));
+        }
+        if self.take(["(", "("]) {
+            let inner = self.any(depth + 1)?;
+            return if self.take([")", ")"]) { Ok(inner) } else { Err(self.expected("`)`")) };
+        }
+        let word = match self.next() {
+            Some(word) if !["&", "|", ")", "and", "or"].contains(&word) => word,
+            _ => return Err(self.expected("a term")),
+        };
+        let from = self.at;
+        self.at += word.len();
+        if self.text[self.at..].starts_with('(') {
+            return self.function(word, from);
+        }
+        Ok(Expression::Term(match word.split_once('=') {
+            Some((name, value)) if !word.contains(['@', ',', '/']) => {
+                Term::Value(name.to_owned(), value.to_owned())
+            }
+            _ => Term::Word(word.to_owned()),
+        }))
+    }
+
+    /// The term `name(…)`, whose name has been taken.
+    fn function(&mut self, name: &str, from: usize) -> Parsed {
+        let make: fn(String) -> Term = match name {
+            "tag" => Term::Tag,
+            "scenario" => Term::Scenario,
+            "service" => Term::Service,
+            "id" => Term::Id,
+            _ => {
+                self.at = from;
+                return Err(self.expected("tag(…), scenario(…), service(…) or id(…)"));
+            }
+        };
+        let rest = &self.text[self.at + 1..];
+        let Some(end) = rest.find(')') else {
+            self.at = self.text.len();
+            return Err(self.expected("`)`"));
+        };
+        self.at += end + 2;
+        Ok(Expression::Term(make(rest[..end].trim().to_owned())))
+    }
+}
+
+fn one_or(mut parts: Vec<Expression>, several: fn(Vec<Expression>) -> Expression) -> Expression {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => several(parts),
+    }
+}
+
+#[cfg(test)]
+mod tests;
