@@ -147,6 +147,10 @@ pub(super) struct ExecutionArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// How many runs stay in reports/; 0 for all. Folders that you named with --out are never removed
+    #[arg(long, value_name = "N", env = "HAPAX_KEEP", default_value_t = 20)]
+    keep: usize,
+
     /// Print only the result
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -341,7 +345,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> {
     let promise = args.execution.promise(&mut subject);
     let mut cases = match args.quick.cases_of(&args.case)? {
         Some(cases) => cases,
-        None => super::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)))?,
+        None => super::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)), None)?,
     };
     // A whole id selects its own case, even where it is part of another id.
     if cases.iter().any(|case| case.id == args.case) {
@@ -404,6 +408,7 @@ fn finish(
         step_summary: step_summary.as_deref().map(Path::new),
         // A folder that the user names with --out is not linked.
         reports: execution.out.is_none().then_some(Path::new(REPORTS)),
+        keep: Some(execution.keep).filter(|keep| *keep > 0),
     };
     let finished = run::finish(report, folder, &options)?;
     for warning in &finished.warnings {

@@ -12,6 +12,8 @@ pub struct FinishOptions<'a> {
     pub step_summary: Option<&'a Path>,
     /// The folder whose link `latest` points to the newest run; `None` not to link it.
     pub reports: Option<&'a Path>,
+    /// How many runs stay in that folder; `None` for all.
+    pub keep: Option<usize>,
 }
 
 /// A run whose report is on disk.
@@ -56,6 +58,7 @@ pub fn finish(
     }
     if let Some(reports) = options.reports.filter(|reports| folder.is_below(reports)) {
         warnings.extend(link_latest(folder, reports));
+        warnings.extend(options.keep.and_then(|keep| remove_older(folder, reports, keep)));
     }
     Ok(FinishedRun { saved, warnings })
 }
@@ -70,6 +73,21 @@ fn link_latest(folder: &RunFolder, reports: &Path) -> Option<String> {
              rename it, and hapax links the newest run there"
         )),
         Err(error) => Some(format!("warning: cannot link {reports}/latest to this run: {error}")),
+    }
+}
+
+/// Removes old runs, and says so.
+fn remove_older(folder: &RunFolder, reports: &Path, keep: usize) -> Option<String> {
+    let shown = reports.display();
+    match folder.remove_older(reports, keep) {
+        Ok(0) => None,
+        Ok(removed) => {
+            let runs = if removed == 1 { "run" } else { "runs" };
+            Some(format!(
+                "note: removed {removed} older {runs} from {shown}; the newest {keep} are kept (--keep)"
+            ))
+        }
+        Err(error) => Some(format!("warning: cannot remove older runs from {shown}: {error}")),
     }
 }
 

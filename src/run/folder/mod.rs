@@ -3,6 +3,7 @@
 
 mod finished;
 mod lock;
+mod retention;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -77,7 +78,11 @@ impl RunFolder {
         for name in names {
             let path = reports.join(name);
             match fs::create_dir(&path) {
-                Ok(()) => return RunFolder::create(path),
+                Ok(()) => {
+                    let failed = |error| RunError::Output { path: path.clone(), error };
+                    retention::mark(&path).map_err(failed)?;
+                    return RunFolder::create(path);
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RunError::Output { path, error }),
             }
