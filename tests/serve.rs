@@ -92,6 +92,36 @@ fn a_command_during_which_a_fault_did_not_fire_proves_nothing() {
     assert_eq!(plain(&error), format!("error: this fault did not fire: {fault}\n"));
 }
 
+/// A script that sends an admin request without a body.
+fn deleting(path: &str) -> String {
+    format!(
+        r#"address=${{HAPAX_ADMIN_URL#http://}}
+        exec 3<>"/dev/tcp/${{address%:*}}/${{address##*:}}"
+        printf 'DELETE {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' >&3
+        printf 'Authorization: Bearer %s\r\n\r\n' "$HAPAX_ADMIN_TOKEN" >&3
+        read -r _ code _ <&3
+        echo "$code""#
+    )
+}
+
+#[test]
+fn a_command_that_resets_the_ledger_or_clears_an_armed_fault_proves_nothing() {
+    let fault = "payment.charge#1 commit=now reply=drop";
+    let run = |path: &str, rest: &[&str]| {
+        let script = format!("{}\n{}", deleting(path), charging("o1", 0));
+        let arguments = ["serve", "payment", "-q", "--expect", "payment.charge:order=o1"];
+        let arguments = [&arguments[..], rest, &["--", "bash", "-c", &script]].concat();
+        let (status, out, error) = Hapax::run(&arguments);
+        assert_eq!(out, "204\n200\n", "{error}");
+        (status, plain(&error))
+    };
+    let (status, error) = run("/v1/ledger", &[]);
+    assert_eq!(status, 3, "{error}");
+    assert!(error.starts_with("error: the command reset the ledger"), "{error}");
+    assert_eq!(run("/v1/faults", &["--fault", fault]).0, 3);
+    assert_eq!(run("/v1/faults", &[]), (0, String::new()), "no fault was cleared");
+}
+
 #[test]
 fn a_command_that_cannot_be_started_and_an_expectation_without_a_command_are_errors() {
     let (status, _, error) = Hapax::run(&["serve", "payment", "--", "/no/such/program"]);

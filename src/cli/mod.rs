@@ -74,7 +74,7 @@ enum Verb {
     Selftest(selftest::SelftestArgs),
     Doctor(doctor::DoctorArgs),
     List(list::ListArgs),
-    Show(show::ShowArgs),
+    Show(show::ShowScenarioArgs),
     Lint(lint::LintArgs),
     Serve(Box<serve::ServeArgs>),
     Record(record::RecordArgs),

@@ -211,6 +211,10 @@ async fn serve_command(
     if !quiet {
         write!(out, "{}", ci_commands::text(&summary::render(&ended))).map_err(ServeError::Output)?;
     }
+    if let Some(reason) = ended.not_comparable() {
+        eprintln!("error: {reason}");
+        return Ok(if status == 0 { ExitStatus::Unproven.into() } else { ExitCode::from(status) });
+    }
     let differences = ended.differences();
     for difference in &differences {
         eprintln!("{}", ci_commands::text(&format!("error: {difference}")));

@@ -13,12 +13,12 @@ Examples:
       A scenario that is built in.
   hapax show lost-250 > scenarios/mine.yaml
       Copy it, as the start of your own.")]
-pub(super) struct ShowArgs {
+pub(super) struct ShowScenarioArgs {
     /// The scenario, or one of its cases: payment/lost-reply; the last part of the name suffices if it is unique
     #[arg(value_name = "SCENARIO")]
     scenario: String,
 }
 
-pub(super) fn run(args: &ShowArgs) -> Result<ExitStatus, CliError> {
+pub(super) fn run(args: &ShowScenarioArgs) -> Result<ExitStatus, CliError> {
     Ok(output(scenario_text(&args.scenario)?.as_bytes(), ExitStatus::Success))
 }

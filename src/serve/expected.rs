@@ -1,6 +1,7 @@
 //! The effects that a user expects of a command, compared with the ledger.
 
 use mock_services::catalog;
+use mock_services::fault::Fired;
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::Fields;
 
@@ -42,12 +43,26 @@ impl StoppedServices {
         if self.expected.is_empty() {
             return Vec::new();
         }
-        let unfired = self.fired.iter().filter(|fired| {
-            let fault = &fired.fault;
-            fired.attempts.is_empty() && !fault.optional && fault.trigger.chance.is_none()
-        });
+        let unfired = self.fired.iter().filter(|fired| must_still_fire(fired));
         unfired.map(|fired| fired.fault.to_string()).collect()
     }
+}
+
+impl StoppedServices {
+    /// Why the comparison with what is expected proves nothing, if it does not. With no expectation, there is
+    /// no reason.
+    #[must_use]
+    pub fn not_comparable(&self) -> Option<&'static str> {
+        (self.evidence_removed && !self.expected.is_empty()).then_some(
+            "the command reset the ledger, or cleared a fault before it fired, so --expect cannot be checked; \
+             do not use the admin API for that in a command with --expect",
+        )
+    }
+}
+
+/// Whether a fault has not fired although it has to.
+pub(super) fn must_still_fire(fired: &Fired) -> bool {
+    fired.attempts.is_empty() && !fired.fault.optional && fired.fault.trigger.chance.is_none()
 }
 
 struct CommittedEffect<'a> {

@@ -15,6 +15,7 @@ use std::future::Future;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mock_services::catalog::ConfiguredService;
 use mock_services::custom::DeclaredService;
@@ -44,6 +45,7 @@ pub struct Serving {
     token: String,
     callers: u32,
     expected: Vec<CountedEffect>,
+    evidence_removed: Arc<AtomicBool>,
     /// The files with which clients verify the mail server, and the temporary folder for them.
     trust: Option<(Trust, Scratch)>,
 }
@@ -59,6 +61,8 @@ pub struct StoppedServices {
     pub operations: Vec<Operation>,
     /// The effects that the user expects.
     pub expected: Vec<CountedEffect>,
+    /// Whether the ledger was reset, or a fault was cleared before it fired.
+    pub evidence_removed: bool,
 }
 
 /// A signal that stops hapax.
@@ -116,12 +120,13 @@ impl Serving {
             .into_iter()
             .chain(trust.iter().flat_map(|(trust, _)| trust.variables()))
             .collect();
+        let evidence_removed = Arc::new(AtomicBool::new(false));
         let admin = admin::open(
             Arc::clone(&services),
             token.clone(),
             environment,
-            options.address,
-            options.admin_port,
+            Arc::clone(&evidence_removed),
+            (options.address, options.admin_port),
         )
         .await?;
         Ok(Serving {
@@ -132,6 +137,7 @@ impl Serving {
             token,
             callers: options.callers,
             expected,
+            evidence_removed,
             trust,
         })
     }
@@ -184,6 +190,7 @@ impl Serving {
             fired: self.services.fired(),
             operations: self.operations,
             expected: self.expected,
+            evidence_removed: self.evidence_removed.load(Ordering::SeqCst),
         })
     }
 }

@@ -169,6 +169,7 @@ mod tests {
             fired: Vec::new(),
             operations,
             expected: Vec::new(),
+            evidence_removed: false,
         }
     }
 

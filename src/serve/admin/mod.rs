@@ -7,7 +7,7 @@ mod routes;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -33,6 +33,8 @@ struct Admin {
     environment: BTreeMap<String, String>,
     /// The number of resets; it is part of the name of each ledger.
     resets: AtomicU64,
+    /// Whether the ledger was reset, or a fault was cleared before it fired.
+    evidence_removed: Arc<AtomicBool>,
 }
 
 /// Opens the admin API and serves it until the process ends.
@@ -40,12 +42,13 @@ pub(super) async fn open(
     services: Arc<MockServices>,
     token: String,
     environment: BTreeMap<String, String>,
-    address: IpAddr,
-    port: Option<u16>,
+    evidence_removed: Arc<AtomicBool>,
+    address: (IpAddr, Option<u16>),
 ) -> Result<SocketAddr, ServeError> {
+    let (address, port) = address;
     let listener = TcpListener::bind((address, port.unwrap_or(0))).await.map_err(ServeError::Admin)?;
     let bound = listener.local_addr().map_err(ServeError::Admin)?;
-    let admin = Arc::new(Admin { services, token, environment, resets: AtomicU64::new(0) });
+    let admin = Arc::new(Admin { services, token, environment, resets: AtomicU64::new(0), evidence_removed });
     tokio::spawn(async move { axum::serve(listener, router(admin)).await });
     Ok(bound)
 }

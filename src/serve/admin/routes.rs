@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::answers::{EffectInfo, Effects, Faults, LedgerPage, ServiceInfo, Services, problems, refusal};
 use super::{Admin, MAX_BODY_BYTES};
 use crate::report::plain_timeline;
+use crate::serve::expected::must_still_fire;
 use crate::serve::{TRIAL, summary};
 
 type AdminState = State<Arc<Admin>>;
@@ -95,6 +96,9 @@ fn unreadable(rejection: &StringRejection) -> Response {
 }
 
 pub(super) async fn clear(State(admin): AdminState) -> StatusCode {
+    if admin.services.fired().iter().any(must_still_fire) {
+        admin.evidence_removed.store(true, Ordering::SeqCst);
+    }
     admin.services.clear_faults();
     StatusCode::NO_CONTENT
 }
@@ -127,6 +131,7 @@ pub(super) async fn ledger(
 
 /// Resets the services and starts a new ledger; the faults stay armed and count from 1 again.
 pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
+    admin.evidence_removed.store(true, Ordering::SeqCst);
     let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
     admin.services.reset(&format!("{TRIAL}-{number}")).await;
     StatusCode::NO_CONTENT

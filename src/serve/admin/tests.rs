@@ -31,7 +31,8 @@ async fn started() -> SocketAddr {
     let records = mock_services::records::Records::default();
     let services = MockServices::builder().service(records, Default::default()).start().await.unwrap();
     let token = "a-token-of-sixteen".to_owned();
-    open(Arc::new(services), token, BTreeMap::new(), "127.0.0.1".parse().unwrap(), None).await.unwrap()
+    let address = ("127.0.0.1".parse().unwrap(), None);
+    open(Arc::new(services), token, BTreeMap::new(), Arc::default(), address).await.unwrap()
 }
 
 #[tokio::test]

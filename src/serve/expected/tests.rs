@@ -22,6 +22,7 @@ fn stopped(expected: &[&str], effects: &[(&'static str, Fields)]) -> StoppedServ
         fired: Vec::new(),
         operations: Vec::new(),
         expected: CountedEffect::read(&texts, Vec::new()).unwrap(),
+        evidence_removed: false,
     }
 }
 
