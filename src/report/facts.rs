@@ -40,7 +40,11 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
     }
     for cost in &verdict.costs {
         let EffectCost { effect, made, delivered, repeated, tokens } = cost;
-        let twice = if *repeated == 0 { String::new() } else { format!(", {repeated} paid for twice") };
+        let twice = match (repeated, tokens) {
+            (0, _) => String::new(),
+            (_, Some(_)) => format!(", {repeated} paid for twice"),
+            (_, None) => format!(", {repeated} repeated"),
+        };
         let tokens = tokens.map(|tokens| format!(", {tokens} tokens billed")).unwrap_or_default();
         let effect = line(effect, MAX_TEXT);
         facts.push(("cost", format!("{effect} {made} made, {delivered} delivered{twice}{tokens}")));

@@ -56,6 +56,32 @@ pub(crate) const STRIPE_METHODS_PYTHON: MeasuredClient = client(
 ",
 );
 
+pub(crate) const STRIPE_PRODUCTS_PYTHON: MeasuredClient = client(
+    "python/stripe_products.py",
+    &[],
+    "payment.product",
+    "
+    none  1        1       one       ok                              yes          1
+    drop  2        1       the same  ok                              yes          1
+    503   2        1       the same  ok                              yes          1
+    429   1        1       one       error: RateLimitError           -            1
+    lie   1        0       one       ok                              no           0
+",
+);
+
+pub(crate) const STRIPE_PRICES_NODE: MeasuredClient = client(
+    "node/stripe_prices.mjs",
+    &[],
+    "payment.price",
+    "
+    none  1        1       one       ok                              yes          1
+    drop  2        1       the same  ok                              yes          1
+    503   2        1       the same  ok                              yes          1
+    429   1        1       one       error: StripeRateLimitError     -            1
+    lie   1        0       one       ok                              no           0
+",
+);
+
 pub(crate) const STRIPE_NODE: MeasuredClient = client(
     "node/stripe.mjs",
     &[],

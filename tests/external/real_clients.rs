@@ -15,6 +15,14 @@ async fn stripe_in_python_makes_a_payment_method_and_charges_it_once() {
     client_rows::STRIPE_METHODS_PYTHON.assert_rows().await;
 }
 
+async fn stripe_in_python_creates_a_product_once() {
+    client_rows::STRIPE_PRODUCTS_PYTHON.assert_rows().await;
+}
+
+async fn stripe_in_node_creates_a_price_once() {
+    client_rows::STRIPE_PRICES_NODE.assert_rows().await;
+}
+
 async fn stripe_in_node_retries_with_the_same_key() {
     client_rows::STRIPE_NODE.assert_rows().await;
 }
@@ -93,6 +101,8 @@ pub(crate) fn tests() -> Vec<Test> {
         a_stripe_client_in_python_sends_a_key_and_does_not_retry,
         the_stripe_module_in_python_retries_with_the_same_key,
         stripe_in_python_makes_a_payment_method_and_charges_it_once,
+        stripe_in_python_creates_a_product_once,
+        stripe_in_node_creates_a_price_once,
         stripe_in_node_retries_with_the_same_key,
         resend_in_python_sends_no_key_and_does_not_retry,
         resend_in_node_sends_no_key_and_does_not_retry,

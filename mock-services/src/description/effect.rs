@@ -27,8 +27,8 @@ pub struct EffectDescription {
     pub undoes: Option<Undoes>,
     /// How it changes a record or a counter.
     pub store: Option<StoreChange>,
-    /// Whether it is only a cost: any number of them is accepted, unless a scenario names it, and the report
-    /// counts them.
+    /// Whether it is only a cost, or a step of another task: any number of them is accepted, unless a scenario
+    /// names it, and the report counts them.
     pub is_cost: bool,
     /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,

@@ -263,6 +263,63 @@ pub(crate) const METHOD_ATTACH: &[&str] = &["customer"];
 /// Unsupported parameters of the same endpoint.
 pub(crate) const METHOD_ATTACH_UNSUPPORTED: &[&str] = &["customer_account"];
 
+/// `POST /v1/products` and `POST /v1/products/{id}`.
+pub(crate) const PRODUCT: &[&str] = &[
+    "active",
+    "description",
+    "images",
+    "marketing_features",
+    "metadata",
+    "name",
+    "shippable",
+    "statement_descriptor",
+    "tax_code",
+    "unit_label",
+    "url",
+];
+
+/// Further parameters of creating a product.
+pub(crate) const PRODUCT_CREATE: &[&str] = &["default_price_data", "id", "type"];
+
+/// Further parameters of updating a product.
+pub(crate) const PRODUCT_UPDATE: &[&str] = &["default_price"];
+
+/// Unsupported for products.
+pub(crate) const PRODUCT_UNSUPPORTED: &[&str] = &[
+    "default_price_data[currency_options]",
+    "default_price_data[custom_unit_amount]",
+    "package_dimensions",
+    "tax_details",
+];
+
+/// `POST /v1/prices`.
+pub(crate) const PRICE: &[&str] = &[
+    "active",
+    "billing_scheme",
+    "currency",
+    "lookup_key",
+    "metadata",
+    "nickname",
+    "product",
+    "product_data",
+    "recurring",
+    "tax_behavior",
+    "transfer_lookup_key",
+    "unit_amount",
+    "unit_amount_decimal",
+];
+
+/// Unsupported: prices that are not a fixed amount in one currency.
+pub(crate) const PRICE_UNSUPPORTED: &[&str] =
+    &["currency_options", "custom_unit_amount", "tiers", "tiers_mode", "transform_quantity"];
+
+/// `POST /v1/prices/{id}`.
+pub(crate) const PRICE_UPDATE: &[&str] =
+    &["active", "lookup_key", "metadata", "nickname", "tax_behavior", "transfer_lookup_key"];
+
+/// Unsupported when updating a price.
+pub(crate) const PRICE_UPDATE_UNSUPPORTED: &[&str] = &["currency_options"];
+
 /// `POST /v1/tokens`.
 pub(crate) const TOKEN: &[&str] = &["card"];
 

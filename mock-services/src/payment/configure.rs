@@ -27,6 +27,7 @@ pub(super) fn options() -> Vec<(&'static str, OptionType)> {
     vec![
         ("declines", OptionType::texts()),
         ("customers", OptionType::texts()),
+        ("prices", OptionType::texts()),
         ("charges", OptionType::List(Box::new(charge))),
     ]
 }
@@ -40,6 +41,7 @@ pub(super) fn read(reader: &Reader, map: &mut Map<'_, '_>) -> PaymentOptions {
     if let Some(node) = map.optional("customers") {
         options.customers = Customers::Only(read_texts(reader, node));
     }
+    options.prices = map.optional("prices").map(|node| read_texts(reader, node));
     let charges = map.optional("charges").and_then(|node| reader.list(node)).unwrap_or_default();
     options.charges = charges.iter().filter_map(|node| read_charge(reader, node)).collect();
     options

@@ -47,6 +47,8 @@ const REVEALS: &[(&str, &[&str])] = &[
     ("payment.search", MONEY),
     ("payment.methods", MONEY),
     ("payment.customers", &["payment.customer"]),
+    ("payment.products", &["payment.product", "payment.update-product", "payment.delete-product"]),
+    ("payment.prices", &["payment.price", "payment.update-price"]),
     ("payment.subscriptions", &["payment.subscribe", "payment.upgrade", "payment.unsubscribe"]),
 ];
 
@@ -97,6 +99,24 @@ const CUSTOMER_VALUES: &[UsualValue] = &[
     UsualValue::new("tax_exempt", "as it was"),
     UsualValue::new("default_source", "as it was"),
     UsualValue::new("default_payment_method", "as it was"),
+];
+const PRODUCT_VALUES: &[UsualValue] = &[
+    UsualValue::new("name", "as it was"),
+    UsualValue::new("active", "as it was"),
+    UsualValue::new("description", "as it was"),
+    UsualValue::new("default_price", "as it was"),
+    UsualValue::new("images", "as it was"),
+    UsualValue::new("marketing_features", "as it was"),
+    UsualValue::new("shippable", "as it was"),
+    UsualValue::new("statement_descriptor", "as it was"),
+    UsualValue::new("tax_code", "as it was"),
+    UsualValue::new("unit_label", "as it was"),
+    UsualValue::new("url", "as it was"),
+];
+const PRICE_VALUES: &[UsualValue] = &[
+    UsualValue::new("active", "as it was"),
+    UsualValue::new("lookup_key", "as it was"),
+    UsualValue::new("tax_behavior", "as it was"),
 ];
 const LABEL_VALUES: &[UsualValue] = &[
     UsualValue::new("description", "as it was"),
@@ -174,8 +194,38 @@ fn effects() -> Vec<EffectDescription> {
         .noun("change of a customer", "changes of a customer");
     let delete_customer = EffectDescription::new("payment.delete-customer", &["customer"])
         .noun("deletion of a customer", "deletions of a customer");
-    let all =
-        [charge, hold, refund, subscribe, upgrade, amend, unsubscribe, relabel, customer, delete_customer];
+    // A product and its price can be a step of another task. They count only in a scenario that names them.
+    let product = EffectDescription::new("payment.product", &["product", "name", "active"])
+        .labels(&["description"])
+        .noun("product", "products")
+        .cost();
+    let price =
+        EffectDescription::new("payment.price", &["price", "product", "unit_amount", "currency", "active"])
+            .labels(&["interval", "interval_count", "lookup_key", "nickname"])
+            .noun("price", "prices")
+            .cost();
+    let update_product = EffectDescription::new("payment.update-product", &["product"])
+        .usual(PRODUCT_VALUES)
+        .noun("change of a product", "changes of a product");
+    let update_price = EffectDescription::new("payment.update-price", &["price"])
+        .usual(PRICE_VALUES)
+        .noun("change of a price", "changes of a price");
+    let all = [
+        charge,
+        hold,
+        refund,
+        subscribe,
+        upgrade,
+        amend,
+        unsubscribe,
+        relabel,
+        customer,
+        delete_customer,
+        product,
+        update_product,
+        price,
+        update_price,
+    ];
     all.into_iter().map(|effect| effect.labels(LABELS)).collect()
 }
 

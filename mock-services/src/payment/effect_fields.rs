@@ -1,4 +1,4 @@
-//! The ledger's fields of subscriptions, customers and labels. They are complete, so that every change of
+//! The ledger's fields of subscriptions, customers, products, prices and labels. They are complete, so that every change of
 //! what a customer owes, receives or sees is visible. The identity of an effect comes from the object it
 //! changes, never only from what the caller wrote on it.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::effects::{EffectFields, PaymentChange};
 use super::metadata::Metadata;
-use super::objects::{Customer, Subscription, SubscriptionItem};
+use super::objects::{Customer, Expandable, Price, Product, Subscription, SubscriptionItem};
 use crate::service::{Fields, Value};
 
 /// A subscription with all its items. `before` are the labels that it had before the call.
@@ -14,12 +14,12 @@ pub(crate) fn subscription(subscription: &Subscription, before: &Metadata) -> Fi
     let mut fields = Fields::new().with("customer", subscription.customer.id());
     match subscription.items.as_slice() {
         [item] => {
-            fields.set("price", item.price.as_str());
+            fields.set("price", item.price.id.as_str());
             fields.set("quantity", item.quantity);
         }
         // The price of one item would hide the others.
         items => {
-            fields.set("price", items.iter().map(|item| item.price.clone()).collect::<Vec<_>>());
+            fields.set("price", items.iter().map(|item| item.price.id.clone()).collect::<Vec<_>>());
             fields.set("quantity", items.iter().map(|item| item.quantity.to_string()).collect::<Vec<_>>());
         }
     }
@@ -32,7 +32,7 @@ pub(crate) fn subscription(subscription: &Subscription, before: &Metadata) -> Fi
 
 /// An item: `price_pro x 2`.
 fn shown(item: &SubscriptionItem) -> String {
-    format!("{} x {}", item.price, item.quantity)
+    format!("{} x {}", item.price.id, item.quantity)
 }
 
 /// The labels of an object before and after an update.
@@ -103,8 +103,90 @@ pub(crate) fn customer(old: &Customer, new: &Customer) -> Option<Fields> {
     compare("preferred_locales", old.preferred_locales.clone().into(), new.preferred_locales.clone().into());
     compare("tax_exempt", old.tax_exempt.into(), new.tax_exempt.into());
     compare("default_source", text(&old.default_source), text(&new.default_source));
-    let method = |customer: &Customer| text(&customer.invoice_settings.default_payment_method);
+    let method = |customer: &Customer| {
+        Value::from(customer.invoice_settings.default_payment_method.as_ref().map_or(NONE, Expandable::id))
+    };
     compare("default_payment_method", method(old), method(new));
+    (fields.len() > 1).then_some(fields)
+}
+
+/// A new product.
+pub(crate) fn new_product(product: &Product) -> Fields {
+    let mut fields = Fields::new()
+        .with("product", product.id.as_str())
+        .with("name", product.name.as_str())
+        .with("active", flag(product.active))
+        .with_some("description", product.description.as_deref());
+    product.metadata.describe(&mut fields);
+    fields
+}
+
+/// A new price.
+pub(crate) fn new_price(price: &Price) -> Fields {
+    let recurring = price.recurring.as_ref();
+    let mut fields = Fields::new()
+        .with("price", price.id.as_str())
+        .with("product", price.product.id())
+        .with("currency", price.currency)
+        .with("active", flag(price.active))
+        .with("unit_amount", amount(price))
+        .with_some("interval", recurring.map(|recurring| recurring.interval))
+        .with_some("interval_count", recurring.map(|recurring| recurring.interval_count))
+        .with_some("lookup_key", price.lookup_key.as_deref())
+        .with_some("nickname", price.nickname.as_deref());
+    price.metadata.describe(&mut fields);
+    fields
+}
+
+/// The amount of one unit; as text where it has a fraction.
+fn amount(price: &Price) -> Value {
+    price.unit_amount.map_or_else(|| price.unit_amount_decimal.as_str().into(), Value::from)
+}
+
+fn flag(flag: bool) -> &'static str {
+    if flag { "true" } else { "false" }
+}
+
+/// The changed fields of what the buyers of a product see.
+pub(crate) fn product(old: &Product, new: &Product) -> Option<Fields> {
+    let mut fields = Fields::new().with("product", new.id.as_str());
+    let mut compare = |name: &'static str, old: Value, new: Value| {
+        if old != new {
+            fields.set(name, new);
+        }
+    };
+    let text = |text: &Option<String>| Value::from(text.as_deref().unwrap_or(NONE));
+    let price = |product: &Product| Value::from(product.default_price.as_ref().map_or(NONE, Expandable::id));
+    let features = |product: &Product| -> Value {
+        product.marketing_features.iter().map(|feature| feature.name.clone()).collect::<Vec<_>>().into()
+    };
+    compare("name", old.name.as_str().into(), new.name.as_str().into());
+    compare("active", flag(old.active).into(), flag(new.active).into());
+    compare("description", text(&old.description), text(&new.description));
+    compare("default_price", price(old), price(new));
+    compare("images", old.images.clone().into(), new.images.clone().into());
+    compare("marketing_features", features(old), features(new));
+    compare("shippable", json(&old.shippable), json(&new.shippable));
+    compare("statement_descriptor", text(&old.statement_descriptor), text(&new.statement_descriptor));
+    compare("tax_code", text(&old.tax_code), text(&new.tax_code));
+    compare("unit_label", text(&old.unit_label), text(&new.unit_label));
+    compare("url", text(&old.url), text(&new.url));
+    (fields.len() > 1).then_some(fields)
+}
+
+/// The changed fields of whether and how a price can be bought.
+pub(crate) fn price(old: &Price, new: &Price) -> Option<Fields> {
+    let mut fields = Fields::new().with("price", new.id.as_str());
+    let text = |text: &Option<String>| text.as_deref().unwrap_or(NONE).to_owned();
+    for (name, old, new) in [
+        ("active", flag(old.active).to_owned(), flag(new.active).to_owned()),
+        ("lookup_key", text(&old.lookup_key), text(&new.lookup_key)),
+        ("tax_behavior", old.tax_behavior.to_owned(), new.tax_behavior.to_owned()),
+    ] {
+        if old != new {
+            fields.set(name, new);
+        }
+    }
     (fields.len() > 1).then_some(fields)
 }
 

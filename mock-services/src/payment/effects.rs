@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::effect_fields;
 use super::metadata::Metadata;
-use super::objects::{Charge, Customer, Intent, PaymentMethod, Refund, Subscription, Token};
+use super::objects::{Charge, Customer, Intent, PaymentMethod, Price, Product, Refund, Subscription, Token};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
@@ -48,6 +49,18 @@ pub(crate) enum PaymentChange {
     TokenSaved(Arc<Token>),
     /// The token with this id was used.
     TokenUsed(String),
+    /// A product was created.
+    ProductCreated(Arc<Product>),
+    /// A product that existed before the first request changed, as its buyers see it.
+    ProductChanged(Arc<Product>, Arc<Fields>),
+    /// A product that a request created changed or was deleted, or only notes on a product changed.
+    ProductSaved(Arc<Product>),
+    /// A price was created.
+    PriceCreated(Arc<Price>),
+    /// A price that existed before the first request changed.
+    PriceChanged(Arc<Price>, Arc<Fields>),
+    /// A price that a request created changed, or only notes on a price changed.
+    PriceSaved(Arc<Price>),
     /// The labels of an existing object changed. Another change stores the object itself.
     Relabeled(Arc<EffectFields>),
 }
@@ -119,6 +132,12 @@ impl PaymentChange {
             PaymentChange::MethodSaved(method) => state.methods.put(Arc::clone(method)),
             PaymentChange::TokenSaved(token) => state.tokens.put(Arc::clone(token)),
             PaymentChange::TokenUsed(id) => state.tokens.change(id, |token| token.used = true),
+            PaymentChange::ProductCreated(product)
+            | PaymentChange::ProductChanged(product, _)
+            | PaymentChange::ProductSaved(product) => state.products.put(Arc::clone(product)),
+            PaymentChange::PriceCreated(price)
+            | PaymentChange::PriceChanged(price, _)
+            | PaymentChange::PriceSaved(price) => state.prices.put(Arc::clone(price)),
             PaymentChange::Relabeled(_) => {}
         }
     }
@@ -154,6 +173,16 @@ impl PaymentChange {
             PaymentChange::Relabeled(relabelled) => {
                 ("payment.relabel", &relabelled.id, relabelled.fields.clone())
             }
+            PaymentChange::ProductCreated(product) => {
+                ("payment.product", &product.id, effect_fields::new_product(product))
+            }
+            PaymentChange::ProductChanged(product, fields) => {
+                ("payment.update-product", &product.id, copied(fields))
+            }
+            PaymentChange::PriceCreated(price) => {
+                ("payment.price", &price.id, effect_fields::new_price(price))
+            }
+            PaymentChange::PriceChanged(price, fields) => ("payment.update-price", &price.id, copied(fields)),
             PaymentChange::ChargeSaved(_)
             | PaymentChange::IntentSaved(_)
             | PaymentChange::Released(_)
@@ -161,6 +190,8 @@ impl PaymentChange {
             | PaymentChange::CustomerSaved(_)
             | PaymentChange::SubscriptionSaved(_)
             | PaymentChange::MethodSaved(_)
+            | PaymentChange::ProductSaved(_)
+            | PaymentChange::PriceSaved(_)
             | PaymentChange::TokenSaved(_)
             | PaymentChange::TokenUsed(_) => return None,
         };

@@ -41,7 +41,24 @@ impl MetadataChange {
             Some(_) => return Err(invalid("Invalid object".to_owned())),
             None => {}
         }
-        for (name, rest, value) in params.inside("metadata") {
+        change.add(params.inside("metadata"))?;
+        Ok(change)
+    }
+
+    /// Reads `root[metadata][name]=value`, for an object that is created together with another.
+    pub(crate) fn read_inside(params: &Params<'_>, root: &str) -> Result<Self, Refused> {
+        let mut change = MetadataChange::default();
+        let inside = params.inside(root).filter(|(first, ..)| *first == "metadata");
+        change.add(inside.filter_map(|(_, rest, value)| {
+            let (name, rest) = rest.strip_prefix('[')?.split_once(']')?;
+            Some((name, rest, value))
+        }))?;
+        Ok(change)
+    }
+
+    /// Adds entries: the name, the rest of the parameter's name, and the value.
+    fn add<'p>(&mut self, entries: impl Iterator<Item = (&'p str, &'p str, &'p str)>) -> Result<(), Refused> {
+        for (name, rest, value) in entries {
             if name.is_empty() || !rest.is_empty() {
                 return Err(invalid(format!(
                     "Metadata values must be strings, but the value of key '{name}' is not one."
@@ -63,10 +80,10 @@ impl MetadataChange {
                      Invalid value: {value}"
                 )));
             }
-            set_entry(&mut change.set, name, value);
-            check_count(change.set.len())?;
+            set_entry(&mut self.set, name, value);
+            check_count(self.set.len())?;
         }
-        Ok(change)
+        Ok(())
     }
 
     /// The result on an object without metadata.

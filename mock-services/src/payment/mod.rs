@@ -1,5 +1,5 @@
-//! The payment service: Stripe's REST API as its clients use it, with charges, intents, refunds, customers
-//! and subscriptions. It knows neither faults nor idempotency keys; the engine handles those.
+//! The payment service: Stripe's REST API as its clients use it, with charges, intents, refunds, customers,
+//! subscriptions, payment methods, products and prices. It knows neither faults nor idempotency keys; the engine handles those.
 
 mod allowed;
 mod answers;
@@ -22,6 +22,7 @@ mod objects;
 mod operations;
 mod options;
 mod params;
+mod products;
 mod route;
 mod search;
 mod source;

@@ -33,6 +33,16 @@ pub(crate) enum PaymentOperation {
     DeleteCustomer,
     /// A payment method or a token is created, changed, attached or detached; no money moves.
     Method,
+    /// A product is created.
+    Product,
+    /// A product changes.
+    UpdateProduct,
+    /// A product is deleted.
+    DeleteProduct,
+    /// A price is created.
+    Price,
+    /// A price changes.
+    UpdatePrice,
     /// One charge, intent or refund, or the balance, is read.
     Get,
     /// Charges, intents or refunds are listed.
@@ -45,6 +55,10 @@ pub(crate) enum PaymentOperation {
     Subscriptions,
     /// Payment methods or tokens are read.
     Methods,
+    /// Products are read.
+    Products,
+    /// Prices are read.
+    Prices,
 }
 
 /// All operations, each at the index of its number.
@@ -108,12 +122,37 @@ pub(crate) fn all() -> Vec<Operation> {
             &["payment_method", "customer", "type", "order", "metadata.*"],
             &[],
         ),
+        Operation::write(
+            "payment.product",
+            &["product", "name", "active", "order", "metadata.*"],
+            &["product", "name"],
+        ),
+        Operation::write(
+            "payment.update-product",
+            &["product", "name", "active", "order", "metadata.*"],
+            &["product"],
+        ),
+        Operation::write("payment.delete-product", &["product"], &["product"]),
+        Operation::write(
+            "payment.price",
+            &["product", "unit_amount", "currency", "interval", "nickname", "order", "metadata.*"],
+            &["product", "unit_amount", "currency", "interval"],
+        ),
+        Operation::write("payment.update-price", &["price", "active", "order", "metadata.*"], &["price"]),
         Operation::read("payment.get", &["object", "id"]),
         Operation::read("payment.list", &["object", "customer", "payment_intent", "charge"]),
         Operation::read("payment.search", &["object", "query"]),
         Operation::read("payment.customers", &["object", "id", "email", "query"]),
         Operation::read("payment.subscriptions", &["object", "id", "customer", "price", "status", "query"]),
         Operation::read("payment.methods", &["object", "id", "customer"]),
+        Operation::read(
+            "payment.products",
+            &["object", "id", "active", "shippable", "type", "url", "ids", "query"],
+        ),
+        Operation::read(
+            "payment.prices",
+            &["object", "id", "active", "currency", "product", "type", "lookup_keys", "recurring", "query"],
+        ),
     ]
 }
 
@@ -132,7 +171,9 @@ mod tests {
         assert_eq!(all[PaymentOperation::Subscriptions as usize].name, "payment.subscriptions");
         assert_eq!(all[PaymentOperation::Method as usize].name, "payment.method");
         assert_eq!(all[PaymentOperation::Methods as usize].name, "payment.methods");
-        assert_eq!(all.len(), PaymentOperation::Methods as usize + 1);
+        assert_eq!(all[PaymentOperation::UpdatePrice as usize].name, "payment.update-price");
+        assert_eq!(all[PaymentOperation::Prices as usize].name, "payment.prices");
+        assert_eq!(all.len(), PaymentOperation::Prices as usize + 1);
         let reads: Vec<_> = all
             .iter()
             .filter(|operation| operation.kind == OperationKind::Read)
@@ -146,7 +187,9 @@ mod tests {
                 "payment.search",
                 "payment.customers",
                 "payment.subscriptions",
-                "payment.methods"
+                "payment.methods",
+                "payment.products",
+                "payment.prices"
             ]
         );
     }

@@ -11,6 +11,9 @@ pub struct PaymentOptions {
     pub declining_customers: Vec<String>,
     /// Which customers exist before the first request.
     pub customers: Customers,
+    /// The prices that exist before the first request, with their products; `None`: every valid id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prices: Option<Vec<String>>,
     /// Charges that exist before the first request, for refunds.
     pub charges: Vec<EarlierCharge>,
     /// The account's API version, for clients that name none.
@@ -58,6 +61,7 @@ impl Default for PaymentOptions {
         PaymentOptions {
             declining_customers: Vec::new(),
             customers: Customers::Any,
+            prices: None,
             charges: Vec::new(),
             api_version: "2026-10-28.endive".to_owned(),
             seed: 0,

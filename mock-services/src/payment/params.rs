@@ -52,8 +52,10 @@ impl<'a> Params<'a> {
             }
         }
         unknown.dedup();
-        let plural = if unknown.len() > 1 { "s" } else { "" };
-        let message = format!("Received unknown parameter{plural}: {}", unknown.join(", "));
+        if let [name] = unknown.as_slice() {
+            return Err(unknown_parameter((*name).to_owned()));
+        }
+        let message = format!("Received unknown parameters: {}", unknown.join(", "));
         Err(Box::new(PaymentError::invalid(message).code("parameter_unknown").param(unknown[0].to_owned())))
     }
 
@@ -102,6 +104,14 @@ impl<'a> Params<'a> {
         self.pairs.iter().filter_map(move |(name, value)| {
             let (first, rest) = form::inner(name, root)?;
             Some((first, rest, &**value))
+        })
+    }
+
+    /// The names and values directly below `root`, which can have brackets itself: `a[b]`.
+    pub(crate) fn below<'s>(&'s self, root: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        self.pairs.iter().filter_map(move |(name, value)| {
+            let inner = name.strip_prefix(root)?.strip_prefix('[')?.split(']').next()?;
+            Some((inner, &**value))
         })
     }
 
@@ -194,6 +204,12 @@ impl<'a> Params<'a> {
         }
         Ok(found)
     }
+}
+
+/// The endpoint does not have this parameter.
+pub(crate) fn unknown_parameter(name: String) -> Refused {
+    let message = format!("Received unknown parameter: {name}");
+    Box::new(PaymentError::invalid(message).code("parameter_unknown").param(name))
 }
 
 /// Parses an integer.

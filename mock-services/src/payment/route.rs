@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-use super::calls::{ApiCall, charge, customer, intent, method, read, refund, search, subscription, token};
+use super::calls::{
+    ApiCall, charge, customer, intent, method, price, product, read, refund, search, subscription, token,
+};
 use super::errors::{Refused, unknown_url, unsupported_endpoint, url_of_another_service};
-use super::objects::{Charge, Customer, Intent, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, Price, Product, Refund, Subscription};
 use super::operations::PaymentOperation;
 use super::params::Params;
 use crate::endpoints::{Endpoints, Known};
@@ -25,13 +27,22 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
     let unknown = || unknown(request);
     let mut parts = request.path().strip_prefix("/v1/").ok_or_else(unknown)?.split('/');
     let path = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+    let last = parts.next();
     // An empty segment is a trailing slash, or an id that is missing.
-    if parts.next().is_some() || path.1 == Some("") || path.2 == Some("") {
+    if parts.next().is_some() || [path.1, path.2, last].contains(&Some("")) {
         return Err(unknown());
     }
     let id = || path.1.map(percent_decoded).unwrap_or_default();
     let mut fields = Fields::new();
     let (f, params) = (&mut fields, || Params::read(request));
+    if let Some(method) = last {
+        let ("GET", ("customers", Some(_), Some("payment_methods"))) = (request.method(), path) else {
+            return Err(unknown());
+        };
+        let method = percent_decoded(method);
+        let call = method::GetPaymentMethod::read(Some(id()), method, &params()?, f)?;
+        return Ok(Routed { operation: PaymentOperation::Methods, fields, call: Box::new(call) });
+    }
     let (operation, call): (PaymentOperation, Box<dyn ApiCall>) = match (request.method(), path) {
         ("POST", ("charges", None, None)) => {
             let call = charge::CreateCharge::read(&params()?, f)?;
@@ -160,7 +171,7 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
             (PaymentOperation::Methods, Box::new(method::ListCustomerMethods::read(None, &params()?, f)?))
         }
         ("GET", ("payment_methods", Some(_), None)) => {
-            (PaymentOperation::Methods, Box::new(method::GetPaymentMethod::read(id(), &params()?, f)?))
+            (PaymentOperation::Methods, Box::new(method::GetPaymentMethod::read(None, id(), &params()?, f)?))
         }
         ("GET", ("customers", Some(_), Some("payment_methods"))) => (
             PaymentOperation::Methods,
@@ -171,6 +182,42 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         }
         ("GET", ("tokens", Some(_), None)) => {
             (PaymentOperation::Methods, Box::new(token::GetToken::read(id(), &params()?, f)?))
+        }
+
+        ("POST", ("products", None, None)) => {
+            (PaymentOperation::Product, Box::new(product::SaveProduct::read(None, &params()?, f)?))
+        }
+        ("POST", ("products", Some(_), None)) => (
+            PaymentOperation::UpdateProduct,
+            Box::new(product::SaveProduct::read(Some(id()), &params()?, f)?),
+        ),
+        ("DELETE", ("products", Some(_), None)) => {
+            (PaymentOperation::DeleteProduct, Box::new(product::DeleteProduct::read(id(), &params()?, f)?))
+        }
+        ("GET", ("products", None, None)) => {
+            (PaymentOperation::Products, Box::new(read::ListObjects::<Product>::read(&params()?, f)?))
+        }
+        ("GET", ("products", Some("search"), None)) => {
+            (PaymentOperation::Products, Box::new(search::SearchObjects::<Product>::read(&params()?, f)?))
+        }
+        ("GET", ("products", Some(_), None)) => {
+            (PaymentOperation::Products, Box::new(read::GetObject::<Product>::read(id(), &params()?, f)?))
+        }
+
+        ("POST", ("prices", None, None)) => {
+            (PaymentOperation::Price, Box::new(price::CreatePrice::read(&params()?, f)?))
+        }
+        ("POST", ("prices", Some(_), None)) => {
+            (PaymentOperation::UpdatePrice, Box::new(price::UpdatePrice::read(id(), &params()?, f)?))
+        }
+        ("GET", ("prices", None, None)) => {
+            (PaymentOperation::Prices, Box::new(read::ListObjects::<Price>::read(&params()?, f)?))
+        }
+        ("GET", ("prices", Some("search"), None)) => {
+            (PaymentOperation::Prices, Box::new(search::SearchObjects::<Price>::read(&params()?, f)?))
+        }
+        ("GET", ("prices", Some(_), None)) => {
+            (PaymentOperation::Prices, Box::new(read::GetObject::<Price>::read(id(), &params()?, f)?))
         }
 
         ("GET", ("balance", None, None)) => {

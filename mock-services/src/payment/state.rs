@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::cards::Card;
-use super::objects::{Charge, Customer, Intent, Object, PaymentMethod, Refund, Subscription, Token};
+use super::objects::{
+    Charge, Customer, Expandable, Intent, Object, PaymentMethod, Price, Product, Refund, Subscription, Token,
+};
 use super::options::{Customers, PaymentOptions};
 use crate::index::Index;
 use crate::service::Ids;
 
-/// The creation time of initial customers and charges.
+/// The creation time of initial customers, charges, products and prices.
 pub(super) const INITIAL_TIME: i64 = 1_735_689_600;
 
 /// All committed objects.
@@ -21,6 +23,10 @@ pub struct PaymentState {
     pub(super) subscriptions: Table<Subscription>,
     /// The payment methods of customers and intents, so that an id keeps its card.
     pub(super) methods: Table<PaymentMethod>,
+    /// Created products, and those that changed.
+    pub(super) products: Table<Product>,
+    /// Created prices, and those that changed.
+    pub(super) prices: Table<Price>,
     /// Single-use cards.
     pub(super) tokens: Table<Token>,
 }
@@ -88,10 +94,8 @@ impl PaymentState {
         match self.customers.get(id) {
             Some(customer) if customer.deleted => None,
             Some(customer) => {
-                let id = customer
-                    .default_source
-                    .as_ref()
-                    .or(customer.invoice_settings.default_payment_method.as_ref());
+                let method = customer.invoice_settings.default_payment_method.as_ref().map(Expandable::id);
+                let id = customer.default_source.as_deref().or(method);
                 let card = id.and_then(|id| customer.cards.iter().find(|(other, _)| other == id));
                 Some(DefaultPayment { card: card.cloned() })
             }

@@ -13,7 +13,7 @@ use super::*;
 
 /// Requests that together leave each effect of the services that are built in: the service, method, path,
 /// body.
-const REQUESTS: [(&str, &str, &str, &str); 29] = [
+const REQUESTS: [(&str, &str, &str, &str); 33] = [
     (
         "payment",
         "POST",
@@ -60,6 +60,16 @@ const REQUESTS: [(&str, &str, &str, &str); 29] = [
             "tags": [{"name": "order", "value": "o1"}], "attachments": [{"filename": "a"}],
             "reply_to": "c@x.example", "template": {"id": "t1"}}"#,
     ),
+    ("payment", "POST", "/v1/products", "name=Gold&description=d&metadata[order]=o1"),
+    ("payment", "POST", "/v1/products/prod_pro", "name=Pro&images[0]=i&url=u&default_price=price_pro"),
+    (
+        "payment",
+        "POST",
+        "/v1/prices",
+        "product=prod_pro&currency=usd&unit_amount=500&recurring[interval]=month&nickname=n&lookup_key=k\
+         &metadata[order]=o1",
+    ),
+    ("payment", "POST", "/v1/prices/price_basic", "active=false&lookup_key=b&tax_behavior=inclusive"),
     (
         "deploy",
         "POST",

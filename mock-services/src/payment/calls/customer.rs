@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::expand::Expand;
+use super::expand::{Expand, Expands, Fresh};
 use super::method::attached;
 use super::subscription::cancel::end_subscription;
 use super::{ApiCall, CallContext, CallOutcome, set};
@@ -14,7 +14,7 @@ use crate::payment::effect_fields;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
-use crate::payment::objects::{Customer, PostalAddress, ShippingDetails};
+use crate::payment::objects::{Customer, Expandable, PostalAddress, ShippingDetails};
 use crate::payment::params::Params;
 use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
@@ -38,6 +38,7 @@ pub(crate) struct SaveCustomer {
     /// The payment method to set as default, with the name of its parameter.
     method: Option<(Instrument, String)>,
     metadata: MetadataChange,
+    expand: Expand,
 }
 
 impl SaveCustomer {
@@ -53,8 +54,6 @@ impl SaveCustomer {
             allowed::CUSTOMER_UNSUPPORTED,
             endpoint,
         )?;
-        // No object that a customer refers to is available, but an invalid path is refused nevertheless.
-        Expand::of::<Customer>(params)?;
         let method = params.text("payment_method")?;
         let method = method
             .map(|id| Ok::<_, Refused>((source::method(id, "payment_method")?, id.to_owned())))
@@ -83,6 +82,7 @@ impl SaveCustomer {
             default_method,
             method,
             metadata: MetadataChange::read(params)?,
+            expand: Expand::of::<Customer>(params)?,
         };
         if let Some(id) = &call.id {
             fields.set("customer", id.as_str());
@@ -115,7 +115,7 @@ impl SaveCustomer {
             let method = context.look_up(method)?;
             let id = method.id(&context.request.ids, "pm_1");
             customer.add_card(&id, method.card);
-            customer.invoice_settings.default_payment_method = Some(id);
+            customer.invoice_settings.default_payment_method = Some(Expandable::of(&id));
         }
         if let Some(source) = &self.default_source {
             if !customer.cards.iter().any(|(id, _)| id == source) {
@@ -154,12 +154,12 @@ impl ApiCall for SaveCustomer {
         }
         self.fill(&mut customer, context)?;
         more.extend(self.source.as_ref().and_then(|source| source.token_used(context.state)));
-        let answer = answers::ok(&customer);
         // Filling in a customer that a request created is not an effect, but a balance is money in every
         // case.
         let counts = !customer.created_by_request || customer.balance != old.balance;
         let changed = effect_fields::customer(&old, &customer).filter(|_| counts);
         let customer = Arc::new(customer);
+        let answer = answers::ok(&*Arc::clone(&customer).expanded(&self.expand, context, &Fresh::default()));
         let change = match changed {
             Some(fields) => PaymentChange::CustomerChanged(customer, Arc::new(fields)),
             None => PaymentChange::CustomerSaved(customer),

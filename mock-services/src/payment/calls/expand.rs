@@ -6,7 +6,7 @@ use super::CallContext;
 use crate::payment::errors::{PaymentError, Refused, unsupported_part};
 use crate::payment::expandable::{self, PropertyContent};
 use crate::payment::objects::{
-    Charge, Customer, Expandable, Intent, Object, PaymentMethod, Refund, Subscription,
+    Charge, Customer, Expandable, Intent, Object, PaymentMethod, Price, Product, Refund, Subscription,
 };
 use crate::payment::params::Params;
 use crate::yaml::shown;
@@ -107,6 +107,8 @@ pub(crate) trait Expands: Sized {
 pub(crate) struct Fresh {
     pub(crate) charge: Option<Arc<Charge>>,
     pub(crate) intent: Option<Arc<Intent>>,
+    pub(crate) product: Option<Arc<Product>>,
+    pub(crate) price: Option<Arc<Price>>,
 }
 
 /// An object that can be looked up by its id.
@@ -137,6 +139,26 @@ impl Lookup for Intent {
             .clone()
             .filter(|intent| intent.id == id)
             .or_else(|| context.state.intents.get(id).cloned())
+    }
+}
+
+impl Lookup for Product {
+    fn find(id: &str, context: &CallContext<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
+        let fresh = fresh.product.clone().filter(|product| product.id == id);
+        fresh.or_else(|| context.state.product(context.options, id))
+    }
+}
+
+impl Lookup for Price {
+    fn find(id: &str, context: &CallContext<'_>, fresh: &Fresh) -> Option<Arc<Self>> {
+        let fresh = fresh.price.clone().filter(|price| price.id == id);
+        fresh.or_else(|| context.state.price(context.options, id))
+    }
+}
+
+impl Lookup for PaymentMethod {
+    fn find(id: &str, context: &CallContext<'_>, _fresh: &Fresh) -> Option<Arc<Self>> {
+        context.state.methods.get(id).cloned()
     }
 }
 
@@ -204,14 +226,43 @@ impl Expands for Refund {
 impl Expands for Subscription {
     fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
         if !expand.is_empty() {
-            fill(Some(&mut Arc::make_mut(&mut self).customer), "customer", expand, context, fresh);
+            let subscription = Arc::make_mut(&mut self);
+            fill(Some(&mut subscription.customer), "customer", expand, context, fresh);
+            let of_price = expand.inside("items").inside("data").inside("price");
+            for item in subscription.items.iter_mut().filter(|_| !of_price.is_empty()) {
+                item.price = Arc::clone(&item.price).expanded(&of_price, context, fresh);
+            }
         }
         self
     }
 }
 
 impl Expands for Customer {
-    fn expanded(self: Arc<Self>, _expand: &Expand, _world: &CallContext<'_>, _fresh: &Fresh) -> Arc<Self> {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
+        if !expand.is_empty() {
+            let method = Arc::make_mut(&mut self).invoice_settings.default_payment_method.as_mut();
+            let inside = expand.inside("invoice_settings");
+            fill(method, "default_payment_method", &inside, context, fresh);
+        }
+        self
+    }
+}
+
+impl Expands for Product {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
+        if !expand.is_empty() {
+            let price = Arc::make_mut(&mut self).default_price.as_mut();
+            fill(price, "default_price", expand, context, fresh);
+        }
+        self
+    }
+}
+
+impl Expands for Price {
+    fn expanded(mut self: Arc<Self>, expand: &Expand, context: &CallContext<'_>, fresh: &Fresh) -> Arc<Self> {
+        if !expand.is_empty() {
+            fill(Some(&mut Arc::make_mut(&mut self).product), "product", expand, context, fresh);
+        }
         self
     }
 }

@@ -88,12 +88,11 @@ fn saved_method(method: PaymentMethod, expand: &Expand, context: &CallContext<'_
 }
 
 fn existing_method(id: &str, context: &CallContext<'_>) -> Result<Arc<PaymentMethod>, Refused> {
-    context
-        .state
-        .methods
-        .get(id)
-        .cloned()
-        .ok_or_else(|| Box::new(no_such("PaymentMethod", id, "payment_method").status(404)))
+    context.state.methods.get(id).cloned().ok_or_else(|| not_existing(id))
+}
+
+fn not_existing(id: &str) -> Refused {
+    Box::new(no_such("PaymentMethod", id, "payment_method").status(404))
 }
 
 /// An update of a payment method.
@@ -245,26 +244,45 @@ impl ApiCall for DetachPaymentMethod {
     }
 }
 
-/// One payment method by its id.
+/// One payment method by its id, of any customer or of one.
 #[derive(Debug)]
 pub(crate) struct GetPaymentMethod {
+    customer: Option<String>,
     id: String,
     expand: Expand,
 }
 
 impl GetPaymentMethod {
-    /// Reads the parameters.
-    pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
+    /// Reads the parameters; `customer` is the one in the path.
+    pub(crate) fn read(
+        customer: Option<String>,
+        id: String,
+        params: &Params<'_>,
+        fields: &mut Fields,
+    ) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON])?;
         fields.set("object", PaymentMethod::KIND);
         fields.set("id", id.as_str());
-        Ok(GetPaymentMethod { id, expand: Expand::of::<PaymentMethod>(params)? })
+        if let Some(customer) = &customer {
+            fields.set("customer", customer.as_str());
+        }
+        Ok(GetPaymentMethod { customer, id, expand: Expand::of::<PaymentMethod>(params)? })
     }
 }
 
 impl ApiCall for GetPaymentMethod {
     fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
-        let method = existing_method(&self.id, context)?;
+        let method = match &self.customer {
+            Some(customer) => of_customer(customer, context)?
+                .into_iter()
+                .find(|method| method.id == self.id)
+                .ok_or_else(|| not_existing(&self.id))?,
+            // The name of a test card stands for a new payment method.
+            None if self.id.starts_with("pm_card_") => {
+                context.method(&source::method(&self.id, "payment_method")?, None)?
+            }
+            None => existing_method(&self.id, context)?,
+        };
         Ok(CallOutcome::read(answers::ok(&*method.expanded(&self.expand, context, &Fresh::default()))))
     }
 }

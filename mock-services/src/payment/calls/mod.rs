@@ -5,6 +5,8 @@ pub(crate) mod customer;
 pub(crate) mod expand;
 pub(crate) mod intent;
 pub(crate) mod method;
+pub(crate) mod price;
+pub(crate) mod product;
 pub(crate) mod read;
 pub(crate) mod refund;
 pub(crate) mod search;

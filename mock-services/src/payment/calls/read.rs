@@ -10,7 +10,9 @@ use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::errors::{Refused, not_found};
 use crate::payment::list::{ListObject, PageRequest};
-use crate::payment::objects::{Balance, Charge, Customer, Intent, Object, Refund, Subscription};
+use crate::payment::objects::{
+    Balance, Charge, Customer, Intent, Object, Price, Product, Refund, Subscription,
+};
 use crate::payment::params::Params;
 use crate::payment::state::{PaymentState, Table};
 use crate::service::Fields;
@@ -71,7 +73,29 @@ impl ApiCall for GetObject<Customer> {
             .state
             .customer(context.options, &self.id)
             .ok_or_else(|| not_found("customer", &self.id))?;
-        Ok(CallOutcome::read(answers::ok(&customer.view())))
+        if customer.deleted {
+            return Ok(CallOutcome::read(answers::ok(&customer.view())));
+        }
+        let customer = customer.expanded(&self.expand, context, &Fresh::default());
+        Ok(CallOutcome::read(answers::ok(&*customer)))
+    }
+}
+
+/// Reads one product by its id, initial or created.
+impl ApiCall for GetObject<Product> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let product = context.state.product(context.options, &self.id);
+        let product = product.ok_or_else(|| not_found("product", &self.id))?;
+        Ok(CallOutcome::read(answers::ok(&*product.expanded(&self.expand, context, &Fresh::default()))))
+    }
+}
+
+/// Reads one price by its id, initial or created.
+impl ApiCall for GetObject<Price> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        let price = context.state.price(context.options, &self.id);
+        let price = price.ok_or_else(|| not_found("price", &self.id))?;
+        Ok(CallOutcome::read(answers::ok(&*price.expanded(&self.expand, context, &Fresh::default()))))
     }
 }
 
@@ -88,8 +112,11 @@ pub(crate) struct ListObjects<T> {
 pub(crate) trait Listable: Object {
     /// The filters of its list. Filters without an effect here are accepted and match everything.
     const FILTERS: &'static [&'static str];
+    /// Filters with brackets: lists, `ids[0]=…`, and objects, `recurring[interval]=…`.
+    const NESTED_FILTERS: &'static [&'static str] = &[];
 
-    /// Whether it matches a filter.
+    /// Whether it matches a filter. The values of a list are separated by commas; a value of an object is
+    /// `name=value`.
     fn matches_filter(&self, filter: &str, value: &str) -> bool;
 
     /// Whether it is listed without a filter for it.
@@ -101,8 +128,18 @@ pub(crate) trait Listable: Object {
 impl<T: Listable> ListObjects<T> {
     /// Reads the parameters.
     pub(crate) fn read(params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
-        params.check(&[allowed::LIST, T::FILTERS, allowed::COMMON])?;
+        params.check(&[allowed::LIST, T::FILTERS, T::NESTED_FILTERS, allowed::COMMON])?;
         let mut filters = Vec::new();
+        for name in T::NESTED_FILTERS {
+            let is_place = |first: &str| first.bytes().all(|byte| byte.is_ascii_digit());
+            let value = |(first, _, value): (&str, &str, &str)| {
+                if is_place(first) { value.to_owned() } else { format!("{first}={value}") }
+            };
+            let values: Vec<String> = params.inside(name).map(value).collect();
+            if !values.is_empty() {
+                filters.push((*name, values.join(",")));
+            }
+        }
         for name in T::FILTERS {
             if let Some(value) = params.raw(name).filter(|value| !value.is_empty()) {
                 filters.push((*name, value.to_owned()));
@@ -154,6 +191,60 @@ impl<T: Stored + Listable> ApiCall for ListObjects<T> {
 impl ApiCall for ListObjects<Customer> {
     fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         self.answer(&context.state.all_customers(context.options), context)
+    }
+}
+
+impl ApiCall for ListObjects<Product> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(&context.state.all_products(context.options), context)
+    }
+}
+
+impl ApiCall for ListObjects<Price> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(&context.state.all_prices(context.options), context)
+    }
+}
+
+impl Listable for Product {
+    const FILTERS: &'static [&'static str] = &["active", "shippable", "type", "url"];
+    const NESTED_FILTERS: &'static [&'static str] = &["ids"];
+
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
+        match filter {
+            "active" => self.active == (value == "true"),
+            "shippable" => self.shippable.unwrap_or(false) == (value == "true"),
+            "type" => self.r#type == value,
+            "url" => self.url.as_deref() == Some(value),
+            "ids" => value.split(',').any(|id| id == self.id),
+            _ => true,
+        }
+    }
+}
+
+impl Listable for Price {
+    const FILTERS: &'static [&'static str] = &["active", "currency", "product", "type"];
+    const NESTED_FILTERS: &'static [&'static str] = &["lookup_keys", "recurring"];
+
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
+        match filter {
+            "active" => self.active == (value == "true"),
+            "currency" => self.currency == value,
+            "product" => self.product.id() == value,
+            "type" => self.r#type == value,
+            "lookup_keys" => value.split(',').any(|key| self.lookup_key.as_deref() == Some(key)),
+            "recurring" => value.split(',').all(|part| {
+                let recurring = self.recurring.as_ref();
+                let is = |name: &str, have: fn(&crate::payment::objects::Recurring) -> &'static str| {
+                    let wanted = part.strip_prefix(name)?.strip_prefix('=')?;
+                    Some(recurring.is_some_and(|recurring| have(recurring) == wanted))
+                };
+                is("interval", |recurring| recurring.interval)
+                    .or_else(|| is("usage_type", |recurring| recurring.usage_type))
+                    .unwrap_or(true)
+            }),
+            _ => true,
+        }
     }
 }
 
@@ -215,7 +306,7 @@ impl Listable for Subscription {
     fn matches_filter(&self, filter: &str, value: &str) -> bool {
         match (filter, value) {
             ("customer", id) => self.customer.id() == id,
-            ("price" | "plan", id) => self.items.iter().any(|item| item.price == id),
+            ("price" | "plan", id) => self.items.iter().any(|item| item.price.id == id),
             ("status", "all") => true,
             ("status", "ended") => self.status == "canceled",
             ("status", word) => self.status == word,

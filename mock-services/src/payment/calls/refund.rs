@@ -190,7 +190,7 @@ impl ApiCall for CreateRefund {
         });
         let mut after = Charge::clone(charge);
         after.refund(amount);
-        let fresh = Fresh { charge: Some(Arc::new(after)), intent: None };
+        let fresh = Fresh { charge: Some(Arc::new(after)), ..Fresh::default() };
         let answer = answers::created(Arc::clone(&refund).expanded(&self.expand, context, &fresh));
         let back = Arc::new(RefundedCharge {
             refund,

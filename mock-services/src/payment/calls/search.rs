@@ -11,7 +11,7 @@ use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::errors::{PaymentError, Refused};
 use crate::payment::list::limit;
-use crate::payment::objects::Customer;
+use crate::payment::objects::{Customer, Price, Product};
 use crate::payment::params::Params;
 use crate::payment::search::{Query, SearchResult, Searchable, parse};
 use crate::service::Fields;
@@ -91,5 +91,17 @@ impl<T: Stored + Searchable> ApiCall for SearchObjects<T> {
 impl ApiCall for SearchObjects<Customer> {
     fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         self.answer(&context.state.all_customers(context.options), context)
+    }
+}
+
+impl ApiCall for SearchObjects<Product> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(&context.state.all_products(context.options), context)
+    }
+}
+
+impl ApiCall for SearchObjects<Price> {
+    fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
+        self.answer(&context.state.all_prices(context.options), context)
     }
 }

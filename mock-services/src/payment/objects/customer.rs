@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Null, Object, PostalAddress, ShippingDetails};
+use super::{Expandable, Null, Object, PaymentMethod, PostalAddress, ShippingDetails};
 use crate::payment::cards::Card;
 use crate::payment::metadata::Metadata;
 
@@ -49,7 +49,7 @@ pub(crate) struct Customer {
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct CustomerInvoiceSettings {
     pub(crate) custom_fields: Null,
-    pub(crate) default_payment_method: Option<String>,
+    pub(crate) default_payment_method: Option<Expandable<PaymentMethod>>,
     pub(crate) footer: Null,
     pub(crate) rendering_options: Null,
 }
@@ -117,12 +117,8 @@ impl Customer {
     /// Removes a card, and the default if it was this card.
     pub(crate) fn remove_card(&mut self, id: &str) {
         self.cards.retain(|(other, _)| other != id);
-        let method = &mut self.invoice_settings.default_payment_method;
-        for default in [&mut self.default_source, method] {
-            if default.as_deref() == Some(id) {
-                *default = None;
-            }
-        }
+        self.default_source.take_if(|default| default == id);
+        self.invoice_settings.default_payment_method.take_if(|default| default.id() == id);
     }
 
     /// Adds a card.

@@ -8,6 +8,8 @@ mod customer;
 mod expand;
 mod intent;
 mod next_action;
+mod price;
+mod product;
 mod refund;
 mod shipping;
 mod subscription;
@@ -23,6 +25,8 @@ pub(crate) use intent::{
     AutomaticPaymentMethods, Intent, IntentStatus, LastPaymentError, PaymentMethodOptions,
 };
 pub(crate) use next_action::NextAction;
+pub(crate) use price::{Price, Recurring, initial_product};
+pub(crate) use product::{MarketingFeature, Product};
 pub(crate) use refund::{CardDestination, DestinationDetails, Refund};
 pub(crate) use shipping::{PostalAddress, ShippingDetails};
 pub(crate) use subscription::{Subscription, SubscriptionItem};

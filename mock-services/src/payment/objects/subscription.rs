@@ -1,17 +1,13 @@
-//! A subscription with its items. Prices are derived from their ids: all are monthly and cost the same.
+//! A subscription with its items.
 
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
 use super::charge::EmptyObject;
-use super::{Customer, Expandable, Null, Object, PaymentMethod};
+use super::{Customer, Expandable, Null, Object, PaymentMethod, Price, Recurring};
 use crate::payment::metadata::Metadata;
 
-/// The monthly price of one unit, in the smallest unit of the currency.
-const UNIT_AMOUNT: i64 = 2000;
-/// The creation time of prices.
-const PRICED_AT: i64 = 1_735_689_600;
 /// A day in seconds.
 const DAY: i64 = 24 * 60 * 60;
 /// A billing month.
@@ -43,76 +39,18 @@ pub(crate) struct Subscription {
 }
 
 /// One item of a subscription.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct SubscriptionItem {
     pub(crate) id: String,
     pub(crate) created: i64,
-    pub(crate) price: String,
+    pub(crate) price: Arc<Price>,
     pub(crate) quantity: i64,
 }
 
-/// The price of an item.
-#[derive(Debug, Serialize)]
-struct Price<'a> {
-    id: &'a str,
-    object: &'static str,
-    active: bool,
-    billing_scheme: &'static str,
-    created: i64,
-    currency: &'static str,
-    custom_unit_amount: Null,
-    livemode: bool,
-    lookup_key: Null,
-    metadata: EmptyObject,
-    nickname: Null,
-    product: String,
-    recurring: Recurring,
-    tax_behavior: &'static str,
-    tiers_mode: Null,
-    transform_quantity: Null,
-    r#type: &'static str,
-    unit_amount: i64,
-    unit_amount_decimal: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Recurring {
-    interval: &'static str,
-    interval_count: u8,
-    meter: Null,
-    trial_period_days: Null,
-    usage_type: &'static str,
-}
-
-impl<'a> Price<'a> {
-    fn of(id: &'a str, currency: &'static str) -> Self {
-        Price {
-            id,
-            object: "price",
-            active: true,
-            billing_scheme: "per_unit",
-            created: PRICED_AT,
-            currency,
-            custom_unit_amount: (),
-            livemode: false,
-            lookup_key: (),
-            metadata: EmptyObject {},
-            nickname: (),
-            product: format!("prod_{}", id.strip_prefix("price_").unwrap_or(id)),
-            recurring: Recurring {
-                interval: "month",
-                interval_count: 1,
-                meter: (),
-                trial_period_days: (),
-                usage_type: "licensed",
-            },
-            tax_behavior: "unspecified",
-            tiers_mode: (),
-            transform_quantity: (),
-            r#type: "recurring",
-            unit_amount: UNIT_AMOUNT,
-            unit_amount_decimal: UNIT_AMOUNT.to_string(),
-        }
+/// Items are equal if they cost the same: a price keeps its amount, and its other fields cost nothing.
+impl PartialEq for SubscriptionItem {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.id, &self.price.id, self.quantity) == (&other.id, &other.price.id, other.quantity)
     }
 }
 
@@ -126,7 +64,7 @@ struct ItemView<'a> {
     current_period_start: i64,
     discounts: [Null; 0],
     metadata: EmptyObject,
-    price: Price<'a>,
+    price: &'a Price,
     quantity: i64,
     subscription: &'a str,
     tax_rates: [Null; 0],
@@ -248,7 +186,9 @@ struct SubscriptionView<'a> {
 impl Subscription {
     /// The end of the paid period.
     fn period_end(&self) -> i64 {
-        self.trial_end.unwrap_or_else(|| self.period_start.saturating_add(PERIOD))
+        let recurring = self.items.first().and_then(|item| item.price.recurring.as_ref());
+        let period = recurring.map_or(PERIOD, Recurring::period);
+        self.trial_end.unwrap_or_else(|| self.period_start.saturating_add(period))
     }
 
     /// The length of the trial in days; a started day counts as a whole day.
@@ -367,7 +307,7 @@ impl Subscription {
             current_period_start: self.period_start,
             discounts: [],
             metadata: EmptyObject {},
-            price: Price::of(&item.price, self.currency),
+            price: &item.price,
             quantity: item.quantity,
             subscription: &self.id,
             tax_rates: [],

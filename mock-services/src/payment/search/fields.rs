@@ -1,7 +1,7 @@
 //! The searchable fields of each type of object.
 
 use crate::payment::metadata::Metadata;
-use crate::payment::objects::{Charge, Customer, Intent, Object, Subscription};
+use crate::payment::objects::{Charge, Customer, Intent, Object, Price, Product, Subscription};
 
 /// The type of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +143,56 @@ impl Searchable for Subscription {
             "canceled_at" => self.canceled_at.map_or(FieldValue::Nothing, FieldValue::Number),
             "created" => FieldValue::Number(self.created),
             "status" => FieldValue::Text(self.status),
+            _ => FieldValue::Nothing,
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
+impl Searchable for Product {
+    const FIELDS: &'static [(&'static str, FieldKind)] = &[
+        ("active", FieldKind::Token),
+        ("description", FieldKind::Text),
+        ("name", FieldKind::Text),
+        ("shippable", FieldKind::Token),
+        ("url", FieldKind::Text),
+    ];
+
+    fn value(&self, field: &str) -> FieldValue<'_> {
+        match field {
+            "active" => self.active.into(),
+            "description" => self.description.as_deref().into(),
+            "name" => FieldValue::Text(&self.name),
+            "shippable" => self.shippable.map_or(FieldValue::Nothing, FieldValue::from),
+            "url" => self.url.as_deref().into(),
+            _ => FieldValue::Nothing,
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
+impl Searchable for Price {
+    const FIELDS: &'static [(&'static str, FieldKind)] = &[
+        ("active", FieldKind::Token),
+        ("currency", FieldKind::Token),
+        ("lookup_key", FieldKind::Token),
+        ("product", FieldKind::Token),
+        ("type", FieldKind::Token),
+    ];
+
+    fn value(&self, field: &str) -> FieldValue<'_> {
+        match field {
+            "active" => self.active.into(),
+            "currency" => FieldValue::Text(self.currency),
+            "lookup_key" => self.lookup_key.as_deref().into(),
+            "product" => FieldValue::Text(self.product.id()),
+            "type" => FieldValue::Text(self.r#type),
             _ => FieldValue::Nothing,
         }
     }

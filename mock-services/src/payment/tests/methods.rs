@@ -146,3 +146,52 @@ fn other_payment_types_are_unsupported_not_invalid() {
         assert!(message.starts_with(&format!("hapax does not have {lacks} yet.")), "{message}");
     }
 }
+
+#[test]
+fn a_payment_method_is_read_under_its_customer_only() {
+    let mut harness = PaymentHarness::new();
+    let method = harness.post("/v1/payment_methods", CARD).ok().id();
+    harness.post(&format!("/v1/payment_methods/{method}/attach"), "customer=cus_1").ok();
+    let read = harness.get(&format!("/v1/customers/cus_1/payment_methods/{method}?expand[]=customer")).ok();
+    assert_eq!(
+        (read.operation.as_deref(), &read.body["id"]),
+        (Some("payment.methods"), &method.as_str().into())
+    );
+    assert_eq!(read.body["customer"]["id"], "cus_1");
+    let of_other = format!("/v1/customers/cus_2/payment_methods/{method}");
+    harness.get(&of_other).refused(404, Some("resource_missing"));
+    harness.get(&format!("{of_other}/more")).refused(404, None);
+    harness.get("/v1/customers/cus_1/payment_methods/").refused(404, None);
+    let listed = harness.get("/v1/customers/cus_1/payment_methods").ok();
+    let initial = listed.body["data"][1]["id"].as_str().unwrap();
+    assert_eq!(
+        harness.get(&format!("/v1/customers/cus_1/payment_methods/{initial}")).ok().body["id"],
+        initial
+    );
+}
+
+#[test]
+fn the_name_of_a_test_card_is_read_as_a_new_payment_method() {
+    let mut harness = PaymentHarness::new();
+    let read = harness.get("/v1/payment_methods/pm_card_mastercard").ok();
+    assert_eq!((&read.body["card"]["brand"], &read.body["customer"]), (&"mastercard".into(), &Value::Null));
+    assert!(read.id().starts_with("pm_1"), "{}", read.id());
+    harness.get(&format!("/v1/payment_methods/{}", read.id())).refused(404, Some("resource_missing"));
+    harness.get("/v1/payment_methods/pm_card_nonsense").refused(400, Some("resource_missing"));
+}
+
+#[test]
+fn the_default_payment_method_of_a_customer_is_expanded() {
+    let mut harness = PaymentHarness::new();
+    let method = harness.post("/v1/payment_methods", CARD).ok().id();
+    let customer = harness.post("/v1/customers", &format!("payment_method={method}")).ok().id();
+    let path = format!("/v1/customers/{customer}");
+    let expand = "expand[]=invoice_settings.default_payment_method";
+    let body = format!("invoice_settings[default_payment_method]={method}&{expand}");
+    let updated = harness.post(&path, &body).ok();
+    assert_eq!(updated.body["invoice_settings"]["default_payment_method"]["card"]["brand"], "mastercard");
+    assert_eq!(harness.get(&format!("{path}?{expand}")).ok().body, updated.body);
+    let plain = harness.get(&path).ok();
+    assert_eq!(plain.body["invoice_settings"]["default_payment_method"], method.as_str());
+    harness.get(&format!("{path}?expand[]=invoice_settings.footer")).refused(400, None);
+}

@@ -8,6 +8,7 @@ mod declines;
 mod expand;
 mod intents;
 mod methods;
+mod products;
 mod reads;
 mod refunds;
 mod refusals;

@@ -174,7 +174,8 @@ fn charged(
     context: &CallContext<'_>,
 ) -> CallOutcome {
     let (charge, intent) = (Arc::new(charge), Arc::new(intent));
-    let fresh = Fresh { charge: Some(Arc::clone(&charge)), intent: Some(Arc::clone(&intent)) };
+    let fresh =
+        Fresh { charge: Some(Arc::clone(&charge)), intent: Some(Arc::clone(&intent)), ..Fresh::default() };
     let answer = answers::created(Arc::clone(&intent).expanded(expand, context, &fresh));
     let charged =
         if money_moved { PaymentChange::Charged(charge) } else { PaymentChange::ChargeSaved(charge) };

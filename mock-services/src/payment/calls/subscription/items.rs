@@ -1,11 +1,13 @@
 //! `items[…]` of a subscription: the items of a request, and their result on the existing items.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::payment::calls::CallContext;
 use crate::payment::errors::{PaymentError, Refused, no_such, unsupported_part};
-use crate::payment::objects::SubscriptionItem;
+use crate::payment::objects::{Price, SubscriptionItem};
 use crate::payment::params::{self, Params};
+use crate::payment::products::is_price;
 
 /// Stripe's limit.
 const MAX_ITEMS: usize = 20;
@@ -60,17 +62,52 @@ fn quantity_of(value: &str, name: String) -> Result<i64, Refused> {
     Ok(quantity)
 }
 
-/// Prices that were created as plans can have any id.
-fn is_price(id: &str) -> bool {
-    !id.is_empty()
-        && id.len() <= 255
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+/// The currency of a new subscription: as requested, or that of its first price.
+pub(crate) fn currency(
+    requested: Option<&'static str>,
+    items: &[RequestedItem],
+    context: &CallContext<'_>,
+) -> &'static str {
+    let first = items.first().and_then(|item| item.price.as_deref());
+    let created = || first.and_then(|id| context.state.prices.get(id)).map(|price| price.currency);
+    requested.or_else(created).unwrap_or("usd")
+}
+
+/// The price of an item in a subscription with this currency.
+fn price(
+    id: &str,
+    place: usize,
+    currency: &'static str,
+    context: &CallContext<'_>,
+) -> Result<Arc<Price>, Refused> {
+    let param = || format!("items[{place}][price]");
+    let refused = |message: String| Err(Box::new(PaymentError::invalid(message).param(param())));
+    match context.state.prices.get(id) {
+        Some(price) if !price.active => {
+            refused("The price specified is inactive. This field only accepts active prices.".to_owned())
+        }
+        Some(price) if price.recurring.is_none() => refused(
+            "The price specified is set to `type=one_time` but this field only accepts prices with \
+             `type=recurring`."
+                .to_owned(),
+        ),
+        Some(price) if price.created_by_request && price.currency != currency => refused(format!(
+            "The price specified only supports `{}`. This doesn't match the expected currency: \
+             `{currency}`.",
+            price.currency
+        )),
+        Some(price) if price.created_by_request => Ok(Arc::clone(price)),
+        Some(price) => Ok(Arc::new(Price { currency, ..Price::clone(price) })),
+        None if context.options.can_subscribe_to(id) => Ok(Arc::new(Price::initial(id, currency))),
+        None => Err(no_such("price", id, param())),
+    }
 }
 
 /// The items after the request.
 pub(crate) fn items_after(
     old: &[SubscriptionItem],
     requested: &[RequestedItem],
+    currency: &'static str,
     context: &CallContext<'_>,
 ) -> Result<Vec<SubscriptionItem>, Refused> {
     let mut items = old.to_vec();
@@ -84,11 +121,13 @@ pub(crate) fn items_after(
                 if item_request.deleted {
                     items.remove(at);
                 } else if let Some(item) = items.get_mut(at) {
-                    item.price = item_request.price.clone().unwrap_or_else(|| item.price.clone());
+                    if let Some(id) = item_request.price.as_ref().filter(|id| **id != item.price.id) {
+                        item.price = price(id, place, currency, context)?;
+                    }
                     item.quantity = item_request.quantity.unwrap_or(item.quantity);
                 }
             }
-            None => items.push(new_item(place, item_request, &items, context)?),
+            None => items.push(new_item(place, item_request, &items, currency, context)?),
         }
     }
     if items.is_empty() {
@@ -103,15 +142,16 @@ fn new_item(
     place: usize,
     item_request: &RequestedItem,
     items: &[SubscriptionItem],
+    currency: &'static str,
     context: &CallContext<'_>,
 ) -> Result<SubscriptionItem, Refused> {
-    let Some(price) = &item_request.price else {
+    let Some(price_id) = &item_request.price else {
         let name = format!("items[{place}][price]");
         let message = format!("Missing required param: {name}.");
         return Err(Box::new(PaymentError::invalid(message).code("parameter_missing").param(name)));
     };
-    if items.iter().any(|item| item.price == *price) {
-        let message = format!("Cannot add multiple subscription items with the same plan: {price}");
+    if items.iter().any(|item| item.price.id == *price_id) {
+        let message = format!("Cannot add multiple subscription items with the same plan: {price_id}");
         return Err(Box::new(PaymentError::invalid(message).param(format!("items[{place}][price]"))));
     }
     // The index distinguishes several new items of one request.
@@ -120,7 +160,7 @@ fn new_item(
     Ok(SubscriptionItem {
         id,
         created: context.now(),
-        price: price.clone(),
+        price: price(price_id, place, currency, context)?,
         quantity: item_request.quantity.unwrap_or(1),
     })
 }

@@ -41,7 +41,7 @@ pub(crate) struct CreateSubscription {
     days_until_due: Option<i64>,
     cancel_at_period_end: bool,
     cancel_at: Option<i64>,
-    currency: &'static str,
+    currency: Option<&'static str>,
     description: Option<String>,
     terms: terms::RequestedTerms,
     trial: Option<TrialPeriod>,
@@ -100,11 +100,7 @@ impl CreateSubscription {
             days_until_due: params.integer("days_until_due")?,
             cancel_at_period_end: params.boolean("cancel_at_period_end")?.unwrap_or(false),
             cancel_at: params.integer("cancel_at")?,
-            currency: params
-                .text("currency")?
-                .map(Currency::read)
-                .transpose()?
-                .map_or("usd", |currency| currency.code),
+            currency: params.text("currency")?.map(Currency::read).transpose()?.map(|currency| currency.code),
             description: params.owned("description")?,
             trial: trial(params)?,
             metadata: MetadataChange::read(params)?,
@@ -181,6 +177,7 @@ impl ApiCall for CreateSubscription {
     fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
         let status = self.status(context)?;
         let now = context.now();
+        let currency = items::currency(self.currency, &self.items, context);
         let subscription = Arc::new(Subscription {
             id: context.id("sub_1", 23),
             cancel_at: self.cancel_at,
@@ -189,7 +186,7 @@ impl ApiCall for CreateSubscription {
             cancellation_reason: self.cancel_at_period_end.then_some("cancellation_requested"),
             collection_method: self.collection_method,
             created: now,
-            currency: self.currency,
+            currency,
             customer: Expandable::of(&self.customer),
             days_until_due: self.days_until_due,
             default_payment_method: self
@@ -198,7 +195,7 @@ impl ApiCall for CreateSubscription {
                 .map(|method| context.method(method, Some(&self.customer)))
                 .transpose()?,
             description: self.description.clone(),
-            items: items::items_after(&[], &self.items, context)?,
+            items: items::items_after(&[], &self.items, currency, context)?,
             latest_invoice: context.id("in_1", 23),
             metadata: self.metadata.on_new_object(),
             period_start: now,
@@ -285,7 +282,7 @@ impl UpdateSubscription {
     /// The subscription after the update.
     fn applied_to(&self, old: &Subscription, context: &CallContext<'_>) -> Result<Subscription, Refused> {
         let mut subscription = Subscription::clone(old);
-        subscription.items = items::items_after(&old.items, &self.items, context)?;
+        subscription.items = items::items_after(&old.items, &self.items, old.currency, context)?;
         if let Some(method) = &self.method {
             subscription.default_payment_method = Some(context.method(method, Some(old.customer.id()))?);
         }
