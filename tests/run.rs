@@ -24,6 +24,7 @@ mod run {
     mod model;
     mod no_exit;
     mod one_task;
+    mod options;
     mod over_http;
     mod promises;
     mod resumed;

@@ -13,6 +13,7 @@ mod required;
 #[doc(hidden)]
 pub mod sample;
 mod schema;
+mod side_by_side;
 mod smoke;
 mod stderr;
 mod store;
@@ -34,6 +35,7 @@ pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};
 pub use required::{Requirement, pass_rate};
 pub use schema::report_schema_text;
+pub use side_by_side::side_by_side;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};
 pub use store::{
     Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PAGE_FILE, PlanRecord, PlannedCase, REPORT_FILE,
@@ -41,5 +43,5 @@ pub use store::{
     read_report, read_run, round_of, write_report,
 };
 pub(crate) use store::{check_opening_entry, write_file, write_new_file};
-pub use tally::result;
+pub use tally::{not_passed, result};
 pub(crate) use timeline::plain_timeline;

@@ -200,6 +200,12 @@ pub fn result(report: &Report) -> TrialStatus {
     Tally::of(report).result()
 }
 
+/// The ids of the cases of a run that did not pass: they failed, are void, or were not finished.
+pub fn not_passed(report: &Report) -> impl Iterator<Item = &str> {
+    let cases = report.cases.iter().filter(|case| result_of(case) != TrialStatus::Pass);
+    cases.map(|case| case.id.as_str())
+}
+
 fn share(part: usize, all: usize) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }

@@ -1,6 +1,7 @@
 //! Starts subjects and reads their claims: any program, an agent that is already running, or a control. It
 //! knows no case and no verdict.
 
+mod assumption;
 mod before;
 mod captured;
 mod claim;
@@ -31,9 +32,10 @@ mod template;
 pub(crate) mod words;
 
 pub use crate::trust::Trust;
+pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, checked_operation, checked_variable};
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;

@@ -7,7 +7,7 @@ use mock_services::catalog::{self, ServedHost};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
-use super::{ClaimSource, Hosts, Limits};
+use super::{Assumption, ClaimSource, Hosts, Limits};
 use crate::scenario::{Promise, ServiceSetup};
 
 /// How a subject is started, and where its claim is.
@@ -32,6 +32,9 @@ pub struct Settings {
     pub tools: Vec<(String, String)>,
     /// The operations that it supports; all of them where the list is empty.
     pub can: Vec<String>,
+    /// What is known about the real services: cases in which they behave otherwise are skipped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assume: Vec<Assumption>,
     /// What it promises about each effect.
     pub promise: Promise,
     /// The source of its claim.
@@ -97,6 +100,7 @@ impl Default for Settings {
             fields: Vec::new(),
             tools: Vec::new(),
             can: Vec::new(),
+            assume: Vec::new(),
             promise: Promise::default(),
             claim: ClaimSource::default(),
             open_input: false,

@@ -23,8 +23,13 @@ pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
 }
 
 fn is_secret(name: &str, value: &str) -> bool {
+    value.len() > MAX_PLAIN_LENGTH || is_secret_name(name)
+}
+
+/// Whether the name of a variable says that its value is secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_uppercase();
-    value.len() > MAX_PLAIN_LENGTH || SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
+    SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
 }
 
 fn occurs(case: &Case, value: &str) -> bool {

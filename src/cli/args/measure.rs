@@ -55,6 +55,11 @@ fn confidence(text: &str) -> Result<f64, String> {
 }
 
 impl MeasureArgs {
+    /// Whether something else than every verdict decides.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.require.is_some() || self.baseline.is_some()
+    }
+
     /// How the result is decided. Reads the baseline, before anything runs.
     pub(in crate::cli) fn measure(&self, cases: &[Case]) -> Result<Measure, CliError> {
         Ok(match (&self.baseline, self.require) {

@@ -9,14 +9,17 @@ use mock_services::yaml::{listed, nearest, shown};
 use crate::cli::error::CliError;
 use crate::scenario::{CONTROLS, default_setup};
 use crate::subject::words::quoted;
-use crate::subject::{Config, HostError, HostPattern, Subject};
+use crate::subject::{
+    Assumption, Config, HostError, HostPattern, Subject, checked_operation, checked_variable,
+};
+use crate::trial::is_secret_name;
 
 /// The subject that is tested.
 #[derive(clap::Args)]
 pub(in crate::cli) struct SubjectArgs {
-    /// A subject in hapax.yaml, or a control: naive, careful, …
+    /// A subject in hapax.yaml, or a control: naive, careful, …; `hapax run` takes several, for one table
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    subject: Option<String>,
+    subject: Vec<String>,
 
     /// The file that defines subjects [default: hapax.yaml in this folder or a parent folder]
     #[arg(long, value_name = "FILE")]
@@ -25,6 +28,21 @@ pub(in crate::cli) struct SubjectArgs {
     /// Pass this environment variable to the subject; can be repeated
     #[arg(long = "env", value_name = "NAME")]
     env: Vec<String>,
+
+    /// Set a variable of the subject, with the address of a service: PAYMENT_URL='${payment.url}'; can be
+    /// repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+
+    /// The subject supports only this operation or service, such as payment.refund or email; can be repeated,
+    /// and cases that need another one are skipped
+    #[arg(long, value_name = "OPERATION")]
+    can: Vec<String>,
+
+    /// Skip the cases in which a service treats idempotency keys otherwise than yours, such as
+    /// payment.idempotency=stripe; can be repeated
+    #[arg(long, value_name = "SERVICE.idempotency=PROFILE", value_parser = Assumption::parse)]
+    assume: Vec<Assumption>,
 
     /// Let the subject reach this host, which is not part of the trial; can be repeated
     #[arg(long, value_name = "HOST[:PORT]", value_parser = allowed)]
@@ -101,13 +119,29 @@ impl SubjectArgs {
     /// Whether no subject is named.
     #[cfg(feature = "mcp")]
     pub(in crate::cli) fn is_empty(&self) -> bool {
-        self.subject.is_none() && self.command.is_empty()
+        self.subject.is_empty() && self.command.is_empty()
     }
 
-    /// The subject, and how it is named on the command line.
+    /// The only subject, and how it is named on the command line.
     pub(in crate::cli) fn choose(&self) -> Result<(Subject, String), CliError> {
+        match self.subject.as_slice() {
+            [] => self.chosen(None),
+            [name] => self.chosen(Some(name)),
+            _ => Err(CliError::with_hint("--subject is given more than once", "name one subject here")),
+        }
+    }
+
+    /// All subjects, each with how it is named on the command line.
+    pub(in crate::cli) fn choose_all(&self) -> Result<Vec<(Subject, String)>, CliError> {
+        if self.subject.is_empty() {
+            return Ok(vec![self.chosen(None)?]);
+        }
+        self.subject.iter().map(|name| self.chosen(Some(name))).collect()
+    }
+
+    fn chosen(&self, name: Option<&str>) -> Result<(Subject, String), CliError> {
         let (mut subject, words) = if self.command.is_empty() {
-            let subject = self.named()?;
+            let subject = self.named(name)?;
             let config =
                 self.config.as_ref().map(|path| format!("--config {} ", quoted(&path.to_string_lossy())));
             let words = format!("{}--subject {}", config.unwrap_or_default(), quoted(&subject.name));
@@ -123,6 +157,26 @@ impl SubjectArgs {
             );
         }
         subject.settings.pass.extend(self.env.iter().cloned());
+        let failed = |option: &str, (message, help): (String, String)| {
+            CliError::with_hint(format!("{option}: {message}"), help)
+        };
+        for text in &self.set {
+            let (name, template) = checked_variable(text).map_err(|problem| failed("--set", problem))?;
+            if template.constant().is_some() && is_secret_name(&name) {
+                return Err(CliError::with_hint(
+                    format!("--set {}: the report shows the command line, with the secret", shown(&name)),
+                    format!("set the variable in your own environment, and pass it with --env {name}"),
+                ));
+            }
+            subject.settings.env.retain(|(set, _)| *set != name);
+            subject.settings.env.push((name, template));
+        }
+        let can = self.can.iter().map(|entry| checked_operation(entry));
+        let can = can.collect::<Result<Vec<_>, _>>().map_err(|problem| failed("--can", problem))?;
+        if !can.is_empty() {
+            subject.settings.can = can;
+        }
+        subject.settings.assume.extend(self.assume.iter().cloned());
         subject.settings.hosts.allow.extend(self.allow.iter().map(|host| host.pattern.clone()));
         subject.settings.hosts.ignore.extend(self.ignore.iter().map(|host| host.pattern.clone()));
         subject.settings.sealed |= self.sealed;
@@ -137,20 +191,28 @@ impl SubjectArgs {
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
         let intercept = self.intercept.then(|| "--intercept ".to_owned()).into_iter();
         let passed = self.env.iter().map(|name| format!("--env {} ", quoted(name)));
+        let set = self.set.iter().map(|text| format!("--set {} ", quoted(text)));
+        let can = self.can.iter().map(|entry| format!("--can {} ", quoted(entry)));
         let allowed = self.allow.iter().map(|host| format!("--allow {} ", quoted(&host.text)));
         let ignored = self.ignore.iter().map(|host| format!("--ignore {} ", quoted(&host.text)));
-        let options =
-            passed.chain(allowed).chain(ignored).chain(sealed).chain(intercept).chain(via).chain(with);
+        let options = passed
+            .chain(set)
+            .chain(can)
+            .chain(allowed)
+            .chain(ignored)
+            .chain(sealed)
+            .chain(intercept)
+            .chain(via)
+            .chain(with);
         let options = options.collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }
 
-    fn named(&self) -> Result<Subject, CliError> {
+    fn named(&self, name: Option<&str>) -> Result<Subject, CliError> {
         let here = std::env::current_dir()
             .map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
         let file = self.config.clone().or_else(|| Config::find(&here));
         let config = file.map(|path| Config::load(&path)).transpose()?;
-        let name = self.subject.as_deref();
         let control = name.filter(|name| CONTROLS.contains(name)).map(Subject::control);
         match config {
             // A subject of the user hides a control of the same name.

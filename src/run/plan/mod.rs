@@ -68,6 +68,10 @@ impl Plan {
                 plan.skipped.push(Skipped { id: case.id, why });
                 continue;
             }
+            if let Some(why) = subject.settings.assume.iter().find_map(|known| known.excludes(&case)) {
+                plan.skipped.push(Skipped { id: case.id, why });
+                continue;
+            }
             if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
                 let why = format!(
                     "needs an agent that uses the service `{service}`: if {} does, add `--with {service}`, \

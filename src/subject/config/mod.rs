@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use mock_services::yaml::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
 use self::read::read;
+pub use self::values::{checked_operation, checked_variable};
 use crate::subject::Subject;
 
 /// The name of the file.

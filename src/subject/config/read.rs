@@ -10,6 +10,7 @@ use super::values::{
     read_time, read_tools, read_url,
 };
 use crate::scenario::{Promise, read_shipped_service};
+use crate::subject::assumption::read_assumptions;
 use crate::subject::port;
 use crate::subject::{AddedServices, HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 
@@ -25,8 +26,9 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     let mut map = reader.map(tree, "hapax.yaml")?;
     let (subjects, default) = (map.required("subjects"), map.optional("default"));
     let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
-    let hosts = map.optional("hosts");
+    let (hosts, assume) = (map.optional("hosts"), map.optional("assume"));
     map.finish();
+    let assumed = assume.map(|node| read_assumptions(reader, node)).unwrap_or_default();
     let for_all = Hosts {
         allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
         ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
@@ -54,6 +56,7 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
     for subject in &mut subjects {
         subject.settings.hosts.allow.extend(for_all.allow.iter().cloned());
         subject.settings.hosts.ignore.extend(for_all.ignore.iter().cloned());
+        subject.settings.assume.extend(assumed.iter().cloned());
     }
     Some((subjects, default.map(|(_, name)| name.to_owned())))
 }
@@ -69,7 +72,7 @@ fn read_subject(
     let (command, http) = (map.optional("command"), map.optional("http"));
     let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
     let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
-    let tools = map.optional("tools");
+    let (tools, assume) = (map.optional("tools"), map.optional("assume"));
     let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
     let promise = map.optional("promise");
     let (watch, stdin, client_timeout) =
@@ -157,6 +160,7 @@ fn read_subject(
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
         tools: tools.map(|node| read_tools(reader, node)).unwrap_or_default(),
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
+        assume: assume.map(|node| read_assumptions(reader, node)).unwrap_or_default(),
         promise: promise
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.word(), promise))))
             .unwrap_or_default(),

@@ -181,42 +181,68 @@ pub(super) fn read_tools(reader: &Reader, node: &Node) -> Vec<(String, String)> 
 
 /// Operations. Those of shipped services are checked; other services declare their own.
 pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
-    let shipped = shipped_operations();
     let mut operations = Vec::new();
     for node in reader.list(node).unwrap_or_default() {
-        let Some(entry) = reader.text(node) else { continue };
-        let (name, via) = split_can(entry);
-        if let Some((message, help)) = via.and_then(|via| unknown_api(name, via)) {
-            reader.report_with_help(node.span, message, help);
-            continue;
+        match reader.text(node).map(checked_operation) {
+            Some(Ok(operation)) => operations.push(operation),
+            Some(Err((message, help))) => reader.report_with_help(node.span, message, help),
+            None => {}
         }
-        let service = name.split_once('.').map(|(service, _)| format!("{service}."));
-        let is_shipped = |prefix: &String| shipped.iter().any(|known| known.starts_with(prefix));
-        let is_known = match &service {
-            Some(prefix) if is_shipped(prefix) => {
-                name.ends_with(".*") || shipped.iter().any(|known| known == name)
-            }
-            Some(_) => true,
-            // The name of a service means all its operations.
-            None => is_shipped(&format!("{name}.")),
-        };
-        if is_known {
-            operations.push(via.map_or_else(|| name.to_owned(), |via| format!("{name} via {via}")));
-            continue;
-        }
-        let help = match nearest(name, shipped.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if is_name(name) => {
-                format!(
-                    "write `{name}.*` for all operations of your own service, or one operation: {}",
-                    examples::OPERATION
-                )
-            }
-            None => format!("write a service and an operation: {}", examples::OPERATION),
-        };
-        reader.report_with_help(node.span, format!("unknown operation `{}`", shown(name)), help);
     }
     operations
+}
+
+/// An operation that a subject supports: `payment.charge`, `email.send via smtp`, or a service for all its
+/// operations.
+///
+/// # Errors
+/// A message and what to do about it, where a shipped service has no such operation.
+pub fn checked_operation(entry: &str) -> Result<String, (String, String)> {
+    let shipped = shipped_operations();
+    let (name, via) = split_can(entry);
+    if let Some(problem) = via.and_then(|via| unknown_api(name, via)) {
+        return Err(problem);
+    }
+    let service = name.split_once('.').map(|(service, _)| format!("{service}."));
+    let is_shipped = |prefix: &String| shipped.iter().any(|known| known.starts_with(prefix));
+    let is_known = match &service {
+        Some(prefix) if is_shipped(prefix) => {
+            name.ends_with(".*") || shipped.iter().any(|known| known == name)
+        }
+        Some(_) => true,
+        // The name of a service means all its operations.
+        None => is_shipped(&format!("{name}.")),
+    };
+    if is_known {
+        return Ok(via.map_or_else(|| name.to_owned(), |via| format!("{name} via {via}")));
+    }
+    let help = match nearest(name, shipped.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if is_name(name) => {
+            format!(
+                "write `{name}.*` for all operations of your own service, or one operation: {}",
+                examples::OPERATION
+            )
+        }
+        None => format!("write a service and an operation: {}", examples::OPERATION),
+    };
+    Err((format!("unknown operation `{}`", shown(name)), help))
+}
+
+/// A variable and its template: `STRIPE_BASE=${payment.url}`.
+///
+/// # Errors
+/// A message and what to do about it, where the name or the template is wrong.
+pub fn checked_variable(text: &str) -> Result<(String, Template), (String, String)> {
+    let form = || "write NAME=VALUE, for example PAYMENT_URL='${payment.url}'".to_owned();
+    let Some((name, value)) = text.split_once('=') else {
+        return Err((format!("`{}` has no `=`", shown(text)), form()));
+    };
+    if let Some(problem) = name_problem(name) {
+        return Err((problem, form()));
+    }
+    let template = Template::parse(value).map_err(|error| (error.message, error.help))?;
+    Ok((name.to_owned(), template))
 }
 
 /// Whether a text can be the name of a service.

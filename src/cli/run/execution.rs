@@ -1,0 +1,228 @@
+//! How a run is executed, saved and printed.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anstream::{eprint, eprintln};
+use jiff::Timestamp;
+
+use crate::ExitStatus;
+use crate::cli::args::format::format_parser;
+use crate::cli::error::CliError;
+use crate::cli::live::Live;
+use crate::cli::print::{message, output};
+use crate::report::text::ci_commands;
+use crate::report::{self, Format, Report};
+use crate::run::{
+    self, ConcurrencyLimiter, FinishOptions, FinishedRun, Measure, Plan, RunFolder, RunOptions, Verbosity,
+};
+use crate::scenario::Promise;
+use crate::subject::Subject;
+
+/// The folder that has a folder for each run.
+pub(super) const REPORTS: &str = "reports";
+
+/// How a run is executed and shown.
+#[derive(clap::Args)]
+pub(in crate::cli) struct ExecutionArgs {
+    /// The number of trials of each case
+    #[arg(
+        short = 'k',
+        long,
+        value_name = "K",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub(super) trials: u32,
+
+    /// The seed of the run: the same seed gives the same ids, keys and names [default: random]
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+
+    /// How many callers run at once [default: as many as keep the machine busy]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(super) jobs: Option<u16>,
+
+    /// Stop at the first failure
+    #[arg(long)]
+    fail_fast: bool,
+
+    /// The timeout of one start of the subject: 30s, 2m [default: that of the subject or the scenario]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    timeout: Option<Duration>,
+
+    /// Whether the subject must make a claim where the scenario names claims
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = ClaimRule::Required)]
+    claims: ClaimRule,
+
+    /// The promise that the subject is judged by: exactly-once, or at-most-once, where a lost effect passes
+    /// if the subject claims not-done or unknown [default: the promise in hapax.yaml, otherwise exactly-once]
+    #[arg(long, value_name = "PROMISE", value_parser = promise())]
+    promise: Option<Promise>,
+
+    /// The folder for the results [default: a new folder in reports/]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+
+    /// How many runs stay in reports/; 0 for all. Folders that you named with --out are never removed
+    #[arg(long, value_name = "N", env = "HAPAX_KEEP", default_value_t = 20)]
+    keep: usize,
+
+    /// Print only the result
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+
+    /// Show every trial, and the details of passes
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+
+    /// The format of the output
+    #[arg(long, value_parser = format_parser(), default_value_t = Format::Terminal)]
+    format: Format,
+
+    /// Print report.json, like --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Open the page of the run in a browser
+    #[arg(long)]
+    pub(super) open: bool,
+}
+
+/// Whether a subject must make a claim.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ClaimRule {
+    /// A missing claim fails where the scenario names claims.
+    Required,
+    /// A missing claim is only noted.
+    Optional,
+}
+
+fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
+    use clap::builder::TypedValueParser as _;
+    // The parser accepts only these words.
+    clap::builder::PossibleValuesParser::new(Promise::ALL.map(Promise::word))
+        .map(|word| Promise::from_word(&word).unwrap_or_default())
+}
+
+pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
+    mock_services::yaml::read_duration(text)
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "write it as 800ms, 30s or 2m".to_owned())
+}
+
+impl ExecutionArgs {
+    pub(super) fn options(&self, seed: u64, subject_words: String) -> RunOptions {
+        RunOptions {
+            trials: self.trials,
+            seed,
+            fail_fast: self.fail_fast,
+            time: self.timeout,
+            claims_optional: self.claims == ClaimRule::Optional,
+            partition: None,
+            subject_words,
+            via_mcp: false,
+        }
+    }
+
+    /// Applies --promise to the subject, and returns the argument as it is typed.
+    pub(super) fn promise(&self, subject: &mut Subject) -> String {
+        let Some(promise) = self.promise else { return String::new() };
+        subject.settings.promise = promise;
+        format!("--promise {promise} ")
+    }
+
+    pub(super) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    pub(super) fn verbosity(&self) -> Verbosity {
+        match (self.quiet || self.format() != Format::Terminal, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+
+    pub(super) fn folder(&self) -> Result<RunFolder, run::RunError> {
+        match &self.out {
+            Some(path) => RunFolder::at(path),
+            None => RunFolder::new_below(Path::new(REPORTS), Timestamp::now()),
+        }
+    }
+}
+
+/// Runs the trials of a plan.
+pub(super) fn execute(
+    plan: Plan,
+    subject: Subject,
+    options: RunOptions,
+    execution: &ExecutionArgs,
+    folder: &RunFolder,
+) -> Result<Report, CliError> {
+    let mut live = Live::new(execution.verbosity());
+    let report = crate::cli::runtime()?.block_on(async {
+        let stop = crate::cli::stop_signal()?;
+        let limiter = ConcurrencyLimiter::new(execution.jobs.map(usize::from));
+        let on_event = &mut |event: run::RunEvent<'_>| live.show(&event);
+        run::run(plan, subject, options, folder, &limiter, stop, on_event).await.map_err(CliError::from)
+    })?;
+    live.finish();
+    Ok(report)
+}
+
+/// Saves the results of a run.
+pub(super) fn save(
+    report: Report,
+    folder: &RunFolder,
+    execution: &ExecutionArgs,
+) -> Result<FinishedRun, CliError> {
+    let step_summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+    let options = FinishOptions {
+        step_summary: step_summary.as_deref().map(Path::new),
+        // A folder that the user names with --out is not linked.
+        reports: execution.out.is_none().then_some(Path::new(REPORTS)),
+        keep: Some(execution.keep).filter(|keep| *keep > 0),
+    };
+    let finished = run::finish(report, folder, &options)?;
+    for warning in &finished.warnings {
+        message(warning);
+    }
+    Ok(finished)
+}
+
+/// Saves the results of a run, and prints them.
+pub(super) fn finish(
+    report: Report,
+    folder: &RunFolder,
+    execution: &ExecutionArgs,
+    measure: &Measure,
+) -> Result<ExitStatus, CliError> {
+    let finished = save(report, folder, execution)?;
+    let view = crate::cli::view(execution.verbose);
+    let measurement = measure.judge(&finished.saved.report, &view)?;
+    let mut text = report::render(&finished.saved, execution.format(), &view).map_err(CliError::new)?;
+    let measured = ci_commands::text(&measurement.text);
+    if execution.format() != Format::Terminal {
+        eprint!("{measured}");
+    } else if !measured.is_empty() {
+        text = format!("{text}\n{measured}");
+    }
+    // GitHub reads annotations from the output, and shows them at the lines of the scenarios.
+    let is_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+    if execution.format() == Format::Terminal && is_github {
+        text.push_str(&report::annotations(&finished.saved.report));
+    }
+    let status = output(text.as_bytes(), measurement.status);
+    if execution.format() == Format::Terminal && !execution.quiet {
+        let path = folder.path().display();
+        eprintln!("\nwritten to {path}");
+        if finished.saved.report.interrupted {
+            eprintln!("to continue this run, add --resume {path} to the same command");
+        }
+    }
+    if execution.open {
+        crate::cli::report::open_page(folder.path())?;
+    }
+    Ok(status)
+}

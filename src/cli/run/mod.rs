@@ -1,0 +1,241 @@
+//! `hapax run`: scenarios against a subject.
+
+mod dry_run;
+mod execution;
+mod last_failed;
+mod replay;
+mod several;
+mod watch;
+
+use std::path::PathBuf;
+
+use super::args::measure::MeasureArgs;
+use super::args::quick::QuickArgs;
+use super::args::subject::SubjectArgs;
+use super::error::CliError;
+use super::print::{message, output_text};
+use crate::ExitStatus;
+use crate::report::{self, Format};
+use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions, Verbosity};
+use crate::scenario::Case;
+use crate::subject::{Subject, SubjectKind};
+use execution::{ExecutionArgs, execute, finish};
+
+pub(super) use execution::duration;
+pub(super) use replay::{ReplayArgs, replay};
+
+/// Run scenarios against an agent or a tool, and report whether every effect happened exactly once.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax run -- python3 agent.py
+      All scenarios.
+  hapax run payment -- node agent.js
+      Cases with the tag payment, or with payment in their id.
+  hapax run payment/lost-reply@keys=none,reply=drop -v -- ./agent
+      One case, with all details.
+  hapax run scenarios/mine.yaml --subject billing --trials 5
+      Your own scenario, a subject in hapax.yaml, five trials of each case.
+  hapax run -E 'tag(payment) & keys=stripe & !reply=429' --dry-run -- ./agent
+      The cases that an expression selects, without running them.
+  hapax run --last-failed --watch -- python3 agent.py
+      The cases that did not pass in the last run, again after every change.
+  hapax run --assume payment.idempotency=stripe --set PAYMENT_URL='${payment.url}' -- ./agent
+      For a provider that honors idempotency keys, and an agent that reads PAYMENT_URL.
+  hapax run payment --subject v1 --subject v2
+      Two subjects side by side, in one table.
+  hapax run --trials 20 --require 0.95 -- ./agent
+      Pass when at least 95 % of the trials pass, with 95 % confidence.
+  hapax run --promise at-most-once -- ./agent
+      For an agent that may lose an effect and report it, but must never duplicate one.
+  hapax run --baseline known.yaml -- ./agent
+      Fail only when something is worse than in known.yaml; --update-baseline writes the file.
+  hapax run --resume reports/latest -- ./agent
+      Continue a run that was interrupted.
+  hapax run --task 'Refund order 7' --expect payment.refund:order=7 -- python3 agent.py
+      One task without a file: every standard fault is injected into its first attempt.
+  hapax run --task 'Charge cus_42 $5 for order 7' --expect payment.charge:order=7,amount=500 \\
+      --save scenarios/order-7.yaml -- ./agent
+      The same, and save the scenario.
+
+An --expect is EFFECT[:FIELD=VALUE,...][*TIMES]: payment.charge, payment.refund, email.send,
+deploy.deploy, records.put, tickets.open and so on. Quote a value that contains a comma: \"a, b\".
+*TIMES needs a field that identifies the effect: a recipient, an order, a customer, a key. The fields
+are also the step for subjects that follow steps. For a payment.refund, the charge exists before the
+task starts, unless a payment.charge is expected too: the refund is for the full amount, or, where an
+amount is given, for a third of the charge.
+
+Exit status: 0 everything passed, 1 a verdict failed, 2 the command line or a file is wrong and
+nothing ran, 3 nothing failed, but something is void, inconclusive or was not finished.")]
+pub(super) struct RunArgs {
+    /// What to run: a file or folder, a tag, or any part of a case id [default: all cases]
+    #[arg(value_name = "FILTER", conflicts_with = "task")]
+    filters: Vec<String>,
+
+    /// Run only the cases that this expression selects: 'tag(payment) & keys=stripe & !reply=429'
+    #[arg(short = 'E', long, value_name = "EXPRESSION", conflicts_with = "task")]
+    expression: Option<String>,
+
+    /// Run only the cases that did not pass in the last run of reports/; all of them if all passed
+    #[arg(long, conflicts_with_all = ["task", "resume", "partition"])]
+    last_failed: bool,
+
+    /// Print the ids of the cases that would run, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Run again whenever a file in this folder changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["dry_run", "out", "resume", "partition", "save", "open"])]
+    watch: bool,
+
+    #[command(flatten)]
+    quick: QuickArgs,
+
+    /// Save the scenario of --task and --expect to this file, which must not exist
+    #[arg(long, value_name = "FILE", requires = "task", help_heading = super::args::quick::HEADING)]
+    save: Option<PathBuf>,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    #[command(flatten)]
+    execution: ExecutionArgs,
+
+    #[command(flatten)]
+    measure: MeasureArgs,
+
+    /// Run one part of the cases: 1/4 is the first of four parts
+    #[arg(long, value_name = "PART/OF")]
+    partition: Option<Partition>,
+
+    /// Continue the interrupted run in this folder; finished trials are not run again
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    resume: Option<PathBuf>,
+
+    /// Skip the smoke trial, which checks with one case without faults that the subject runs at all
+    #[arg(
+        long,
+        env = "HAPAX_NO_SMOKE",
+        hide_env_values = true,
+        value_parser = clap::builder::FalseyValueParser::new(),
+        action = clap::ArgAction::SetTrue
+    )]
+    no_smoke: bool,
+}
+
+impl RunArgs {
+    /// The cases that are selected.
+    fn cases(&self) -> Result<Vec<Case>, CliError> {
+        if let Some(cases) = self.quick.cases(self.save.as_deref())? {
+            return Ok(cases);
+        }
+        let cases = super::load(&self.filters, self.expression.as_deref())?;
+        if self.last_failed { last_failed::of(cases) } else { Ok(cases) }
+    }
+
+    /// The plan for a subject, which gets the promise that was given.
+    fn plan(
+        &self,
+        cases: Vec<Case>,
+        subject: &mut Subject,
+        typed: &str,
+        seed: u64,
+    ) -> Result<(Plan, RunOptions), CliError> {
+        let promise = self.execution.promise(subject);
+        let typed = format!("{}{promise}{typed}", self.quick.as_typed());
+        let options = RunOptions { partition: self.partition, ..self.execution.options(seed, typed) };
+        Ok((Plan::new(cases, subject, &options)?, options))
+    }
+
+    /// The seed that is given, that of the run that is resumed, or a random one.
+    fn seed(&self) -> Result<u64, CliError> {
+        match (&self.resume, self.execution.seed) {
+            (Some(path), asked) => Ok(RunFolder::seed_of(path, asked)?),
+            (None, Some(seed)) => Ok(seed),
+            (None, None) => {
+                let seed = run::random_seed()?;
+                match self.partition {
+                    None => Ok(seed),
+                    Some(_) => Err(CliError::with_hint(
+                        "--partition needs --seed: all parts must have the same seed",
+                        format!("add this to the command of every part: --seed {seed}"),
+                    )),
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
+    if args.watch { watch::run(args) } else { run_once(args) }
+}
+
+fn run_once(args: &RunArgs) -> Result<ExitStatus, CliError> {
+    let subjects = args.subject.choose_all()?;
+    let cases = args.cases()?;
+    match <[(Subject, String); 1]>::try_from(subjects) {
+        Ok([(subject, typed)]) => run_subject(args, cases, subject, &typed),
+        Err(subjects) => several::run(args, &cases, subjects),
+    }
+}
+
+fn run_subject(
+    args: &RunArgs,
+    cases: Vec<Case>,
+    mut subject: Subject,
+    typed: &str,
+) -> Result<ExitStatus, CliError> {
+    let measure = args.measure.measure(&cases)?;
+    let (mut plan, options) = args.plan(cases, &mut subject, typed, args.seed()?)?;
+    if args.dry_run {
+        return Ok(dry_run::show(&plan));
+    }
+    if let Some(status) = smoke(args, &plan, &subject, &options)? {
+        return Ok(status);
+    }
+    let folder = match &args.resume {
+        None => args.execution.folder()?,
+        Some(path) => {
+            let (identity, record) =
+                (Identity::of(&plan, &subject, &options), plan.record(&subject, &options));
+            let (folder, finished) = RunFolder::resume(path, &identity, &record)?;
+            plan.resume(finished);
+            folder
+        }
+    };
+    let report = execute(plan, subject, options, &args.execution, &folder)?;
+    finish(report, &folder, &args.execution, &measure)
+}
+
+/// Runs the smoke trial; returns a status where the subject fails it.
+fn smoke(
+    args: &RunArgs,
+    plan: &Plan,
+    subject: &Subject,
+    options: &RunOptions,
+) -> Result<Option<ExitStatus>, CliError> {
+    let is_known_to_run = matches!(subject.kind, SubjectKind::Control(_)) || args.resume.is_some();
+    if args.no_smoke || is_known_to_run {
+        return Ok(None);
+    }
+    let Some(case) = run::smoke_case(plan) else { return Ok(None) };
+    if args.execution.verbosity() >= Verbosity::Normal {
+        message(&format!("smoke trial: {case} without faults"));
+    }
+    let failure = super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        tokio::select! {
+            failure = run::smoke(plan, subject, options) => failure.map_err(CliError::from),
+            () = stop => Err(CliError::new("interrupted during the smoke trial; no other trial was run")),
+        }
+    })?;
+    let Some(failure) = failure else { return Ok(None) };
+    let text = report::smoke_text(&failure, &super::view(false));
+    let status = failure.problem.exit_status();
+    // Standard output is only for the report in the format that was asked for.
+    if status == ExitStatus::Usage || args.execution.format() != Format::Terminal {
+        message(text.trim_end());
+        return Ok(Some(status));
+    }
+    Ok(Some(output_text(&text, status)))
+}

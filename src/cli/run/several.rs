@@ -1,0 +1,76 @@
+//! Several subjects with the same cases and the same seed, in one table.
+
+use super::execution::{execute, save};
+use super::{RunArgs, smoke};
+use crate::ExitStatus;
+use crate::cli::error::CliError;
+use crate::cli::print::{message, output_text};
+use crate::report::{self, Format};
+use crate::run::Verbosity;
+use crate::scenario::Case;
+use crate::score::TrialStatus;
+use crate::subject::Subject;
+
+pub(super) fn run(
+    args: &RunArgs,
+    cases: &[Case],
+    subjects: Vec<(Subject, String)>,
+) -> Result<ExitStatus, CliError> {
+    check(args, &subjects)?;
+    let seed = args.seed()?;
+    let mut saved = Vec::new();
+    for (mut subject, typed) in subjects {
+        let (plan, options) = args.plan(cases.to_vec(), &mut subject, &typed, seed)?;
+        if let Some(status) = smoke(args, &plan, &subject, &options)? {
+            return Ok(status);
+        }
+        if args.execution.verbosity() >= Verbosity::Normal {
+            message(&format!("subject {}", subject.name));
+        }
+        let folder = args.execution.folder()?;
+        let report = execute(plan, subject, options, &args.execution, &folder)?;
+        let is_interrupted = report.interrupted;
+        saved.push((save(report, &folder, &args.execution)?.saved, folder));
+        if is_interrupted {
+            break;
+        }
+    }
+    let reports: Vec<&report::Report> = saved.iter().map(|(saved, _)| &saved.report).collect();
+    let text = report::side_by_side(&reports, &crate::cli::view(args.execution.verbose));
+    let worst = reports.iter().map(|report| report::result(report)).max().unwrap_or(TrialStatus::Void);
+    let status = output_text(&text, worst.into());
+    if !args.execution.quiet {
+        for (saved, folder) in &saved {
+            message(&format!("{} written to {}", saved.report.subject, folder.path().display()));
+        }
+    }
+    Ok(status)
+}
+
+/// Refuses the options that are about one run.
+fn check(args: &RunArgs, subjects: &[(Subject, String)]) -> Result<(), CliError> {
+    let mut names: Vec<&str> = subjects.iter().map(|(subject, _)| subject.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(CliError::with_hint(
+            format!("the subject `{}` is named twice", pair[0]),
+            "name each subject once; --trials runs one of them several times",
+        ));
+    }
+    let refused = [
+        ("--out", args.execution.out.is_some()),
+        ("--resume", args.resume.is_some()),
+        ("--partition", args.partition.is_some()),
+        ("--dry-run", args.dry_run),
+        ("--open", args.execution.open),
+        ("--baseline and --require", args.measure.is_given()),
+        ("--format and --json", args.execution.format() != Format::Terminal),
+    ];
+    match refused.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(CliError::with_hint(
+            format!("{option} cannot be used with several subjects"),
+            "run one subject at a time for that",
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,133 @@
+//! What is run and how: assumptions, abilities, variables, the last failures, several subjects, and watching.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::kit::workspace::{Workspace, charge};
+
+const LOST: &str = "payment/lost-reply@keys=none,reply=drop";
+
+/// The ids that a dry run prints, and its messages.
+fn dry_run(workspace: &Workspace, arguments: &[&str]) -> (Vec<String>, String) {
+    let called = workspace.call(&[&["run", "--dry-run"], arguments].concat()).expect(0);
+    (called.stdout.lines().map(str::to_owned).collect(), called.stderr)
+}
+
+#[test]
+fn a_dry_run_lists_what_would_run_and_starts_nothing() {
+    let workspace = Workspace::new();
+    let arguments = ["payment/lost-reply", "-k", "3", "-E", "reply=drop", "--", "touch", "started"];
+    let (ids, message) = dry_run(&workspace, &arguments);
+    assert_eq!(ids, [LOST, "payment/lost-reply@keys=stripe,reply=drop"]);
+    assert_eq!(message, "2 cases and 6 trials would run; nothing was run\n");
+    assert_eq!(std::fs::read_dir(workspace.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn cases_with_other_keys_than_assumed_are_skipped_and_counted() {
+    let workspace = Workspace::new();
+    let (ids, message) =
+        dry_run(&workspace, &["lost-reply@reply=drop", "--assume", "payment.idempotency=stripe", "--", "a"]);
+    assert!(ids.iter().all(|id| !id.starts_with("payment/") || id.contains("keys=stripe")), "{ids:?}");
+    assert!(ids.iter().any(|id| id.starts_with("email/")), "{ids:?}");
+    assert!(
+        message.contains("would be skipped: payment has idempotency none here; stripe is assumed"),
+        "{message}"
+    );
+    workspace.write(
+        "hapax.yaml",
+        "assume: {payment: {idempotency: none}}\nsubjects: {agent: {command: a}, \
+         other: {command: a, assume: {email: {idempotency: none}}}}\n",
+    );
+    let (ids, _) = dry_run(&workspace, &["payment/lost-reply@reply=drop", "--subject", "agent"]);
+    assert_eq!(ids, [LOST]);
+    let (ids, _) = dry_run(&workspace, &["lost-reply@reply=drop", "--subject", "other"]);
+    let of = |start: &str| ids.iter().filter(|id| id.starts_with(start)).cloned().collect::<Vec<_>>();
+    assert_eq!(of("email/lost-reply@"), ["email/lost-reply@keys=none,reply=drop"]);
+    assert_eq!(of("payment/lost-reply@"), [LOST]);
+    let called = workspace.call(&["run", "--assume", "paymnt.idempotency=none", "--", "a"]).expect(2);
+    assert!(called.stderr.contains("did you mean `payment`?"), "{}", called.stderr);
+}
+
+#[test]
+fn abilities_and_variables_are_given_on_the_command_line() {
+    let workspace = Workspace::new();
+    let (ids, message) = dry_run(&workspace, &["clean", "--can", "email.send", "--", "a"]);
+    assert!(!ids.is_empty() && ids.iter().all(|id| id.starts_with("email/")), "{ids:?}");
+    assert!(message.contains("which `can` of a does not name"), "{message}");
+    let called = workspace.call(&["run", "--can", "email.sned", "--", "a"]).expect(2);
+    assert!(called.stderr.contains("did you mean `email.send`?"), "{}", called.stderr);
+
+    workspace.write("scenarios/a.yaml", &charge(""));
+    let script = "echo $WHERE > where";
+    let arguments = ["run", "scenarios", "--set", "WHERE=at ${payment.url}/v1", "--", "sh", "-c", script];
+    workspace.call(&arguments).expect(1);
+    let set = workspace.read("where");
+    assert!(set.starts_with("at http://127.0.0.1:") && set.ends_with("/v1\n"), "{set}");
+    let replay = workspace.report()["cases"][0]["trials"][0]["replay"].as_str().unwrap().to_owned();
+    assert!(replay.contains("--set 'WHERE=at ${payment.url}/v1'"), "{replay}");
+    for (set, help) in [
+        ("WHERE", "write NAME=VALUE"),
+        ("HAPAX_X=1", "is reserved"),
+        ("W=${paymnt.url}", "did you mean"),
+        ("API_TOKEN=secret", "pass it with --env API_TOKEN"),
+    ] {
+        let called = workspace.call(&["run", "--set", set, "--", "a"]).expect(2);
+        assert!(called.stderr.contains(help), "{set}: {}", called.stderr);
+    }
+}
+
+#[test]
+fn only_the_last_failures_are_run_again() {
+    let workspace = Workspace::new();
+    let called = workspace.call(&["run", "--last-failed", "--subject", "naive"]).expect(2);
+    assert!(called.stderr.contains("there is no run in reports/latest"), "{}", called.stderr);
+    workspace.call(&["run", LOST, "payment/clean", "--subject", "naive"]).expect(1);
+    let called = workspace.call(&["run", "--last-failed", "--subject", "careful"]).expect(0);
+    assert!(called.stderr.contains("1 case that did not pass in reports/latest"), "{}", called.stderr);
+    assert_eq!(workspace.report()["cases"][0]["id"], LOST);
+    let called = workspace.call(&["run", LOST, "--last-failed", "--subject", "naive"]).expect(1);
+    assert!(called.stderr.contains("everything passed in reports/latest"), "{}", called.stderr);
+    let called = workspace.call(&["run", "email", "--last-failed", "--subject", "naive"]).expect(2);
+    assert!(called.stderr.contains("no selected case is one of the 1"), "{}", called.stderr);
+}
+
+#[test]
+fn several_subjects_are_one_table() {
+    let workspace = Workspace::new();
+    let both = ["run", LOST, "payment/clean", "--subject", "naive", "--subject", "careful"];
+    let called = workspace.call(&both).expect(1);
+    let line = |start: &str| called.stdout.lines().find(|line| line.starts_with(start)).unwrap_or_default();
+    assert_eq!(line("result").split_whitespace().collect::<Vec<_>>(), ["result", "FAILED", "PASSED"]);
+    assert_eq!(line("duplicates").split_whitespace().collect::<Vec<_>>(), ["duplicates", "1", "0"]);
+    assert!(
+        line(LOST).contains("✗ duplicated") && line(LOST).contains("✓ exactly-once"),
+        "{}",
+        called.stdout
+    );
+    assert_eq!(std::fs::read_dir(workspace.path().join("reports")).unwrap().count(), 3, "and latest");
+    for refused in [&["--out", "here"][..], &["--json"], &["--subject", "naive"], &["--require", "0.5"]] {
+        workspace.call(&[&both[..], refused].concat()).expect(2);
+    }
+    workspace.call(&["replay", LOST, "--seed", "1", "--subject", "a", "--subject", "b"]).expect(2);
+}
+
+#[test]
+fn a_change_starts_another_run_until_ctrl_c() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/a.yaml", &charge(""));
+    let mut command = workspace.command(&["run", "scenarios", "-q", "--watch", "--subject", "naive"]);
+    let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut wait_for = |start: &str| lines.find(|line| line.starts_with(start)).unwrap();
+    assert_eq!(wait_for("watching"), "watching 1 file; Ctrl-C ends");
+    workspace.write("agent.py", "");
+    assert_eq!(wait_for("./"), "./agent.py changed");
+    assert_eq!(wait_for("watching"), "watching 2 files; Ctrl-C ends");
+    let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(0), "the status of the last run");
+    assert_eq!(std::fs::read_dir(workspace.path().join("reports")).unwrap().count(), 3, "and latest");
+}
