@@ -152,7 +152,11 @@ fn compare(args: &CompareArgs) -> Result<ExitStatus, CliError> {
     Ok(match args.format {
         CompareFormat::Terminal => output_text(&report::compare_text(&comparison, &view(false)), status),
         CompareFormat::Markdown => output(report::compare_md(&comparison).as_bytes(), status),
-        CompareFormat::Html => output(report::compare_page(&comparison).as_bytes(), status),
+        CompareFormat::Html => {
+            let links =
+                report::RunLinks::to_folders(&args.old.to_string_lossy(), &args.new.to_string_lossy());
+            output(report::compare_page(&comparison, Some(&links)).as_bytes(), status)
+        }
     })
 }
 

@@ -7,6 +7,7 @@ mod compare;
 mod facts;
 mod formats;
 mod headline;
+mod impact;
 mod merge;
 mod model;
 mod required;
@@ -23,8 +24,8 @@ mod timeline;
 
 pub use baseline::{Baseline, BaselineChange, BaselineComparison, UnknownCases, baseline_text};
 pub use compare::{
-    CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT, compare, compare_md, compare_page,
-    compare_text,
+    CaseState, Change, ChangeKind, CompareCause, Comparison, RunLinks, SIGNIFICANT, compare, compare_md,
+    compare_page, compare_text,
 };
 pub use formats::{
     Format, FormatError, MAX_SUMMARY_BYTES, View, annotations, badge, case_detail, chosen, jsonl, junit,

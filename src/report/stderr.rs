@@ -48,15 +48,30 @@ pub(crate) fn of_bad_ends(trial: &TrialReport, entries: &[Entry]) -> Vec<LastLin
     found
 }
 
-fn of_end(trial: &TrialReport, entries: &[Entry], caller: u32, event: &EndEvent) -> Option<LastLines> {
-    let end = match event.end {
-        StartEnd::Exited(0) => return None,
-        StartEnd::Exited(status) => format!("exited with status {status}"),
+/// The caller and the number of every start that did not end well.
+pub(crate) fn bad_ends(entries: &[Entry]) -> Vec<(u32, u32)> {
+    let ended = entries.iter().filter_map(|entry| match SubjectEvent::of(&entry.event) {
+        Ok(Some(SubjectEvent::Ended(end))) => Some((caller_of(entry).unwrap_or(1), end)),
+        _ => None,
+    });
+    let is_bad = |caller: u32, end: &EndEvent| end_words(entries, caller, end).is_some();
+    ended.filter(|(caller, end)| is_bad(*caller, end)).map(|(caller, end)| (caller, end.start)).collect()
+}
+
+/// How a start ended that did not end well.
+fn end_words(entries: &[Entry], caller: u32, event: &EndEvent) -> Option<String> {
+    match event.end {
+        StartEnd::Exited(0) => None,
+        StartEnd::Exited(status) => Some(format!("exited with status {status}")),
         // A start that was killed on purpose has not ended badly.
-        StartEnd::Signaled(_) if was_interrupted(entries, caller) => return None,
-        StartEnd::Signaled(signal) => format!("was ended by signal {signal}"),
-        StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => return None,
-    };
+        StartEnd::Signaled(_) if was_interrupted(entries, caller) => None,
+        StartEnd::Signaled(signal) => Some(format!("was ended by signal {signal}")),
+        StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => None,
+    }
+}
+
+fn of_end(trial: &TrialReport, entries: &[Entry], caller: u32, event: &EndEvent) -> Option<LastLines> {
+    let end = end_words(entries, caller, event)?;
     let start = event.start;
     let output = trial.output.iter().find(|output| output.caller == caller && output.start == start)?;
     let lines = last_lines(&output.stderr);

@@ -3,7 +3,7 @@
 use super::runs;
 use crate::kit::browser;
 use crate::kit::needs::{self, Test};
-use hapax::report::{Ledgers, Report, compare, compare_page, page};
+use hapax::report::{Ledgers, Report, RunLinks, compare, compare_page, page};
 
 async fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
     holds_on(check, &page(&report, &ledgers)).await;
@@ -36,6 +36,17 @@ checks! {
         a_page_opens_without_errors,
         a_page_says_what_it_is,
         a_page_can_be_read_everywhere,
+        the_page_leads_with_what_happened_to_the_customer,
+        a_cell_of_a_square_shows_only_its_cases,
+        failures_come_first_and_passes_are_folded,
+        the_list_can_be_sorted,
+        every_cell_of_a_square_has_a_shape_and_words,
+        a_phone_shows_the_words_of_the_timeline,
+        twelve_callers_can_be_told_apart,
+        enter_shows_the_request_and_the_reply_of_an_entry,
+        the_request_and_the_reply_are_shown_on_demand,
+        a_link_and_the_replay_command_can_be_copied,
+        the_controls_are_explained_and_folded,
         a_tag_shows_only_its_cases,
         an_outcome_shows_only_its_cases,
         a_service_shows_only_its_cases,
@@ -69,6 +80,9 @@ checks! {
         every_case_shows_its_outcome_in_words,
         paper_has_all_of_the_timeline_and_no_controls,
         a_small_screen_scrolls_in_one_direction_only,
+    }
+    crashed {
+        the_standard_error_of_a_crash_is_open,
     }
     crowded {
         twelve_callers_and_a_thousand_entries_are_drawn,
@@ -124,7 +138,7 @@ async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
     let (old, new) =
         (runs::usual().0, runs::hostile(&format!("<script>alert(1)</script>{}", "x".repeat(1024 * 1024))).0);
     for comparison in [compare(&old, &new), compare(&new, &old), compare(&old, &old)] {
-        let page = compare_page(&comparison);
+        let page = compare_page(&comparison, Some(&RunLinks::to_folders("reports/a", "reports/b")));
         for check in ["a_page_says_what_it_is", "a_page_can_be_read_everywhere"] {
             holds_on(check, &page).await;
         }

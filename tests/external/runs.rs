@@ -1,6 +1,6 @@
 //! Runs for pages: a usual one, one with many callers, a large one, and one with hostile text.
 
-use hapax::domain::{CapturedOutput, ClaimedOutcome};
+use hapax::domain::{CapturedOutput, ClaimedOutcome, StartEnd};
 use hapax::report::{Ledgers, Report};
 use mock_services::fault::ReplyKind;
 
@@ -10,6 +10,9 @@ use hapax::report::sample::{self, LedgerBuilder, SampleCase, charge};
 /// service.
 pub(crate) fn usual() -> (Report, Ledgers) {
     let (mut report, mut ledgers) = sample::run();
+    for case in report.cases.iter_mut().filter(|case| case.id == "payment/success-lies") {
+        case.trials[0].duration_ms = 2_040;
+    }
     let (mut case, saved) = sample::pass(1);
     (case.id, case.scenario, case.variant) = ("deploy/once".to_owned(), "deploy/once".to_owned(), vec![]);
     case.tags = vec!["deploy".to_owned()];
@@ -26,6 +29,24 @@ pub(crate) fn usual() -> (Report, Ledgers) {
     report.cases.push(case);
     report.cases.sort_by(|one, other| one.id.cmp(&other.id));
     (report, ledgers)
+}
+
+/// A subject that exits with an error.
+pub(crate) fn crashed() -> (Report, Ledgers) {
+    let (mut case, _) = sample::lost();
+    let mut book = LedgerBuilder::new();
+    book.started(1, 1, 1);
+    book.ended(1, 1, StartEnd::Exited(1));
+    (case.id, case.scenario) = ("payment/crashed".to_owned(), "payment/crashed".to_owned());
+    case.trials[0].ledger.clone_from(&case.id);
+    case.trials[0].output = vec![CapturedOutput {
+        caller: 1,
+        start: 1,
+        stdout: "printed before the crash".to_owned(),
+        stderr: "Traceback: the reason of the crash".to_owned(),
+        cut: 0,
+    }];
+    sample::run_of(vec![(case, book.closed()), sample::pass(1)])
 }
 
 /// Twelve callers whose ledger has a thousand entries, and a finding that rests on its first and its last

@@ -1,7 +1,10 @@
 //! Lookups in the catalog by the name of an operation or an effect. A service that a user declares is not in
 //! the catalog; for it these functions return general values.
 
-use super::{ApiDescription, EffectDescription, ServiceDescription, StoreChange, ValueForm, built_in, find};
+use super::{
+    ApiDescription, EffectDescription, EffectImpact, ServiceDescription, StoreChange, ValueForm, built_in,
+    find,
+};
 use crate::yaml::shown;
 
 fn service_of(name: &str) -> Option<&'static ServiceDescription> {
@@ -36,6 +39,12 @@ pub fn nouns(effect: &str) -> (String, String) {
         Some((one, several)) => (one.to_owned(), several.to_owned()),
         None => (format!("effect {}", shown(effect)), format!("effects {}", shown(effect))),
     }
+}
+
+/// What an effect means to the people that it is about, if its description says so.
+#[must_use]
+pub fn impact(effect: &str) -> Option<EffectImpact> {
+    describe_effect(effect)?.impact
 }
 
 /// The verb of an effect in the past tense: `charged`.

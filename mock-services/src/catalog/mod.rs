@@ -12,13 +12,14 @@ use std::sync::{Arc, LazyLock};
 pub use crate::built_in::built_in;
 pub use crate::description::{
     ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure, ConfiguredService,
-    EffectDescription, ExpectedEffect, KEY_ARGUMENT, OptionType, ParameterPlace, ParameterType, PlannedStep,
-    PlannedTask, Preparation, RealHost, ServedHost, ServedHostError, ServiceDescription, ServiceRequest,
-    StoreChange, StoreKind, StoredValue, ToolBody, ToolDescription, ToolList, ToolParameter, Undoes,
-    UsualValue, ValueForm, is_match, read_after, read_served_hosts, read_texts,
+    EffectDescription, EffectImpact, ExpectedEffect, KEY_ARGUMENT, OptionType, ParameterPlace, ParameterType,
+    PlannedStep, PlannedTask, Preparation, RealHost, ServedHost, ServedHostError, ServiceDescription,
+    ServiceRequest, StoreChange, StoreKind, StoredValue, ToolBody, ToolDescription, ToolList, ToolParameter,
+    Undoes, UsualValue, ValueForm, is_match, read_after, read_served_hosts, read_texts,
 };
 pub use lookup::{
-    api_of, apis, describe_effect, effect_made_by, nouns, past_tense, reveals, store_change, value_form,
+    api_of, apis, describe_effect, effect_made_by, impact, nouns, past_tense, reveals, store_change,
+    value_form,
 };
 
 use crate::custom::DeclaredService;

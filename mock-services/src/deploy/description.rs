@@ -105,6 +105,7 @@ fn effects() -> Vec<EffectDescription> {
         ..EffectDescription::new("deploy.deploy", DEPLOYMENT)
             .usual(DEPLOY_VALUES)
             .noun("deployment", "deployments")
+            .impact("a release was deployed", "a release was not deployed")
     };
     let delete = deployed(
         EffectDescription::new("deploy.delete", DEPLOYMENT)

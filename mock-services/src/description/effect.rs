@@ -17,6 +17,8 @@ pub struct EffectDescription {
     pub usual: &'static [UsualValue],
     /// Its nouns in findings and reports, singular and plural: `("charge", "charges")`.
     pub noun: Option<(&'static str, &'static str)>,
+    /// What happens to the people that the effect is about, for the first sentence of a report.
+    pub impact: Option<EffectImpact>,
     /// Its verb in the past tense: `charged`.
     pub past_tense: Option<&'static str>,
     /// Operations with another name that have this effect: a capture has the effect of a charge.
@@ -32,6 +34,15 @@ pub struct EffectDescription {
     pub is_cost: bool,
     /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,
+}
+
+/// What an effect means to the people that it is about, without its number: a report adds `twice`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EffectImpact {
+    /// If it happens: `the customer paid`.
+    pub happened: &'static str,
+    /// If it does not happen although it is due: `the customer did not pay`.
+    pub missing: &'static str,
 }
 
 /// The value that a field of an effect has if the request does not set it. An intent that does not name the
@@ -155,6 +166,13 @@ impl EffectDescription {
     #[must_use]
     pub fn noun(mut self, one: &'static str, several: &'static str) -> Self {
         self.noun = Some((one, several));
+        self
+    }
+
+    /// Sets what it means to the people that it is about, if it happens and if it is missing.
+    #[must_use]
+    pub fn impact(mut self, happened: &'static str, missing: &'static str) -> Self {
+        self.impact = Some(EffectImpact { happened, missing });
         self
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::ConfiguredService;
-pub use effect::{EffectDescription, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
+pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
 pub use hosts::{ServedHost, ServedHostError, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};

@@ -65,6 +65,7 @@ pub(crate) fn description() -> ServiceDescription {
             .usual(SEND_VALUES)
             .labels(&["order", "reference", "reply_to", "metadata.*"])
             .noun("mail", "mails")
+            .impact("a mail was sent", "a mail was not sent")
     };
     ServiceDescription {
         effects: vec![send],

@@ -147,7 +147,10 @@ fn effects() -> Vec<EffectDescription> {
     let charge = EffectDescription {
         past_tense: Some("charged"),
         made_by: &["payment.capture"],
-        ..EffectDescription::new("payment.charge", CHARGE).usual(CHARGE_VALUES).noun("charge", "charges")
+        ..EffectDescription::new("payment.charge", CHARGE)
+            .usual(CHARGE_VALUES)
+            .noun("charge", "charges")
+            .impact("the customer paid", "the customer was not charged")
     };
     let hold = EffectDescription {
         fix_unintended: Some(
@@ -163,9 +166,12 @@ fn effects() -> Vec<EffectDescription> {
         fix_unintended: Some(
             "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
         ),
-        ..EffectDescription::new("payment.refund", refunded).noun("refund", "refunds")
+        ..EffectDescription::new("payment.refund", refunded)
+            .noun("refund", "refunds")
+            .impact("the customer was refunded", "the customer was not refunded")
     };
-    let subscribe = subscription("payment.subscribe", "subscription", "subscriptions");
+    let subscribe = subscription("payment.subscribe", "subscription", "subscriptions")
+        .impact("the customer was subscribed", "the customer was not subscribed");
     let of_subscription = |effect: EffectDescription| needing(effect, "payment.subscribe");
     let upgrade = of_subscription(subscription(
         "payment.upgrade",

@@ -3,7 +3,7 @@
 
 mod show;
 
-pub use show::{compare_md, compare_page, compare_text};
+pub use show::{RunLinks, compare_md, compare_page, compare_text};
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::report::causes::causes;
 use crate::report::formats::plain_text::{case_headline, case_text};
 use crate::report::headline;
+use crate::report::impact::impact;
 use crate::report::model::{CaseReport, Report, TrialReport};
 use crate::report::store::Ledgers;
 use crate::report::tally::{Tally, count, result_of, worst_first};
@@ -13,10 +14,12 @@ use crate::report::text::line;
 use crate::report::text::words::{self, counted, percent};
 use crate::score::{FindingKind, TrialStatus};
 
-/// GitHub accepts 1 MiB for the summary of a step; other commands can write to it, too.
-pub const MAX_SUMMARY_BYTES: usize = 900 * 1024;
+/// GitHub accepts 64 KiB for a comment on a pull request, and 1 MiB for all summaries of a job.
+pub const MAX_SUMMARY_BYTES: usize = 59_000;
 /// Space for the notes about what was left out.
-const NOTES_BYTES: usize = 1024;
+const NOTES_BYTES: usize = 2048;
+/// The maximum number of notes that are shown.
+const MAX_NOTES: usize = 10;
 /// The maximum number of characters of one text that are shown.
 const MAX_TEXT: usize = 600;
 /// The maximum number of causes that are shown.
@@ -26,15 +29,15 @@ const MAX_CAUSES: usize = 10;
 #[must_use]
 pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
     let tally = Tally::of(report);
-    let mut out = head(report, &tally);
+    let mut out = head(report, ledgers, &tally);
     let limit = size.saturating_sub(NOTES_BYTES);
     push_causes(&mut out, report, limit);
     let cases = worst_first(report);
     let wrong: Vec<&CaseReport> =
         cases.iter().copied().filter(|case| result_of(case) != TrialStatus::Pass).collect();
     // The table can use half of the space, so that some is left for details.
-    push_table(&mut out, &wrong, limit / 2);
-    push_details(&mut out, &wrong, ledgers, limit);
+    push_table(&mut out, &wrong, report, limit / 2);
+    push_details(&mut out, &wrong, report, ledgers, limit);
     push_folded(
         &mut out,
         "skipped",
@@ -46,7 +49,7 @@ pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
     out
 }
 
-fn head(report: &Report, tally: &Tally) -> String {
+fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
     if let Some(empty) = words::empty_part(report) {
         return format!("## hapax: empty part\n\n{empty}\n");
     }
@@ -56,7 +59,15 @@ fn head(report: &Report, tally: &Tally) -> String {
         TrialStatus::Pass => "passed",
     };
     let cases = tally.cases;
-    let mut out = format!("## hapax: {result}\n\nSubject {}: ", code(&line(&report.subject, 200)));
+    let impact = impact(report, ledgers);
+    let mut out = format!("## hapax: {result}\n\n**{}**\n\n", markdown(&impact.lead));
+    for sentence in &impact.others {
+        let _ = writeln!(out, "- {}", markdown(sentence));
+    }
+    if !impact.others.is_empty() {
+        out.push('\n');
+    }
+    let _ = write!(out, "Subject {}: ", code(&line(&report.subject, 200)));
     let _ = write!(
         out,
         "{} of {} failed, {} void, {} passed, {} skipped",
@@ -91,8 +102,12 @@ fn head(report: &Report, tally: &Tally) -> String {
              was still waiting.\n"
         );
     }
-    for text in tally.partial(report).iter().chain(&report.notes) {
+    for text in tally.partial(report).iter().chain(report.notes.iter().take(MAX_NOTES)) {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
+    }
+    let more = report.notes.len().saturating_sub(MAX_NOTES);
+    if more > 0 {
+        let _ = writeln!(out, "And {}: {}.\n", counted(more, "other note"), where_to_see(report));
     }
     let or_none = |share: Option<f64>| share.map_or_else(|| "none".to_owned(), percent);
     out.push_str(
@@ -121,6 +136,14 @@ fn head(report: &Report, tally: &Tally) -> String {
     out
 }
 
+/// Where everything is that this summary leaves out.
+fn where_to_see(report: &Report) -> String {
+    format!(
+        "see `index.html` in the folder of the run {}, or `hapax report show`",
+        code(&line(&report.run, 100))
+    )
+}
+
 fn push_causes(out: &mut String, report: &Report, limit: usize) {
     let causes = causes(report);
     if causes.is_empty() {
@@ -141,7 +164,7 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     out.push('\n');
 }
 
-fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
+fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: usize) {
     if wrong.is_empty() {
         return;
     }
@@ -160,8 +183,9 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
         if out.len() + row.len() > limit {
             let _ = writeln!(
                 out,
-                "\n{} left out of this table, which would be too long.",
-                counted(wrong.len() - place, "more case")
+                "\n{} left out of this table, which would be too long: {}.",
+                counted(wrong.len() - place, "more case"),
+                where_to_see(report)
             );
             break;
         }
@@ -170,7 +194,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], limit: usize) {
     out.push('\n');
 }
 
-fn push_details(out: &mut String, wrong: &[&CaseReport], ledgers: &Ledgers, limit: usize) {
+fn push_details(out: &mut String, wrong: &[&CaseReport], report: &Report, ledgers: &Ledgers, limit: usize) {
     for (place, case) in wrong.iter().enumerate() {
         let title = code(&line(&case.id, 300));
         let text = format!(
@@ -181,8 +205,8 @@ fn push_details(out: &mut String, wrong: &[&CaseReport], ledgers: &Ledgers, limi
             let left = counted(wrong.len() - place, "case");
             let _ = writeln!(
                 out,
-                "\nThe details of {left} are left out, because this summary would be too long. The report \
-                 has them."
+                "\nThe details of {left} are left out, because this summary would be too long: {}.",
+                where_to_see(report)
             );
             break;
         }

@@ -18,6 +18,7 @@ mod unexpected;
 mod words;
 
 pub(super) use words::duration_text;
+pub(crate) use words::money;
 
 use super::assignment::Assignment;
 use super::attempted::Attempted;

@@ -74,7 +74,7 @@ pub(super) fn short_description(effect: &Effect<'_>, names: FieldNames<'_>) -> S
 }
 
 /// An amount of minor units as money: `$49.99`, `5000 JPY`.
-pub(super) fn money(amount: i64, currency: &str) -> String {
+pub(crate) fn money(amount: i64, currency: &str) -> String {
     let currency = currency.to_ascii_lowercase();
     let digits = match currency.as_str() {
         "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "ugx" | "vnd"

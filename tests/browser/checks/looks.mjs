@@ -34,7 +34,7 @@ export async function a_page_can_be_read_everywhere(page) {
 
 /** Colours say nothing that words do not say as well. */
 export async function every_case_shows_its_outcome_in_words(page) {
-  const words = await page.locator("#matrix li:is([data-case], [data-skipped]) a").allTextContents();
+  const words = await page.locator("#list li:is([data-case], [data-skipped]) > a").allTextContents();
   assert.equal(words.length, 11);
   for (const said of words) assert.match(said, /(pass|void|skipped|lost|duplicated)/);
 }
@@ -114,4 +114,47 @@ async function faint(page) {
     });
     return ratios.filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => `${ratio.toFixed(2)} ${what}`);
   });
+}
+
+/** The text of each entry is in the window, also with twelve callers. */
+export async function a_phone_shows_the_words_of_the_timeline(page) {
+  await page.setViewportSize({ width: 390, height: 800 });
+  for (const id of [lostReply, sameJob]) {
+    await open(page, id);
+    const cut = await drawing(page).evaluate((frame) => {
+      const { left, right } = frame.getBoundingClientRect();
+      const texts = [...frame.querySelectorAll("svg text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+      return texts.filter(([, box]) => box.left < left || box.right > right || box.width === 0).map(([words]) => words);
+    });
+    assert.deepEqual(cut, [], id);
+  }
+  await drawing(page).getByText("committed payment.charge").first().waitFor();
+}
+
+/** Names of lanes do not overlap, and times have microseconds. */
+export async function twelve_callers_can_be_told_apart(page) {
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    await open(page, sameJob);
+    const overlapping = await drawing(page).evaluate((frame) => {
+      const heads = [...frame.querySelectorAll(".heads text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+      const meet = (one, other) =>
+        one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 4 && other.top < one.bottom - 4;
+      return heads.flatMap(([name, box], place) =>
+        heads.slice(place + 1).filter(([, other]) => meet(box, other)).map(([other]) => `${name} ${other}`),
+      );
+    });
+    assert.deepEqual(overlapping, [], `at ${width}`);
+    assert.match(await drawing(page).textContent(), /\d\.\d{3} ms/);
+  }
+}
+
+/** A cell of a square has a shape and a number, and its name says the same in words. */
+export async function every_cell_of_a_square_has_a_shape_and_words(page) {
+  const cells = await page.locator("[data-cell]").evaluateAll((all) => all.map((one) => [one.textContent, one.ariaLabel]));
+  assert.ok(cells.length >= 2);
+  for (const [shown, words] of cells) {
+    assert.match(shown, /^[✗○✓–]\d+(\/\d+)?$/);
+    assert.match(words, /: \d+ failed, \d+ void, \d+ passed/);
+  }
 }

@@ -12,3 +12,9 @@ export async function a_page_says_what_it_is(page) {
   assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
   assert.equal(await page.getByRole("main").count(), 1);
 }
+
+/** The first heading says what the run means to the customer. */
+export async function the_page_leads_with_what_happened_to_the_customer(page) {
+  const lead = page.getByRole("heading", { level: 1 });
+  assert.equal(await lead.textContent(), "In 3 of 10 trials the customer paid twice: $149.97 too much.");
+}

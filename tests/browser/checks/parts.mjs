@@ -26,20 +26,31 @@ export const filter = {
   outcome: (page) => page.getByRole("combobox", { name: "Outcome" }),
   tag: (page) => page.getByRole("combobox", { name: "Tag" }),
   service: (page) => page.getByRole("combobox", { name: "Service" }),
+  sort: (page) => page.getByRole("combobox", { name: "Sort" }),
   reset: (page) => page.getByRole("button", { name: "Show all" }),
 };
 
 /** The link of a case, by the id that its address names. */
 export function caseLink(page, id) {
-  return page.locator(`#matrix a[href="#case=${encodeURIComponent(id)}"]`);
+  return page.locator(`#list a[href="#case=${encodeURIComponent(id)}"]`);
 }
 
 /** The ids of the cases that can be seen, skipped ones included, in order. */
 export async function shownCases(page) {
-  const links = page.locator("#matrix li:is([data-case], [data-skipped]) a");
+  const links = page.locator("#list li:is([data-case], [data-skipped]) > a");
   return links.evaluateAll((all) =>
     all.filter((link) => link.checkVisibility()).map((link) => decodeURIComponent(link.hash.replace("#case=", ""))),
   );
+}
+
+/** A cell of a square, by its operation, what is committed, and what the caller sees. */
+export function cell(page, key) {
+  return page.locator(`[data-cell="${key}"]`);
+}
+
+/** A group of the list, such as `passed`. */
+export function group(page, word) {
+  return page.locator("#list details.group").filter({ has: page.getByRole("heading", { name: word }) });
 }
 
 /** What the address says after its `#`, as an object. */
@@ -52,8 +63,10 @@ export function detail(page) {
   return page.locator("#detail");
 }
 
-/** Opens a case with the mouse, and waits until it is shown. */
+/** Opens a case with the mouse, and the group that it is in, and waits until it is shown. */
 export async function open(page, id) {
+  const folded = page.locator("#list details.group:not([open])").filter({ has: caseLink(page, id) });
+  if (await folded.count()) await folded.locator("> summary").click();
   await caseLink(page, id).click();
   await detail(page).getByRole("heading", { name: id }).waitFor();
 }

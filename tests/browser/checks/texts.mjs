@@ -12,7 +12,7 @@ export async function a_hostile_text_is_shown_and_does_nothing(page) {
     await entry(page, number).focus();
     await entryText(page).getByText(`Entry ${number},`).waitFor();
   }
-  for (const control of await page.locator("#detail :is(button, summary, pre), #matrix a").all()) {
+  for (const control of await page.locator("#detail :is(button:not(.copy), summary, pre), #list li > a").all()) {
     await control.hover();
     await control.focus();
   }
@@ -55,7 +55,7 @@ export async function a_hostile_text_can_be_read(page) {
 }
 
 export async function five_thousand_trials_open_and_can_be_filtered(page) {
-  assert.equal((await shownCases(page)).length, 1_001);
+  assert.equal((await shownCases(page)).length, 100);
   await filter.outcome(page).selectOption("fail");
   await becomes(page, async () => (await shownCases(page)).length, 100);
   await filter.text(page).fill("n=990");
@@ -65,5 +65,6 @@ export async function five_thousand_trials_open_and_can_be_filtered(page) {
   await detail(page).getByRole("button", { name: "trial 5", pressed: true }).waitFor();
   assert.ok((await drawnEntries(page)).length > 5);
   await filter.reset(page).click();
+  await filter.text(page).fill("e");
   await becomes(page, async () => (await shownCases(page)).length, 1_001);
 }

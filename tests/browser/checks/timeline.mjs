@@ -96,3 +96,46 @@ export async function another_trial_of_the_case_can_be_chosen(page) {
   await detail(page).getByRole("button", { name: "trial 2", pressed: true }).waitFor();
   await becomes(page, async () => (await detail(page).textContent()).includes("--trial 2"), true);
 }
+
+export async function the_request_and_the_reply_are_shown_on_demand(page) {
+  await open(page, lostReply);
+  assert.equal(await detail(page).getByText("POST /v1/charges").count(), 0);
+  await entry(page, 3).click();
+  await detail(page).getByRole("row", { name: "request POST /v1/charges" }).waitFor();
+  await detail(page).getByRole("row", { name: "idempotency key a1f0" }).waitFor();
+  await detail(page).getByRole("row", { name: "sent 0 bytes, not the whole answer" }).waitFor();
+  await detail(page).getByText("It keeps no raw bodies").waitFor();
+}
+
+export async function a_link_and_the_replay_command_can_be_copied(page) {
+  await open(page, lostReply);
+  for (const name of ["Copy link", "Copy replay command"]) {
+    await detail(page).getByRole("button", { name }).click();
+    await detail(page).getByRole("button", { name: "✓ copied" }).first().waitFor();
+    await page.evaluate(() => {
+      const field = document.createElement("textarea");
+      field.id = "pasted";
+      document.body.append(field);
+      field.focus();
+    });
+    await page.keyboard.press("Control+V");
+    const wanted = name === "Copy link" ? `#case=${encodeURIComponent(lostReply)}` : `hapax replay reports/sample '${lostReply}' --trial 1`;
+    await becomes(page, async () => (await page.locator("#pasted").inputValue()).endsWith(wanted), true);
+    await page.evaluate(() => document.getElementById("pasted").remove());
+  }
+}
+
+export async function the_controls_are_explained_and_folded(page) {
+  await open(page, lostReply);
+  const about = detail(page).getByText("Controls are agents that hapax ships");
+  assert.equal(await about.isVisible(), false);
+  await detail(page).getByText("What the controls do in this case").click();
+  await about.waitFor();
+  await detail(page).getByRole("row", { name: "naive ✗ duplicated retries every failure" }).waitFor();
+}
+
+export async function the_standard_error_of_a_crash_is_open(page) {
+  await open(page, "payment/crashed");
+  assert.ok(await detail(page).getByText("Traceback: the reason of the crash").isVisible());
+  assert.equal(await detail(page).getByText("printed before the crash").isVisible(), false);
+}

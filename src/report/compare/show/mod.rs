@@ -4,7 +4,7 @@ mod html;
 mod markdown;
 mod terminal;
 
-pub use html::compare_page;
+pub use html::{RunLinks, compare_page};
 pub use markdown::compare_md;
 pub use terminal::compare_text;
 

@@ -43,7 +43,8 @@ fn two_runs_for_a_pull_request() {
 
 #[test]
 fn two_runs_as_a_page() {
-    let page = compare_page(&comparison());
+    let links = RunLinks::to_folders("reports/before", "reports/after/");
+    let page = compare_page(&comparison(), Some(&links));
     let (_, body) = page.split_once("<body>").unwrap();
     insta::assert_snapshot!(body.replace("><", ">\n<"));
     assert!(!page.contains("<script"));
@@ -54,4 +55,23 @@ fn two_equal_runs_have_nothing_to_say() {
     let (report, _) = sample::run();
     let text = compare_text(&compare(&report, &report), &View { width: 80, color: false, verbose: false });
     assert_eq!(text, "sample (python agent.py) → sample (python agent.py): 9 cases the same\n");
+}
+
+#[test]
+fn a_page_links_to_both_runs_and_to_their_cases() {
+    let comparison = comparison();
+    let links = RunLinks::to_folders("reports/before", "./a b:c/");
+    assert_eq!(links.old, "./reports/before/index.html");
+    assert_eq!(links.new, "./a%20b%3Ac/index.html");
+    assert_eq!(RunLinks::to_folders("../x", "/tmp/y").new, "/tmp/y/index.html");
+    let page = compare_page(&comparison, Some(&links));
+    for link in [
+        "href=\"./reports/before/index.html\"",
+        "href=\"./a%20b%3Ac/index.html\"",
+        "href=\"./reports/before/index.html#case=payment%2Fverified%40n%3D2\"",
+        "href=\"./a%20b%3Ac/index.html#case=payment%2Fverified%40n%3D2\"",
+    ] {
+        assert!(page.contains(link), "{link}");
+    }
+    assert!(!compare_page(&comparison, None).contains("<a "), "without folders there are no links");
 }

@@ -2,14 +2,18 @@
 //! numbers, so that the data of thousands of trials is small. Trials that failed have their full timeline,
 //! trials that passed a short one.
 
-use mock_services::ledger::SavedLedger;
+use mock_services::ledger::{Entry, SavedLedger};
 use serde::Serialize;
 
 use crate::domain::CapturedOutput;
 use crate::report::facts::facts;
 use crate::report::formats::page::budget::{Items, Texts};
+use crate::report::formats::page::controls::behavior;
+use crate::report::formats::page::exchange::facts_of;
+use crate::report::formats::page::square::{keys_of, keys_of_skipped};
 use crate::report::headline;
 use crate::report::model::{CaseReport, Report, TrialReport};
+use crate::report::stderr::bad_ends;
 use crate::report::store::Ledgers;
 use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
@@ -26,6 +30,8 @@ const MAX_SHORT_ITEMS: usize = 12;
 const SHORT_ENTRIES: usize = 80;
 /// The maximum number of items of all full timelines.
 const MAX_ALL_FULL_ITEMS: usize = 80_000;
+/// The maximum number of names and values of all entries.
+const MAX_ALL_FACTS: usize = 60_000;
 /// The maximum number of items of all short timelines.
 const MAX_ALL_SHORT_ITEMS: usize = 60_000;
 
@@ -50,6 +56,11 @@ struct CaseData {
     tags: Vec<u32>,
     services: Vec<u32>,
     faults: Vec<u32>,
+    /// The cells of the squares that it is in.
+    cells: Vec<u32>,
+    /// Each control, its expected outcome, whether that is a pass, and what it does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    controls: Vec<(u32, &'static str, &'static str, &'static str)>,
     result: &'static str,
     trials: Vec<TrialData>,
 }
@@ -58,6 +69,7 @@ struct CaseData {
 struct SkippedData {
     id: u32,
     why: u32,
+    cells: Vec<u32>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +87,8 @@ struct TrialData {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     output: Vec<OutputData>,
     replay: u32,
+    /// How long it took, in milliseconds.
+    took: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     torn: Option<u32>,
     lanes: Vec<(u8, u32)>,
@@ -95,19 +109,30 @@ struct FindingData {
 #[derive(Serialize)]
 struct ClaimData(u32, &'static str, u32, &'static str, u32);
 
-/// Caller, start, stdout, stderr, number of bytes that were cut.
+/// Caller, start, stdout, stderr, number of bytes that were cut, whether the start ended badly.
 #[derive(Serialize)]
-struct OutputData(u32, u32, u32, u32, u64);
+struct OutputData(u32, u32, u32, u32, u64, bool);
 
 /// Shape, entry, microseconds, lane of the caller and of the service (from 1; 0 is none), attempt, label,
-/// detail.
+/// detail, and names and values in turn.
 #[derive(Serialize)]
-struct ItemData(u8, u64, u64, usize, usize, u64, u32, u32);
+struct ItemData(
+    u8,
+    u64,
+    u64,
+    usize,
+    usize,
+    u64,
+    u32,
+    u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")] Vec<u32>,
+);
 
 struct Packer {
     texts: Texts,
     full: Items,
     short: Items,
+    facts: Items,
 }
 
 /// The data of a run.
@@ -116,6 +141,7 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
         texts: Texts::default(),
         full: Items::new(MAX_ALL_FULL_ITEMS),
         short: Items::new(MAX_ALL_SHORT_ITEMS),
+        facts: Items::new(MAX_ALL_FACTS),
     };
     // The worst cases are packed first, so that the budget is sufficient for them.
     let mut packed: Vec<(&str, CaseData)> =
@@ -129,6 +155,7 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
     let skipped = report.skipped.iter().map(|skipped| SkippedData {
         id: packer.texts.name(&skipped.id),
         why: packer.texts.line(&skipped.why, MAX_TEXT),
+        cells: keys_of_skipped(skipped, report).iter().map(|key| packer.texts.name(key)).collect(),
     });
     let skipped = skipped.collect();
     let cases = packed.into_iter().map(|(_, case)| case).collect();
@@ -155,6 +182,15 @@ impl Packer {
                 .chain(&case.terms.interrupts)
                 .map(|planned| self.words(&planned.text))
                 .collect(),
+            cells: keys_of(case).iter().map(|key| self.texts.name(key)).collect(),
+            controls: case
+                .controls
+                .iter()
+                .map(|control| {
+                    let name = self.texts.name(&control.control);
+                    (name, control.is.word(), control.is.status().word(), behavior(&control.control))
+                })
+                .collect(),
             result: result_of(case).word(),
             trials: case
                 .trials
@@ -167,6 +203,9 @@ impl Packer {
     fn trial(&mut self, case: &CaseReport, trial: &TrialReport, saved: Option<&SavedLedger>) -> TrialData {
         let verdict = &trial.verdict;
         let timeline = self.timeline(trial, saved);
+        let entries = saved.map(|saved| saved.entries.as_slice()).unwrap_or_default();
+        let is_full = verdict.result != TrialStatus::Pass;
+        let bad_ends = bad_ends(entries);
         let torn = match saved {
             None => Some(self.words("the ledger has no such trial")),
             Some(saved) => saved.torn.as_ref().map(|torn| self.words(&torn.to_string())),
@@ -180,11 +219,20 @@ impl Packer {
             void: verdict.void_because.iter().map(|why| self.words(why)).collect(),
             claims: self.claims(verdict),
             facts: self.facts(case, trial),
-            output: trial.output.iter().map(|output| self.output(output, verdict.result)).collect(),
+            output: trial
+                .output
+                .iter()
+                .map(|output| self.output(output, verdict.result, &bad_ends))
+                .collect(),
             replay: self.texts.name(&trial.replay),
+            took: trial.duration_ms,
             torn,
             lanes: timeline.lanes.iter().map(|lane| self.lane(lane)).collect(),
-            items: timeline.items.iter().map(|item| self.item(item)).collect(),
+            items: timeline
+                .items
+                .iter()
+                .map(|item| self.item(item, if is_full { entries } else { &[] }))
+                .collect(),
             left_out: timeline.left_out,
         }
     }
@@ -225,18 +273,34 @@ impl Packer {
         facts(case, trial).into_iter().map(|(name, text)| (self.words(name), self.words(&text))).collect()
     }
 
-    fn output(&mut self, output: &CapturedOutput, result: TrialStatus) -> OutputData {
+    fn output(
+        &mut self,
+        output: &CapturedOutput,
+        result: TrialStatus,
+        bad_ends: &[(u32, u32)],
+    ) -> OutputData {
         let limit = if result == TrialStatus::Pass { MAX_OUTPUT / 8 } else { MAX_OUTPUT };
         let (stdout, stderr) =
             (self.texts.block(&output.stdout, limit), self.texts.block(&output.stderr, limit));
-        OutputData(output.caller, output.start, stdout, stderr, output.cut)
+        let is_bad = bad_ends.contains(&(output.caller, output.start));
+        OutputData(output.caller, output.start, stdout, stderr, output.cut, is_bad)
     }
 
     fn lane(&mut self, lane: &Lane) -> (u8, u32) {
         (u8::from(matches!(lane, Lane::Service(_))), self.texts.name(&lane.label()))
     }
 
-    fn item(&mut self, item: &Item) -> ItemData {
+    /// The names and values of an entry, in turn, as long as the budget is sufficient.
+    fn facts_of_entry(&mut self, n: u64, entries: &[Entry]) -> Vec<u32> {
+        let found = entries.binary_search_by_key(&n, |entry| entry.n);
+        let facts = found.map(|place| facts_of(&entries[place])).unwrap_or_default();
+        if !self.facts.take(facts.len()) {
+            return Vec::new();
+        }
+        facts.iter().flat_map(|(name, value)| [self.texts.line(name, 200), self.words(value)]).collect()
+    }
+
+    fn item(&mut self, item: &Item, entries: &[Entry]) -> ItemData {
         let lane = |lane: Option<usize>| lane.map_or(0, |lane| lane + 1);
         let (label, detail) = (self.texts.line(&item.label, 300), self.words(&item.detail));
         let attempt = item.attempt.unwrap_or(0);
@@ -249,6 +313,7 @@ impl Packer {
             attempt,
             label,
             detail,
+            self.facts_of_entry(item.n, entries),
         )
     }
 }

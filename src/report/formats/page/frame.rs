@@ -6,7 +6,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = concat!("'use strict';\n", include_str!("timeline.js"), include_str!("page.js"));
+const SCRIPT: &str = concat!(
+    "'use strict';\n",
+    include_str!("timeline.js"),
+    include_str!("detail.js"),
+    include_str!("page.js")
+);
 
 /// The content of the frame.
 pub(crate) struct Frame<'a> {

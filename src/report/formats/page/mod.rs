@@ -1,16 +1,22 @@
-//! `index.html`: the run as one self-contained file that loads nothing. The frame and the matrix are HTML; a
-//! script draws the details of a case from data in the page, when the user selects it.
+//! `index.html`: the run as one self-contained file that loads nothing. The frame, the squares and the list of
+//! cases are HTML; a script draws the details of a case from data in the page, when the user selects it.
 
 mod budget;
+pub(crate) mod cases;
+mod controls;
 mod data;
 mod embed;
+mod exchange;
+mod fixes;
 mod frame;
 mod head;
-mod matrix;
+mod square;
 
+use crate::report::impact::impact;
 use crate::report::model::Report;
 use crate::report::store::Ledgers;
 use crate::report::tally::Tally;
+use crate::score::TrialStatus;
 use embed::json_in_script;
 pub(crate) use frame::{Frame, frame};
 
@@ -20,18 +26,26 @@ pub fn page(report: &Report, ledgers: &Ledgers) -> String {
     let tally = Tally::of(report);
     let data = data::data(report, ledgers);
     let body = maud::html! {
-        (head::head(report, &tally))
+        (head::head(report, &impact(report, ledgers), &tally))
         main {
-            (head::causes_section(report))
-            (matrix::filters(report))
-            (matrix::matrix(report))
-            section #detail hidden aria-labelledby="detail-title" {}
+            (square::squares(report))
+            (fixes::fixes(report))
+            (cases::cases(report))
         }
         script #data type="application/json" { (json_in_script(&data)) }
     };
     let title = format!("hapax: {}", crate::report::text::line(&report.subject, 100));
     crate::report::text::ci_commands::page(&frame(Frame { title: &title, body, script: true }).into_string())
         .into_owned()
+}
+
+/// The shape of a result, so that color is never the only sign.
+pub(crate) const fn symbol(result: TrialStatus) -> &'static str {
+    match result {
+        TrialStatus::Pass => "✓",
+        TrialStatus::Fail => "✗",
+        TrialStatus::Void => "○",
+    }
 }
 
 #[cfg(test)]

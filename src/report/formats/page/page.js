@@ -1,29 +1,35 @@
-// The page: filters whose state is in the URL, and the details of the selected case. Text of a subject is added as a text node, never
+// The page: filters whose state is in the URL, the squares, and the list of cases. Text of a subject is added as a text node, never
 // as markup.
 
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const text = (place) => DATA.texts[place];
-const FILTERS = ['text', 'outcome', 'tag', 'service'];
+const FIELDS = ['text', 'outcome', 'tag', 'service', 'sort'];
+const FILTERS = ['text', 'outcome', 'tag', 'service', 'cell'];
 const MARK = { pass: '✓', fail: '✗', void: '○' };
 const detail = document.getElementById('detail');
-const cells = [...document.querySelectorAll('#matrix li')];
+const rows = [...document.querySelectorAll('#list li')];
+const groups = [...document.querySelectorAll('#list .group')];
+const wide = matchMedia('(min-width: 70rem)');
 const known = new Map();
-cells.forEach((cell) => known.set(idOf(cell), cell));
+rows.forEach((row) => known.set(idOf(row), row));
 
-function caseOf(cell) {
-  return cell.dataset.case === undefined ? null : DATA.cases[Number(cell.dataset.case)];
+function caseOf(row) {
+  return row.dataset.case === undefined ? null : DATA.cases[Number(row.dataset.case)];
 }
 
-function idOf(cell) {
-  const found = caseOf(cell) || DATA.skipped[Number(cell.dataset.skipped)];
-  return text(found.id);
+function skippedOf(row) {
+  return DATA.skipped[Number(row.dataset.skipped)];
+}
+
+function idOf(row) {
+  return text((caseOf(row) || skippedOf(row)).id);
 }
 
 function el(name, attributes, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== false) node.setAttribute(key, value);
+    else if (value !== null && value !== false) node.setAttribute(key, value === true ? '' : value);
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ''));
   return node;
@@ -45,22 +51,27 @@ function writeState(changes) {
   apply();
 }
 
-const words = new Map();
-function haystack(cell) {
-  if (!words.has(cell)) {
-    const found = caseOf(cell);
-    const parts = found
-      ? [found.id, found.about, found.task, ...found.tags, ...found.faults, ...found.trials.flatMap((trial) => (trial.findings || []).flatMap((finding) => [finding.message, finding.fix]))]
-      : [DATA.skipped[Number(cell.dataset.skipped)].id, DATA.skipped[Number(cell.dataset.skipped)].why];
-    words.set(cell, parts.map(text).join('\n').toLowerCase());
-  }
-  return words.get(cell);
+function noFilters() {
+  return Object.fromEntries(FILTERS.map((name) => [name, '']));
 }
 
-function matches(cell, state) {
-  const found = caseOf(cell);
+const words = new Map();
+function haystack(row) {
+  if (!words.has(row)) {
+    const found = caseOf(row);
+    const parts = found
+      ? [found.id, found.about, found.task, ...found.tags, ...found.faults, ...found.trials.flatMap((trial) => (trial.findings || []).flatMap((finding) => [finding.message, finding.fix]))]
+      : [skippedOf(row).id, skippedOf(row).why];
+    words.set(row, parts.map(text).join('\n').toLowerCase());
+  }
+  return words.get(row);
+}
+
+function matches(row, state) {
+  const found = caseOf(row);
   const has = (places, wanted) => places.some((place) => text(place) === wanted);
-  if (state.text && !haystack(cell).includes(state.text.toLowerCase())) return false;
+  if (state.text && !haystack(row).includes(state.text.toLowerCase())) return false;
+  if (state.cell && !has((found || skippedOf(row)).cells, state.cell)) return false;
   if (!found) return !state.tag && !state.service && (!state.outcome || state.outcome === 'skipped');
   if (state.tag && !has(found.tags, state.tag)) return false;
   if (state.service && !has(found.services, state.service)) return false;
@@ -69,144 +80,100 @@ function matches(cell, state) {
 
 function filter(state) {
   let shown = 0;
-  for (const cell of cells) {
-    const is = matches(cell, state);
-    cell.hidden = !is;
+  for (const row of rows) {
+    const is = matches(row, state);
+    row.hidden = !is;
     if (is) shown += 1;
   }
-  for (const section of document.querySelectorAll('.scenario')) section.hidden = !section.querySelector('li:not([hidden])');
+  const isFiltered = FILTERS.some((name) => state[name]);
+  for (const group of groups) {
+    const count = group.querySelectorAll('li:not([hidden])').length;
+    group.hidden = count === 0;
+    group.querySelector('.count').textContent = count;
+    // Filters show what they find, also passes.
+    group.open = isFiltered || group.hasAttribute('data-open');
+  }
   document.getElementById('nothing').hidden = shown > 0;
-  document.getElementById('shown').textContent = `${shown} of ${cells.length} shown`;
+  document.getElementById('shown').textContent = `${shown} of ${rows.length} shown`;
+  for (const cell of document.querySelectorAll('.place')) cell.setAttribute('aria-pressed', String(cell.dataset.cell === state.cell));
+  const chosen = document.getElementById('f-cell');
+  chosen.hidden = !state.cell;
+  chosen.textContent = state.cell ? `✕ only ${state.cell}` : '';
 }
 
-// Only the changed parts are drawn again.
+function sort(by) {
+  const places = new Map(rows.map((row, place) => [row, place]));
+  const compare = {
+    name: (one, other) => (idOf(one) < idOf(other) ? -1 : 1),
+    slow: (one, other) => Number(other.dataset.ms || 0) - Number(one.dataset.ms || 0) || places.get(one) - places.get(other),
+  }[by] || ((one, other) => places.get(one) - places.get(other));
+  for (const list of document.querySelectorAll('#list .cells')) {
+    const own = rows.filter((row) => row.parentNode === list).sort(compare);
+    list.replaceChildren(...own);
+  }
+}
+
+// Only the changed parts are drawn again. Returns whether another case is shown.
 let drawn = null;
+let waiting = null;
 let filtered = null;
+let sorted = '';
 function apply() {
   const state = readState();
-  for (const name of FILTERS) {
+  for (const name of FIELDS) {
     const field = document.getElementById('f-' + name);
     if (field.value !== (state[name] || '')) field.value = state[name] || '';
   }
   const wanted = hashOf(Object.fromEntries(FILTERS.map((name) => [name, state[name]])));
   if (wanted !== filtered) filter(state);
   filtered = wanted;
-  // The worst case is shown first, unless the filters hide it.
-  const first = DATA.first === null ? null : text(DATA.cases[DATA.first].id);
+  if ((state.sort || '') !== sorted) {
+    detail.remove();
+    sort(state.sort);
+    drawn = null;
+  }
+  sorted = state.sort || '';
+  // The worst case is shown first, unless the filters hide it or there is no space beside the list.
+  const first = DATA.first === null || !wide.matches ? null : text(DATA.cases[DATA.first].id);
   const id = state.case || (first === null || known.get(first).hidden ? null : first);
   const chosen = JSON.stringify([id, state.trial, state.finding]);
-  if (chosen !== drawn) drawDetail(id, state);
+  const isNew = chosen !== drawn;
+  if (isNew) drawDetail(id, state);
   drawn = chosen;
+  return isNew;
 }
 
 function drawDetail(id, state) {
-  const cell = id === null ? undefined : known.get(id);
+  const row = id === null ? undefined : known.get(id);
   for (const link of document.querySelectorAll('.cell[aria-current]')) link.removeAttribute('aria-current');
-  detail.hidden = !cell;
-  if (!cell) return;
-  cell.querySelector('a').setAttribute('aria-current', 'true');
-  cell.closest('.scenario').after(detail);
-  const found = caseOf(cell);
-  detail.replaceChildren(...(found ? caseDetail(found, state) : skippedDetail(DATA.skipped[Number(cell.dataset.skipped)])));
+  detail.hidden = !row;
+  if (!row) return;
+  row.querySelector('a').setAttribute('aria-current', 'true');
+  const group = row.closest('.group');
+  group.open = true;
+  place(row);
+  const found = caseOf(row);
+  detail.replaceChildren(...(found ? caseDetail(found, state) : skippedDetail(skippedOf(row))));
+  detail.scrollTop = 0;
+  // A drawing needs the width of its frame, which it has only now.
+  const draw = waiting;
+  waiting = null;
+  if (draw) draw();
 }
 
-function skippedDetail(skipped) {
-  return [el('h3', { id: 'detail-title', tabindex: '-1' }, text(skipped.id)), el('p', {}, 'Skipped: ' + text(skipped.why))];
+// The details are beside the list, or below their case where there is no space.
+function place(row) {
+  const target = wide.matches ? document.getElementById('aside') : row;
+  if (detail.parentNode !== target) target.append(detail);
 }
 
-function caseDetail(found, state) {
-  const trials = found.trials;
-  const wanted = trials.findIndex((trial) => String(trial.trial) === state.trial);
-  const worst = trials.findIndex((trial) => trial.result === found.result);
-  const trial = trials[wanted >= 0 ? wanted : Math.max(worst, 0)];
-  const nodes = [
-    el('h3', { id: 'detail-title', tabindex: '-1' }, text(found.id)),
-    el('p', {}, text(found.about)),
-    el('p', { class: 'faint' }, 'Task: ' + text(found.task)),
-    el('p', { class: 'place mono' }, text(found.place)),
-    found.faults.length ? el('p', { class: 'mono' }, found.faults.map(text).join('; ')) : null,
-    el('p', { class: 'tags' }, found.tags.map((tag) => el('span', { class: 'tag' }, text(tag)))),
-  ];
-  if (trials.length > 1) {
-    const choose = (one) => {
-      writeState({ case: text(found.id), trial: one.trial, finding: '' });
-      // The button that was pressed has been replaced.
-      detail.querySelector('.trials [aria-pressed="true"]').focus();
-    };
-    const button = (one) => el('button', { type: 'button', class: one.result, 'aria-pressed': String(one === trial), onclick: () => choose(one) }, `${MARK[one.result]} trial ${one.trial}`);
-    nodes.push(el('div', { class: 'trials', role: 'group', 'aria-label': 'Trials' }, trials.map(button)));
-  }
-  nodes.push(...(trial ? trialDetail(found, trial, state) : [el('p', {}, 'No trial of this case was finished.')]));
-  return nodes.filter(Boolean);
-}
-
-function trialDetail(found, trial, state) {
-  const findings = trial.findings || [];
-  const chosen = Math.min(Number(state.finding || 0), Math.max(findings.length - 1, 0)) || 0;
-  const entry = el('output', { class: 'entry', 'aria-live': 'polite' }, 'Point at a line, or move to it with the arrow keys, to see its entry.');
-  const drawing = drawTimeline(trial, (words) => { entry.textContent = words; });
-  const button = (finding, place) => el(
-    'button',
-    { type: 'button', class: finding.fails ? 'finding fails' : 'finding', 'aria-pressed': String(place === chosen), onclick: () => choose(place) },
-    el('strong', { class: finding.fails ? 'fail' : '' }, (finding.fails ? '✗ ' : 'noted: ') + finding.kind), ' ', text(finding.message),
-    el('span', { class: 'fix' }, el('strong', {}, 'Fix: '), text(finding.fix)),
-  );
-  const buttons = findings.map(button);
-  const choose = (place) => {
-    buttons.forEach((one, other) => one.setAttribute('aria-pressed', String(other === place)));
-    reveal(frame, lightEntries(drawing, findings[place].entries));
-    drawn = JSON.stringify([text(found.id), String(trial.trial), String(place)]);
-    writeState({ case: text(found.id), trial: String(trial.trial), finding: String(place) });
-  };
-  const frame = el('div', { class: 'drawing', tabindex: '0', role: 'region', 'aria-label': 'Timeline' }, drawing);
-  if (findings.length) {
-    const first = lightEntries(drawing, findings[chosen].entries);
-    requestAnimationFrame(() => reveal(frame, first));
-  }
-  return [
-    el('p', { class: trial.result }, el('strong', {}, `${MARK[trial.result]} ${trial.result}: ${text(trial.headline)}`)),
-    ...(trial.void || []).map((why) => el('p', { class: 'warning' }, 'Void: ' + text(why))),
-    ...(trial.torn === undefined ? [] : [el('p', { class: 'warning' }, 'The ledger is incomplete: ' + text(trial.torn))]),
-    ...buttons,
-    el('h4', {}, 'What happened'),
-    findings.length ? el('p', { class: 'faint' }, 'Time runs from top to bottom. Highlighted lines, marked ▸, prove the selected finding. The bolt is the fault that hapax injected, ◆ is what the service committed, and a broken arrow is a reply that did not arrive.') : null,
-    trial.items.length ? frame : el('p', {}, 'This page has no timeline of this trial; `hapax report show` shows it.'),
-    trial.items.length ? entry : null,
-    trial.left_out ? el('p', { class: 'faint' }, `${trial.left_out} entries are not drawn; \`hapax report show\` shows them.`) : null,
-    el('h4', {}, 'Claims'),
-    ...claims(trial),
-    el('h4', {}, 'More'),
-    el('table', {}, el('tbody', {}, trial.facts.map(([name, fact]) => el('tr', {}, el('th', { scope: 'row' }, text(name)), el('td', {}, text(fact)))))),
-    ...(trial.output || []).flatMap(output),
-    el('h4', {}, 'Replay'),
-    el('code', { class: 'again' }, text(trial.replay)),
-    DATA.cut ? el('p', { class: 'faint' }, 'Long texts of this run are shortened; report.json has them in full.') : null,
-  ].filter(Boolean);
-}
-
-// Scrolls to the first highlighted entry, without moving the page.
-function reveal(frame, row) {
-  if (row) frame.scrollTop = Math.max(0, Number(row.querySelector('.band').getAttribute('y')) - 60);
-}
-
-// Callers with the same claim share a line.
-function claims(trial) {
-  if (!trial.claims.length) return [el('p', {}, 'Nothing.')];
-  const groups = new Map();
-  for (const [caller, ...rest] of trial.claims) {
-    const same = JSON.stringify(rest);
-    groups.set(same, [...(groups.get(same) || []), caller]);
-  }
-  const lines = [...groups].map(([same, callers]) => [callers, ...JSON.parse(same)]);
-  return lines.map(([callers, outcome, message, honesty, start]) => el('p', {}, `${callers.length > 1 ? 'Callers' : 'Caller'} ${callers.join(', ')}${start ? `, in start ${start},` : ''} claimed `, el('strong', {}, outcome), text(message) ? ` “${text(message)}”: ` : ': ', el('strong', { class: honesty === 'honest' ? 'pass' : 'fail' }, honesty)));
-}
-
-function output([caller, start, stdout, stderr, cut]) {
-  return [['stdout', stdout], ['stderr', stderr]].filter(([, place]) => text(place)).map(([name, place]) => el(
-    'details', {},
-    el('summary', {}, `${name} of caller ${caller}, start ${start}${cut ? `, ${cut} bytes cut out` : ''}`),
-    el('pre', { tabindex: '0' }, text(place)),
-  ));
+// Scrolls to the selected case. The list can still move while it is laid out.
+function scrollToCase() {
+  const current = document.querySelector('.cell[aria-current]');
+  if (!current) return;
+  const go = () => (wide.matches ? current.scrollIntoView({ block: 'center' }) : current.scrollIntoView({ block: 'start' }));
+  go();
+  requestAnimationFrame(() => requestAnimationFrame(go));
 }
 
 const form = document.getElementById('filters');
@@ -214,27 +181,41 @@ form.addEventListener('submit', (event) => event.preventDefault());
 form.addEventListener('input', (event) => writeState({ [event.target.name]: event.target.value }));
 form.addEventListener('reset', (event) => {
   event.preventDefault();
-  writeState(Object.fromEntries(FILTERS.map((name) => [name, ''])));
+  writeState(noFilters());
+});
+document.getElementById('f-cell').addEventListener('click', () => {
+  writeState({ cell: '' });
+  document.getElementById('f-text').focus();
 });
 document.addEventListener('click', (event) => {
   if (event.target.closest('.skip')) {
     // The URL contains the state of the page, not a position in it.
     event.preventDefault();
-    document.getElementById('matrix').focus();
+    document.getElementById('list').focus();
+    return;
+  }
+  const cell = event.target.closest('.place');
+  if (cell) {
+    const isChosen = cell.getAttribute('aria-pressed') === 'true';
+    history.pushState(null, '', location.hash || '#');
+    writeState({ cell: isChosen ? '' : cell.dataset.cell, case: '', trial: '', finding: '' });
+    if (!isChosen) document.getElementById('cases').scrollIntoView({ block: 'start' });
     return;
   }
   const link = event.target.closest('a[href^="#case="]');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   const wanted = new URLSearchParams(link.getAttribute('href').slice(1)).get('case');
-  const cell = known.get(wanted);
-  const hidden = cell && cell.hidden ? Object.fromEntries(FILTERS.map((name) => [name, ''])) : {};
+  const row = known.get(wanted);
+  const hidden = row && row.hidden ? noFilters() : {};
+  const isInList = Boolean(link.closest('#list'));
   history.pushState(null, '', location.hash || '#');
   writeState({ ...hidden, case: wanted, trial: '', finding: '' });
   const title = document.getElementById('detail-title');
   if (title) {
     title.focus({ preventScroll: true });
-    detail.scrollIntoView({ block: 'nearest' });
+    if (!isInList) scrollToCase();
+    else if (!wide.matches) link.scrollIntoView({ block: 'start' });
   }
 });
 document.addEventListener('keydown', (event) => {
@@ -248,16 +229,24 @@ document.addEventListener('keydown', (event) => {
     if (current) current.focus();
   }
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  const cell = event.target.closest('#matrix li');
-  if (!step || !cell || event.altKey || event.ctrlKey || event.metaKey) return;
-  const visible = cells.filter((one) => !one.hidden);
-  const next = visible[visible.indexOf(cell) + step];
+  const row = event.target.closest('#list a.cell')?.closest('li');
+  if (!step || !row || event.altKey || event.ctrlKey || event.metaKey) return;
+  const visible = [...document.querySelectorAll('#list .group[open] .cells > li:not([hidden])')];
+  const next = visible[visible.indexOf(row) + step];
   if (!next) return;
   event.preventDefault();
   next.querySelector('a').focus();
 });
-window.addEventListener('hashchange', apply);
+
+wide.addEventListener('change', () => {
+  drawn = null;
+  apply();
+});
+function arrive() {
+  if (apply() && readState().case) scrollToCase();
+}
+window.addEventListener('hashchange', arrive);
 window.addEventListener('popstate', apply);
 apply();
 // A link to a case scrolls to the case.
-if (readState().case) detail.scrollIntoView();
+if (readState().case) scrollToCase();

@@ -1,9 +1,14 @@
 // Draws the timeline of a trial as SVG: lanes for callers and services, time goes down. It takes data and returns an element.
 
 const SHAPE = { start: 0, request: 1, refused: 2, fault: 3, commit: 4, reply: 5, broken: 6, cut: 7, end: 8, claim: 9, note: 10 };
-const ROW = 30;
-const TOP = 44;
-const LEFT = 96;
+const ROW = 28;
+const LINE = 17;
+// The width of a character, at most on average.
+const CHARACTER = 7.6;
+const TIME = 96;
+// The text is beside the lanes if it has at least this width, otherwise below them.
+const LEAST_WORDS = 280;
+const MOST_LINES = 4;
 
 function svg(name, attributes, ...children) {
   const node = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -12,46 +17,71 @@ function svg(name, attributes, ...children) {
   return node;
 }
 
-function seconds(microseconds) {
-  return (microseconds / 1e6).toFixed(3) + ' s';
+// A time with its microseconds: callers that run at the same time differ by less than a millisecond.
+function clock(microseconds) {
+  return microseconds < 1e7 ? (microseconds / 1e3).toFixed(3) + ' ms' : (microseconds / 1e6).toFixed(6) + ' s';
 }
 
-// The text beside an item. Keys, ids and long details are shortened; the entry shows them in full.
+// The text of an item. Keys, ids and long details are shortened; the entry shows them in full.
 function wordsOf(item) {
   const detail = text(item[7]).replace(/([\w-]{6})[\w-]{14,}/g, '$1…');
-  const line = text(item[6]) + (detail && item[0] !== SHAPE.reply ? '  ' + detail : '');
-  return line.length > 90 ? line.slice(0, 89) + '…' : line;
+  return text(item[6]) + (detail && item[0] !== SHAPE.reply ? '  ' + detail : '');
 }
 
-// The position of each lane, and the height of the drawing.
-function layout(trial) {
-  const step = trial.lanes.length > 6 ? 64 : 150;
-  const xs = trial.lanes.map((_, place) => LEFT + step / 2 + place * step);
-  const words = LEFT + trial.lanes.length * step + 16;
+// The text in lines of at most so many characters.
+function wrapped(words, limit) {
+  const lines = [''];
+  for (const word of words.split(' ')) {
+    const last = lines[lines.length - 1];
+    if (last && last.length + 1 + word.length > limit) lines.push('');
+    lines[lines.length - 1] += (lines[lines.length - 1] ? ' ' : '') + word;
+  }
+  const cut = lines.map((line) => (line.length > limit ? line.slice(0, limit - 1) + '…' : line));
+  if (cut.length <= MOST_LINES) return cut;
+  return [...cut.slice(0, MOST_LINES - 1), cut[MOST_LINES - 1].slice(0, limit - 1) + '…'];
+}
+
+// The position of each lane and of each item, in a frame of this width.
+function layout(trial, width) {
+  const count = trial.lanes.length;
+  const usual = count > 6 ? 52 : count > 3 ? 92 : 124;
+  const isBeside = width - TIME - count * usual >= LEAST_WORDS;
+  const left = isBeside ? TIME : 20;
+  const step = isBeside ? usual : Math.min(150, (width - left - 12) / count);
+  const xs = trial.lanes.map((_, place) => left + step / 2 + place * step);
+  const words = isBeside ? left + count * step + 14 : 20;
+  const limit = Math.max(20, Math.floor((width - words - 8) / CHARACTER));
   let y = 0;
   let before = null;
   const rows = trial.items.map((item) => {
     const waited = before === null ? 0 : item[2] - before;
     before = item[2];
     const gap = waited >= 100000 ? waited : 0;
-    y += gap ? ROW * 1.6 : ROW;
-    return { y, gap };
+    const who = count > 3 && item[3] ? text(trial.lanes[item[3] - 1][1]) + '  ' : '';
+    const lines = wrapped((isBeside ? '' : clock(item[2]) + '  ' + who) + wordsOf(item), limit);
+    const top = y + (gap ? LINE + 4 : 0);
+    const height = isBeside ? Math.max(ROW, lines.length * LINE + 8) : ROW - 4 + lines.length * LINE + 4;
+    y = top + height;
+    return { top, height, y: top + ROW / 2, gap, lines };
   });
-  const longest = trial.items.reduce((most, item) => Math.max(most, wordsOf(item).length), 0);
-  return { xs, words, rows, width: words + Math.max(220, longest * 8.2), height: y + ROW };
+  return { xs, step, words, rows, isBeside, width: Math.max(width, 200), height: y + 8 };
 }
 
-// The names of the lanes, which stay visible.
+// The names of the lanes, which stay visible. No name is cut: narrow lanes have short names, and services have lines of their own.
 function heads(trial, plan) {
+  const isNarrow = plan.step < 78;
+  let line = 0;
   const drawn = trial.lanes.flatMap(([kind, label], lane) => {
-    const name = text(label);
-    const at = { x: plan.xs[lane], class: 'head' };
-    return [
-      svg('text', { ...at, y: 20 }, trial.lanes.length > 6 ? name.replace('caller ', '#') : name),
-      svg('text', { ...at, y: 36, class: 'head under' }, kind ? 'service' : 'subject'),
-    ];
+    const name = isNarrow && !kind ? text(label).replace('caller ', plan.step < 34 ? '' : '#') : text(label);
+    const half = (name.length * 9.4) / 2;
+    const x = Math.max(half + 2, Math.min(plan.xs[lane], plan.width - half - 2));
+    if (isNarrow && kind) line += 1;
+    const y = isNarrow && kind ? 18 + line * 16 : 18;
+    const head = svg('text', { x, y, class: 'head' }, name);
+    return isNarrow ? [head] : [head, svg('text', { x, y: 34, class: 'head under' }, kind ? 'service' : 'subject')];
   });
-  return svg('svg', { width: plan.width, height: TOP, viewBox: `0 0 ${plan.width} ${TOP}`, class: 'heads', 'aria-hidden': 'true' }, ...drawn);
+  const height = isNarrow ? 26 + line * 16 : 42;
+  return svg('svg', { width: plan.width, height, viewBox: `0 0 ${plan.width} ${height}`, class: 'heads', 'aria-hidden': 'true' }, ...drawn);
 }
 
 // A caller that is dead or not yet started has a dotted lane.
@@ -130,31 +160,40 @@ function describeItem(trial, item) {
   const lane = (place) => (place ? text(trial.lanes[place - 1][1]) : '');
   const who = [lane(item[3]), lane(item[4])].filter(Boolean).join(' and ');
   const detail = text(item[7]);
-  return `Entry ${item[1]}, ${seconds(item[2])}${who ? ', ' + who : ''}: ${text(item[6])}${detail ? '. ' + detail : ''}`;
+  return `Entry ${item[1]}, ${clock(item[2])}${who ? ', ' + who : ''}: ${text(item[6])}${detail ? '. ' + detail : ''}`;
 }
 
-// The whole drawing. `show` is called with the text of an entry when it gets the focus.
-function drawTimeline(trial, show) {
-  const plan = layout(trial);
+// The whole drawing. `show` is called with the text of an entry when it gets the focus, `open` with the item when it is selected.
+function drawTimeline(trial, width, { show, open }) {
+  const plan = layout(trial, width);
   const root = svg('svg', { width: plan.width, height: plan.height, viewBox: `0 0 ${plan.width} ${plan.height}`, role: 'list', 'aria-label': 'Timeline' });
   root.append(...lanes(trial, plan));
   trial.items.forEach((item, place) => {
-    const { y, gap } = plan.rows[place];
+    const { y, top, height, gap, lines } = plan.rows[place];
     const soft = SOFT.includes(item[0]) ? ' soft' : BAD.includes(item[0]) ? ' bad' : item[0] === SHAPE.claim ? ' claimed' : '';
     const words = describeItem(trial, item);
+    const first = plan.isBeside ? y + 4 : y + ROW - 4;
     const row = svg(
       'g',
       { class: 'row', role: 'listitem', tabindex: place === 0 ? '0' : '-1', 'data-n': item[1], 'aria-label': words },
-      svg('rect', { x: 0, y: y - ROW / 2, width: plan.width, height: ROW, class: 'band' }),
-      svg('path', { d: `M4 ${y - 6}l9 6l-9 6z`, class: 'flag' }),
-      svg('text', { x: LEFT - 8, y: y + 4, class: 'time' }, seconds(item[2])),
+      svg('rect', { x: 0, y: top, width: plan.width, height, class: 'band' }),
+      // The lanes do not cross out the text.
+      ...(plan.isBeside ? [] : [svg('rect', { x: plan.words - 2, y: first - 13, width: Math.max(...lines.map((line) => line.length)) * CHARACTER, height: lines.length * LINE, class: 'behind' })]),
+      svg('path', { d: `M4 ${first - 10}l9 6l-9 6z`, class: 'flag' }),
+      ...(plan.isBeside ? [svg('text', { x: TIME - 8, y: y + 4, class: 'time' }, clock(item[2]))] : []),
       ...marks(item, plan.xs, y),
-      svg('text', { x: plan.words, y: y + 4, class: 'words' + soft }, wordsOf(item)),
+      svg('text', { x: plan.words, y: first, class: 'words' + soft }, ...lines.map((line, at) => svg('tspan', { x: plan.words, y: first + at * LINE }, line))),
     );
     row.addEventListener('mouseenter', () => show(words));
     row.addEventListener('focus', () => show(words));
+    row.addEventListener('click', () => open(item));
+    row.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      open(item);
+    });
     root.append(row);
-    if (gap) root.append(svg('text', { x: LEFT - 8, y: y - ROW * 0.75, class: 'gap' }, (gap / 1e6).toFixed(2) + ' s later'));
+    if (gap) root.append(svg('text', { x: plan.isBeside ? TIME - 8 : plan.words, y: top - 6, class: plan.isBeside ? 'gap' : 'gap start' }, (gap / 1e6).toFixed(2) + ' s later'));
   });
   root.addEventListener('keydown', (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

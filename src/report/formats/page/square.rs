@@ -1,0 +1,421 @@
+//! The square: for each operation, what was committed × what the caller saw, with the results of the cases that
+//! test it. A cell is selected to see only its cases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use mock_services::fault::{CommitKind, ReplyKind};
+
+use crate::report::formats::page::symbol;
+use crate::report::model::{CaseReport, Report, Skipped};
+use crate::report::tally::{Count, result_of};
+use crate::report::text::line;
+use crate::score::TrialStatus;
+
+/// The maximum number of operations that are drawn.
+const MAX_OPERATIONS: usize = 40;
+/// The key of cases without faults and interrupts.
+const CLEAN: &str = "clean";
+/// The key of cases with interrupts and without faults.
+const INTERRUPTED: &str = "interrupted";
+
+/// A cell: an operation, what is committed, and what the caller sees.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct FaultPlace {
+    operation: String,
+    commit: Label,
+    reply: Label,
+}
+
+/// A row or a column: its place in the order of the faults, and its words.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Label(usize, String);
+
+impl FaultPlace {
+    /// The place of a fault, from its line: `payment.charge#1 commit=now reply={status: 503}`.
+    fn of(operation: &str, fault: &str) -> Option<Self> {
+        let commit = first_word(value_of(fault, " commit=")?).to_owned();
+        let reply = value_of(fault, " reply=")?;
+        let word = first_word(reply).to_owned();
+        let order =
+            ReplyKind::ALL.iter().position(|kind| kind.word() == word).unwrap_or(ReplyKind::ALL.len());
+        let status = (word == ReplyKind::Status.word()).then(|| number_in(reply)).flatten();
+        let reply = match status {
+            // Statuses come in the order of their numbers, after the other replies.
+            Some(status) => Label(1_000 + status, status.to_string()),
+            None => Label(order, word),
+        };
+        let order = CommitKind::ALL.iter().position(|kind| kind.word() == commit);
+        let commit = Label(order.unwrap_or(CommitKind::ALL.len()), commit);
+        Some(FaultPlace { operation: operation.to_owned(), commit, reply })
+    }
+
+    /// Its name in the URL.
+    fn key(&self) -> String {
+        line(&format!("{} {} {}", self.operation, self.commit.1, self.reply.1), 300)
+    }
+}
+
+fn value_of<'a>(fault: &'a str, name: &str) -> Option<&'a str> {
+    fault.split_once(name).map(|(_, rest)| rest)
+}
+
+/// `later` of `{later: 300ms} reply=…`, `drop` of `drop`.
+fn first_word(value: &str) -> &str {
+    let value = value.trim_start_matches('{');
+    value.split([' ', ':', '}', ',']).next().unwrap_or_default()
+}
+
+fn number_in(value: &str) -> Option<usize> {
+    let start = value.find(|character: char| character.is_ascii_digit())?;
+    let digits: String = value[start..].chars().take_while(char::is_ascii_digit).take(4).collect();
+    digits.parse().ok()
+}
+
+fn places(case: &CaseReport) -> BTreeSet<FaultPlace> {
+    let faults = case.terms.faults.iter();
+    faults.filter_map(|fault| FaultPlace::of(&fault.operation, &fault.text)).collect()
+}
+
+/// The keys of the cells of a case, for the filter.
+pub(super) fn keys_of(case: &CaseReport) -> Vec<String> {
+    let places = places(case);
+    if !places.is_empty() {
+        return places.iter().map(FaultPlace::key).collect();
+    }
+    vec![if case.terms.interrupts.is_empty() { CLEAN } else { INTERRUPTED }.to_owned()]
+}
+
+/// The keys of the cells of a skipped case: those of the cases of its scenario that have the same value of the
+/// matrix name that decides the cell. None where no such name is known, because the report has no faults of a
+/// skipped case.
+pub(super) fn keys_of_skipped(skipped: &Skipped, report: &Report) -> Vec<String> {
+    places_of_skipped(skipped, report).iter().map(FaultPlace::key).collect()
+}
+
+fn places_of_skipped(skipped: &Skipped, report: &Report) -> BTreeSet<FaultPlace> {
+    let Some((scenario, variant)) = skipped.id.split_once('@') else { return BTreeSet::new() };
+    let ran: Vec<&CaseReport> = report.cases.iter().filter(|case| case.scenario == scenario).collect();
+    let named = variant.split(',').filter_map(|pair| pair.split_once('='));
+    for (name, value) in named {
+        let mut by_value: BTreeMap<&str, BTreeSet<BTreeSet<FaultPlace>>> = BTreeMap::new();
+        for case in &ran {
+            let value = case.variant.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str());
+            by_value.entry(value.unwrap_or_default()).or_default().insert(places(case));
+        }
+        let decides = by_value.len() > 1
+            && by_value.values().all(|places| places.len() == 1)
+            && by_value.values().collect::<BTreeSet<_>>().len() > 1;
+        if decides && let Some(places) = by_value.get(value).and_then(|places| places.first()) {
+            return places.clone();
+        }
+    }
+    BTreeSet::new()
+}
+
+/// The results of the cases of a cell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Results {
+    count: Count,
+    skipped: usize,
+}
+
+impl Results {
+    fn result(self) -> Option<TrialStatus> {
+        match self.count {
+            Count { fail: 1.., .. } => Some(TrialStatus::Fail),
+            Count { void: 1.., .. } => Some(TrialStatus::Void),
+            Count { pass: 1.., .. } => Some(TrialStatus::Pass),
+            Count { .. } => None,
+        }
+    }
+
+    /// How dark a cell is, from 1 to 4: the share of the cases with its result.
+    fn level(self) -> usize {
+        let all = self.count.all().max(1);
+        let part = match self.result() {
+            Some(TrialStatus::Fail) => self.count.fail,
+            Some(TrialStatus::Void) => self.count.void,
+            Some(TrialStatus::Pass) | None => self.count.pass,
+        };
+        (part * 4).div_ceil(all).clamp(1, 4)
+    }
+
+    fn words(self) -> String {
+        let Count { pass, fail, void } = self.count;
+        let skipped = if self.skipped > 0 { format!(", {} skipped", self.skipped) } else { String::new() };
+        format!("{fail} failed, {void} void, {pass} passed{skipped}")
+    }
+}
+
+type Cells = BTreeMap<FaultPlace, Results>;
+
+fn cells(report: &Report) -> Cells {
+    let mut cells = Cells::new();
+    for case in &report.cases {
+        for place in places(case) {
+            cells.entry(place).or_default().count.add(result_of(case));
+        }
+    }
+    for skipped in &report.skipped {
+        for place in places_of_skipped(skipped, report) {
+            cells.entry(place).or_default().skipped += 1;
+        }
+    }
+    cells
+}
+
+/// The operations that have cells, in the order in which the scenarios use them: a charge before the mail about
+/// it.
+fn operations(report: &Report, cells: &Cells) -> Vec<String> {
+    let faulted: BTreeSet<&str> = cells.keys().map(|place| place.operation.as_str()).collect();
+    let used = |case: &CaseReport| -> Vec<String> {
+        let due = case.terms.intents.iter().map(|intent| intent.effect.clone());
+        let all = due.chain(case.terms.faults.iter().map(|fault| fault.operation.clone()));
+        let mut seen = BTreeSet::new();
+        all.filter(|name| faulted.contains(name.as_str()) && seen.insert(name.clone())).collect()
+    };
+    let mut sequences: Vec<Vec<String>> = report.cases.iter().map(used).collect();
+    // Long sequences say the most about the order.
+    sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.len()));
+    let mut order: Vec<String> = Vec::new();
+    for sequence in sequences {
+        let mut after = None;
+        for name in sequence {
+            let place = order.iter().position(|have| *have == name).unwrap_or_else(|| {
+                let place = after.map_or(order.len(), |place: usize| place + 1);
+                order.insert(place, name.clone());
+                place
+            });
+            after = Some(place);
+        }
+    }
+    order
+}
+
+/// All squares; nothing if no case has a fault.
+pub(super) fn squares(report: &Report) -> Markup {
+    let cells = cells(report);
+    let operations = operations(report, &cells);
+    let others = others(report);
+    html! {
+        @if !cells.is_empty() {
+            section #squares aria-labelledby="squares-title" {
+                h2 #squares-title { "Where it fails" }
+                p.legend {
+                    "What the service committed (rows) × what the caller saw (columns). "
+                    span.key.fail { "✗ failed" } " " span.key.void { "○ void" } " "
+                    span.key.pass { "✓ passed" } " " span.key.skipped { "– skipped" }
+                    " of the cases of a cell; select a cell to see only them."
+                }
+                div.squares {
+                    @for operation in operations.iter().take(MAX_OPERATIONS) { (square(operation, &cells)) }
+                    @if !others.is_empty() {
+                        table.square {
+                            caption { "other cases" }
+                            tbody { @for (key, words, results) in &others {
+                                tr { th scope="row" { (words) } (cell(key, words, *results)) }
+                            } }
+                        }
+                    }
+                }
+                @if operations.len() > MAX_OPERATIONS {
+                    p.faint { "And " (operations.len() - MAX_OPERATIONS) " other operations." }
+                }
+            }
+        }
+    }
+}
+
+fn others(report: &Report) -> Vec<(&'static str, &'static str, Results)> {
+    let of = |key: &'static str, words: &'static str| {
+        let mut results = Results::default();
+        for case in report.cases.iter().filter(|case| keys_of(case) == [key]) {
+            results.count.add(result_of(case));
+        }
+        (key, words, results)
+    };
+    let all = [of(CLEAN, "no fault"), of(INTERRUPTED, "killed or frozen")];
+    all.into_iter().filter(|(_, _, results)| results.count.all() > 0).collect()
+}
+
+fn square(operation: &str, cells: &Cells) -> Markup {
+    let own = || cells.keys().filter(|place| place.operation == operation);
+    let rows: BTreeSet<&Label> = own().map(|place| &place.commit).collect();
+    let columns: BTreeSet<&Label> = own().map(|place| &place.reply).collect();
+    html! {
+        table.square {
+            caption { (line(operation, 100)) }
+            thead { tr {
+                td.corner { "commit ↓ reply →" }
+                @for column in &columns { th scope="col" title=(reply_words(&column.1)) { (line(&column.1, 40)) } }
+            } }
+            tbody { @for row in &rows {
+                tr {
+                    th scope="row" title=(commit_words(&row.1)) { (line(&row.1, 40)) }
+                    @for column in &columns {
+                        @let place = FaultPlace {
+                            operation: operation.to_owned(),
+                            commit: (*row).clone(),
+                            reply: (*column).clone(),
+                        };
+                        @match cells.get(&place) {
+                            Some(results) => { (cell(&place.key(), &place.key(), *results)) }
+                            None => { td.untested { span title="no case tests this" { "·" } } }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn cell(key: &str, named: &str, results: Results) -> Markup {
+    let (class, mark) = results.result().map_or(("skipped", "–"), |result| (result.word(), symbol(result)));
+    let Count { pass, fail, void } = results.count;
+    let all = results.count.all();
+    let number = match results.result() {
+        Some(TrialStatus::Fail) if fail < all => format!("{fail}/{all}"),
+        Some(TrialStatus::Fail) => fail.to_string(),
+        Some(TrialStatus::Void) if void < all => format!("{void}/{all}"),
+        Some(TrialStatus::Void) => void.to_string(),
+        Some(TrialStatus::Pass) => pass.to_string(),
+        None => results.skipped.to_string(),
+    };
+    let words = format!("{}: {}", line(named, 300), results.words());
+    let level = format!("l{}", results.level());
+    html! {
+        td {
+            button.place.(class).(level) type="button" data-cell=(key) aria-pressed="false" aria-label=(words)
+                title=(words) {
+                span aria-hidden="true" { (mark) } (number)
+            }
+        }
+    }
+}
+
+fn commit_words(word: &str) -> &'static str {
+    match CommitKind::from_word(word) {
+        Some(CommitKind::Now) => "the service commits before it replies",
+        Some(CommitKind::Never) => "the service does not commit",
+        Some(CommitKind::Later) => "the service commits after the reply",
+        Some(CommitKind::Twice) => "the request is delivered twice",
+        Some(CommitKind::Part) => "the service commits a part of a list",
+        None => "",
+    }
+}
+
+fn reply_words(word: &str) -> &'static str {
+    match ReplyKind::from_word(word) {
+        Some(ReplyKind::Ok) => "a complete reply that says success",
+        Some(ReplyKind::Delay) => "the reply comes late",
+        Some(ReplyKind::Drop) => "the connection is closed without a reply",
+        Some(ReplyKind::Reset) => "the connection is reset",
+        Some(ReplyKind::Hang) => "no reply until the timeout of the client",
+        Some(ReplyKind::Truncate) => "the reply ends too early",
+        Some(ReplyKind::Garble) => "the reply is not readable",
+        Some(ReplyKind::Drip) => "the reply comes byte by byte",
+        Some(ReplyKind::Status) | None => "an HTTP status",
+        Some(ReplyKind::Stale) => "an old state",
+        Some(ReplyKind::Oversize) => "a reply that is too large",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+    use crate::scenario::Planned;
+
+    fn with_fault(number: usize, fault: &str) -> sample::SampleCase {
+        let (mut case, saved) = sample::pass(number);
+        let operation = fault.split('#').next().unwrap().to_owned();
+        case.terms.faults = vec![Planned { text: fault.to_owned(), operation, optional: false }];
+        (case, saved)
+    }
+
+    #[test]
+    fn a_fault_has_its_place_whatever_its_details() {
+        let key = |fault| FaultPlace::of("payment.charge", fault).unwrap().key();
+        assert_eq!(key("payment.charge#1 commit=now reply=drop"), "payment.charge now drop");
+        assert_eq!(
+            key("payment.charge#[1, 2] commit={later: 300ms} reply={status: 503, body: \"no 1\"} caller=2"),
+            "payment.charge later 503"
+        );
+        assert_eq!(
+            key("x.y#1..3 commit={part: 0.5} reply={hang: {release: 300ms}} where.order=a optional"),
+            "payment.charge part hang"
+        );
+        assert_eq!(FaultPlace::of("x.y", "x.y#1 committed: kill, then restart"), None);
+    }
+
+    #[test]
+    fn operations_come_in_the_order_of_the_scenario_and_replies_in_the_order_of_the_faults() {
+        let (mut both, saved) = with_fault(1, "payment.charge#1 commit=now reply=drop");
+        let mut mail = both.terms.intents[0].clone();
+        mail.effect = "email.send".to_owned();
+        both.terms.intents.push(mail);
+        let (report, _) = sample::run_of(vec![
+            with_fault(2, "email.send#1 commit=never reply={status: 503}"),
+            with_fault(3, "email.send#1 commit=now reply=reset"),
+            (both, saved),
+        ]);
+        let cells = cells(&report);
+        assert_eq!(operations(&report, &cells), ["payment.charge", "email.send"]);
+        let page = squares(&report).into_string();
+        let at = |text: &str| page.find(text).unwrap();
+        assert!(at("payment.charge</caption>") < at("email.send</caption>"));
+        assert!(at(">reset</th>") < at(">503</th>"));
+        assert!(page.contains("data-cell=\"email.send never 503\""), "{page}");
+    }
+
+    #[test]
+    fn a_cell_shows_its_worst_result_with_a_shape_and_a_number() {
+        let results = |pass, fail, void, skipped| Results { count: Count { pass, fail, void }, skipped };
+        let shown = |results| cell("k", "k", results).into_string();
+        assert!(shown(results(2, 1, 0, 0)).contains("✗</span>1/3"));
+        assert!(shown(results(0, 3, 0, 0)).contains("✗</span>3<"));
+        assert!(shown(results(2, 0, 1, 0)).contains("○</span>1/3"));
+        assert!(shown(results(2, 0, 0, 1)).contains("✓</span>2<"));
+        assert!(shown(results(0, 0, 0, 4)).contains("–</span>4<"));
+        assert!(shown(results(2, 1, 0, 4)).contains("k: 1 failed, 0 void, 2 passed, 4 skipped"));
+    }
+
+    #[test]
+    fn a_skipped_case_is_in_the_cell_of_the_cases_with_the_same_fault() {
+        let case = |keys: &str, reply: &str| {
+            let (mut case, saved) = with_fault(1, &format!("payment.charge#1 commit=now reply={reply}"));
+            case.id = format!("{}@keys={keys},reply={reply}", case.scenario);
+            case.variant = vec![("keys".to_owned(), keys.to_owned()), ("reply".to_owned(), reply.to_owned())];
+            case.trials[0].ledger.clone_from(&case.id);
+            (case, saved)
+        };
+        let (mut report, _) = sample::run_of(vec![case("stripe", "drop"), case("stripe", "reset")]);
+        let skipped = |id: &str| Skipped { id: id.to_owned(), why: String::new() };
+        let keys = |id: &str, report: &Report| keys_of_skipped(&skipped(id), report);
+        assert_eq!(keys("payment/verified@keys=none,reply=drop", &report), ["payment.charge now drop"]);
+        assert_eq!(keys("payment/verified@keys=none,reply=garble", &report), [""; 0]);
+        assert_eq!(keys("payment/other@keys=none,reply=drop", &report), [""; 0]);
+        report.cases.truncate(1);
+        assert_eq!(
+            keys("payment/verified@keys=none,reply=drop", &report),
+            [""; 0],
+            "one case proves nothing"
+        );
+    }
+
+    #[test]
+    fn cases_without_a_fault_have_cells_of_their_own() {
+        let (mut case, saved) = sample::pass(1);
+        case.terms.faults.clear();
+        assert_eq!(keys_of(&case), ["clean"]);
+        case.terms.interrupts = vec![Planned {
+            text: "kill".to_owned(),
+            operation: "payment.charge".to_owned(),
+            optional: false,
+        }];
+        assert_eq!(keys_of(&case), ["interrupted"]);
+        let (report, _) = sample::run_of(vec![(case, saved), sample::pass(2)]);
+        assert!(squares(&report).into_string().contains("data-cell=\"interrupted\""));
+    }
+}
