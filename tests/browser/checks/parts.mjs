@@ -65,7 +65,8 @@ export function detail(page) {
 
 /** Opens a case with the mouse, and the group that it is in, and waits until it is shown. */
 export async function open(page, id) {
-  const folded = page.locator("#list details.group:not([open])").filter({ has: caseLink(page, id) });
+  const link = page.locator(`a[href="#case=${encodeURIComponent(id)}"]`);
+  const folded = page.locator("#list details.group:not([open])").filter({ has: link });
   if (await folded.count()) await folded.locator("> summary").click();
   await caseLink(page, id).click();
   await detail(page).getByRole("heading", { name: id }).waitFor();
