@@ -24,7 +24,10 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
     let directory = if place.below.is_empty() { "." } else { &place.below };
     let prefix = if place.below.is_empty() { String::new() } else { format!("{}/", place.below) };
     let fill = |text: &str, setup: &str| {
-        text.replace("@SETUP@\n", setup).replace("@DIRECTORY@", directory).replace("@PREFIX@", &prefix)
+        text.replace("@SETUP@\n", setup)
+            .replace("@DIRECTORY@", directory)
+            .replace("@PREFIX@", &prefix)
+            .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
     };
     let setup = ToolSetup::of(root, guess);
     if !place.is_gitlab {
@@ -34,7 +37,11 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
     let is_taken = root.join(&place.up).join(".gitlab-ci.yml").exists();
     let name = if is_taken { ".gitlab/hapax.yml" } else { ".gitlab-ci.yml" };
     let next = is_taken.then(|| format!("add this to .gitlab-ci.yml: `include: {{ local: {name} }}`"));
-    Pipeline { path: place.up.join(name), text: fill(GITLAB, &setup.gitlab()), next }
+    let job = setup.gitlab();
+    let text = fill(GITLAB, &job.setup)
+        .replace("@IMAGE@", job.image)
+        .replace("@PACKAGES@", format!("pipx {}", job.packages).trim_end());
+    Pipeline { path: place.up.join(name), text, next }
 }
 
 /// The place of a folder in its repository.
@@ -81,15 +88,16 @@ enum ToolSetup {
     },
     Go,
     Ruby,
-    /// A shell, or Rust, which is needed to build hapax anyway; or nothing that is known.
-    Nothing,
+    Rust,
+    /// A shell, or something that is not known.
+    Unknown,
 }
 
 impl ToolSetup {
     fn of(root: &Path, guess: &Guess) -> Self {
         let has = |name: &str| root.join(name).exists();
         let (program, last) = match guess.command.as_slice() {
-            [] => return ToolSetup::Nothing,
+            [] => return ToolSetup::Unknown,
             [program, others @ ..] => (program.as_str(), others.last().map_or("", String::as_str)),
         };
         let is_python =
@@ -107,6 +115,7 @@ impl ToolSetup {
             },
             "go" => ToolSetup::Go,
             "ruby" | "bundle" => ToolSetup::Ruby,
+            "cargo" => ToolSetup::Rust,
             _ if is_python || last.ends_with(".py") => ToolSetup::Python {
                 installs: match (
                     program.starts_with(".venv/"),
@@ -121,7 +130,7 @@ impl ToolSetup {
                     (false, false, false) => "",
                 },
             },
-            _ => ToolSetup::Nothing,
+            _ => ToolSetup::Unknown,
         }
     }
 
@@ -143,33 +152,44 @@ impl ToolSetup {
             }
             ToolSetup::Go => with("actions/setup-go@v6", "go-version: stable"),
             ToolSetup::Ruby => with("ruby/setup-ruby@v1", "ruby-version: \"3.4\", bundler-cache: true"),
-            ToolSetup::Nothing => "      # What your agent needs to run goes here.\n\n".to_owned(),
+            ToolSetup::Rust => "      - name: Install Rust\n        \
+                 run: rustup toolchain install stable --profile minimal\n\n"
+                .to_owned(),
+            ToolSetup::Unknown => "      # What your agent needs to run goes here.\n\n".to_owned(),
         }
     }
 
-    /// Its lines of a GitLab job, which runs in an image of Debian with Rust.
-    fn gitlab(self) -> String {
+    /// Its parts of a GitLab job, which runs in an image of Debian.
+    fn gitlab(self) -> GitlabSetup {
         let (packages, installs) = match self {
             ToolSetup::Python { installs } => {
                 ("python3 python3-pip python3-venv python-is-python3", installs)
             }
-            ToolSetup::Uv => {
-                ("python3 pipx", "pipx install uv && export PATH=\"$HOME/.local/bin:$PATH\" && uv sync")
-            }
+            ToolSetup::Uv => ("python3", "pipx install uv && uv sync"),
             ToolSetup::Node { installs } => ("nodejs npm", installs),
             ToolSetup::Go => ("golang-go", ""),
             ToolSetup::Ruby => ("ruby-full bundler", "if [ -f Gemfile ]; then bundle install; fi"),
-            ToolSetup::Nothing => return "    # What your agent needs to run goes here.\n".to_owned(),
+            ToolSetup::Rust | ToolSetup::Unknown => ("", ""),
         };
         // The Python of the system refuses to install packages globally without this option.
         let installs = installs
             .replace("pip install", "pip install --break-system-packages")
             .replace(".venv/bin/pip install --break-system-packages", ".venv/bin/pip install");
-        let mut lines =
-            format!("    - apt-get update && apt-get install -y --no-install-recommends {packages}\n");
-        if !installs.is_empty() {
-            lines += &format!("    - {installs}\n");
-        }
-        lines
+        let setup = match (self, installs.as_str()) {
+            (ToolSetup::Unknown, _) => "    # What your agent needs to run goes here.\n".to_owned(),
+            (_, "") => String::new(),
+            (_, command) => format!("    - {command}\n"),
+        };
+        let image = if self == ToolSetup::Rust { "rust:latest" } else { "debian:stable" };
+        GitlabSetup { image, packages, setup }
     }
+}
+
+/// What a GitLab job needs for an agent.
+struct GitlabSetup {
+    image: &'static str,
+    /// Debian packages.
+    packages: &'static str,
+    /// Lines of `before_script`.
+    setup: String,
 }

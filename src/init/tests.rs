@@ -68,7 +68,7 @@ fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
         assert!(workflow.contains(line), "{line}\n{workflow}");
     }
     assert!(
-        ["@SETUP@", "@DIRECTORY@", "@PREFIX@"].iter().all(|place| !workflow.contains(place)),
+        ["@SETUP@", "@DIRECTORY@", "@PREFIX@", "@VERSION@"].iter().all(|place| !workflow.contains(place)),
         "{workflow}"
     );
 }
@@ -80,7 +80,10 @@ fn a_gitlab_remote_gets_a_gitlab_file() {
     let wrote = create_files(new.path(), &guess(new.path())).unwrap();
     assert!(wrote.contains(&FileChange::Created(".gitlab-ci.yml".to_owned())), "{wrote:?}");
     let text = fs::read_to_string(new.path().join(".gitlab-ci.yml")).unwrap();
-    assert!(text.contains("nodejs npm\n    - npm ci\n"), "{text}");
+    for part in ["image: debian:stable\n", "--no-install-recommends pipx nodejs npm\n", "    - npm ci\n"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains('@'), "{text}");
     assert!(!new.path().join(".github").exists());
     let taken = folder(&[(".git/config", gitlab), (".gitlab-ci.yml", "mine"), ("agent.sh", "")]);
     let wrote = create_files(taken.path(), &guess(taken.path())).unwrap();
@@ -137,27 +140,44 @@ fn the_created_files_can_be_read_for_every_command() {
     assert_eq!(cases.len(), 2);
 }
 
-/// Nobody owns the name in the registry: whoever registers it first would be run.
 #[test]
-fn no_shipped_workflow_installs_hapax_by_its_name() {
-    let shipped = [
-        pipeline::GITHUB,
-        pipeline::GITLAB,
-        include_str!("../../examples/ci/github.yml"),
-        include_str!("../../examples/ci/gitlab.yml"),
-    ];
-    for workflow in shipped {
-        let installs =
-            workflow.lines().filter(|line| line.contains("cargo install") || line.contains("cargo binstall"));
-        let mut count = 0;
-        for line in installs {
-            assert!(line.contains("cargo install --path .hapax --locked"), "{line}");
-            count += 1;
-        }
-        assert_eq!(count, 1, "it builds hapax once:\n{workflow}");
-        assert!(
-            workflow.contains("Until there is a release, it is built from a checkout."),
-            "it says why:\n{workflow}"
-        );
+fn an_agent_in_rust_gets_an_image_with_rust() {
+    let gitlab = "[remote \"origin\"]\n\turl = https://gitlab.com/a/b.git\n";
+    let rust = folder(&[(".git/config", gitlab), ("Cargo.toml", ""), ("src/main.rs", "")]);
+    create_files(rust.path(), &guess(rust.path())).unwrap();
+    let text = fs::read_to_string(rust.path().join(".gitlab-ci.yml")).unwrap();
+    for part in ["image: rust:latest\n", "--no-install-recommends pipx\n"] {
+        assert!(text.contains(part), "{part}\n{text}");
     }
+}
+
+/// A workflow that takes the newest version, or another one than it was written for, can fail without a change.
+#[test]
+fn every_shipped_workflow_is_pinned_to_the_running_version() {
+    let created = |files: &[(&str, &str)], name: &str| {
+        let folder = folder(files);
+        create_files(folder.path(), &guess(folder.path())).unwrap();
+        fs::read_to_string(folder.path().join(name)).unwrap()
+    };
+    let workflows = [
+        created(&[], ".github/workflows/hapax.yml"),
+        created(&[(".gitlab-ci.yml", ""), (".git/config", "")], ".gitlab/hapax.yml"),
+        include_str!("../../examples/ci/github.yml").to_owned(),
+        include_str!("../../examples/ci/gitlab.yml").to_owned(),
+    ];
+    let version = env!("CARGO_PKG_VERSION");
+    for workflow in workflows {
+        assert_eq!(workflow.matches("hapax-harness").count(), 1, "{workflow}");
+        assert!(workflow.contains(&format!("hapax-harness=={version}")), "{workflow}");
+    }
+    let action = include_str!("../../action.yml");
+    assert!(
+        action.contains(&format!(
+            "  version:\n    description: The version of hapax\n    default: {version}\n"
+        ))
+    );
+    let component = include_str!("../../templates/hapax.yml");
+    assert!(
+        component.contains(&format!("      description: The version of hapax\n      default: {version}\n"))
+    );
 }
