@@ -14,6 +14,7 @@ mod external {
     #[cfg(target_os = "linux")]
     pub(crate) mod hostile_subject;
     pub(crate) mod junit;
+    pub(crate) mod live_page;
     pub(crate) mod mail_clients;
     pub(crate) mod mcp_agents;
     pub(crate) mod mcp_servers;
@@ -35,9 +36,9 @@ mod external {
 #[cfg(target_os = "linux")]
 use external::hostile_subject;
 use external::{
-    browser_driver, examples, frameworks, junit, mail_clients, mcp_agents, mcp_servers, model_agent,
-    model_clients, model_streams, packages, published_mcp_servers, real_clients, recorded_models,
-    report_page, sealed, sealed_clients, sealed_web, wire_clients,
+    browser_driver, examples, frameworks, junit, live_page, mail_clients, mcp_agents, mcp_servers,
+    model_agent, model_clients, model_streams, packages, published_mcp_servers, real_clients,
+    recorded_models, report_page, sealed, sealed_clients, sealed_web, wire_clients,
 };
 use kit::needs::Need::{
     Browser, Clients, Frameworks, Namespaces, SealedClients, SealedFrameworks, SealedJava,
@@ -59,6 +60,7 @@ fn main() -> std::process::ExitCode {
         (Frameworks, "frameworks", frameworks::tests()),
         (SealedFrameworks, "frameworks", frameworks::sealed_tests()),
         (Browser, "browser_driver", browser_driver::tests()),
+        (Browser, "live_page", live_page::tests()),
         (Browser, "report_page", report_page::tests()),
         #[cfg(target_os = "linux")]
         (Namespaces, "hostile_subject", hostile_subject::tests()),

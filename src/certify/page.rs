@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::results::QuestionStatus;
 use super::statement::{Certificate, Statement};
 use crate::report::text::{ci_commands, line};
-use crate::report::{Frame, frame};
+use crate::report::{Frame, PageScript, frame};
 
 /// The page of a certificate.
 #[must_use]
@@ -42,7 +42,8 @@ pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> Strin
         }
     };
     let title = format!("hapax: certificate of {}", line(&certificate.tested.name, 100));
-    ci_commands::page(&frame(Frame { title: &title, body, script: false }).into_string()).into_owned()
+    ci_commands::page(&frame(Frame { title: &title, body, script: PageScript::None }).into_string())
+        .into_owned()
 }
 
 fn numbers(certificate: &Certificate) -> Vec<(&'static str, String, String)> {

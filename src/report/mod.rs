@@ -31,7 +31,7 @@ pub use formats::{
     Format, FormatError, MAX_SUMMARY_BYTES, View, annotations, badge, case_detail, chosen, jsonl, junit,
     page, render, run_summary, summary_md, tap,
 };
-pub(crate) use formats::{Frame, frame};
+pub(crate) use formats::{Frame, PageScript, frame};
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};
 pub use required::{Requirement, pass_rate};

@@ -32,7 +32,8 @@ pub(super) fn render(
             let _ = writeln!(text, "  {name:<9} {url}{smtp}{smtps}{whose}");
         }
     }
-    let _ = writeln!(text, "  {:<9} http://{admin}  (GET /openapi.json describes it)\n", "admin");
+    let _ = writeln!(text, "  {:<9} http://{admin}  (GET /openapi.json describes it)", "admin");
+    let _ = writeln!(text, "  {:<9} http://{admin}/#token={token}\n", "page");
     text.push_str("Paste this into the shell of your agent");
     text.push_str(if callers > 1 { " (this is caller 1):\n\n" } else { ":\n\n" });
     for (name, value) in environment(services) {

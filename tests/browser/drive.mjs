@@ -1,4 +1,4 @@
-// Runs one check on one page: `drive.mjs PAGE CHECK`. Exits with 0 if it passes; otherwise prints the reason on
+// Runs one check on one page, a file or an http:// address: `drive.mjs PAGE CHECK`. Exits with 0 if it passes; otherwise prints the reason on
 // standard error. `drive.mjs --list` prints the names of all checks.
 //
 // After every check: the console is empty, only the file itself was requested, no script failed, and no dialog was
@@ -9,6 +9,7 @@ import { resolve } from "node:path";
 import { start, windowFor } from "./browser.mjs";
 import * as filters from "./checks/filters.mjs";
 import * as keyboard from "./checks/keyboard.mjs";
+import * as live from "./checks/live.mjs";
 import * as looks from "./checks/looks.mjs";
 import * as opening from "./checks/opening.mjs";
 import * as texts from "./checks/texts.mjs";
@@ -17,7 +18,7 @@ import * as timeline from "./checks/timeline.mjs";
 // Far longer than a check takes, even on a busy machine.
 const timeout = 120_000;
 
-const checks = { ...opening, ...filters, ...keyboard, ...timeline, ...looks, ...texts };
+const checks = { ...opening, ...filters, ...keyboard, ...timeline, ...looks, ...texts, ...live };
 
 async function drive(path, name) {
   const check = checks[name];
@@ -41,7 +42,7 @@ if (path === "--list") {
   console.log(Object.keys(checks).join("\n"));
 } else {
   try {
-    await drive(resolve(path), name);
+    await drive(path.startsWith("http://") ? path : resolve(path), name);
   } catch (error) {
     console.error(error.stack ?? error);
     process.exitCode = 1;

@@ -19,7 +19,12 @@ pub(crate) async fn check(name: &str, page: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a folder should be made");
     let path = folder.path().join("index.html");
     std::fs::write(&path, page).expect("the page should be written");
-    let output = drive(&[path.to_str().expect("the folder should have a plain name"), name]).await;
+    check_at(name, path.to_str().expect("the folder should have a plain name")).await
+}
+
+/// Runs a check on a page at a path or an address; the error says what the check found.
+pub(crate) async fn check_at(name: &str, page: &str) -> Result<(), String> {
+    let output = drive(&[page, name]).await;
     let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         Ok(())

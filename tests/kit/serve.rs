@@ -55,6 +55,12 @@ impl Serve {
         Serve { child, out, banner, printed: String::new() }
     }
 
+    /// The link to the live page, with the token.
+    pub(crate) fn page(&self) -> &str {
+        let link = self.banner.lines().find_map(|line| line.trim_start().strip_prefix("page "));
+        link.expect("the banner has a link").trim()
+    }
+
     fn variable(&self, name: &str) -> &str {
         let line = format!("export {name}=");
         self.banner
@@ -195,7 +201,9 @@ fn plain_word(word: &str) -> String {
     }
     if let Some((scheme, rest)) = word.split_once("://127.0.0.1:") {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        return format!("{scheme}://127.0.0.1:PORT{}", &rest[end..]);
+        let (path, secret) =
+            rest[end..].split_once("#token=").map_or((&rest[end..], ""), |(path, _)| (path, "#token=SECRET"));
+        return format!("{scheme}://127.0.0.1:PORT{path}{secret}");
     }
     if let Some((name, _)) =
         word.split_once('=').filter(|(name, _)| name.ends_with("_KEY") || name.ends_with("_TOKEN"))

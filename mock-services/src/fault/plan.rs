@@ -90,6 +90,13 @@ impl Plan {
         self.armed.clear();
     }
 
+    /// Removes the faults with this one-line form; returns whether there was one.
+    pub(crate) fn remove(&mut self, line: &str) -> bool {
+        let before = self.armed.len();
+        self.armed.retain(|armed| armed.fault.to_string() != line);
+        self.armed.len() < before
+    }
+
     /// Resets the counters; the faults stay armed.
     pub(crate) fn restart(&mut self) {
         let faults = std::mem::take(&mut self.armed);
@@ -258,6 +265,20 @@ mod tests {
             plan.fired().iter().map(|fired| fired.attempts.clone()).collect::<Vec<_>>(),
             [vec![3], vec![4]]
         );
+    }
+
+    #[test]
+    fn one_fault_is_removed_by_its_line_and_the_others_keep_their_counts() {
+        let first = fault("payment.charge", Attempts::These(vec![1]));
+        let second = fault("payment.charge", Attempts::These(vec![2]));
+        let line = first.to_string();
+        let mut plan = Plan::new(1, vec![first, second]);
+        let fields = Fields::new();
+        assert_eq!(chosen(&mut plan, &attempt(1, 1, &fields)), Some(0));
+        assert!(plan.remove(&line));
+        assert!(!plan.remove(&line));
+        assert_eq!(chosen(&mut plan, &attempt(2, 1, &fields)), Some(0), "it has seen one attempt before");
+        assert_eq!(plan.fired().len(), 1);
     }
 
     #[test]

@@ -110,6 +110,12 @@ impl MockServices {
         self.environment.plan.change(Plan::clear);
     }
 
+    /// Removes the faults with this one-line form; the counts of the others stay. Returns whether there was
+    /// one.
+    pub fn clear_fault(&self, line: &str) -> bool {
+        self.environment.plan.change(|plan| plan.remove(line))
+    }
+
     /// What each fault has done.
     #[must_use]
     pub fn fired(&self) -> Vec<Fired> {

@@ -87,6 +87,8 @@ pub(super) struct LedgerPage {
     pub(super) entries: Vec<Entry>,
     /// The number of all entries.
     pub(super) count: u64,
+    /// How often the ledger was reset: entries of different numbers are of different ledgers.
+    pub(super) resets: u64,
 }
 
 #[derive(Serialize)]

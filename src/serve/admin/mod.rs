@@ -2,6 +2,7 @@
 //! own port and requires a token.
 
 mod answers;
+mod page;
 mod routes;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ struct Admin {
     environment: BTreeMap<String, String>,
     /// The number of resets; it is part of the name of each ledger.
     resets: AtomicU64,
+    /// The number of resets that are done.
+    finished_resets: AtomicU64,
     /// Whether the ledger was reset, or a fault was cleared before it fired.
     evidence_removed: Arc<AtomicBool>,
 }
@@ -48,7 +51,14 @@ pub(super) async fn open(
     let (address, port) = address;
     let listener = TcpListener::bind((address, port.unwrap_or(0))).await.map_err(ServeError::Admin)?;
     let bound = listener.local_addr().map_err(ServeError::Admin)?;
-    let admin = Arc::new(Admin { services, token, environment, resets: AtomicU64::new(0), evidence_removed });
+    let admin = Arc::new(Admin {
+        services,
+        token,
+        environment,
+        resets: AtomicU64::new(0),
+        finished_resets: AtomicU64::new(0),
+        evidence_removed,
+    });
     tokio::spawn(async move { axum::serve(listener, router(admin)).await });
     Ok(bound)
 }
@@ -64,6 +74,7 @@ fn router(admin: Arc<Admin>) -> Router {
         .route_layer(middleware::from_fn_with_state(Arc::clone(&admin), guard));
     Router::new()
         .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], OPENAPI) }))
+        .route("/", get(page::live))
         .merge(guarded)
         .fallback(|| async {
             refusal(StatusCode::NOT_FOUND, "there is no such path", "GET /openapi.json lists the paths")

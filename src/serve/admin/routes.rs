@@ -8,7 +8,7 @@ use axum::extract::rejection::StringRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use mock_services::fault::read_faults;
+use mock_services::fault::{Fired, read_faults};
 use mock_services::yaml::Source;
 use serde::Deserialize;
 
@@ -95,12 +95,28 @@ fn unreadable(rejection: &StringRejection) -> Response {
     }
 }
 
-pub(super) async fn clear(State(admin): AdminState) -> StatusCode {
-    if admin.services.fired().iter().any(must_still_fire) {
+#[derive(Deserialize)]
+pub(super) struct ClearQuery {
+    /// The one-line form of the fault to remove; all faults without it.
+    line: Option<String>,
+}
+
+/// Removes all faults, or the one with the given line.
+pub(super) async fn clear(State(admin): AdminState, query: Query<ClearQuery>) -> Response {
+    let line = query.0.line;
+    let is_meant = |fired: &Fired| line.as_ref().is_none_or(|line| fired.fault.to_string() == *line);
+    if admin.services.fired().iter().any(|fired| is_meant(fired) && must_still_fire(fired)) {
         admin.evidence_removed.store(true, Ordering::SeqCst);
     }
-    admin.services.clear_faults();
-    StatusCode::NO_CONTENT
+    match &line {
+        None => admin.services.clear_faults(),
+        Some(line) if admin.services.clear_fault(line) => {}
+        Some(line) => {
+            let error = format!("no fault `{}` is armed", mock_services::yaml::shown(line));
+            return refusal(StatusCode::NOT_FOUND, &error, "GET /v1/faults lists the lines of the faults");
+        }
+    }
+    StatusCode::NO_CONTENT.into_response()
 }
 
 #[derive(Deserialize)]
@@ -123,10 +139,12 @@ pub(super) async fn ledger(
         );
     };
     let limit = page.limit.unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES);
+    // Read first: entries of a new ledger with the number of the old one are noticed with the next number.
+    let resets = admin.finished_resets.load(Ordering::SeqCst);
     let all = admin.services.ledger().entries();
     let count = all.len() as u64;
     let entries = all.into_iter().filter(|entry| entry.n > page.after).take(limit).collect();
-    Json(LedgerPage { entries, count }).into_response()
+    Json(LedgerPage { entries, count, resets }).into_response()
 }
 
 /// Resets the services and starts a new ledger; the faults stay armed and count from 1 again.
@@ -134,6 +152,7 @@ pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
     admin.evidence_removed.store(true, Ordering::SeqCst);
     let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
     admin.services.reset(&format!("{TRIAL}-{number}")).await;
+    admin.finished_resets.fetch_add(1, Ordering::SeqCst);
     StatusCode::NO_CONTENT
 }
 

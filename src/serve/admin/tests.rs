@@ -72,3 +72,27 @@ async fn paths_that_are_not_described_do_not_exist() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_page_needs_no_token_and_has_none() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let address = started().await;
+    let mut line = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    line.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    line.read_to_string(&mut answer).await.unwrap();
+    let lower = answer.to_lowercase();
+    assert!(answer.starts_with("HTTP/1.1 200") && lower.contains("content-type: text/html"), "{answer}");
+    assert!(lower.contains("frame-ancestors 'none'") && lower.contains("cache-control: no-store"));
+    assert!(!answer.contains("a-token-of-sixteen"));
+}
+
+#[tokio::test]
+async fn one_fault_is_cleared_by_its_line() {
+    let address = started().await;
+    let clear = |line: &str| format!("http://{address}/v1/faults?line={line}");
+    let token = Some("a-token-of-sixteen");
+    assert_eq!(status("DELETE", &clear("records.put%231%20commit=now%20reply=drop"), token).await, 404);
+    assert_eq!(status("DELETE", &clear(""), None).await, 401);
+}

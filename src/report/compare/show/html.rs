@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{cause, headline, significance_text, state};
 use crate::report::compare::{CaseState, Change, ChangeKind, Comparison};
 use crate::report::formats::page::cases::case_link;
-use crate::report::formats::page::{Frame, frame, symbol};
+use crate::report::formats::page::{Frame, PageScript, frame, symbol};
 use crate::report::text::line;
 
 /// The links to the pages of the two runs, relative to the page of the comparison.
@@ -79,7 +79,7 @@ pub fn compare_page(comparison: &Comparison, links: Option<&RunLinks>) -> String
         } }
     };
     crate::report::text::ci_commands::page(
-        &frame(Frame { title: "hapax: two runs", body, script: false }).into_string(),
+        &frame(Frame { title: "hapax: two runs", body, script: PageScript::None }).into_string(),
     )
     .into_owned()
 }

@@ -6,28 +6,44 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = concat!(
+/// The script of the page of a run.
+pub(super) const SCRIPT: &str = concat!(
     "'use strict';\n",
     include_str!("timeline.js"),
     include_str!("detail.js"),
     include_str!("page.js")
 );
 
+/// The script of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageScript {
+    /// It has none.
+    None,
+    /// A script that makes no requests.
+    Alone(&'static str),
+    /// A script that makes requests to the server of the page.
+    Connected(&'static str),
+}
+
 /// The content of the frame.
 pub(crate) struct Frame<'a> {
     pub(crate) title: &'a str,
     pub(crate) body: Markup,
-    /// Whether the page needs its script.
-    pub(crate) script: bool,
+    pub(crate) script: PageScript,
 }
 
 /// The whole page.
 pub(crate) fn frame(frame: Frame<'_>) -> Markup {
+    let (script, connect) = match frame.script {
+        PageScript::None => (None, ""),
+        PageScript::Alone(script) => (Some(script), ""),
+        PageScript::Connected(script) => (Some(script), "connect-src 'self'; "),
+    };
     let policy = format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; \
+        "default-src 'none'; style-src '{}'; script-src {}; {connect}img-src data:; base-uri 'none'; \
          form-action 'none'",
         hash_source(STYLE),
-        hash_source(SCRIPT)
+        script.map_or_else(|| "'none'".to_owned(), |script| format!("'{}'", hash_source(script)))
     );
     html! {
         (DOCTYPE)
@@ -43,8 +59,8 @@ pub(crate) fn frame(frame: Frame<'_>) -> Markup {
             }
             body {
                 (frame.body)
-                @if frame.script {
-                    script { (PreEscaped(SCRIPT)) }
+                @if let Some(script) = script {
+                    script { (PreEscaped(script)) }
                 }
             }
         }

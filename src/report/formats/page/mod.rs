@@ -18,7 +18,7 @@ use crate::report::store::Ledgers;
 use crate::report::tally::Tally;
 use crate::score::TrialStatus;
 use embed::json_in_script;
-pub(crate) use frame::{Frame, frame};
+pub(crate) use frame::{Frame, PageScript, frame};
 
 /// The page of a run.
 #[must_use]
@@ -35,8 +35,10 @@ pub fn page(report: &Report, ledgers: &Ledgers) -> String {
         script #data type="application/json" { (json_in_script(&data)) }
     };
     let title = format!("hapax: {}", crate::report::text::line(&report.subject, 100));
-    crate::report::text::ci_commands::page(&frame(Frame { title: &title, body, script: true }).into_string())
-        .into_owned()
+    crate::report::text::ci_commands::page(
+        &frame(Frame { title: &title, body, script: PageScript::Alone(frame::SCRIPT) }).into_string(),
+    )
+    .into_owned()
 }
 
 /// The shape of a result, so that color is never the only sign.
