@@ -9,6 +9,7 @@ pub mod domain;
 mod exit_status;
 mod fit;
 pub mod init;
+pub mod lint;
 mod log;
 #[cfg(feature = "mcp")]
 pub mod mcp;

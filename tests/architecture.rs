@@ -29,6 +29,7 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("doctor", &["subject"]),
     ("demo", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("selftest", &["domain", "report", "run", "scenario", "score", "subject"]),
+    ("lint", &["scenario", "subject"]),
     ("init", &["domain", "scenario", "subject"]),
     (
         "certify",
@@ -37,7 +38,7 @@ const HAPAX: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "certify", "demo", "doctor", "domain", "init", "log", "mcp", "record", "report", "run",
+            "certify", "demo", "doctor", "domain", "init", "lint", "log", "mcp", "record", "report", "run",
             "scenario", "score", "scratch", "selftest", "serve", "subject", "trial",
         ],
     ),
@@ -72,7 +73,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
         "custom",
         &["built_in", "description", "endpoints", "fault", "idempotency", "service", "services", "yaml"],
     ),
-    ("catalog", &["built_in", "custom", "description", "yaml"]),
+    ("catalog", &["built_in", "custom", "description", "service", "yaml"]),
 ];
 
 /// The packages: the folder of the source of each, and its table.

@@ -44,6 +44,16 @@ impl Endpoints {
         known
     }
 
+    /// The method and the path of all endpoints.
+    pub(crate) fn all(&self) -> Vec<(String, String)> {
+        let of_line = |(methods, template): &(&'static str, &'static str)| {
+            let path = template.replace("{+}", "{path}").replace("{}", "{id}");
+            let one = move |method: &str| (method.to_owned(), path.clone());
+            methods.split(',').map(one).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_line).collect()
+    }
+
     /// Whether the API has the path, for any method.
     pub(crate) fn has_path(&self, path: &str) -> bool {
         self.0.iter().any(|(_, template)| fits(template, path))

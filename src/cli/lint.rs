@@ -1,32 +1,38 @@
-//! `hapax lint`: all problems in scenario files, at once.
+//! `hapax lint`: all problems in scenarios, `hapax.yaml` and service files, at once.
 
 use super::error::CliError;
 use super::print::{message, output, plural};
 use crate::ExitStatus;
+use crate::lint::lint;
 use crate::run::callers_limit;
-use crate::scenario::load;
 
-/// Check scenario files, and report every problem in them.
+/// Check scenarios, hapax.yaml and service files, and report every problem in them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax lint
-      The shipped scenarios and those in ./scenarios.
+      The shipped scenarios, those in ./scenarios, and ./hapax.yaml.
   hapax lint mine/lost-reply.yaml
       One file.
+  hapax lint hapax.yaml desk.yaml
+      The subjects, and a service of your own.
 
 Exit status: 0 when there is no problem, 2 otherwise.")]
 pub(super) struct LintArgs {
-    /// Files or folders to check [default: all scenarios]
+    /// Scenarios or folders of them, hapax.yaml, or service files [default: all scenarios and hapax.yaml]
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
 }
 
 pub(super) fn run(args: &LintArgs) -> Result<ExitStatus, CliError> {
-    let loaded = load(&args.paths)?;
-    let (files, cases) = (plural(loaded.files, "file"), plural(loaded.cases.len(), "case"));
+    let linted = lint(&args.paths)?;
+    let files = plural(linted.files, "file");
+    let cases = match linted.cases.len() {
+        0 => String::new(),
+        cases => format!(", {}", plural(cases, "case")),
+    };
     let limit = callers_limit();
-    let too_many = loaded.cases.iter().filter(|case| u64::from(case.callers) > limit.callers);
+    let too_many = linted.cases.iter().filter(|case| u64::from(case.callers) > limit.callers);
     if let Some(largest) = too_many.max_by_key(|case| case.callers) {
         message(&format!(
             "note: {} has {} callers, and this machine allows {limit}; {}",
@@ -35,5 +41,5 @@ pub(super) fn run(args: &LintArgs) -> Result<ExitStatus, CliError> {
             limit.limited_by.fix()
         ));
     }
-    Ok(output(format!("{files}, {cases}: no problem\n").as_bytes(), ExitStatus::Success))
+    Ok(output(format!("{files}{cases}: no problem\n").as_bytes(), ExitStatus::Success))
 }

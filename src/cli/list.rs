@@ -1,13 +1,17 @@
 //! `hapax list`: the cases, with the description and the tags of each scenario.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstyle::Style;
+use mock_services::catalog;
+use mock_services::yaml::{listed, nearest, shown};
 use serde_json::json;
 
-use super::error::CliError;
+use super::error::{CliError, has_color};
 use super::print::{output, plural};
 use crate::ExitStatus;
+use crate::lint::read_service_file;
 use crate::report::text::ci_commands;
 use crate::scenario::{Case, load_matching, table_md};
 
@@ -24,7 +28,9 @@ Examples:
   hapax list -E 'tag(payment) & keys=stripe & !reply=429'
       Cases that an expression selects.
   hapax list scenarios --markdown > scenarios/README.md
-      A page of all scenarios in a folder, with the expected outcome of each control.")]
+      A page of all scenarios in a folder, with the expected outcome of each control.
+  hapax list --service payment
+      The reference of a service: endpoints, operations, effects, options.")]
 pub(super) struct ListArgs {
     /// A file or folder, a tag, or any part of a case id [default: all cases]
     #[arg(value_name = "FILTER")]
@@ -41,9 +47,17 @@ pub(super) struct ListArgs {
     /// Print a Markdown page with a table of the scenarios
     #[arg(long)]
     markdown: bool,
+
+    /// Print the reference of a service: one that hapax ships, or a service file
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "json", "markdown"])]
+    service: Option<String>,
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
+    if let Some(name) = &args.service {
+        let page = service_reference(name)?;
+        return Ok(output(ci_commands::text(&page).as_bytes(), ExitStatus::Success));
+    }
     let loaded = load_matching(&args.filters, args.expression.as_deref())?;
     let mut out = Vec::new();
     // Writing into memory cannot fail.
@@ -55,6 +69,23 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
     let text = String::from_utf8_lossy(&out);
     let text = if args.json { ci_commands::json(&text) } else { ci_commands::text(&text) };
     Ok(output(text.as_bytes(), ExitStatus::Success))
+}
+
+/// The reference of a shipped service, or of the service that a file declares.
+fn service_reference(name: &str) -> Result<String, CliError> {
+    if let Some(service) = catalog::find(name) {
+        return Ok(catalog::reference(service));
+    }
+    if !Path::new(name).is_file() {
+        let help = match nearest(name, catalog::names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("give one of {}, or the path of a service file", listed(catalog::names())),
+        };
+        return Err(CliError::with_hint(format!("there is no service `{}`", shown(name)), help));
+    }
+    let service = read_service_file(Path::new(name))
+        .map_err(|problems| CliError::Rendered(problems.render(has_color())))?;
+    Ok(catalog::reference(&service.description()))
 }
 
 fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {

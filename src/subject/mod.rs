@@ -35,7 +35,9 @@ pub use crate::trust::Trust;
 pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
-pub use config::{Config, ConfigError, checked_operation, checked_variable};
+pub use config::{
+    Config, ConfigError, checked_operation, checked_variable, config_schema, config_schema_text,
+};
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;

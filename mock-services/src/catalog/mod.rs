@@ -4,6 +4,7 @@
 //! declares has a description of the same type.
 
 mod lookup;
+mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -12,15 +13,20 @@ use std::sync::{Arc, LazyLock};
 pub use crate::built_in::built_in;
 pub use crate::description::{
     ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure, ConfiguredService,
-    EffectDescription, EffectImpact, ExpectedEffect, KEY_ARGUMENT, OptionType, ParameterPlace, ParameterType,
-    PlannedStep, PlannedTask, Preparation, RealHost, ServedHost, ServedHostError, ServiceDescription,
-    ServiceRequest, StoreChange, StoreKind, StoredValue, ToolBody, ToolDescription, ToolList, ToolParameter,
-    Undoes, UsualValue, ValueForm, is_match, read_after, read_served_hosts, read_texts,
+    EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect, KEY_ARGUMENT,
+    OptionType, ParameterPlace, ParameterType, PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost,
+    ServedHost, ServedHostError, ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue,
+    ToolBody, ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_match, read_after,
+    read_served_hosts, read_texts,
 };
 pub use lookup::{
     api_of, apis, describe_effect, effect_made_by, impact, nouns, past_tense, reveals, store_change,
     value_form,
 };
+
+#[cfg(test)]
+pub(crate) use reference::listed_like_routed;
+pub use reference::reference;
 
 use crate::custom::DeclaredService;
 use crate::yaml::Source;

@@ -44,6 +44,7 @@ impl DeclaredService {
     pub fn description(&self) -> ServiceDescription {
         let configured = Arc::new(self.clone());
         let with_tools = self.service.clone();
+        let with_endpoints = self.service.clone();
         let all = self.service.operations.iter().zip(&self.service.rules);
         let writes = all.clone().filter(|(operation, _)| operation.kind == OperationKind::Write);
         let reads = all.filter_map(|(operation, rule)| match rule.action {
@@ -56,6 +57,8 @@ impl DeclaredService {
             effects: writes.map(|(operation, rule)| self.effect(operation, rule)).collect(),
             reveals: reads.collect(),
             options: vec![("file", OptionType::Text)],
+            about: self.service.about().unwrap_or_default().to_owned(),
+            endpoints: Arc::new(move || with_endpoints.endpoints()),
             tools: Arc::new(move || tools::all(&with_tools)),
             ..ServiceDescription::new(&self.service, move |_, _| configured.clone())
         }

@@ -15,12 +15,13 @@ mod input;
 mod items;
 mod read;
 mod route;
+mod schema;
 mod template;
 mod tools;
 
 use std::borrow::Cow;
 
-use crate::description::ServedHost;
+use crate::description::{EndpointDescription, ServedHost};
 use crate::endpoints;
 use crate::idempotency::{Idempotency, Profile};
 use crate::service::{
@@ -33,6 +34,7 @@ use input::{FieldPlace, RequestBody};
 use items::to_fields;
 pub use items::{ItemChange, Items};
 use route::{Route, RouteMatch};
+pub use schema::service_schema;
 
 /// The service file that hapax ships: a help desk. It uses the whole format.
 pub const TICKETS: &str = include_str!("../../services/tickets.yaml");
@@ -105,6 +107,25 @@ impl Custom {
     #[must_use]
     pub fn about(&self) -> Option<&str> {
         self.about.as_deref()
+    }
+
+    /// Its endpoints, for its reference.
+    fn endpoints(&self) -> Vec<EndpointDescription> {
+        let one = |(operation, rule): (&Operation, &OperationRule)| {
+            let filters = match &rule.action {
+                OperationAction::List { filter, .. } => filter.as_slice(),
+                _ => &[],
+            };
+            let names = rule.fields.iter().map(|(name, _)| name).chain(filters);
+            let names: Vec<&str> = names.map(String::as_str).collect();
+            EndpointDescription::new(
+                rule.route.method,
+                &rule.route.template(),
+                &[&*operation.name],
+                &[&names],
+            )
+        };
+        self.operations.iter().zip(&self.rules).map(one).collect()
     }
 
     fn refuse(&self, status: u16, message: impl Into<String>) -> Answer {

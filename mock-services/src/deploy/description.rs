@@ -92,6 +92,15 @@ pub(crate) fn description() -> ServiceDescription {
         hosts: HOSTS,
         value_forms: &[("version", ValueForm::GitRef), ("ref", ValueForm::GitRef)],
         tools: Arc::new(super::tools::all),
+        endpoints: Arc::new(super::reference::endpoints),
+        real_endpoints: super::reference::real_endpoints,
+        about:
+            "Deployments over GitHub's API, and over a plain API with versions, locks, dry runs and rollouts."
+                .to_owned(),
+        not_there: &[
+            "Webhooks are not sent, and nothing runs when a deployment is created.",
+            "Every repository and every ref exists. No checks report: a required context is always pending.",
+        ],
         options: options(),
         ..ServiceDescription::new(&Deploy::default(), |reader, map| Arc::new(read_options(reader, map)))
     }

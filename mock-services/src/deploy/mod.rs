@@ -8,6 +8,7 @@ mod facts;
 mod github;
 mod options;
 mod plain;
+mod reference;
 mod state;
 #[cfg(test)]
 mod tests;

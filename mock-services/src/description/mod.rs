@@ -4,6 +4,7 @@
 mod clients;
 mod configured;
 mod effect;
+mod endpoint;
 mod hosts;
 mod options;
 mod preparation;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::ConfiguredService;
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
+pub use endpoint::{EndpointDescription, RealEndpoint};
 pub use hosts::{ServedHost, ServedHostError, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};
@@ -37,6 +39,9 @@ pub type Configure = Arc<dyn Fn(&Reader, &mut Map<'_, '_>) -> Arc<dyn Configured
 
 /// Makes the tools of a service. They are made only where they are used.
 pub type ToolList = Arc<dyn Fn() -> Vec<ToolDescription> + Send + Sync>;
+
+/// Makes the list of the endpoints of a service.
+pub type EndpointList = Arc<dyn Fn() -> Vec<EndpointDescription> + Send + Sync>;
 
 /// The description of one service.
 #[derive(Clone)]
@@ -76,6 +81,14 @@ pub struct ServiceDescription {
     pub options: Vec<(&'static str, OptionType)>,
     /// Its tools, for agents that get tools and not its API.
     pub tools: ToolList,
+    /// What it is, in one sentence, for its reference.
+    pub about: String,
+    /// What it does not have, in sentences, for its reference.
+    pub not_there: &'static [&'static str],
+    /// Its endpoints, for its reference.
+    pub endpoints: EndpointList,
+    /// All endpoints of the real APIs that it mocks, also those that it does not have.
+    pub real_endpoints: fn() -> Vec<RealEndpoint>,
     /// Reads its options.
     pub configure: Configure,
     /// What must exist before a task with these effects.
@@ -107,6 +120,10 @@ impl ServiceDescription {
             value_forms: &[],
             options: Vec::new(),
             tools: Arc::new(Vec::new),
+            about: String::new(),
+            not_there: &[],
+            endpoints: Arc::new(Vec::new),
+            real_endpoints: Vec::new,
             configure: Arc::new(configure),
             prepare: |_| Preparation::default(),
         }

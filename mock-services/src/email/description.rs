@@ -77,6 +77,14 @@ pub(crate) fn description() -> ServiceDescription {
         step_fields: &[("email.send", "via")],
         value_forms: &[("to", ValueForm::AnyCase), ("from", ValueForm::AnyCase)],
         tools: Arc::new(super::tools::all),
+        endpoints: Arc::new(super::reference::endpoints),
+        real_endpoints: super::reference::real_endpoints,
+        about: "Mail over Resend's and SendGrid's APIs and over SMTP.".to_owned(),
+        not_there: &[
+            "Webhooks are not sent.",
+            "Mail cannot be scheduled.",
+            "Domains, contacts, templates and suppression lists cannot be managed. A template is only a name.",
+        ],
         options: vec![
             ("delivery", delivery_type()),
             ("addresses", OptionType::MapOf(Box::new(delivery_type()))),

@@ -7,6 +7,7 @@ mod delivery;
 mod description;
 mod draft;
 mod mailbox;
+mod reference;
 mod resend;
 mod sendgrid;
 mod smtp;

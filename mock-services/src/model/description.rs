@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use crate::description::{
-    ClientVariable, ConfiguredService, EffectDescription, OptionType, PlannedTask, RealHost,
-    ServiceDescription, read_texts,
+    ClientVariable, ConfiguredService, EffectDescription, EndpointDescription, OptionType, PlannedTask,
+    RealHost, ServiceDescription, read_texts,
 };
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
@@ -52,6 +52,16 @@ pub(crate) fn description() -> ServiceDescription {
         hosts: HOSTS,
         can_be_added: true,
         claim_field: Some(("model.generate", "claim")),
+        endpoints: Arc::new(endpoints),
+        about:
+            "A scripted language model behind OpenAI's chat completions and responses APIs and Anthropic's \
+                messages API."
+                .to_owned(),
+        not_there: &[
+            "There are no embeddings, images, audio, files, batches, moderations, assistants, threads, vector \
+             stores, stored conversations, fine-tuning jobs and uploads. Such a request gets a 501 and makes \
+             the trial void.",
+        ],
         options: vec![
             ("character", OptionType::Word(&CHARACTERS)),
             ("tools", OptionType::ByOperation(Box::new(OptionType::Text))),
@@ -67,6 +77,21 @@ pub(crate) fn description() -> ServiceDescription {
         ],
         ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
+}
+
+/// All endpoints, for the reference. The prefix `/v1` can be left out.
+fn endpoints() -> Vec<EndpointDescription> {
+    let one =
+        |method: &str, path: &str, operation: &str| EndpointDescription::new(method, path, &[operation], &[]);
+    vec![
+        one("POST", "/v1/chat/completions", "model.generate"),
+        one("POST", "/v1/responses", "model.generate"),
+        one("POST", "/v1/messages", "model.generate"),
+        one("POST", "/v1/messages/count_tokens", "model.read"),
+        one("GET", "/v1/models", "model.read"),
+        one("GET", "/v1/models/{id}", "model.read"),
+        one("POST", "/v1/traces/ingest", "model.telemetry"),
+    ]
 }
 
 const BILLING: [&str; 2] = [TokenBilling::Generated.word(), TokenBilling::Delivered.word()];
@@ -205,5 +230,15 @@ impl ConfiguredService for ModelOptions {
 
     fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
         builder.service(Model::new(self.clone()), options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_lists_endpoints_that_the_router_has() {
+        crate::catalog::listed_like_routed(&Model::default(), &endpoints(), &[]);
     }
 }

@@ -135,6 +135,17 @@ pub(crate) fn description() -> ServiceDescription {
         variables: VARIABLES,
         hosts: HOSTS,
         tools: Arc::new(super::tools::all),
+        endpoints: Arc::new(super::reference::endpoints),
+        real_endpoints: super::reference::real_endpoints,
+        about: "Charges, payment intents, refunds, customers, subscriptions, payment methods, products and \
+                prices, as in Stripe's API."
+            .to_owned(),
+        not_there: &[
+            "Webhooks are not sent.",
+            "Invoices, taxes, discounts and prorations are not computed, and a subscription makes no charge. \
+             `latest_invoice` is an id that cannot be read.",
+            "Cards are the only payment methods.",
+        ],
         options: configure::options(),
         prepare: configure::prepare,
         ..ServiceDescription::new(&Payment::default(), |reader, map| Arc::new(configure::read(reader, map)))

@@ -107,6 +107,12 @@ impl PaymentError {
         std::mem::take(&mut self.changes_to_commit)
     }
 
+    /// Whether Stripe has the endpoint and this service does not.
+    #[cfg(test)]
+    pub(crate) fn is_unsupported_endpoint(&self) -> bool {
+        self.status == 501
+    }
+
     /// Whether the execution had started.
     pub(crate) fn was_executed(&self) -> bool {
         self.executed

@@ -23,6 +23,7 @@ mod operations;
 mod options;
 mod params;
 mod products;
+mod reference;
 mod route;
 mod search;
 mod source;

@@ -13,7 +13,8 @@ use crate::endpoints::{Endpoints, Known};
 use crate::service::{Fields, Request, percent_decoded};
 
 /// All endpoints of Stripe.
-static STRIPE: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+pub(crate) static STRIPE: LazyLock<Endpoints> =
+    LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
 /// A call with its operation and the fields of its request.
 pub(crate) struct Routed {

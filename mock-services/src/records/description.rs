@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Records, RecordsOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, ExpectedEffect, OptionType, Preparation, ServiceDescription,
-    StoreChange, StoreKind, StoredValue,
+    ConfiguredService, EffectDescription, EndpointDescription, ExpectedEffect, OptionType, Preparation,
+    ServiceDescription, StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Key, Map, Node, NodeKind, Reader, Span};
@@ -24,6 +24,11 @@ pub(crate) fn description() -> ServiceDescription {
         // A step that reads the record, adds this number and writes the sum back.
         step_fields: &[("records.put", "add")],
         tools: Arc::new(super::tools::all),
+        endpoints: Arc::new(endpoints),
+        about: "A record store with versions and `If-Match`, and counters.".to_owned(),
+        not_there: &[
+            "A request concerns one record or one counter: there are no transactions and no queries.",
+        ],
         options: vec![
             ("records", OptionType::MapOf(Box::new(OptionType::Any))),
             ("counters", OptionType::MapOf(Box::new(OptionType::Whole(None)))),
@@ -32,6 +37,23 @@ pub(crate) fn description() -> ServiceDescription {
         prepare,
         ..ServiceDescription::new(&Records::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
+}
+
+/// All endpoints, for the reference.
+fn endpoints() -> Vec<EndpointDescription> {
+    const PAGE: &[&str] = &["prefix", "after", "limit"];
+    let one = |method: &str, path: &str, operation: &str, parameters: &[&str]| {
+        EndpointDescription::new(method, path, &[operation], &[parameters])
+    };
+    vec![
+        one("GET", "/records", "records.list", PAGE),
+        one("GET", "/records/{key}", "records.get", &[]),
+        one("PUT", "/records/{key}", "records.put", &["value"]),
+        one("DELETE", "/records/{key}", "records.delete", &[]),
+        one("GET", "/counters", "records.counter", PAGE),
+        one("GET", "/counters/{name}", "records.counter", &[]),
+        one("POST", "/counters/{name}/increment", "records.increment", &["by"]),
+    ]
 }
 
 fn effects() -> Vec<EffectDescription> {
@@ -103,4 +125,14 @@ fn prepare(expected: &[ExpectedEffect<'_>]) -> Preparation {
         return Preparation::default();
     }
     Preparation { options: vec![("records", NodeKind::Map(records))], certain: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_lists_endpoints_that_the_router_has() {
+        crate::catalog::listed_like_routed(&Records::default(), &endpoints(), &[]);
+    }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::answers::{METHODS, read_answers};
 use super::{Web, WebOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, OptionType, ServiceDescription, ValueForm, read_texts,
+    ConfiguredService, EffectDescription, EndpointDescription, OptionType, ServiceDescription, ValueForm,
+    read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
 use crate::yaml::{Map, Reader};
@@ -25,12 +26,32 @@ pub(crate) fn description() -> ServiceDescription {
         any_host: true,
         can_be_added: true,
         value_forms: &[("host", ValueForm::AnyCase), ("path", ValueForm::UrlPath)],
+        endpoints: Arc::new(endpoints),
+        about: "Any API on any host: each write is an effect, and a read of the same path shows it."
+            .to_owned(),
+        not_there: &[
+            "It knows no rules of a real API: it accepts every request, and it checks no parameters.",
+        ],
         options: vec![
             ("ignore", OptionType::texts()),
             ("answers", OptionType::List(Box::new(declared_answer()))),
         ],
         ..ServiceDescription::new(&Web::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
+}
+
+/// All endpoints, for the reference. A declared answer with `read: true` makes a write a query.
+fn endpoints() -> Vec<EndpointDescription> {
+    let one = |method: &str, operation: &str| {
+        EndpointDescription::new(method, "/{path}", &[operation, "web.query"], &[])
+    };
+    vec![
+        one("POST", "web.post"),
+        one("PUT", "web.put"),
+        one("PATCH", "web.patch"),
+        one("DELETE", "web.delete"),
+        one("GET", "web.get"),
+    ]
 }
 
 fn effects() -> Vec<EffectDescription> {
@@ -77,5 +98,15 @@ impl ConfiguredService for WebOptions {
 
     fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
         builder.service(Web::new(self.clone()), options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_lists_endpoints_that_the_router_has() {
+        crate::catalog::listed_like_routed(&Web::default(), &endpoints(), &[]);
     }
 }

@@ -1,6 +1,7 @@
 //! `hapax.yaml`: the subjects of a project. Finds the file and selects a subject; `read` reads it.
 
 mod read;
+mod schema;
 mod values;
 
 use std::io::{self, Read};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use mock_services::yaml::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
 use self::read::read;
+pub use self::schema::{config_schema, config_schema_text};
 pub use self::values::{checked_operation, checked_variable};
 use crate::subject::Subject;
 

@@ -61,7 +61,8 @@ pub(crate) enum GithubAction {
 const PREFIX: [&str; 2] = ["api", "v3"];
 
 /// All endpoints of GitHub.
-static GITHUB: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+pub(super) static GITHUB: LazyLock<Endpoints> =
+    LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
 /// Whether the request is meant for GitHub's API: by its path, or for an unknown path by its `Accept` header.
 pub(crate) fn is_for_github(request: &Request) -> bool {

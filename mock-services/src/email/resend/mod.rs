@@ -16,7 +16,7 @@ use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{ListPage, get};
-pub(super) use send::{LeftOut, reference};
+pub(super) use send::{LeftOut, PROPERTIES, UNSUPPORTED, reference};
 
 /// Parses a request.
 pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
@@ -61,7 +61,8 @@ pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {
 }
 
 /// All endpoints of Resend.
-static RESEND: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+pub(super) static RESEND: LazyLock<Endpoints> =
+    LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
 /// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {

@@ -15,6 +15,24 @@ const MAX_RECIPIENTS: usize = 50;
 const MAX_TAGS: usize = 75;
 const MAX_EMAILS: usize = 100;
 
+/// The properties of a mail that the service reads.
+pub(in crate::email) const PROPERTIES: &[&str] = &[
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "reply_to",
+    "subject",
+    "html",
+    "text",
+    "tags",
+    "headers",
+    "template",
+    "attachments",
+];
+/// The properties that it refuses.
+pub(in crate::email) const UNSUPPORTED: &[&str] = &["scheduled_at"];
+
 /// One mail. Fields are read as any JSON value, because each invalid one has its own message. Of attachments
 /// only the names are read.
 #[derive(Deserialize)]

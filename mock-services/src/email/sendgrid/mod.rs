@@ -17,6 +17,7 @@ use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{Search, get};
+pub(super) use send::PROPERTIES;
 
 /// Parses a request.
 pub(super) fn recognize(request: &Request, context: &Context) -> Result<Recognized<Call>, Answer> {
@@ -38,7 +39,8 @@ pub(super) fn recognize(request: &Request, context: &Context) -> Result<Recogniz
 }
 
 /// All endpoints of SendGrid.
-static SENDGRID: LazyLock<Endpoints> = LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
+pub(super) static SENDGRID: LazyLock<Endpoints> =
+    LazyLock::new(|| Endpoints::read(include_str!("endpoints.txt")));
 
 /// The refusal of a request that the service does not support.
 fn unknown(request: &Request) -> Answer {

@@ -24,7 +24,7 @@ const MAX_ARGUMENT_BYTES: usize = 10_000;
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// The properties that a body can have. An unknown one would let a client believe in an effect that does not
 /// exist.
-const PROPERTIES: [&str; 18] = [
+pub(in crate::email) const PROPERTIES: [&str; 18] = [
     "asm",
     "attachments",
     "batch_id",

@@ -1,0 +1,351 @@
+//! The reference of a service, as a Markdown page: its endpoints, operations, effects and options, and what it
+//! does not have.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::{ClientValue, EndpointDescription, OptionType, RealEndpoint, ServiceDescription};
+use crate::service::{Operation, OperationKind};
+
+/// The reference of a service.
+#[must_use]
+pub fn reference(service: &ServiceDescription) -> String {
+    let mut page = format!("# The service `{}`\n", service.name);
+    paragraph(&mut page, &service.about);
+    paragraph(
+        &mut page,
+        &format!(
+            "This page is generated from the catalog of services (`hapax list --service {}`). Parameters, effects \
+             and faults work as [scenarios.md](../scenarios.md) and [faults.md](../faults.md) say.",
+            service.name
+        ),
+    );
+    clients(&mut page, service);
+    endpoints(&mut page, service);
+    operations(&mut page, service);
+    effects(&mut page, service);
+    faults(&mut page, service);
+    options(&mut page, service);
+    not_there(&mut page, service);
+    page
+}
+
+/// Adds a paragraph with lines of at most 110 columns.
+fn paragraph(page: &mut String, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let mut column = 0;
+    page.push('\n');
+    for word in text.split_whitespace() {
+        if column > 0 && column + 1 + word.chars().count() > 110 {
+            page.push('\n');
+            column = 0;
+        }
+        if column > 0 {
+            page.push(' ');
+            column += 1;
+        }
+        page.push_str(word);
+        column += word.chars().count();
+    }
+    page.push('\n');
+}
+
+fn heading(page: &mut String, text: &str) {
+    page.push_str("\n## ");
+    page.push_str(text);
+    page.push('\n');
+}
+
+fn table(page: &mut String, names: &[&str], rows: &[Vec<String>]) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(page, "\n| {} |", names.join(" | "));
+    let _ = writeln!(page, "|{}", " --- |".repeat(names.len()));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let _ = writeln!(page, "| {} |", cells.join(" | "));
+    }
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(code).collect::<Vec<_>>().join(", ")
+}
+
+fn clients(page: &mut String, service: &ServiceDescription) {
+    if service.variables.is_empty() && service.hosts.is_empty() {
+        return;
+    }
+    heading(page, "Clients");
+    if !service.variables.is_empty() {
+        let variable = |variable: &super::ClientVariable| {
+            let value = match variable.value {
+                ClientValue::Url => "the URL".to_owned(),
+                ClientValue::UrlWithPath(path) => format!("the URL with `{path}`"),
+                ClientValue::Key => "the key".to_owned(),
+                ClientValue::Fixed(text) => code(text),
+            };
+            format!("`{}` ({value})", variable.name)
+        };
+        let variables: Vec<String> = service.variables.iter().map(variable).collect();
+        paragraph(page, &format!("Variables that real clients read: {}.", variables.join(", ")));
+    }
+    if !service.hosts.is_empty() {
+        let row = |host: &super::RealHost| vec![code(host.host), host.setting.to_owned()];
+        let rows: Vec<Vec<String>> = service.hosts.iter().map(row).collect();
+        table(page, &["real host", "how a client reaches the mock; in a sealed run nothing is to do"], &rows);
+    }
+}
+
+fn endpoints(page: &mut String, service: &ServiceDescription) {
+    let all = (service.endpoints)();
+    if all.is_empty() {
+        return;
+    }
+    heading(page, "Endpoints");
+    let api_of = |endpoint: &EndpointDescription| {
+        (service.api_of)(&endpoint.method, &endpoint.example_path("1")).unwrap_or_default()
+    };
+    for of_api in all.chunk_by(|one, other| api_of(one) == api_of(other)) {
+        let api = service.apis.iter().find(|api| of_api.first().is_some_and(|one| api_of(one) == api.name));
+        if let Some(api) = api.filter(|_| service.apis.len() > 1) {
+            let _ = writeln!(page, "\n### {} (`via: {}`)", capital(api.title), api.name);
+            paragraph(page, &api_difference(api));
+        }
+        let row = |endpoint: &EndpointDescription| {
+            let mut parameters = codes(endpoint.parameters.iter().map(String::as_str));
+            if !endpoint.unsupported.is_empty() {
+                let refused = codes(endpoint.unsupported.iter().map(String::as_str));
+                let gap = if parameters.is_empty() { "" } else { ". " };
+                let _ = write!(parameters, "{gap}Not supported: {refused}");
+            }
+            let operations = match endpoint.operations.as_slice() {
+                [] => "always refused".to_owned(),
+                names => codes(names.iter().map(String::as_str)),
+            };
+            vec![format!("`{} {}`", endpoint.method, endpoint.path), operations, parameters]
+        };
+        let rows: Vec<Vec<String>> = of_api.iter().map(row).collect();
+        table(page, &["endpoint", "operation", "parameters"], &rows);
+    }
+    for api in service.apis.iter().filter(|api| !all.iter().any(|one| api_of(one) == api.name)) {
+        let _ = writeln!(page, "\n### {} (`via: {}`)", capital(api.title), api.name);
+        paragraph(page, &format!("{} It has no endpoints.", api_difference(api)));
+    }
+}
+
+/// How an API differs from the others, as a sentence.
+fn api_difference(api: &super::ApiDescription) -> String {
+    match api.differs.strip_prefix("which ") {
+        Some(rest) => format!("It {rest}."),
+        None => format!("{}.", capital(api.differs)),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + letters.as_str())
+        .unwrap_or_default()
+}
+
+fn operations(page: &mut String, service: &ServiceDescription) {
+    heading(page, "Operations");
+    paragraph(
+        page,
+        "A request is one operation. A fault, a step, `attempts` and `can` name it. `where` of a fault can name its \
+         fields.",
+    );
+    let row = |operation: &Operation| {
+        let reveals = service.reveals.iter().find(|(read, _)| *read == operation.name);
+        let kind = match (operation.kind, reveals) {
+            (OperationKind::Write, _) => "write".to_owned(),
+            (OperationKind::Read, Some((_, writes))) if !writes.is_empty() => {
+                format!("read; shows {}", codes(writes.iter().map(String::as_str)))
+            }
+            (OperationKind::Read, _) => "read".to_owned(),
+        };
+        vec![code(&operation.name), kind, codes(operation.fields.iter().map(AsRef::as_ref))]
+    };
+    let rows: Vec<Vec<String>> = service.operations.iter().map(row).collect();
+    table(page, &["operation", "kind", "fields of the request"], &rows);
+}
+
+fn effects(page: &mut String, service: &ServiceDescription) {
+    if service.effects.is_empty() {
+        return;
+    }
+    heading(page, "Effects");
+    paragraph(
+        page,
+        "What the ledger counts. `expect.effects` can name these fields. A field with a usual value has that value \
+         in an intent that does not name it.",
+    );
+    let row = |effect: &super::EffectDescription| {
+        let usual = effect.usual.iter().map(|usual| format!("`{}`: {}", usual.field, usual.value));
+        let mut notes: Vec<String> = Vec::new();
+        if effect.is_cost {
+            notes.push("any number passes unless the scenario names it".to_owned());
+        }
+        if !effect.made_by.is_empty() {
+            notes.push(format!("also made by {}", codes(effect.made_by.iter().copied())));
+        }
+        if let Some(undoes) = &effect.undoes {
+            notes.push(format!("undoes `{}`", undoes.effect));
+        }
+        let usual: Vec<String> = usual.collect();
+        if !usual.is_empty() {
+            notes.push(format!("usual values: {}", usual.join(", ")));
+        }
+        let noun = effect.noun.map(|(one, _)| one).unwrap_or_default();
+        vec![
+            code(&effect.name),
+            noun.to_owned(),
+            codes(effect.carried.iter().map(String::as_str)),
+            notes.join("; "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = service.effects.iter().map(row).collect();
+    table(page, &["effect", "is", "fields", "notes"], &rows);
+    let names = |effect: &&Operation| {
+        effect.kind == OperationKind::Write
+            && !service
+                .effects
+                .iter()
+                .any(|known| known.name == effect.name || known.made_by.contains(&effect.name.as_ref()))
+    };
+    let without: Vec<&str> = service.operations.iter().filter(names).map(|one| one.name.as_ref()).collect();
+    if !without.is_empty() {
+        paragraph(page, &format!("Writes without an effect that counts: {}.", codes(without)));
+    }
+}
+
+fn faults(page: &mut String, service: &ServiceDescription) {
+    heading(page, "Faults");
+    let of = |kind: OperationKind| service.operations.iter().filter(move |one| one.kind == kind);
+    if of(OperationKind::Write).next().is_some() {
+        paragraph(
+            page,
+            "Every write takes every `commit` (`now`, `never`, `later`, `twice`) with every `reply` (`ok`, `drop`, \
+             `reset`, `hang`, `truncate`, `garble`, `drip`, a delay, a status).",
+        );
+    }
+    if of(OperationKind::Read).next().is_some() {
+        paragraph(page, "A read commits nothing, so it takes a `reply` only, and also `stale`.");
+    }
+    let named = |which: fn(&Operation) -> bool| -> Vec<&str> {
+        service.operations.iter().filter(|one| which(one)).map(|one| one.name.as_ref()).collect()
+    };
+    let lists = named(|operation| operation.list);
+    if !lists.is_empty() {
+        paragraph(page, &format!("A part of a list can be committed (`{{part: 0.5}}`) in {}.", codes(lists)));
+    }
+    let generates = named(|operation| operation.generates);
+    if !generates.is_empty() {
+        paragraph(
+            page,
+            &format!(
+                "An answer can be cut at a `word`, in the `arguments` and before the `end-marker` in {}.",
+                codes(generates)
+            ),
+        );
+    }
+    paragraph(
+        page,
+        &format!(
+            "Idempotency keys are treated as in the profile `{}`, unless the scenario says otherwise.",
+            service.profile.word()
+        ),
+    );
+}
+
+fn options(page: &mut String, service: &ServiceDescription) {
+    if service.options.is_empty() {
+        return;
+    }
+    heading(page, "Options");
+    paragraph(
+        page,
+        &format!(
+            "In `services: {{ {}: {{ … }} }}` of a scenario, beside `idempotency` and `hosts`:",
+            service.name
+        ),
+    );
+    let row = |(name, kind): &(&str, OptionType)| vec![code(name), shown_type(kind)];
+    let rows: Vec<Vec<String>> = service.options.iter().map(row).collect();
+    table(page, &["option", "value"], &rows);
+}
+
+fn shown_type(kind: &OptionType) -> String {
+    match kind {
+        OptionType::Any => "any value".to_owned(),
+        OptionType::Text => "text".to_owned(),
+        OptionType::Flag => "`true` or `false`".to_owned(),
+        OptionType::Whole(None) => "a whole number".to_owned(),
+        OptionType::Whole(Some(least)) => format!("a whole number from {least}"),
+        OptionType::Word(words) => codes(words.iter().copied()),
+        OptionType::After => "a time: `{requests: 2}`, `2s` or `settle`".to_owned(),
+        OptionType::List(of) => format!("a list: {}", shown_type(of)),
+        OptionType::MapOf(of) => format!("a map of names to values: {}", shown_type(of)),
+        OptionType::ByOperation(of) => format!("a map of operations to values: {}", shown_type(of)),
+        OptionType::Object { keys, required } => {
+            let key = |(name, kind): &(&str, OptionType)| {
+                let must = if required.contains(name) { ", required" } else { "" };
+                format!("`{name}` ({}{must})", shown_type(kind))
+            };
+            format!("a map with {}", keys.iter().map(key).collect::<Vec<_>>().join(", "))
+        }
+        OptionType::OneOf(kinds) => kinds.iter().map(shown_type).collect::<Vec<_>>().join("; or "),
+    }
+}
+
+fn not_there(page: &mut String, service: &ServiceDescription) {
+    let (has, real) = ((service.endpoints)(), (service.real_endpoints)());
+    let missing: Vec<&RealEndpoint> =
+        real.iter().filter(|endpoint| !has.iter().any(|known| known.is(endpoint))).collect();
+    if missing.is_empty() && service.not_there.is_empty() {
+        return;
+    }
+    heading(page, "What is not there");
+    if !service.not_there.is_empty() {
+        page.push('\n');
+    }
+    for sentence in service.not_there {
+        let _ = writeln!(page, "- {sentence}");
+    }
+    if missing.is_empty() {
+        return;
+    }
+    paragraph(
+        page,
+        &format!(
+            "The real APIs have {} more endpoints. A request for one of them gets a 501, and the trial is void: it \
+             proves nothing against the subject. By the first parts of their paths, with the number of endpoints:",
+            missing.len()
+        ),
+    );
+    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    for endpoint in missing {
+        *groups.entry(group(&endpoint.path)).or_default() += 1;
+    }
+    let groups: Vec<String> = groups.iter().map(|(path, count)| format!("`{path}` {count}")).collect();
+    paragraph(page, &format!("{}.", groups.join(", ")));
+}
+
+/// The first parts of a path: the version and the type of object.
+fn group(path: &str) -> String {
+    let is_version = |part: &str| part.len() == 2 && part.starts_with('v');
+    let parts: Vec<&str> = path.split('/').skip(1).take_while(|part| !part.starts_with('{')).collect();
+    let depth = if parts.first().is_some_and(|first| is_version(first)) { 2 } else { 1 };
+    format!("/{}", parts.into_iter().take(depth).collect::<Vec<_>>().join("/"))
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::listed_like_routed;
