@@ -29,7 +29,7 @@ pub use compare::{
 };
 pub use formats::{
     Format, FormatError, MAX_SUMMARY_BYTES, View, annotations, badge, case_detail, chosen, jsonl, junit,
-    page, render, run_summary, summary_md, tap,
+    page, page_so_far, render, run_summary, summary_md, tap,
 };
 pub(crate) use formats::{Frame, PageScript, frame};
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
@@ -40,8 +40,8 @@ pub use side_by_side::side_by_side;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};
 pub use store::{
     Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PAGE_FILE, PlanRecord, PlannedCase, REPORT_FILE,
-    SUMMARY_FILE, SavedRun, StoreError, append_summary, check_consistency, plans, publish, read_own_run,
-    read_report, read_run, round_of, write_report,
+    SUMMARY_FILE, SavedRun, StoreError, append_summary, check_consistency, plans, publish,
+    publish_page_so_far, read_own_run, read_report, read_run, round_of, write_report,
 };
 pub(crate) use store::{check_opening_entry, write_file, write_new_file};
 pub use tally::{not_passed, result};

@@ -9,6 +9,7 @@ mod host_notes;
 mod identity;
 mod late_ports;
 mod measure;
+mod page_so_far;
 mod plan;
 mod progress;
 mod rescore;
@@ -37,6 +38,7 @@ pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
 pub use measure::{Measure, MeasureError, Measurement};
+use page_so_far::PageSoFar;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use rescore::{confirm, rescore};
@@ -65,6 +67,8 @@ pub struct RunOptions {
     pub subject_words: String,
     /// Whether controls that the run itself chooses get the services only as MCP tools.
     pub via_mcp: bool,
+    /// Whether the page is written again and again while the run goes on.
+    pub page_so_far: bool,
 }
 
 /// An event during a run.
@@ -113,8 +117,29 @@ pub async fn run(
     let work = TrialRunner::new(subject, options, Some(folder.path()))?;
     let ledger = folder.begin(started_at, identity, &record)?;
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
-    on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
+    let report_of = |done: FinishedTrials, interrupted: bool| Report {
+        report: REPORT_VERSION,
+        hapax: env!("CARGO_PKG_VERSION").to_owned(),
+        run: folder.name(),
+        subject: work.subject.name.clone(),
+        seed: work.options.seed,
+        started_at: before.started_at.unwrap_or(started_at),
+        duration_ms: duration_ms(),
+        trials: work.options.trials,
+        interrupted,
+        partition: work.options.partition.map(|partition| (partition.part, partition.of)),
+        cases: case_reports(&plan.cases, done, &work),
+        skipped: plan.skipped.clone(),
+        digest: plan.digest.clone(),
+        planned: record.count(),
+        notes: Vec::new(),
+    };
+    let mut page = work.options.page_so_far.then(PageSoFar::new);
     let mut done = FinishedTrials::new();
+    if let Some(page) = &mut page {
+        page.write(folder.path(), report_of(done.clone(), false));
+    }
+    on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
     for (id, mut trial) in plan.finished {
         if let Some(case) = plan.cases.get(&id) {
             if trial.replay.is_empty() {
@@ -129,6 +154,9 @@ pub async fn run(
             folder.keep(&case.id, &trial, duration_ms())?;
             on(RunEvent::Ended(case, &trial));
             done.insert((case.id.clone(), trial.trial), trial);
+            if let Some(page) = page.as_mut().filter(|page| page.is_due()) {
+                page.write(folder.path(), report_of(done.clone(), false));
+            }
             Ok(())
         })
         .await?;
@@ -137,26 +165,10 @@ pub async fn run(
         tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
     }
     let released = work.late.release();
-    let cases = case_reports(&plan.cases, done, &work);
-    let mut notes = host_notes::notes(&cases);
-    notes.extend(released_early(&work.subject, released));
-    Ok(Report {
-        report: REPORT_VERSION,
-        hapax: env!("CARGO_PKG_VERSION").to_owned(),
-        run: folder.name(),
-        subject: work.subject.name.clone(),
-        seed: work.options.seed,
-        started_at: before.started_at.unwrap_or(started_at),
-        duration_ms: duration_ms(),
-        trials: work.options.trials,
-        interrupted: !complete,
-        partition: work.options.partition.map(|partition| (partition.part, partition.of)),
-        cases,
-        skipped: plan.skipped,
-        digest: plan.digest,
-        planned: record.count(),
-        notes,
-    })
+    let mut report = report_of(done, !complete);
+    report.notes = host_notes::notes(&report.cases);
+    report.notes.extend(released_early(&work.subject, released));
+    Ok(report)
 }
 
 /// Runs the trials concurrently; `false` if it was stopped before all were finished.

@@ -3,7 +3,7 @@
 use super::runs;
 use crate::kit::browser;
 use crate::kit::needs::{self, Test};
-use hapax::report::{Ledgers, Report, RunLinks, compare, compare_page, page};
+use hapax::report::{Ledgers, Report, RunLinks, compare, compare_page, page, page_so_far};
 
 async fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
     holds_on(check, &page(&report, &ledgers)).await;
@@ -92,6 +92,7 @@ checks! {
     }
 }
 
+const FILLS_UP: &str = "a_page_of_a_running_run_fills_up";
 const DOES_NOTHING: &str = "a_hostile_text_is_shown_and_does_nothing";
 const BREAKS_NO_LAYOUT: &str = "a_hostile_text_breaks_no_layout";
 const CAN_BE_READ: &str = "a_hostile_text_can_be_read";
@@ -145,9 +146,18 @@ async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
     }
 }
 
+async fn a_page_of_a_running_run_fills_up() {
+    let (mut report, ledgers) = runs::usual();
+    report.planned = 20;
+    // Then ten trials have ended.
+    report.cases.retain(|case| case.id != "payment/verified@n=4");
+    holds_on(FILLS_UP, &page_so_far(&report, &ledgers)).await;
+}
+
 async fn every_check_has_its_test() {
     let mut tested =
-        [CHECKED, &[DOES_NOTHING, BREAKS_NO_LAYOUT, CAN_BE_READ], super::live_page::CHECKED].concat();
+        [CHECKED, &[DOES_NOTHING, BREAKS_NO_LAYOUT, CAN_BE_READ, FILLS_UP], super::live_page::CHECKED]
+            .concat();
     let mut checks = browser::names().await;
     tested.sort_unstable();
     checks.sort_unstable();
@@ -163,6 +173,7 @@ pub(crate) fn tests() -> Vec<Test> {
         bidirectional_marks_in_every_field_do_not_reorder_text,
         a_megabyte_without_a_space_in_every_field_breaks_no_layout,
         the_page_of_a_comparison_opens_without_errors_and_can_be_read,
+        a_page_of_a_running_run_fills_up,
         every_check_has_its_test,
     ];
     [checks(), others].concat()

@@ -201,3 +201,25 @@ fn a_report_without_some_trials_is_refused() {
     workspace.write("reports/latest/report.json", &report.to_string());
     workspace.call(&["report", "show", "reports/latest"]).expect(2);
 }
+
+/// The browser is opened once, at the beginning; the page that it finds reloads itself, and the last one does not.
+#[cfg(target_os = "linux")]
+#[test]
+fn open_shows_the_page_while_trials_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = Workspace::new();
+    let opened = workspace.path().join("opened");
+    let script = format!("#!/bin/sh\ncat \"$1\" >> '{}'\n", opened.display());
+    workspace.write("bin/xdg-open", &script);
+    let program = workspace.path().join("bin/xdg-open");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", workspace.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let mut command = workspace.command(&["run", CASE, "--subject", "naive", "-k", "8", "-j", "1", "--open"]);
+    assert_eq!(command.env("PATH", path).status().unwrap().code(), Some(1));
+    let opened = workspace.read("opened");
+    assert_eq!(opened.matches("<!DOCTYPE html>").count(), 1);
+    assert!(opened.contains("of 8 trials have ended. This page reloads itself"));
+    let page = workspace.read("reports/latest/index.html");
+    assert!(!page.contains("reloads itself until"), "the run is finished");
+    assert!(page.contains("In all 8 trials the customer paid twice: $399.92 too much."));
+}

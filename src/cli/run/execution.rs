@@ -1,6 +1,8 @@
 //! How a run is executed, saved and printed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anstream::{eprint, eprintln};
@@ -84,9 +86,13 @@ pub(in crate::cli) struct ExecutionArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Open the page of the run in a browser
+    /// Open the page of the run in a browser; it fills up while trials run
     #[arg(long)]
     pub(super) open: bool,
+
+    /// Whether the page was opened when the run began.
+    #[arg(skip)]
+    is_opened: Arc<AtomicBool>,
 }
 
 /// Whether a subject must make a claim.
@@ -122,6 +128,7 @@ impl ExecutionArgs {
             partition: None,
             subject_words,
             via_mcp: false,
+            page_so_far: self.open,
         }
     }
 
@@ -130,6 +137,16 @@ impl ExecutionArgs {
         let Some(promise) = self.promise else { return String::new() };
         subject.settings.promise = promise;
         format!("--promise {promise} ")
+    }
+
+    /// Opens the page when the run begins. Some browsers end only when they are closed, so nothing waits for
+    /// them; where it fails, it is tried again at the end of the run.
+    fn open_early(&self, folder: &Path) {
+        let (folder, is_opened) = (folder.to_owned(), Arc::clone(&self.is_opened));
+        is_opened.store(true, Ordering::SeqCst);
+        std::thread::spawn(move || {
+            is_opened.store(crate::cli::report::open_page(&folder).is_ok(), Ordering::SeqCst);
+        });
     }
 
     pub(super) fn format(&self) -> Format {
@@ -164,7 +181,12 @@ pub(super) fn execute(
     let report = crate::cli::runtime()?.block_on(async {
         let stop = crate::cli::stop_signal()?;
         let limiter = ConcurrencyLimiter::new(execution.jobs.map(usize::from));
-        let on_event = &mut |event: run::RunEvent<'_>| live.show(&event);
+        let on_event = &mut |event: run::RunEvent<'_>| {
+            if execution.open && matches!(event, run::RunEvent::Planned(_)) {
+                execution.open_early(folder.path());
+            }
+            live.show(&event);
+        };
         run::run(plan, subject, options, folder, &limiter, stop, on_event).await.map_err(CliError::from)
     })?;
     live.finish();
@@ -221,7 +243,7 @@ pub(super) fn finish(
             eprintln!("to continue this run, add --resume {path} to the same command");
         }
     }
-    if execution.open {
+    if execution.open && !execution.is_opened.load(Ordering::SeqCst) {
         crate::cli::report::open_page(folder.path())?;
     }
     Ok(status)

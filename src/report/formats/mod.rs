@@ -21,8 +21,8 @@ pub use badge::badge;
 pub use jsonl::jsonl;
 pub use junit::junit;
 pub use markdown::{MAX_SUMMARY_BYTES, summary_md};
-pub use page::page;
 pub(crate) use page::{Frame, PageScript, frame};
+pub use page::{page, page_so_far};
 pub use tap::tap;
 pub use terminal::{View, case_detail, chosen, run_summary};
 

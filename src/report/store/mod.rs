@@ -8,7 +8,7 @@ mod publish;
 pub(crate) use consistency::check_opening_entry;
 pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
 pub use plan_record::{PlanRecord, PlannedCase, round_of};
-pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish};
+pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish, publish_page_so_far};
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::report::model::Report;
 use crate::report::store::{Ledgers, StoreError, write_file, write_report};
-use crate::report::{MAX_SUMMARY_BYTES, badge, junit, page, summary_md};
+use crate::report::{MAX_SUMMARY_BYTES, badge, junit, page, page_so_far, summary_md};
 
 /// The name of the page in the folder of a run.
 pub const PAGE_FILE: &str = "index.html";
@@ -26,6 +26,14 @@ pub fn publish(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), 
     write_file(&folder.join(SUMMARY_FILE), summary_md(report, ledgers, MAX_SUMMARY_BYTES).as_bytes())?;
     write_file(&folder.join("badge.json"), badge(report).as_bytes())?;
     write_file(&folder.join(PAGE_FILE), page(report, ledgers).as_bytes())
+}
+
+/// Writes `index.html` of a run that is not finished: it reloads itself.
+///
+/// # Errors
+/// When the folder cannot be written to.
+pub fn publish_page_so_far(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), StoreError> {
+    write_file(&folder.join(PAGE_FILE), page_so_far(report, ledgers).as_bytes())
 }
 
 /// Appends a summary to the file that `GITHUB_STEP_SUMMARY` names.

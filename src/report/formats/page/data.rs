@@ -45,6 +45,8 @@ pub(super) struct Data {
     first: Option<usize>,
     /// Whether texts were shortened because there were too many.
     cut: bool,
+    /// Whether the run is not finished, so that the page reloads itself.
+    running: bool,
 }
 
 #[derive(Serialize)]
@@ -136,7 +138,7 @@ struct Packer {
 }
 
 /// The data of a run.
-pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
+pub(super) fn data(report: &Report, ledgers: &Ledgers, running: bool) -> Data {
     let mut packer = Packer {
         texts: Texts::default(),
         full: Items::new(MAX_ALL_FULL_ITEMS),
@@ -159,7 +161,7 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers) -> Data {
     });
     let skipped = skipped.collect();
     let cases = packed.into_iter().map(|(_, case)| case).collect();
-    Data { cases, skipped, first, cut: packer.texts.cut, texts: packer.texts.into_kept() }
+    Data { cases, skipped, first, cut: packer.texts.cut, texts: packer.texts.into_kept(), running }
 }
 
 impl Packer {

@@ -11,9 +11,10 @@ use crate::report::text::words::{self, counted, percent};
 use crate::score::TrialStatus;
 
 /// The head of the page.
-pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally) -> Markup {
+pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: bool) -> Markup {
     let (class, mark, word) = match tally.result() {
         _ if report.is_empty_part() => ("void", "○", "empty"),
+        TrialStatus::Void | TrialStatus::Pass if is_running => ("void", "○", "running"),
         TrialStatus::Pass => ("pass", "✓", "passed"),
         TrialStatus::Fail => ("fail", "✗", "failed"),
         TrialStatus::Void => ("void", "○", "void"),
@@ -42,7 +43,13 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally) -> Markup {
             @if let Some(lenient) = tally.lenient() {
                 p.warning { (lenient) }
             }
-            @for text in tally.partial(report).iter().chain(&report.notes) {
+            @if is_running {
+                p #running.warning {
+                    "Running: " (tally.trials.all()) " of " (counted_trials(report)) " have ended. \
+                     This page reloads itself until the run is finished."
+                }
+            }
+            @for text in tally.partial(report).iter().filter(|_| !is_running).chain(&report.notes) {
                 p.warning { (line(text, 500)) }
             }
             @if let Some(empty) = words::empty_part(report) {
@@ -65,6 +72,10 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally) -> Markup {
             }
         }
     }
+}
+
+fn counted_trials(report: &Report) -> String {
+    counted(usize::try_from(report.planned).unwrap_or(usize::MAX), "trial")
 }
 
 /// The four most important numbers.

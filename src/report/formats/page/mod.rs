@@ -23,10 +23,20 @@ pub(crate) use frame::{Frame, PageScript, frame};
 /// The page of a run.
 #[must_use]
 pub fn page(report: &Report, ledgers: &Ledgers) -> String {
+    render(report, ledgers, false)
+}
+
+/// The page of a run that is not finished. It reloads itself.
+#[must_use]
+pub fn page_so_far(report: &Report, ledgers: &Ledgers) -> String {
+    render(report, ledgers, true)
+}
+
+fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
     let tally = Tally::of(report);
-    let data = data::data(report, ledgers);
+    let data = data::data(report, ledgers, is_running);
     let body = maud::html! {
-        (head::head(report, &impact(report, ledgers), &tally))
+        (head::head(report, &impact(report, ledgers), &tally, is_running))
         main {
             (square::squares(report))
             (fixes::fixes(report))

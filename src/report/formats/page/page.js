@@ -250,3 +250,15 @@ window.addEventListener('popstate', apply);
 apply();
 // A link to a case scrolls to the case.
 if (readState().case) scrollToCase();
+
+// The page of a run that is not finished reloads itself, but not while the user does something.
+if (DATA.running) {
+  let active = 0;
+  for (const name of ['pointerdown', 'keydown', 'wheel', 'input']) window.addEventListener(name, () => { active = Date.now(); }, { passive: true });
+  const reload = () => {
+    const isBusy = Date.now() - active < 3000 || String(getSelection()).length > 0;
+    if (isBusy) setTimeout(reload, 500);
+    else location.reload();
+  };
+  setTimeout(reload, 2000);
+}

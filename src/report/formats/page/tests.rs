@@ -120,3 +120,17 @@ fn five_thousand_failures_of_wordy_subjects_do_so_too() {
     assert!(page.len() < LARGEST, "{} bytes", page.len());
     assert_eq!(data_of(&page)["cut"], true);
 }
+
+#[test]
+fn the_page_of_a_run_that_is_not_finished_says_so_and_reloads_itself() {
+    let (mut report, ledgers) = sample::run_of(vec![sample::pass(1), sample::pass(2)]);
+    report.planned = 9;
+    let running = page_so_far(&report, &ledgers);
+    assert!(running.contains("Running: 2 of 9 trials have ended."));
+    assert!(running.contains("○</span> running"), "it has not passed");
+    assert!(!running.contains("planned trials were not run"));
+    assert_eq!(data_of(&running)["running"], true);
+    let finished = page(&report, &ledgers);
+    assert!(!finished.contains("Running:") && finished.contains("7 of 9 planned trials were not run"));
+    assert_eq!(data_of(&finished)["running"], false);
+}
