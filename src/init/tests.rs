@@ -181,3 +181,34 @@ fn every_shipped_workflow_is_pinned_to_the_running_version() {
         component.contains(&format!("      description: The version of hapax\n      default: {version}\n"))
     );
 }
+
+#[test]
+fn every_created_workflow_is_valid_yaml_without_placeholders() {
+    let agents: [&[(&str, &str)]; 8] = [
+        &[],
+        &[("agent.py", ""), ("requirements.txt", "")],
+        &[("agent.py", ""), (".venv/bin/python", ""), ("pyproject.toml", "")],
+        &[("agent.py", ""), ("uv.lock", "")],
+        &[("agent.js", ""), ("package.json", "{}"), ("yarn.lock", "")],
+        &[("agent.rb", "")],
+        &[("go.mod", ""), ("main.go", "")],
+        &[("Cargo.toml", ""), ("src/main.rs", "")],
+    ];
+    for agent in agents {
+        for (host, name) in
+            [(".git/config", ".github/workflows/hapax.yml"), (".gitlab-ci.yml", ".gitlab/hapax.yml")]
+        {
+            let repository = folder(&[agent, &[(".git/config", ""), (host, "")]].concat());
+            create_files(repository.path(), &guess(repository.path())).unwrap();
+            let text = fs::read_to_string(repository.path().join(name)).unwrap();
+            let parsed = mock_services::yaml::parse(&mock_services::yaml::Source::new(name, text.as_str()));
+            assert!(parsed.is_ok(), "{agent:?}\n{text}");
+            let has_placeholder = text
+                .split('@')
+                .skip(1)
+                .step_by(2)
+                .any(|word| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_uppercase()));
+            assert!(!has_placeholder, "{text}");
+        }
+    }
+}
