@@ -7,6 +7,7 @@ mod hosts;
 mod interrupt;
 mod output;
 mod promise;
+mod remedy;
 mod schema;
 mod subject_events;
 mod tool_cards;
@@ -18,6 +19,7 @@ pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
 pub use interrupt::{InterruptAction, InterruptKind};
 pub use output::CapturedOutput;
 pub use promise::Promise;
+pub use remedy::Remedy;
 pub(crate) use schema::fields_schema;
 pub use subject_events::{
     ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
-    ClaimedOutcome, ControlOutcome, FindingKind, Honesty, HostTreatment, Outcome, Promise, Recovery,
+    ClaimedOutcome, ControlOutcome, FindingKind, Honesty, HostTreatment, Outcome, Promise, Recovery, Remedy,
     RetriedBy, TrialStatus,
 };
 
@@ -27,6 +27,7 @@ word_schemas!(
     ClaimedOutcome,
     ControlOutcome,
     FindingKind,
+    Remedy,
     Honesty,
     HostTreatment,
     Outcome,

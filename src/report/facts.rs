@@ -111,9 +111,7 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
 }
 
 fn retry_text(retry: &Retry) -> String {
-    let what = retry
-        .attempt
-        .map_or_else(|| format!("entry {}", retry.entry), |attempt| format!("attempt {attempt}"));
+    let what = retry.name.as_ref().map_or_else(|| format!("entry {}", retry.entry), |name| line(name, 100));
     let who = match retry.by {
         RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
         by => format!("the {}", by.word()),

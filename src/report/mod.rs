@@ -22,14 +22,16 @@ mod tally;
 pub(crate) mod text;
 mod timeline;
 
-pub use baseline::{Baseline, BaselineChange, BaselineComparison, UnknownCases, baseline_text};
+pub use baseline::{
+    Baseline, BaselineChange, BaselineComparison, UnknownCases, baseline_line, baseline_text,
+};
 pub use compare::{
     CaseState, Change, ChangeKind, CompareCause, Comparison, RunLinks, SIGNIFICANT, compare, compare_md,
     compare_page, compare_text,
 };
 pub use formats::{
-    Format, FormatError, MAX_SUMMARY_BYTES, View, annotations, badge, case_detail, chosen, jsonl, junit,
-    page, page_so_far, render, run_summary, summary_md, tap,
+    Format, FormatError, MAX_SUMMARY_BYTES, RunJudgment, View, annotations, badge, case_detail, chosen,
+    jsonl, judged_summary, junit, one_line, page, page_so_far, render, run_summary, summary_md, tap,
 };
 pub(crate) use formats::{Frame, PageScript, frame};
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{CapturedOutput, ControlOutcome, Promise};
-use crate::scenario::Terms;
+use crate::scenario::{BUILT_IN, Terms};
 use crate::score::Verdict;
 
 /// The version of the format; it changes when readers of the old version would fail.
@@ -101,6 +101,16 @@ pub struct CaseReport {
     /// checks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<ControlReport>,
+}
+
+impl CaseReport {
+    /// Where its scenario is: the file and the line, or how to print it if it is built in.
+    pub(crate) fn place(&self) -> String {
+        match self.file.starts_with(BUILT_IN) {
+            true => format!("built in; `hapax show {}` prints it", self.scenario),
+            false => format!("{}:{}", self.file, self.line),
+        }
+    }
 }
 
 /// A control and its expected outcome in a case.

@@ -8,7 +8,7 @@ use mock_services::yaml::{Problems, Source};
 
 use crate::ExitStatus;
 use crate::report::{
-    Baseline, Report, Requirement, StoreError, UnknownCases, View, baseline_text, write_file,
+    Baseline, Report, Requirement, StoreError, UnknownCases, View, baseline_line, baseline_text, write_file,
 };
 use crate::scenario::{self, Case, LoadError, read_text};
 use crate::score::TrialStatus;
@@ -34,8 +34,12 @@ pub enum Measure {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measurement {
-    /// The text to show besides the verdicts.
+    /// The text to show instead of the result of the verdicts; empty if these decide.
     pub text: String,
+    /// The result in one line; empty if the verdicts decide.
+    pub line: String,
+    /// The ids of cases that failed as it was known.
+    pub known: BTreeSet<String>,
     /// The exit status.
     pub status: ExitStatus,
 }
@@ -118,7 +122,16 @@ impl Measure {
         };
         let is_unproven = report.interrupted || nothing_ran(report);
         let status = if status == ExitStatus::Success && is_unproven { ExitStatus::Unproven } else { status };
-        Ok(Measurement { text, status })
+        let (line, known) = match self {
+            Measure::Verdicts => (String::new(), BTreeSet::new()),
+            Measure::Rate(_) => (text.split_whitespace().collect::<Vec<_>>().join(" "), BTreeSet::new()),
+            Measure::Baseline { known, .. } => {
+                let measured = known.measure(report);
+                let line = baseline_line(&measured, view);
+                (line, measured.known.into_iter().map(|case| case.id).collect())
+            }
+        };
+        Ok(Measurement { text, line, known, status })
     }
 }
 

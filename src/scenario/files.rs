@@ -57,9 +57,12 @@ pub(super) fn disk_source(folder: &Path, name: String, path: &Path) -> Result<So
     Ok(if is_inside { Source::new(name, text) } else { Source::withheld(name, text) })
 }
 
-/// The path of a shipped file in messages.
+/// How the name of a file in the binary begins: it is not a path on the disk.
+pub(crate) const BUILT_IN: &str = "built in: ";
+
+/// The name of a shipped file in messages.
 pub(super) fn shown_path(path: &Path) -> String {
-    Path::new("scenarios").join(path).display().to_string()
+    format!("{BUILT_IN}{}", path.display())
 }
 
 /// The path without `.`, and without `..` where a folder precedes it.

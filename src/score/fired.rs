@@ -87,11 +87,10 @@ pub(super) fn void_reasons(
     {
         let lasted = attempt.answer.map_or(0, |answer| answer.at.saturating_sub(attempt.at)) / 1_000_000;
         reasons.push(format!(
-            "the client's timeout was not reached within {lasted} s: attempt {} of {} got no reply, and the \
+            "the client's timeout was not reached within {lasted} s: {} got no reply, and the \
              client was still waiting; write `client_timeout:` with a longer time for this subject in \
              hapax.yaml, or give its client a timeout",
-            attempt.number(),
-            shown(attempt.operation())
+            attempt.name()
         ));
     }
     let left = history.ends().map(|end| end.event.left_running).max().unwrap_or_default();

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{BarrierEvent, Entry, Event, Received, SilenceEnd};
+use mock_services::yaml::shown;
 
 use super::effects::Effect;
 use crate::domain::{
@@ -40,6 +41,8 @@ pub(super) struct TrialHistory<'a> {
 pub(super) struct Attempt<'a> {
     /// Its entry.
     pub(super) n: u64,
+    /// Its number among the attempts of its operation, from 1, as faults count them.
+    pub(super) ordinal: u32,
     /// When it was received.
     pub(super) at: u64,
     /// The request.
@@ -160,6 +163,11 @@ impl Attempt<'_> {
         self.received.caller
     }
 
+    /// Its name in messages: `payment.charge#2` is the second attempt of that operation, as in faults.
+    pub(super) fn name(&self) -> String {
+        format!("{}#{}", shown(self.operation()), self.ordinal)
+    }
+
     /// Its number in the ledger.
     pub(super) fn number(&self) -> u64 {
         self.received.attempt
@@ -201,13 +209,17 @@ impl<'a> TrialHistory<'a> {
         let is_named = |name: &str| terms.intents.iter().any(|intent| intent.effect == name);
         let costs = terms.operations.iter().filter(|term| term.cost && !is_named(&term.name));
         let costs: Vec<&str> = costs.map(|term| term.name.as_str()).collect();
+        let mut ordinals: HashMap<&str, u32> = HashMap::new();
         for entry in &sorted {
             if let Event::Received(received) = &entry.event {
+                let ordinal = ordinals.entry(&received.operation).or_default();
+                *ordinal += 1;
                 let reads = matches!(&*received.method, "GET" | "HEAD");
                 let write = writes.get(&*received.operation).copied().unwrap_or(!reads);
                 history.places.insert(received.attempt, history.attempts.len());
                 history.attempts.push(Attempt {
                     n: entry.n,
+                    ordinal: *ordinal,
                     at: entry.at,
                     received,
                     write,

@@ -35,7 +35,7 @@ use mock_services::ledger::Entry;
 
 use crate::domain::SubjectEvent;
 pub use crate::domain::{
-    FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, RetriedBy, TrialStatus,
+    FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, Remedy, RetriedBy, TrialStatus,
 };
 use crate::scenario::Terms;
 use findings::FindingContext;

@@ -42,7 +42,7 @@ pub(super) struct RetryEvidence {
     /// How its trace compares, where both have one.
     pub(super) trace: Option<Trace>,
     /// The number of a read that came in between.
-    pub(super) read: Option<u64>,
+    pub(super) read: Option<String>,
     /// Whether the subject was restarted in between.
     pub(super) restarted: bool,
     /// The user agent of a client that retries by itself.
@@ -140,7 +140,7 @@ impl RetryEvidence {
             };
             same.to_owned()
         }));
-        words.extend(self.read.map(|attempt| format!("after a read (attempt {attempt})")));
+        words.extend(self.read.as_ref().map(|read| format!("after a read ({read})")));
         words.extend(self.restarted.then(|| "after a restart of the subject".to_owned()));
         words
             .extend(self.retrying.as_ref().map(|agent| format!("a client that retries by itself ({agent})")));

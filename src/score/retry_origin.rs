@@ -54,6 +54,7 @@ fn retry(
     Retry {
         entry: again.n,
         attempt: Some(attempt.number()),
+        name: Some(attempt.name()),
         by: evidence.by(),
         evidence: evidence.evidence(),
     }
@@ -70,7 +71,7 @@ fn refused(again: RetriedWrite<'_, '_>) -> Retry {
             "same key; the service refused the request, so nothing else is known of it".to_owned(),
         ),
     };
-    Retry { entry: again.n, attempt: None, by, evidence }
+    Retry { entry: again.n, attempt: None, name: None, by, evidence }
 }
 
 fn evidence_of(
@@ -109,7 +110,7 @@ fn evidence_of(
         same_connection: before.connection == now.connection,
         count: retry_evidence::count(&now.client),
         trace: retry_evidence::trace(&before.client, &now.client),
-        read: read.map(Attempt::number),
+        read: read.map(Attempt::name),
         restarted: history.was_restarted(attempt.caller(), between),
         retrying: retry_evidence::retrying(&now.client),
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) use crate::domain::{
-    ClaimedOutcome, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, RetriedBy,
+    ClaimedOutcome, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, Remedy, RetriedBy,
     TrialStatus,
 };
 
@@ -139,6 +139,9 @@ pub struct Retry {
     /// The number of the attempt; `None` if the service refused the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
+    /// The operation and the number among its attempts: `payment.charge#2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Who made it.
     pub by: RetriedBy,
     /// The evidence as text.
@@ -154,6 +157,9 @@ pub struct Finding {
     pub fails: bool,
     /// What happened.
     pub message: String,
+    /// What kind of change fixes it: findings with the same remedy are fixed together.
+    #[serde(default)]
+    pub remedy: Remedy,
     /// How to fix it.
     pub fix: String,
     /// The entries that prove it.

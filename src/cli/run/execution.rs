@@ -14,9 +14,10 @@ use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{message, output};
 use crate::report::text::ci_commands;
-use crate::report::{self, Format, Report};
+use crate::report::{self, Format, Report, RunJudgment, SavedRun, View};
 use crate::run::{
-    self, ConcurrencyLimiter, FinishOptions, FinishedRun, Measure, Plan, RunFolder, RunOptions, Verbosity,
+    self, ConcurrencyLimiter, FinishOptions, FinishedRun, Measure, Measurement, Plan, RunFolder, RunOptions,
+    Verbosity,
 };
 use crate::scenario::Promise;
 use crate::subject::Subject;
@@ -223,13 +224,14 @@ pub(super) fn finish(
     let finished = save(report, folder, execution)?;
     let view = crate::cli::view(execution.verbose);
     let measurement = measure.judge(&finished.saved.report, &view)?;
-    let mut text = report::render(&finished.saved, execution.format(), &view).map_err(CliError::new)?;
-    let measured = ci_commands::text(&measurement.text);
-    if execution.format() != Format::Terminal {
-        eprint!("{measured}");
-    } else if !measured.is_empty() {
-        text = format!("{text}\n{measured}");
-    }
+    let mut text = match execution.format() {
+        Format::Terminal if execution.quiet => one_line(&finished.saved.report, &measurement, folder, &view),
+        Format::Terminal => terminal_text(&finished.saved, &measurement, &view),
+        other => {
+            eprint!("{}", ci_commands::text(&measurement.text));
+            report::render(&finished.saved, other, &view).map_err(CliError::new)?
+        }
+    };
     // GitHub reads annotations from the output, and shows them at the lines of the scenarios.
     let is_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
     if execution.format() == Format::Terminal && is_github {
@@ -247,4 +249,20 @@ pub(super) fn finish(
         crate::cli::report::open_page(folder.path())?;
     }
     Ok(status)
+}
+
+fn terminal_text(saved: &SavedRun, measurement: &Measurement, view: &View) -> String {
+    let SavedRun { report, ledgers } = saved;
+    let judgment = RunJudgment { text: &measurement.text, known: &measurement.known };
+    let judgment = Some(judgment).filter(|judgment| !judgment.text.is_empty());
+    ci_commands::text(&report::judged_summary(report, ledgers, view, judgment)).into_owned()
+}
+
+/// The result and the folder.
+fn one_line(report: &Report, measurement: &Measurement, folder: &RunFolder, view: &View) -> String {
+    let result = match measurement.line.as_str() {
+        "" => report::one_line(report, view),
+        line => line.to_owned(),
+    };
+    format!("{}  {}\n", ci_commands::text(&result), folder.path().display())
 }

@@ -2,7 +2,7 @@
 
 mod show;
 
-pub use show::baseline_text;
+pub use show::{baseline_line, baseline_text};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -9,7 +9,7 @@ use crate::report::text::style::TextStyle;
 use crate::report::text::words::counted;
 use crate::scenario::ControlOutcome;
 
-/// The worse, known, better and void cases; `file` is the name of the baseline.
+/// The worse, better and void cases, and the number of known ones; `file` is the name of the baseline.
 #[must_use]
 pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> String {
     let (style, file) = (TextStyle { color: view.color }, line(file, 200));
@@ -18,19 +18,18 @@ pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> 
         (style.bad("WORSE"), &measured.worse),
         (style.void("VOID"), &measured.void),
         (style.good("BETTER"), &measured.better),
-        (style.faint("KNOWN"), &measured.known),
     ];
     for (word, cases) in groups {
         for moved in cases {
             let _ = writeln!(out, "{word}  {}  {}", line(&moved.id, 300), change(moved));
         }
     }
-    let _ = writeln!(out, "{}", result(measured, style));
     if !measured.worse.is_empty() {
         let _ = writeln!(out, "Fix it, or add --update-baseline to accept it as a known failure.");
     } else if !measured.better.is_empty() {
         let _ = writeln!(out, "Add --update-baseline to record what got better.");
     }
+    let _ = writeln!(out, "{}", result(measured, style));
     out
 }
 
@@ -41,6 +40,12 @@ fn change(moved: &BaselineChange) -> String {
         None if moved.outcome == ControlOutcome::Void => moved.outcome.word().to_owned(),
         None => format!("{}, not known to fail", moved.outcome.word()),
     }
+}
+
+/// The result in one line.
+#[must_use]
+pub fn baseline_line(measured: &BaselineComparison, view: &View) -> String {
+    result(measured, TextStyle { color: view.color })
 }
 
 fn result(measured: &BaselineComparison, style: TextStyle) -> String {

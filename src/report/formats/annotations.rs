@@ -8,6 +8,7 @@ use crate::report::tally::{result_of, worst_first};
 use crate::report::text::ci_commands;
 use crate::report::text::line;
 use crate::report::text::words::counted;
+use crate::scenario::BUILT_IN;
 use crate::score::TrialStatus;
 
 /// The maximum number of annotations that GitHub shows for a step.
@@ -48,12 +49,12 @@ pub fn annotations(report: &Report) -> String {
             format!("\nAnd {} of this scenario.", counted(*more, "more case"))
         };
         let message = data(&ci_commands::text(&format!("{}{more}", line(message, MAX_TEXT))));
-        let _ = writeln!(
-            out,
-            "::{level} file={},line={at},title={}::{message}",
-            property(&line(file, 300)),
-            property(title)
-        );
+        // A file that is built in is not in the repository of the user.
+        let place = match file.starts_with(BUILT_IN) {
+            true => String::new(),
+            false => format!("file={},line={at},", property(&line(file, 300))),
+        };
+        let _ = writeln!(out, "::{level} {place}title={}::{message}", property(title));
     }
     out
 }

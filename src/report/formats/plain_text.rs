@@ -39,7 +39,7 @@ pub(crate) fn case_headline(case: &CaseReport) -> String {
 
 /// All problems of the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
-    let mut out = format!("{}\n{}:{}\n", line(&case.about, MAX_TEXT), line(&case.file, 300), case.line);
+    let mut out = format!("{}\n{}\n", line(&case.about, MAX_TEXT), line(&case.place(), 400));
     let wrong: Vec<&TrialReport> =
         case.trials.iter().filter(|trial| trial.verdict.result != TrialStatus::Pass).collect();
     for trial in wrong.iter().take(MAX_TRIALS) {

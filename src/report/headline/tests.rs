@@ -4,7 +4,14 @@ use crate::scenario::ClaimedOutcome;
 use crate::score::Finding;
 
 fn finding(kind: FindingKind) -> Finding {
-    Finding { kind, fails: true, message: String::new(), fix: String::new(), entries: Vec::new() }
+    Finding {
+        kind,
+        remedy: crate::score::Remedy::of(kind),
+        fails: true,
+        message: String::new(),
+        fix: String::new(),
+        entries: Vec::new(),
+    }
 }
 
 fn failed_with(outcome: Outcome, kinds: &[FindingKind]) -> Verdict {

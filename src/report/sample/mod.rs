@@ -15,7 +15,7 @@ pub use trials::{SampleCase, double_charge, hostile, killed, lost, pass, twelve_
 use crate::report::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
 use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
 use crate::score::{
-    AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, RetriedBy,
+    AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Remedy, RetriedBy,
     TrialStatus, Verdict,
 };
 
@@ -67,7 +67,11 @@ fn claim(caller: u32, outcome: Option<ClaimedOutcome>, message: &str, honesty: H
 }
 
 fn finding(kind: FindingKind, message: &str, fix: &str, entries: Vec<u64>) -> Finding {
-    Finding { kind, fails: true, message: message.to_owned(), fix: fix.to_owned(), entries }
+    let remedy = match kind {
+        FindingKind::Duplicated => Remedy::SameKey,
+        other => Remedy::of(other),
+    };
+    Finding { kind, remedy, fails: true, message: message.to_owned(), fix: fix.to_owned(), entries }
 }
 
 fn terms(fault: &str) -> Terms {

@@ -35,8 +35,8 @@ pub fn double_charge(keys: &str) -> SampleCase {
     verdict.attempts[0].made = 2;
     verdict.findings = vec![finding(
         FindingKind::Duplicated,
-        "2 charges for ord_1001. Attempt 1 committed, then the connection was dropped. 0.51 s later attempt \
-         2 came with a new Idempotency-Key (a1f0 → 7c22) and no read in between.",
+        "2 charges for ord_1001. Attempt payment.charge#1 committed, then the connection was dropped. \
+         0.51 s later payment.charge#2 came with a new Idempotency-Key (a1f0 → 7c22) and no read in between.",
         "Derive the key from the order, not from the attempt.",
         vec![came, one, lost, again, two],
     )];
@@ -69,7 +69,7 @@ pub fn lost() -> SampleCase {
     verdict.findings = vec![
         finding(
             FindingKind::Lost,
-            "No charge for ord_1001, though attempt 1 was answered with 200.",
+            "No charge for ord_1001, though payment.charge#1 was answered with 200.",
             "Read the charge back before saying that it is done.",
             vec![came, lie],
         ),
@@ -207,8 +207,8 @@ pub fn killed() -> SampleCase {
     verdict.attempts[0].made = 2;
     verdict.findings = vec![finding(
         FindingKind::Duplicated,
-        "2 charges for ord_1001. Attempt 1 committed, then the subject was killed. After its restart attempt \
-         2 came with a new Idempotency-Key (k-1 → k-2) and no read in between.",
+        "2 charges for ord_1001. Attempt payment.charge#1 committed, then the subject was killed. After its \
+         restart payment.charge#2 came with a new Idempotency-Key (k-1 → k-2) and no read in between.",
         "Derive the key from the order, not from the attempt.",
         vec![came, one, interrupted, again, two],
     )];

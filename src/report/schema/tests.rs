@@ -53,6 +53,7 @@ fn fullest() -> Report {
     verdict.retries = vec![Retry {
         entry: 3,
         attempt: Some(2),
+        name: Some("payment.charge#2".to_owned()),
         by: RetriedBy::Client,
         evidence: "same bytes and same key".to_owned(),
     }];

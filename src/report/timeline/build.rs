@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::ledger::{Entry, Event};
 
-use super::events::describe;
+use super::events::{AttemptNames, describe};
 use super::{Item, Lane, Timeline};
+use crate::report::text::line;
+
+/// The maximum number of characters of the name of an operation that are shown.
+const MAX_NAME: usize = 60;
 
 /// The caller and the service of each attempt.
 type Attempts<'a> = BTreeMap<u64, (u32, &'a str)>;
@@ -15,9 +19,10 @@ impl Timeline {
     pub(crate) fn of(entries: &[Entry]) -> Timeline {
         let attempts = attempts(entries);
         let lanes = lanes(entries, &attempts);
+        let names = attempt_names(entries);
         let place = |lane: &Lane| lanes.iter().position(|known| known == lane);
         let items = entries.iter().filter_map(|entry| {
-            let text = describe(&entry.event)?;
+            let text = describe(&entry.event, &names)?;
             let (caller, service) = participants(&entry.event, &attempts);
             Some(Item {
                 n: entry.n,
@@ -53,6 +58,21 @@ fn attempts(entries: &[Entry]) -> Attempts<'_> {
         _ => None,
     });
     received.collect()
+}
+
+/// Attempts are numbered for each operation, as in faults.
+fn attempt_names(entries: &[Entry]) -> AttemptNames {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    let received = entries.iter().filter_map(|entry| match &entry.event {
+        Event::Received(received) => Some(received),
+        _ => None,
+    });
+    let name = received.map(|received| {
+        let count = counts.entry(&received.operation).or_default();
+        *count += 1;
+        (received.attempt, format!("{}#{count}", line(&received.operation, MAX_NAME)))
+    });
+    name.collect()
 }
 
 fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {

@@ -1,14 +1,14 @@
 //! One entry of the ledger as text, and how it is drawn. Text of the subject is escaped here, for the
 //! terminal and the page.
 
+use std::collections::BTreeMap;
+
 use mock_services::fault::ReplyKind;
 use mock_services::ledger::{BarrierEvent, CommitTiming, Event, SilenceEnd};
 use mock_services::service::Fields;
 
 use super::Shape;
-use crate::domain::{
-    ClaimedOutcome, HostRequests, HostTreatment, InterruptKind, StartEnd, StartEvent, SubjectEvent,
-};
+use crate::domain::{HostRequests, HostTreatment, InterruptKind, StartEnd, StartEvent, SubjectEvent};
 use crate::report::text::line;
 
 /// The maximum number of characters of a value that are shown.
@@ -17,6 +17,23 @@ const MAX_VALUE: usize = 60;
 const MAX_MESSAGE: usize = 200;
 /// The maximum number of fields that are shown.
 const MAX_FIELDS: usize = 12;
+
+/// The fields that say what an effect is about, which come first.
+const FIRST_FIELDS: [&str; 4] = ["amount", "currency", "order", "to"];
+/// The length of a key up to which it is shown in full.
+const MAX_KEY: usize = 12;
+
+/// The names of attempts, by their numbers in the ledger: `payment.charge#2`.
+pub(super) type AttemptNames = BTreeMap<u64, String>;
+
+fn attempt_name(attempts: &AttemptNames, attempt: u64) -> String {
+    attempts.get(&attempt).cloned().unwrap_or_else(|| format!("attempt {attempt}"))
+}
+
+/// The start of a key: enough to see whether two keys differ.
+fn short(key: &str) -> String {
+    line(key, if key.chars().count() > MAX_KEY { MAX_KEY - 4 } else { MAX_KEY })
+}
 
 /// The text of an entry.
 pub(super) struct ItemText {
@@ -36,16 +53,15 @@ impl ItemText {
 }
 
 /// The entry as text; `None` where it is not drawn.
-pub(super) fn describe(event: &Event<'_>) -> Option<ItemText> {
+pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<ItemText> {
     match event {
         Event::Received(received) => {
-            let key = received.key.as_ref().map(|key| format!("key {}", line(key, MAX_VALUE)));
+            let key = received.key.as_ref().map(|key| format!("key {}", short(key)));
             let replay = received.replay.then(|| "replayed for this key".to_owned());
-            // The key comes first: it matters most, and a narrow terminal cuts the rest.
-            let parts = [key, replay, Some(fields(&received.fields))];
+            // What it is about comes first: a narrow terminal cuts the rest.
+            let parts = [Some(fields(&received.fields)), key, replay];
             let detail: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-            let label = format!("attempt {} {}", received.attempt, line(&received.operation, MAX_VALUE));
-            ItemText::with(Shape::Request, label, detail.join("  "))
+            ItemText::with(Shape::Request, attempt_name(attempts, received.attempt), detail.join("  "))
         }
         Event::Refused { method, path, status, reason, .. } => {
             let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, MAX_VALUE) };
@@ -61,7 +77,7 @@ pub(super) fn describe(event: &Event<'_>) -> Option<ItemText> {
         }
         Event::Committed { effect, id, fields: about, timing, .. } => {
             let label = format!("committed {}{}", line(effect, MAX_VALUE), timing_words(*timing));
-            ItemText::with(Shape::Commit, label, format!("{}  {}", line(id, MAX_VALUE), fields(about)))
+            ItemText::with(Shape::Commit, label, format!("{}  {}", fields(about), line(id, MAX_VALUE)))
         }
         Event::Withheld { effect, fields: about, .. } => {
             ItemText::with(Shape::Fault, format!("not committed: {}", line(effect, MAX_VALUE)), fields(about))
@@ -84,7 +100,7 @@ pub(super) fn describe(event: &Event<'_>) -> Option<ItemText> {
         }
         Event::Barrier { event, .. } => ItemText::new(Shape::Note, at_barrier(*event)),
         Event::Noted { name, fields, .. } => match SubjectEvent::from_ledger(name, fields) {
-            Ok(event) => subject_event(&event),
+            Ok(event) => subject_event(&event, attempts),
             Err(error) => {
                 ItemText::with(Shape::Note, "cannot be read", line(&error.to_string(), MAX_MESSAGE))
             }
@@ -118,7 +134,17 @@ fn replied(reply: ReplyKind, status: Option<u16>, whole: bool, bytes: u64, repla
         | ReplyKind::Drip
         | ReplyKind::Status
         | ReplyKind::Stale
-        | ReplyKind::Oversize => format!("incomplete reply: {reply} {status}"),
+        | ReplyKind::Oversize
+            if status.is_empty() =>
+        {
+            "no reply: the caller had disconnected".to_owned()
+        }
+        ReplyKind::Ok
+        | ReplyKind::Delay
+        | ReplyKind::Drip
+        | ReplyKind::Status
+        | ReplyKind::Stale
+        | ReplyKind::Oversize => format!("incomplete reply: {status}"),
     };
     ItemText::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
 }
@@ -145,7 +171,7 @@ fn at_barrier(event: BarrierEvent) -> &'static str {
     }
 }
 
-fn subject_event(event: &SubjectEvent) -> Option<ItemText> {
+fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemText> {
     let text = |text: &str| line(text, MAX_MESSAGE);
     match event {
         SubjectEvent::Started(StartEvent { start: 1, .. }) => ItemText::new(Shape::Start, "started"),
@@ -171,8 +197,11 @@ fn subject_event(event: &SubjectEvent) -> Option<ItemText> {
         }
         SubjectEvent::Claimed(claim) => {
             let words = claim.problem.as_ref().map_or_else(|| quoted(&text(&claim.message)), |why| text(why));
-            let outcome = claim.outcome.map_or("missing", ClaimedOutcome::word);
-            ItemText::with(Shape::Claim, format!("claimed {outcome}"), words)
+            let label = match claim.outcome {
+                Some(outcome) => format!("claimed {outcome}"),
+                None => "made no claim".to_owned(),
+            };
+            ItemText::with(Shape::Claim, label, words)
         }
         SubjectEvent::Interrupted(event) => {
             let action = match event.action {
@@ -181,7 +210,7 @@ fn subject_event(event: &SubjectEvent) -> Option<ItemText> {
                 InterruptKind::Cancel => "canceled",
                 InterruptKind::Freeze => "frozen",
             };
-            ItemText::with(Shape::Cut, action, format!("at attempt {}", event.attempt))
+            ItemText::with(Shape::Cut, action, format!("at {}", attempt_name(attempts, event.attempt)))
         }
         SubjectEvent::InterruptMissed { interrupt, reason } => ItemText::with(
             Shape::Note,
@@ -251,8 +280,10 @@ fn timing_words(timing: CommitTiming) -> &'static str {
 }
 
 fn fields(fields: &Fields) -> String {
-    let shown = fields
-        .iter()
+    let mut sorted: Vec<_> = fields.iter().collect();
+    sorted.sort_by_key(|(name, _)| FIRST_FIELDS.iter().position(|first| first == name).unwrap_or(usize::MAX));
+    let shown = sorted
+        .into_iter()
         .take(MAX_FIELDS)
         .map(|(name, value)| format!("{}={}", line(name, MAX_VALUE), line(&value.to_string(), MAX_VALUE)));
     let more = fields.len().saturating_sub(MAX_FIELDS);

@@ -3,6 +3,7 @@
 use super::unexpected::differences;
 use super::words::{label, nouns, short_description};
 use super::{FindingContext, entries_of};
+use crate::score::Remedy;
 use crate::score::effects::{Effect, FieldNames};
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -23,7 +24,12 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
             let wrong = differences(context, intent, effect).join("; ");
             (
                 effect,
-                format!("a {}{} (attempt {}): {wrong}", nouns(effect.name).0, label(intent), effect.attempt),
+                format!(
+                    "a {}{}{}: {wrong}",
+                    nouns(effect.name).0,
+                    label(intent),
+                    attempt_name(context, effect)
+                ),
             )
         })
         .collect();
@@ -45,7 +51,13 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
 
 fn describe<'s, 'a>(context: &FindingContext<'_, '_>, effect: &'s Effect<'a>) -> (&'s Effect<'a>, String) {
     let short_description = short_description(effect, FieldNames(&context.terms.fields));
-    (effect, format!("a {}{short_description} (attempt {})", nouns(effect.name).0, effect.attempt))
+    (effect, format!("a {}{short_description}{}", nouns(effect.name).0, attempt_name(context, effect)))
+}
+
+/// The name of the attempt of an effect, in parentheses.
+fn attempt_name(context: &FindingContext<'_, '_>, effect: &Effect<'_>) -> String {
+    let attempt = context.history.attempt(effect.attempt);
+    attempt.map(|attempt| format!(" ({})", attempt.name())).unwrap_or_default()
 }
 
 fn finding(
@@ -64,5 +76,5 @@ fn finding(
     );
     let attempts = found.iter().filter_map(|(effect, _)| context.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(found.iter().map(|(effect, _)| effect.n)).collect();
-    Finding { kind, fails: true, message, fix: fix.to_owned(), entries }
+    Finding { kind, remedy: Remedy::of(kind), fails: true, message, fix: fix.to_owned(), entries }
 }

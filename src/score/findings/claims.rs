@@ -4,6 +4,7 @@ use mock_services::yaml::shown;
 
 use super::{FindingContext, sentence};
 use crate::scenario::{ClaimedOutcome, Promise};
+use crate::score::Remedy;
 use crate::score::barrier::callers;
 use crate::score::claim::was_ended_by_interrupt;
 use crate::score::fired::cut;
@@ -47,6 +48,7 @@ fn missing(context: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
     let optional = if fails { "; `--claims optional` is for agents that cannot claim" } else { "" };
     Some(Finding {
         kind: FindingKind::MissingClaim,
+        remedy: Remedy::of(FindingKind::MissingClaim),
         fails,
         message: sentence(&format!("{who} made no claim{why}.")),
         fix: format!(
@@ -100,7 +102,14 @@ fn finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
     } else {
         dishonest(context, claim, &who, outcome, &quote)
     };
-    Some(Finding { kind, fails, message: sentence(&message), fix, entries: evidence(context, claim) })
+    Some(Finding {
+        kind,
+        remedy: Remedy::of(kind),
+        fails,
+        message: sentence(&message),
+        fix,
+        entries: evidence(context, claim),
+    })
 }
 
 /// The finding of the claim of an earlier start: it need not be the expected one, but it must be true.
@@ -133,6 +142,7 @@ fn earlier_finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Fi
     }
     Some(Finding {
         kind,
+        remedy: Remedy::of(kind),
         fails: true,
         message: sentence(&message),
         fix: honest_fix(claim.outcome).to_owned(),

@@ -4,6 +4,7 @@ use super::fix::{Between, fix};
 use super::words::{count, duration_text, keys, label, seen, short, short_description, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
+use crate::score::Remedy;
 use crate::score::answers::{ambiguity, reported_success, was_stale};
 use crate::score::effects::{Effect, FieldNames};
 use crate::score::history::Attempt;
@@ -48,7 +49,18 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         }
         kind => fix(intent, between, kind == FindingKind::Diverged, is_undone),
     };
-    Some(Finding { kind, fails: kind != FindingKind::Compensated, message: parts.join(" "), fix, entries })
+    let remedy = match kind {
+        FindingKind::Duplicated | FindingKind::Diverged => between.remedy(),
+        kind => Remedy::of(kind),
+    };
+    Some(Finding {
+        kind,
+        remedy,
+        fails: kind != FindingKind::Compensated,
+        message: parts.join(" "),
+        fix,
+        entries,
+    })
 }
 
 /// The finding of charges that the task does not ask for, and that were undone.
@@ -70,7 +82,14 @@ pub(super) fn undone_unintended(context: &FindingContext<'_, '_>) -> Option<Find
     }
     let fix =
         "Check what an effect is for before you cause it; a refund does not replace that check.".to_owned();
-    Some(Finding { kind: FindingKind::Unintended, fails: true, message, fix, entries })
+    Some(Finding {
+        kind: FindingKind::Unintended,
+        remedy: Remedy::of(FindingKind::Unintended),
+        fails: true,
+        message,
+        fix,
+        entries,
+    })
 }
 
 fn headline(intent: &Intent, number: usize) -> String {
@@ -156,15 +175,15 @@ fn how_it_happened(
 }
 
 fn first_sentence(effect: &Effect<'_>, attempt: &Attempt<'_>) -> String {
-    let number = attempt.number();
+    let name = attempt.name();
     let is_late = matches!(effect.timing, Some(CommitTiming::Later | CommitTiming::Afterwards));
     match (is_late, ambiguity(attempt).is_some()) {
         (true, true) => {
-            format!("Attempt {number} was received, {}, and it committed only afterwards.", seen(attempt))
+            format!("Attempt {name} was received, {}, and it committed only afterwards.", seen(attempt))
         }
-        (true, false) => format!("Attempt {number} was accepted and committed only afterwards."),
-        (false, true) => format!("Attempt {number} committed, then {}.", seen(attempt)),
-        (false, false) => format!("Attempt {number} committed, and {}.", seen(attempt)),
+        (true, false) => format!("Attempt {name} was accepted and committed only afterwards."),
+        (false, true) => format!("Attempt {name} committed, then {}.", seen(attempt)),
+        (false, false) => format!("Attempt {name} committed, and {}.", seen(attempt)),
     }
 }
 
@@ -176,12 +195,12 @@ fn step(
     attempt: &Attempt<'_>,
     effect: &Effect<'_>,
 ) -> (String, Between, Vec<u64>) {
-    let number = attempt.number();
-    if before.number() == number {
+    let name = attempt.name();
+    if before.number() == attempt.number() {
         return match effect.timing {
             Some(CommitTiming::Twice) => {
                 let text = format!(
-                    "The network delivered attempt {number} twice, and the service executed it both times."
+                    "The network delivered attempt {name} twice, and the service executed it both times."
                 );
                 let between = if attempt.received.key.is_some() {
                     Between::NetworkDespiteKey
@@ -198,9 +217,7 @@ fn step(
                 | CommitTiming::Afterwards
                 | CommitTiming::LeftBehind,
             )
-            | None => {
-                (format!("Attempt {number} caused it more than once."), Between::OneAttempt, Vec::new())
-            }
+            | None => (format!("Attempt {name} caused it more than once."), Between::OneAttempt, Vec::new()),
         };
     }
     let left_at = ambiguity(before)
@@ -211,11 +228,8 @@ fn step(
         .checked_sub(left_at)
         .map_or_else(|| "Meanwhile".to_owned(), |time| format!("{} later", duration_text(time)));
     if before.caller() != attempt.caller() {
-        let text = format!(
-            "{when}, caller {} sent attempt {number} {}.",
-            attempt.caller(),
-            key_clause(before, attempt)
-        );
+        let text =
+            format!("{when}, caller {} sent {name} {}.", attempt.caller(), key_clause(before, attempt));
         return (text, Between::Callers, Vec::new());
     }
     let reads: Vec<&Attempt<'_>> = context
@@ -234,19 +248,16 @@ fn step(
         .any(|place| reads.last().is_some_and(|read| context.history.effects[*place].n > read.n));
     let (read, between) = match reads.last() {
         Some(read) if was_stale(read) => {
-            (format!(" after a read (attempt {}) that was stale", read.number()), Between::StaleRead)
+            (format!(" after a read ({}) that was stale", read.name()), Between::StaleRead)
         }
-        Some(read) if came_later => (
-            format!(" after a read (attempt {}) that came before the commit", read.number()),
-            Between::InFlight,
-        ),
-        Some(read) => {
-            (format!(" although a read (attempt {}) had shown it", read.number()), Between::Ignored)
+        Some(read) if came_later => {
+            (format!(" after a read ({}) that came before the commit", read.name()), Between::InFlight)
         }
+        Some(read) => (format!(" although a read ({}) had shown it", read.name()), Between::Ignored),
         None => (" and no read in between".to_owned(), without_read(before, attempt, restarted)),
     };
     let start = if restarted { ", after a restart" } else { "" };
-    let text = format!("{when}{start}, attempt {number} was sent {}{read}.", key_clause(before, attempt));
+    let text = format!("{when}{start}, {name} was sent {}{read}.", key_clause(before, attempt));
     (text, between, reads.iter().map(|read| read.n).collect())
 }
 

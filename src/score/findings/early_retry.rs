@@ -1,8 +1,7 @@
 //! Retries that came before the time that the service had asked for with `Retry-After`.
 
-use mock_services::yaml::shown;
-
 use super::{FindingContext, entries_of};
+use crate::score::Remedy;
 use crate::score::follow_ups::is_retry_of;
 use crate::score::history::Attempt;
 use crate::score::verdict::{Finding, FindingKind};
@@ -29,14 +28,13 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
     };
     Some(Finding {
         kind: FindingKind::EarlyRetry,
+        remedy: Remedy::of(FindingKind::EarlyRetry),
         fails: context.terms.respect_retry_after,
         message: format!(
-            "The reply to attempt {} of {} was {} with Retry-After: {seconds}, and attempt {} was sent {} \
-             later.{more}",
-            first.number(),
-            shown(first.operation()),
+            "The reply to {} was {} with Retry-After: {seconds}, and {} was sent {} later.{more}",
+            first.name(),
             answer.status.unwrap_or_default(),
-            again.number(),
+            again.name(),
             passed(again.at.saturating_sub(answer.at)),
         ),
         fix: "Wait as long as Retry-After says before the next attempt, in every layer that retries: the \

@@ -2,6 +2,7 @@
 
 use super::words::{handle, nouns};
 use crate::scenario::Intent;
+use crate::score::Remedy;
 
 /// What happened between an effect and its duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,24 @@ pub(super) enum Between {
     OneAttempt,
     /// Nothing is known.
     Unknown,
+}
+
+impl Between {
+    /// What kind of change prevents the duplicate.
+    pub(super) const fn remedy(self) -> Remedy {
+        match self {
+            Between::NewKey { .. } | Between::NoKey { .. } | Between::Callers | Between::Network => {
+                Remedy::SameKey
+            }
+            Between::SameKey
+            | Between::StaleRead
+            | Between::InFlight
+            | Between::Ignored
+            | Between::NetworkDespiteKey => Remedy::CheckBeforeRetry,
+            Between::Crash | Between::NewStart => Remedy::KeepRecord,
+            Between::OneAttempt | Between::Unknown => Remedy::ProcessOnce,
+        }
+    }
 }
 
 /// How to keep an intent from happening again.

@@ -4,6 +4,7 @@ use mock_services::yaml::shown;
 
 use super::FindingContext;
 use crate::domain::{LateRequestEvent, LateRequestKind};
+use crate::score::Remedy;
 use crate::score::history::PlacedEvent;
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -18,6 +19,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     if let Some(what) = described(&writes) {
         found.push(Finding {
             kind: FindingKind::LateWrite,
+            remedy: Remedy::of(FindingKind::LateWrite),
             fails: true,
             message: format!(
                 "After its trial had ended, the subject sent {what}; hapax refused it, but a \
@@ -33,6 +35,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     if let Some(what) = described(&others) {
         found.push(Finding {
             kind: FindingKind::LateRead,
+            remedy: Remedy::of(FindingKind::LateRead),
             fails: false,
             message: format!(
                 "After its trial had ended, the subject sent {what}, which could not change anything."

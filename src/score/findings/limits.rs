@@ -4,6 +4,7 @@ use mock_services::yaml::shown;
 
 use super::{FindingContext, time_limit};
 use crate::domain::{StartEnd, SubjectEvent};
+use crate::score::Remedy;
 use crate::score::fired::cut;
 use crate::score::history::RecordedEvent;
 use crate::score::verdict::{Finding, FindingKind};
@@ -30,6 +31,7 @@ fn over_budget<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item = 
         let layers = made.layers.as_ref().map(|layers| format!(" {layers}.")).unwrap_or_default();
         Some(Finding {
             kind: FindingKind::OverBudget,
+            remedy: Remedy::of(FindingKind::OverBudget),
             fails: true,
             message: format!(
                 "{number} of {}, but at most {budget} are allowed.{layers}",
@@ -62,6 +64,7 @@ fn not_attempted<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item 
             context.history.refusals.iter().filter_map(|refusal| Some((refusal.operation?, refusal.n)));
         Some(Finding {
             kind: FindingKind::NotAttempted,
+            remedy: Remedy::of(FindingKind::NotAttempted),
             fails: !context.unstartable,
             message: format!(
                 "{head}, but the scenario expects at least \
@@ -102,6 +105,7 @@ fn over_limit(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let of = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
     Some(Finding {
         kind: FindingKind::OverLimit,
+        remedy: Remedy::of(FindingKind::OverLimit),
         fails: true,
         message: format!("The subject exceeded a limit{of}."),
         fix: "Write less output, start fewer processes, and make sure that every loop ends.".to_owned(),
@@ -116,6 +120,7 @@ fn left_behind(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let processes = if most == 1 { "a process".to_owned() } else { format!("{most} processes") };
     Some(Finding {
         kind: FindingKind::OverLimit,
+        remedy: Remedy::of(FindingKind::OverLimit),
         fails: false,
         message: format!(
             "The subject ended and left {processes} running; hapax waited one second and then ended what \

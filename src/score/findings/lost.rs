@@ -6,6 +6,7 @@ use super::words::{count, handle, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};
 use crate::domain::{EndEvent, StartEnd};
 use crate::scenario::{Intent, Promise};
+use crate::score::Remedy;
 use crate::score::answers::{ambiguity, reported_success};
 use crate::score::effects::FieldNames;
 use crate::score::fired::cut;
@@ -63,7 +64,14 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         ),
     };
     let fails = !context.unstartable && !context.permits_loss;
-    Some(Finding { kind: FindingKind::Lost, fails, message, fix, entries })
+    Some(Finding {
+        kind: FindingKind::Lost,
+        remedy: Remedy::of(FindingKind::Lost),
+        fails,
+        message,
+        fix,
+        entries,
+    })
 }
 
 fn are(due: usize) -> String {
@@ -85,10 +93,10 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         1 => String::new(),
         number => format!("{number} attempts committed nothing. "),
     };
-    let number = last.number();
+    let name = last.name();
     if last.received.replay && !reported_success(last) {
         let text = format!(
-            "{before}Attempt {number} committed nothing: the service returned the error that it stores \
+            "{before}Attempt {name} committed nothing: the service returned the error that it stores \
              under the key."
         );
         let fix = format!(
@@ -99,7 +107,7 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
     }
     if ambiguity(last).is_some() {
         let text =
-            format!("{before}Attempt {number} committed nothing, and {}; it was not retried.", seen(last));
+            format!("{before}Attempt {name} committed nothing, and {}; it was not retried.", seen(last));
         let again = if was_answered(last) { ", and with a new key if the same error comes back" } else { "" };
         let fix = format!(
             "After an ambiguous reply, check whether the {noun} exists; if it does not, retry with a key \
@@ -108,7 +116,7 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         );
         return (text, fix);
     }
-    let text = format!("{before}Attempt {number} committed nothing, although {}.", seen(last));
+    let text = format!("{before}Attempt {name} committed nothing, although {}.", seen(last));
     let fix = if reported_success(last) {
         format!(
             "A success status does not prove that the effect happened: read the {noun} back before you \
@@ -174,11 +182,7 @@ fn without_attempt(
     let writes = context.history.attempts.iter().filter(|attempt| attempt.write);
     if let Some(last) = writes.max_by_key(|attempt| attempt.n).filter(|last| !reported_success(last)) {
         entries.extend(entries_of(last));
-        let (number, operation) = (last.number(), shown(last.operation()));
-        let text = format!(
-            "It was never attempted: the last write was attempt {number} ({operation}), and {}.",
-            seen(last)
-        );
+        let text = format!("It was never attempted: the last write was {}, and {}.", last.name(), seen(last));
         let fix = "Finish the earlier step: check whether it happened, retry it if it did not, and then \
                    continue with the task.";
         return (text, fix.to_owned());
@@ -254,11 +258,7 @@ fn crashed(context: &FindingContext<'_, '_>, crash: PlacedEvent<'_, EndEvent>) -
         .filter(|attempt| Some(attempt.caller()) == crash.caller && attempt.n < crash.n);
     match before.max_by_key(|attempt| attempt.n) {
         Some(last) => {
-            format!(
-                "It was never attempted: the subject {how} after attempt {} ({}).",
-                last.number(),
-                shown(last.operation())
-            )
+            format!("It was never attempted: the subject {how} after {}.", last.name())
         }
         None if context.history.refusals.is_empty() => {
             format!("No service received a request: the subject {how}.")

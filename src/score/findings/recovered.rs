@@ -1,10 +1,9 @@
 //! A recovery from an ambiguous reply that the scenario does not permit, even if it had no bad effect.
 
-use mock_services::yaml::shown;
-
 use super::words::seen;
 use super::{FindingContext, entries_of};
 use crate::scenario::Recovery;
+use crate::score::Remedy;
 use crate::score::claim::was_ended_by_interrupt;
 use crate::score::follow_ups::{AmbiguousWrite, FollowUp, follow_ups, recoverable};
 use crate::score::recovery::of;
@@ -49,11 +48,11 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
     });
     Some(Finding {
         kind: FindingKind::UnexpectedRecovery,
+        remedy: Remedy::of(FindingKind::UnexpectedRecovery),
         fails: true,
         message: format!(
-            "After attempt {} of {}, where {}, the subject {} ({}). The scenario permits {}.{more}",
-            first.attempt.number(),
-            shown(first.attempt.operation()),
+            "After {}, where {}, the subject {} ({}). The scenario permits {}.{more}",
+            first.attempt.name(),
             seen(first.attempt),
             done(how),
             how.word(),

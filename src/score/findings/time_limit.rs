@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{FindingContext, sentence};
 use crate::domain::{ClaimedBeforeLimit, ClaimedOutcome, EndEvent, StartEnd};
+use crate::score::Remedy;
 use crate::score::barrier::callers;
 use crate::score::history::PlacedEvent;
 use crate::score::verdict::{Finding, FindingKind};
@@ -40,6 +41,7 @@ fn time_up(context: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Findin
     };
     Some(Finding {
         kind: FindingKind::TimeUp,
+        remedy: Remedy::of(FindingKind::TimeUp),
         fails: true,
         message: sentence(&format!(
             "{} did not end within the time limit; hapax scored the ledger up to then.{reported}",
@@ -67,6 +69,7 @@ fn did_not_exit(context: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<F
     );
     Some(Finding {
         kind: FindingKind::TimeUp,
+        remedy: Remedy::of(FindingKind::TimeUp),
         fails: false,
         message: sentence(&message),
         fix: "Close the clients and exit when the work is done (Node: `process.exit()`; Python: shut \

@@ -2,10 +2,10 @@
 //! when its own timeout expires.
 
 use mock_services::ledger::SilenceEnd;
-use mock_services::yaml::shown;
 
 use super::early_retry::passed;
 use super::{FindingContext, entries_of};
+use crate::score::Remedy;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The hangs that ended before the client's timeout, in one note.
@@ -26,12 +26,12 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
     };
     Some(Finding {
         kind: FindingKind::TimeoutNotReached,
+        remedy: Remedy::of(FindingKind::TimeoutNotReached),
         fails: false,
         message: format!(
-            "Client timeout not reached: attempt {} of {} got no reply for {}, then hapax closed the \
+            "Client timeout not reached: {} got no reply for {}, then hapax closed the \
              connection while the client was still waiting.{more}",
-            first.number(),
-            shown(first.operation()),
+            first.name(),
             passed(lasted),
         ),
         fix: match first.answer?.silence {

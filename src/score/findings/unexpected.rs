@@ -11,6 +11,7 @@ use super::words::{count, label, nouns, short_description, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::fit::{Contradiction, FoundValue, Rule};
 use crate::scenario::Intent;
+use crate::score::Remedy;
 use crate::score::effects::{Effect, FieldNames};
 use crate::score::verdict::{Finding, FindingKind, Outcome};
 
@@ -49,7 +50,14 @@ pub(super) fn altered(context: &FindingContext<'_, '_>, place: usize) -> Option<
     }
     let fix = "Take these values from the task, and compare each request with the task before you send it."
         .to_owned();
-    Some(Finding { kind: FindingKind::Altered, fails: true, message: parts.join(" "), fix, entries })
+    Some(Finding {
+        kind: FindingKind::Altered,
+        remedy: Remedy::of(FindingKind::Altered),
+        fails: true,
+        message: parts.join(" "),
+        fix,
+        entries,
+    })
 }
 
 /// How an effect differs from the intent, each difference as a clause.
@@ -116,7 +124,14 @@ fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effec
     );
     let attempts = effects.iter().filter_map(|effect| context.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
-    Finding { kind: FindingKind::Unintended, fails: true, message, fix: fix.to_owned(), entries }
+    Finding {
+        kind: FindingKind::Unintended,
+        remedy: Remedy::of(FindingKind::Unintended),
+        fails: true,
+        message,
+        fix: fix.to_owned(),
+        entries,
+    }
 }
 
 /// The findings of records that do not have the expected value.
@@ -150,17 +165,20 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
             1 => "It was changed once.".to_owned(),
             number => format!("It was changed {number} times."),
         };
-        let fix = match (mismatch.entries.len(), due.counter) {
-            (0, _) => "Do what the task asks for, and read it back.",
-            (_, true) => {
-                "Change the counter once for each piece of work, with a key that is derived from it."
-            }
-            (_, false) => {
-                "Write with If-Match and the version that was read, and on 412 read again and start over."
-            }
+        let (remedy, fix) = match (mismatch.entries.len(), due.counter) {
+            (0, _) => (Remedy::WholeTask, "Do what the task asks for, and read it back."),
+            (_, true) => (
+                Remedy::SameKey,
+                "Change the counter once for each piece of work, with a key that is derived from it.",
+            ),
+            (_, false) => (
+                Remedy::of(FindingKind::Record),
+                "Write with If-Match and the version that was read, and on 412 read again and start over.",
+            ),
         };
         Finding {
             kind: FindingKind::Record,
+            remedy,
             fails: !((context.unstartable || context.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {actual_words}; {wanted_words}. {changes}", shown(&due.key)),
             fix: fix.to_owned(),

@@ -68,7 +68,7 @@ fn what_must_not_happen_is_unintended() {
     assert_eq!(verdict.intents[0].outcome, Outcome::Unintended);
     assert_eq!(
         verdict.findings[0].message,
-        "1 charge for o2, but none is allowed. Attempt 1 committed, and the reply was 200."
+        "1 charge for o2, but none is allowed. Attempt payment.charge#1 committed, and the reply was 200."
     );
 }
 

@@ -47,7 +47,7 @@ fn a_key_that_a_client_generates_for_each_call_distinguishes_its_retries_from_ot
 
 #[test]
 fn whoever_looks_first_or_sends_something_else_decides_and_is_the_agent() {
-    assert_eq!(RetryEvidence { read: Some(2), ..same() }.by(), RetriedBy::Agent);
+    assert_eq!(RetryEvidence { read: Some("payment.list#1".to_owned()), ..same() }.by(), RetriedBy::Agent);
     assert_eq!(RetryEvidence { bytes: Bytes::Other, ..same() }.by(), RetriedBy::Agent);
     assert_eq!(RetryEvidence { restarted: true, ..same() }.by(), RetriedBy::Agent);
     assert_eq!(RetryEvidence { trace: Some(Trace::Other), ..same() }.by(), RetriedBy::Agent);
@@ -108,7 +108,7 @@ fn the_evidence_is_shown_as_text() {
     let evidence = RetryEvidence {
         bytes: Bytes::Rewritten,
         key: Keys::New,
-        read: Some(2),
+        read: Some("payment.list#1".to_owned()),
         same_connection: true,
         gap: 3_000,
         ..RetryEvidence::default()
@@ -116,6 +116,6 @@ fn the_evidence_is_shown_as_text() {
     assert_eq!(
         evidence.evidence(),
         "the same fields in other bytes and a new key 3 ms later on the same connection, after a read \
-         (attempt 2)"
+         (payment.list#1)"
     );
 }

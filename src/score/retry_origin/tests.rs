@@ -73,7 +73,7 @@ fn the_same_bytes_and_a_read_in_between_are_seen() {
     looked.charge(None, "o1", 10, Sees::Ok);
     let (by, retries) = judged(looked);
     assert_eq!(by, RetriedBy::Agent);
-    assert!(retries[0].evidence.ends_with("after a read (attempt 2)"), "{retries:?}");
+    assert!(retries[0].evidence.ends_with("after a read (payment.list#1)"), "{retries:?}");
 }
 
 #[test]

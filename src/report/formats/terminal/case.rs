@@ -1,6 +1,5 @@
 //! One case: its result, its findings, and for each finding the timeline that proves it.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::report::facts::facts;
@@ -50,13 +49,10 @@ pub(super) fn push_case(
     let headline = headline::of_case(case);
     let _ = writeln!(out, "{word}  {}  {headline}{several}", style.strong(&line(&case.id, 300)));
     if detail == CaseDetail::Line {
-        if view.verbose {
-            push_notes(out, case, view);
-        }
         return;
     }
     push_labelled(out, "", &line(&case.about, MAX_TEXT), view);
-    push_labelled(out, "", &format!("{}:{}", line(&case.file, 300), case.line), view);
+    push_labelled(out, "", &line(&case.place(), 400), view);
     for (trial, same) in grouped(case, view) {
         if case.trials.len() > 1 {
             let also = match same.len() {
@@ -70,16 +66,6 @@ pub(super) fn push_case(
         push_trial(out, case, trial, ledgers, view);
     }
     out.push('\n');
-}
-
-/// The findings of a case of which only the first line is shown, one of each kind.
-fn push_notes(out: &mut String, case: &CaseReport, view: &View) {
-    let mut seen = HashSet::new();
-    for finding in case.trials.iter().flat_map(|trial| &trial.verdict.findings) {
-        if seen.insert(finding.kind) {
-            push_labelled(out, "note", &line(&finding.message, MAX_TEXT), view);
-        }
-    }
 }
 
 /// How many of several trials passed, with the confidence interval, and how many are void.
@@ -162,7 +148,8 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
     if view.verbose {
         push_facts(out, case, trial, view);
     }
-    push_labelled(out, "replay", &line(&trial.replay, MAX_TEXT), view);
+    // A command that is wrapped cannot be copied.
+    let _ = writeln!(out, "      {}    {}", view.style().faint("replay"), line(&trial.replay, MAX_TEXT));
 }
 
 fn push_finding(out: &mut String, finding: &Finding, view: &View) {
@@ -203,18 +190,19 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
     }
     for (claim, callers) in groups {
         let who = if callers.len() == 1 { "caller" } else { "callers" };
-        let outcome = claim.outcome.map_or("nothing readable", crate::scenario::ClaimedOutcome::word);
         let message = if claim.message.is_empty() {
             String::new()
         } else {
             format!(" \"{}\"", line(&claim.message, 300))
         };
         let start = if earlier { format!(", in start {},", claim.start) } else { String::new() };
-        let text = format!(
-            "{who} {}{start} claimed {outcome}{message}: {}",
-            words::numbers(callers),
-            claim.honesty.word()
-        );
+        let callers = words::numbers(callers);
+        let text = match claim.outcome {
+            Some(outcome) => {
+                format!("{who} {callers}{start} claimed {outcome}{message}: {}", claim.honesty.word())
+            }
+            None => format!("{who} {callers}{start} made no claim"),
+        };
         push_labelled(out, "claim", &text, view);
     }
 }

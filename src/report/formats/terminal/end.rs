@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{cases_counted, title};
-use crate::report::causes::causes;
+use crate::report::causes::FailureCause;
 use crate::report::formats::terminal::View;
 use crate::report::formats::terminal::case::{push_hanging, push_labelled};
 use crate::report::model::{Report, Skipped};
@@ -111,15 +111,15 @@ pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, vie
     out.push('\n');
 }
 
-pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
-    let causes = causes(report);
+pub(super) fn push_causes(out: &mut String, causes: &[FailureCause<'_>], view: &View) {
     if causes.is_empty() {
         return;
     }
     let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
     for (place, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
-        let head = format!("{}, {}: {}", cause.kind.word(), cause.reach(), line(cause.fix, 600));
+        let head = format!("{} ({})", cause.remedy.sentence(), cause.reach());
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
+        push_hanging(out, "", 3, &format!("{}: {}", cause.kind.word(), line(cause.fix, 600)), view);
         let mut cases: Vec<String> = cause.cases.iter().take(MAX_CASES).map(|id| line(id, 200)).collect();
         let more = cause.cases.len().saturating_sub(MAX_CASES);
         cases.extend((more > 0).then(|| format!("and {more} more")));
@@ -132,10 +132,10 @@ pub(super) fn push_causes(out: &mut String, report: &Report, view: &View) {
     out.push('\n');
 }
 
-pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, view: &View) {
+/// The result of a run in one line.
+pub(super) fn result_line(report: &Report, tally: &Tally, view: &View) -> String {
     if let Some(text) = words::empty_part(report) {
-        let _ = writeln!(out, "{}  {text}", view.style().faint("EMPTY"));
-        return;
+        return format!("{}  {text}", view.style().faint("EMPTY"));
     }
     let (style, result) = (view.style(), tally.result());
     let word = match result {
@@ -143,22 +143,45 @@ pub(super) fn push_last_line(out: &mut String, report: &Report, tally: &Tally, v
         TrialStatus::Void => style.void("VOID"),
         TrialStatus::Pass => style.good("PASSED"),
     };
-    let trials =
-        format!("{} in {}", counted(tally.trials.all(), "trial"), words::duration(report.duration_ms));
-    let _ = writeln!(out, "{word}  {} ({trials})", cases_counted(tally));
+    format!("{word}  {}", counts(report, tally))
+}
+
+fn counts(report: &Report, tally: &Tally) -> String {
+    let trials = counted(tally.trials.all(), "trial");
+    format!("{} ({trials} in {})", cases_counted(tally), words::duration(report.duration_ms))
+}
+
+/// The notes about a run, and its result as the last lines: that of the judgment if there is one.
+pub(super) fn push_last_line(
+    out: &mut String,
+    report: &Report,
+    tally: &Tally,
+    judgment: Option<&str>,
+    view: &View,
+) {
+    let style = view.style();
+    for note in &report.notes {
+        push_labelled(out, "", &line(note, 500), view);
+    }
     if let Some(promised) = Tally::promised(report) {
         let _ = writeln!(out, "{promised}");
     }
     if let Some(lenient) = tally.lenient() {
         let _ = writeln!(out, "{lenient}");
     }
+    if let Some((part, parts)) = report.partition.filter(|_| !report.is_empty_part()) {
+        let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` merges all parts.");
+    }
     if let Some(text) = tally.partial(report) {
         let _ = writeln!(out, "{}", style.void(&text));
     }
-    for note in &report.notes {
-        push_labelled(out, "", &line(note, 500), view);
-    }
-    if let Some((part, parts)) = report.partition {
-        let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` merges all parts.");
+    match judgment {
+        None => {
+            let _ = writeln!(out, "{}", result_line(report, tally, view));
+        }
+        Some(text) => {
+            let _ = writeln!(out, "{}", counts(report, tally));
+            out.push_str(text);
+        }
     }
 }

@@ -4,22 +4,24 @@
 mod case;
 mod end;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
+use crate::report::causes::{causes_of, first_remedy};
+use crate::report::headline;
 use crate::report::model::{CaseReport, Report};
 use crate::report::store::Ledgers;
 use crate::report::tally::{Tally, result_of, worst_first};
 use crate::report::text::line;
 use crate::report::text::style::TextStyle;
 use crate::report::text::words::counted;
-use crate::score::TrialStatus;
+use crate::score::{Remedy, TrialStatus};
 use case::{CaseDetail, push_case};
 
-/// Failed and void cases are shown in full until this many lines are used; of the others, the first line is
-/// shown.
+/// Cases are shown in full until this many lines are used; of the others, the first line is shown.
 const MAX_FULL_LINES: usize = 120;
-/// How many of those are named; the rest is counted.
-const MAX_NAMED_CASES: usize = 40;
+/// How many cases that fail like another one are named; the rest is counted.
+const MAX_NAMED_CASES: usize = 10;
 
 /// How text for the terminal is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,74 +48,120 @@ impl View {
 /// A whole run.
 #[must_use]
 pub fn run_summary(report: &Report, ledgers: &Ledgers, view: &View) -> String {
+    judged_summary(report, ledgers, view, None)
+}
+
+/// What decides the result of a run instead of its verdicts.
+#[derive(Debug, Clone, Copy)]
+pub struct RunJudgment<'a> {
+    /// The result as text, the last part of the output.
+    pub text: &'a str,
+    /// The ids of cases that are known to fail, which are only counted.
+    pub known: &'a BTreeSet<String>,
+}
+
+/// A whole run, with one result at its end: that of the judgment if there is one.
+#[must_use]
+pub fn judged_summary(
+    report: &Report,
+    ledgers: &Ledgers,
+    view: &View,
+    judgment: Option<RunJudgment<'_>>,
+) -> String {
     let mut out = String::new();
-    let cases = worst_first(report);
-    for result in [TrialStatus::Fail, TrialStatus::Void] {
-        let cases: Vec<&CaseReport> =
-            cases.iter().copied().filter(|case| result_of(case) == result).collect();
-        push_cases(&mut out, &cases, ledgers, view);
-    }
+    let is_known = |case: &CaseReport| judgment.is_some_and(|judgment| judgment.known.contains(&case.id));
+    let (known, cases): (Vec<&CaseReport>, Vec<&CaseReport>) =
+        worst_first(report).into_iter().partition(|case| is_known(case) && !view.verbose);
+    let of = |result: TrialStatus| {
+        cases.iter().copied().filter(move |case| result_of(case) == result).collect::<Vec<_>>()
+    };
+    push_groups(&mut out, &failures_by_remedy(&of(TrialStatus::Fail)), ledgers, view);
+    push_groups(&mut out, &voids_by_reason(&of(TrialStatus::Void)), ledgers, view);
     if view.verbose {
-        cases.iter().filter(|case| result_of(case) == TrialStatus::Pass).for_each(|case| {
-            push_case(&mut out, case, ledgers, view, CaseDetail::Line);
-        });
+        for case in of(TrialStatus::Pass) {
+            push_case(&mut out, case, ledgers, view, CaseDetail::Full);
+        }
+    }
+    if !known.is_empty() {
+        let note = format!("{} as in the baseline; -v shows them", counted(known.len(), "known failure"));
+        let _ = writeln!(out, "{}  {note}\n", view.style().faint("KNOWN"));
     }
     end::push_skipped(&mut out, report, view);
     if !report.is_empty_part() {
         end::push_numbers(&mut out, report, &Tally::of(report), view);
     }
-    end::push_causes(&mut out, report, view);
-    end::push_last_line(&mut out, report, &Tally::of(report), view);
+    end::push_causes(&mut out, &causes_of(cases.iter().copied()), view);
+    end::push_last_line(&mut out, report, &Tally::of(report), judgment.map(|judgment| judgment.text), view);
     out
 }
 
-/// Some cases in full, then names, then the number of the others: a thousand lines are too long to read, and
-/// the end shows what to fix.
-fn push_cases(out: &mut String, cases: &[&CaseReport], ledgers: &Ledgers, view: &View) {
-    let (mut lines, mut in_full) = (0, BTreeMap::new());
-    for place in one_of_each_first(cases) {
-        if lines >= MAX_FULL_LINES && !view.verbose {
-            break;
+/// The result of a run in one line.
+#[must_use]
+pub fn one_line(report: &Report, view: &View) -> String {
+    end::result_line(report, &Tally::of(report), view)
+}
+
+/// Cases with the same cause: one is shown in full, the others are named.
+type CaseGroup<'a> = (String, Vec<&'a CaseReport>);
+
+fn failures_by_remedy<'a>(cases: &[&'a CaseReport]) -> Vec<CaseGroup<'a>> {
+    grouped(cases, |case| first_remedy(case).map(Remedy::sentence).unwrap_or_default().to_owned())
+}
+
+fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<CaseGroup<'a>> {
+    grouped(cases, |case| {
+        let reasons = case.trials.iter().flat_map(|trial| &trial.verdict.void_because);
+        reasons.cloned().next().unwrap_or_default()
+    })
+}
+
+/// Groups in the order of their sizes; cases in their order.
+fn grouped<'a>(cases: &[&'a CaseReport], key: impl Fn(&CaseReport) -> String) -> Vec<CaseGroup<'a>> {
+    let mut groups: Vec<CaseGroup<'a>> = Vec::new();
+    for case in cases {
+        let key = key(case);
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, alike)) => alike.push(case),
+            None => groups.push((key, vec![case])),
         }
+    }
+    groups.sort_by_key(|(_, alike)| std::cmp::Reverse(alike.len()));
+    groups
+}
+
+/// Of each group, the first case in full and the names of the others: a thousand lines are too long to read.
+fn push_groups(out: &mut String, groups: &[CaseGroup<'_>], ledgers: &Ledgers, view: &View) {
+    let mut lines = 0;
+    for (_, cases) in groups {
+        let Some((first, others)) = cases.split_first() else { continue };
+        let is_full = lines < MAX_FULL_LINES || view.verbose;
+        let detail = if is_full { CaseDetail::Full } else { CaseDetail::Line };
         let mut text = String::new();
-        push_case(&mut text, cases[place], ledgers, view, CaseDetail::Full);
+        push_case(&mut text, first, ledgers, view, detail);
         lines += text.lines().count();
-        in_full.insert(place, text);
-    }
-    out.extend(in_full.values().map(String::as_str));
-    let others = cases.iter().enumerate().filter(|(place, _)| !in_full.contains_key(place));
-    for (_, case) in others.take(MAX_NAMED_CASES) {
-        push_case(out, case, ledgers, view, CaseDetail::Line);
-    }
-    let others = cases.len() - in_full.len();
-    if others > MAX_NAMED_CASES {
-        case::push_labelled(
-            out,
-            "",
-            &format!("and {}", counted(others - MAX_NAMED_CASES, "more case")),
-            view,
-        );
-    }
-    if others > 0 {
-        let note = "The page shows each of them in full, and so does `hapax report show DIR CASE`.";
-        case::push_labelled(out, "", note, view);
-        out.push('\n');
+        out.push_str(&text);
+        if view.verbose {
+            others.iter().for_each(|case| push_case(out, case, ledgers, view, CaseDetail::Full));
+        } else if !others.is_empty() {
+            push_others(out, others, view);
+        }
     }
 }
 
-/// The indexes of the cases: the first of each cause, then the others, so that a cause with many cases does
-/// not hide another one.
-fn one_of_each_first(cases: &[&CaseReport]) -> Vec<usize> {
-    let mut seen = HashSet::new();
-    let (first, others): (Vec<usize>, Vec<usize>) = (0..cases.len()).partition(|place| {
-        let findings = cases[*place].trials.iter().flat_map(|trial| &trial.verdict.findings);
-        let worst = findings
-            .filter(|finding| finding.fails)
-            .map(|finding| (finding.kind, finding.fix.as_str()))
-            .next();
-        seen.insert(worst)
-    });
-    [first, others].concat()
+/// The cases that fail like the one before.
+fn push_others(out: &mut String, cases: &[&CaseReport], view: &View) {
+    let alike = counted(cases.len(), "other case");
+    let head = format!("{alike} with the same cause; -v or `hapax report show DIR CASE` shows one in full:");
+    case::push_labelled(out, "", &head, view);
+    for case in cases.iter().take(MAX_NAMED_CASES) {
+        let word = view.style().faint(&headline::of_case(case));
+        let _ = writeln!(out, "      {}  {word}", line(&case.id, 300));
+    }
+    let more = cases.len().saturating_sub(MAX_NAMED_CASES);
+    if more > 0 {
+        let _ = writeln!(out, "      and {more} more");
+    }
+    out.push('\n');
 }
 
 /// One case in full, including its passes; trials with the same result are shown once, each with its

@@ -72,11 +72,12 @@ fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
     assert!(!shown.chars().any(|character| character.is_control() && character != '\n'), "{shown:?}");
     assert!(!shown.contains('\u{202e}'));
     assert!(shown.len() < 40_000, "{} bytes", shown.len());
-    let widest = shown.lines().map(crate::report::text::columns).max().unwrap();
+    let wrapped = || shown.lines().filter(|line| !line.starts_with("      replay "));
+    let widest = wrapped().map(crate::report::text::columns).max().unwrap();
     assert!(
         widest <= 80,
         "{widest}: {}",
-        shown.lines().find(|line| crate::report::text::columns(line) == widest).unwrap()
+        wrapped().find(|line| crate::report::text::columns(line) == widest).unwrap()
     );
 }
 
@@ -100,12 +101,32 @@ fn many_failures(count: usize) -> (Report, Ledgers) {
 }
 
 #[test]
-fn of_many_failures_the_first_are_in_full_and_the_others_are_named() {
+fn of_failures_with_one_cause_the_first_is_in_full_and_others_are_named() {
     let (report, ledgers) = many_failures(30);
     let text = run_summary(&report, &ledgers, &view(80));
-    assert_eq!(text.matches("FAIL  payment/success-lies@n=").count(), 30);
-    let in_full = text.matches("replay  ").count();
-    assert!((3..15).contains(&in_full), "{in_full}: {text}");
+    assert_eq!(text.matches("replay  ").count(), 1, "{text}");
+    assert!(text.contains("29 other cases with the same cause"), "{text}");
+    assert!(text.contains("success-lies@n=010  ") && text.contains("and 19 more"), "{text}");
+    let all = run_summary(&report, &ledgers, &View { verbose: true, ..view(80) });
+    assert_eq!(all.matches("replay  ").count(), 30, "-v shows all of them");
+}
+
+#[test]
+fn known_failures_are_folded_and_the_judgment_is_the_only_result() {
+    let (report, ledgers) = sample::run();
+    let known =
+        BTreeSet::from(["concurrency/same-job@callers=12".to_owned(), "crash/after-commit".to_owned()]);
+    let judgment = RunJudgment { text: "PASSED  nothing is worse\n", known: &known };
+    let text = judged_summary(&report, &ledgers, &view(80), Some(judgment));
+    assert!(text.contains("KNOWN  2 known failures as in the baseline"), "{text}");
+    assert!(!text.contains("same-job") && !text.contains("FAILED"), "{text}");
+    assert!(text.ends_with("(9 trials in 4.2 s)\nPASSED  nothing is worse\n"), "{text}");
+}
+
+#[test]
+fn the_result_fits_one_line() {
+    let (report, _) = sample::run();
+    insta::assert_snapshot!(one_line(&report, &view(80)));
 }
 
 #[test]
@@ -120,8 +141,7 @@ fn a_cause_with_many_cases_hides_no_other() {
     }
     report.cases.push(case);
     let text = run_summary(&report, &ledgers, &view(80));
-    assert!(text.contains("2 charges for ord_1001. Attempt 1 committed"), "{text}");
-    assert!(text.contains("FAIL  a/success-lies@n=029"), "{text}");
+    assert!(text.contains("2 charges for ord_1001. Attempt payment.charge#1 committed"), "{text}");
 }
 
 #[test]

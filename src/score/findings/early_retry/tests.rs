@@ -55,8 +55,7 @@ fn an_early_retry_fails_where_the_scenario_requires_it_and_is_a_note_elsewhere()
     assert!(finding.fails);
     assert_eq!(
         finding.message,
-        "The reply to attempt 1 of payment.charge was 429 with Retry-After: 2, and attempt 2 was sent 0.50 s \
-         later."
+        "The reply to payment.charge#1 was 429 with Retry-After: 2, and payment.charge#2 was sent 0.50 s later."
     );
     assert_eq!(finding.entries.len(), 3);
     assert!(!early(&terms([due("ord_1001", 4999, 1)]), script()).unwrap().fails);
