@@ -152,7 +152,8 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     out.push_str("### What to fix first\n\n");
     for cause in causes.iter().take(MAX_CAUSES) {
         let text = markdown(&line(cause.fix, MAX_TEXT));
-        let row = format!("1. **{}**, {}: {text}\n", cause.kind.word(), cause.reach());
+        let (change, kind) = (cause.remedy.sentence(), cause.kind.word());
+        let row = format!("1. **{change}** ({}) For example, {kind}: {text}\n", cause.reach());
         if out.len() + row.len() < limit {
             out.push_str(&row);
         }

@@ -45,7 +45,8 @@ fn item(cause: &FailureCause<'_>) -> Markup {
     };
     html! {
         li {
-            p.fix { span.count { (counted(cause.cases.len(), "case")) } " " (line(cause.fix, 1_000)) }
+            p.fix { span.count { (counted(cause.cases.len(), "case")) } " " (cause.remedy.sentence()) }
+            p { (line(cause.fix, 1_000)) }
             p.cause {
                 span.tag { (cause.kind.word()) } " " (line(cause.example, 600)) " "
                 @if let Some(id) = example {

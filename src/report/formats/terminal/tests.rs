@@ -141,7 +141,7 @@ fn a_cause_with_many_cases_hides_no_other() {
     }
     report.cases.push(case);
     let text = run_summary(&report, &ledgers, &view(80));
-    assert!(text.contains("2 charges for ord_1001. Attempt payment.charge#1 committed"), "{text}");
+    assert!(text.contains("2 charges for ord_1001."), "{text}");
 }
 
 #[test]
