@@ -19,7 +19,7 @@ const MAX_MESSAGE: usize = 200;
 const MAX_FIELDS: usize = 12;
 
 /// The fields that say what an effect is about, which come first.
-const FIRST_FIELDS: [&str; 4] = ["amount", "currency", "order", "to"];
+const FIRST_FIELDS: [&str; 3] = ["amount", "order", "to"];
 /// The length of a key up to which it is shown in full.
 const MAX_KEY: usize = 12;
 
@@ -58,8 +58,9 @@ pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<Ite
         Event::Received(received) => {
             let key = received.key.as_ref().map(|key| format!("key {}", short(key)));
             let replay = received.replay.then(|| "replayed for this key".to_owned());
-            // What it is about comes first: a narrow terminal cuts the rest.
-            let parts = [Some(fields(&received.fields)), key, replay];
+            // What it is about comes first, and then the key: a narrow terminal cuts the rest.
+            let (about, rest) = split_fields(&received.fields);
+            let parts = [Some(about), key, replay, Some(rest)];
             let detail: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
             ItemText::with(Shape::Request, attempt_name(attempts, received.attempt), detail.join("  "))
         }
@@ -279,14 +280,23 @@ fn timing_words(timing: CommitTiming) -> &'static str {
     }
 }
 
+/// All fields, those first that say what it is about.
 fn fields(fields: &Fields) -> String {
-    let mut sorted: Vec<_> = fields.iter().collect();
-    sorted.sort_by_key(|(name, _)| FIRST_FIELDS.iter().position(|first| first == name).unwrap_or(usize::MAX));
-    let shown = sorted
-        .into_iter()
-        .take(MAX_FIELDS)
-        .map(|(name, value)| format!("{}={}", line(name, MAX_VALUE), line(&value.to_string(), MAX_VALUE)));
-    let more = fields.len().saturating_sub(MAX_FIELDS);
+    let (about, rest) = split_fields(fields);
+    [about, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// The fields that say what it is about, and the others.
+fn split_fields(fields: &Fields) -> (String, String) {
+    let place = |name: &str| FIRST_FIELDS.iter().position(|first| *first == name);
+    let shown =
+        |(name, value): (&str, String)| format!("{}={}", line(name, MAX_VALUE), line(&value, MAX_VALUE));
+    let all = || fields.iter().map(|(name, value)| (name, value.to_string()));
+    let mut about: Vec<(&str, String)> = all().filter(|(name, _)| place(name).is_some()).collect();
+    about.sort_by_key(|(name, _)| place(name));
+    let rest: Vec<(&str, String)> = all().filter(|(name, _)| place(name).is_none()).collect();
+    let more = rest.len().saturating_sub(MAX_FIELDS);
     let more = (more > 0).then(|| format!("and {more} more"));
-    shown.chain(more).collect::<Vec<_>>().join("  ")
+    let rest = rest.into_iter().take(MAX_FIELDS).map(shown).chain(more);
+    (about.into_iter().map(shown).collect::<Vec<_>>().join("  "), rest.collect::<Vec<_>>().join("  "))
 }

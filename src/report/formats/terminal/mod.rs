@@ -102,13 +102,13 @@ pub fn one_line(report: &Report, view: &View) -> String {
 }
 
 /// Cases with the same cause: one is shown in full, the others are named.
-type CaseGroup<'a> = (String, Vec<&'a CaseReport>);
+type AlikeCases<'a> = (String, Vec<&'a CaseReport>);
 
-fn failures_by_remedy<'a>(cases: &[&'a CaseReport]) -> Vec<CaseGroup<'a>> {
+fn failures_by_remedy<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
     grouped(cases, |case| first_remedy(case).map(Remedy::sentence).unwrap_or_default().to_owned())
 }
 
-fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<CaseGroup<'a>> {
+fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
     grouped(cases, |case| {
         let reasons = case.trials.iter().flat_map(|trial| &trial.verdict.void_because);
         reasons.cloned().next().unwrap_or_default()
@@ -116,8 +116,8 @@ fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<CaseGroup<'a>> {
 }
 
 /// Groups in the order of their sizes; cases in their order.
-fn grouped<'a>(cases: &[&'a CaseReport], key: impl Fn(&CaseReport) -> String) -> Vec<CaseGroup<'a>> {
-    let mut groups: Vec<CaseGroup<'a>> = Vec::new();
+fn grouped<'a>(cases: &[&'a CaseReport], key: impl Fn(&CaseReport) -> String) -> Vec<AlikeCases<'a>> {
+    let mut groups: Vec<AlikeCases<'a>> = Vec::new();
     for case in cases {
         let key = key(case);
         match groups.iter_mut().find(|(other, _)| *other == key) {
@@ -130,7 +130,7 @@ fn grouped<'a>(cases: &[&'a CaseReport], key: impl Fn(&CaseReport) -> String) ->
 }
 
 /// Of each group, the first case in full and the names of the others: a thousand lines are too long to read.
-fn push_groups(out: &mut String, groups: &[CaseGroup<'_>], ledgers: &Ledgers, view: &View) {
+fn push_groups(out: &mut String, groups: &[AlikeCases<'_>], ledgers: &Ledgers, view: &View) {
     let mut lines = 0;
     for (_, cases) in groups {
         let Some((first, others)) = cases.split_first() else { continue };
