@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use hapax::domain::FindingKind;
 use hapax::report::Format;
+use hapax::scenario::{CONTROLS, shipped};
 use mock_services::fault::ReplyKind;
 
 const PAGE: &str = include_str!("../docs/adding-a-scenario.md");
@@ -216,6 +217,29 @@ fn the_pages_have_a_row_for_every_format_finding_and_reply() {
         let is_row = |row: &str| row.trim_start_matches('{').split(['`', ':']).next() == Some(word);
         assert!(rows.lines().any(is_row), "no row for `{word}` in\n{rows}");
     }
+}
+
+#[test]
+fn the_page_about_controls_explains_each_and_shows_their_expected_outcomes() {
+    let page = include_str!("../docs/controls.md");
+    let rows = first_cells(page);
+    for control in CONTROLS {
+        assert!(rows.lines().any(|row| row.starts_with(&format!("{control}`"))), "no row for `{control}`");
+    }
+    let cases = shipped().unwrap();
+    let columns = ["naive", "keyed", "verify-first", "timid", "careful"];
+    let mut compared = 0;
+    for line in page.lines().filter(|line| line.starts_with("| `") && line.contains('/')) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).skip(1).collect();
+        let id = cells[0].trim_matches('`');
+        let case = cases.iter().find(|case| case.id == id).unwrap_or_else(|| panic!("there is no case {id}"));
+        for (control, shown) in columns.iter().zip(&cells[1..]) {
+            let expected = case.controls.iter().find(|term| term.control == *control);
+            assert_eq!(*shown, expected.map_or("–", |term| term.is.word()), "{control} in {id}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 25);
 }
 
 #[test]
