@@ -198,10 +198,11 @@ pub(super) fn squares(report: &Report) -> Markup {
     let cells = cells(report);
     let operations = operations(report, &cells);
     let others = others(report);
+    let fails = report.cases.iter().any(|case| result_of(case) == TrialStatus::Fail);
     html! {
         @if !cells.is_empty() {
             section #squares aria-labelledby="squares-title" {
-                h2 #squares-title { "Where it fails" }
+                h2 #squares-title { @if fails { "Where it fails" } @else { "What was tested" } }
                 p.legend {
                     "What the service committed (rows) × what the caller saw (columns). "
                     span.key.fail { "✗ failed" } " " span.key.void { "○ void" } " "
@@ -415,7 +416,10 @@ mod tests {
             optional: false,
         }];
         assert_eq!(keys_of(&case), ["interrupted"]);
-        let (report, _) = sample::run_of(vec![(case, saved), sample::pass(2)]);
-        assert!(squares(&report).into_string().contains("data-cell=\"interrupted\""));
+        let (mut report, _) = sample::run_of(vec![(case, saved), sample::pass(2)]);
+        let page = squares(&report).into_string();
+        assert!(page.contains("data-cell=\"interrupted\"") && page.contains("What was tested"), "{page}");
+        report.cases[0].trials[0].verdict.result = TrialStatus::Fail;
+        assert!(squares(&report).into_string().contains("Where it fails"));
     }
 }
