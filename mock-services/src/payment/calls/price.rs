@@ -164,7 +164,8 @@ fn recurring(params: &Params<'_>, names: &PriceNames) -> Result<Option<Recurring
     if !params.has(names.recurring) {
         return Ok(None);
     }
-    for (name, _) in params.below(names.recurring).filter(|(name, _)| !KNOWN.contains(name)) {
+    let unknown = params.below(names.recurring).find(|(name, _)| !KNOWN.contains(name));
+    if let Some((name, _)) = unknown {
         let full = format!("{}[{name}]", names.recurring);
         return Err(match name {
             "meter" => unsupported_part(&format!("the parameter `{full}`"), "prices", full),
