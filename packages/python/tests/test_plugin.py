@@ -98,7 +98,7 @@ class TestOther:
             "a fault did not fire, so the test proves nothing:",
             "  payment.charge#2 commit=now reply=drop (1 matching attempt)",
             "Timeline (seconds since the start of the test):",
-            "*caller 1 ───► payment  attempt 1 payment.charge*",
+            "*caller 1 ───► payment  payment.charge#1*",
         ]
     )
 

@@ -174,7 +174,7 @@ impl Packer {
             id: self.texts.name(&case.id),
             about: self.words(&case.about),
             task: self.words(&case.task),
-            place: self.words(&format!("{}:{}", case.file, case.line)),
+            place: self.words(&case.place()),
             tags: case.tags.iter().map(|tag| self.texts.name(tag)).collect(),
             services: services_of(case).into_iter().map(|service| self.texts.name(service)).collect(),
             faults: case
