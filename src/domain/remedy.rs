@@ -6,6 +6,7 @@ use super::FindingKind;
 
 word_enum! {
     /// What kind of change fixes a finding.
+    #[derive(Default)]
     pub enum Remedy {
         /// One idempotency key for each piece of work.
         SameKey => "same-key",
@@ -14,6 +15,7 @@ word_enum! {
         /// A record that survives a restart.
         KeepRecord => "keep-record",
         /// Each piece of work once; also where a report of an earlier build does not say.
+        #[default]
         ProcessOnce => "process-once",
         /// Nothing that the task does not ask for.
         OnlyTheTask => "only-the-task",
@@ -35,12 +37,6 @@ word_enum! {
         EndLast => "end-last",
         /// Requests only to the services.
         OnlyTheServices => "only-the-services",
-    }
-}
-
-impl Default for Remedy {
-    fn default() -> Self {
-        Remedy::ProcessOnce
     }
 }
 

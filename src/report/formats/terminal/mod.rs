@@ -110,8 +110,8 @@ fn failures_by_remedy<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
 
 fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
     grouped(cases, |case| {
-        let reasons = case.trials.iter().flat_map(|trial| &trial.verdict.void_because);
-        reasons.cloned().next().unwrap_or_default()
+        let mut reasons = case.trials.iter().flat_map(|trial| &trial.verdict.void_because);
+        reasons.next().cloned().unwrap_or_default()
     })
 }
 
