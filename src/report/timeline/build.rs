@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::ledger::{Entry, Event};
 
-use super::events::{AttemptNames, describe};
+use super::events::{AttemptText, AttemptTexts, describe};
 use super::{Item, Lane, Timeline};
 use crate::report::text::line;
 
@@ -19,10 +19,10 @@ impl Timeline {
     pub(crate) fn of(entries: &[Entry]) -> Timeline {
         let attempts = attempts(entries);
         let lanes = lanes(entries, &attempts);
-        let names = attempt_names(entries);
+        let texts = attempt_texts(entries);
         let place = |lane: &Lane| lanes.iter().position(|known| known == lane);
         let items = entries.iter().filter_map(|entry| {
-            let text = describe(&entry.event, &names)?;
+            let text = describe(&entry.event, &texts)?;
             let (caller, service) = participants(&entry.event, &attempts);
             Some(Item {
                 n: entry.n,
@@ -61,18 +61,26 @@ fn attempts(entries: &[Entry]) -> Attempts<'_> {
 }
 
 /// Attempts are numbered for each operation, as in faults.
-fn attempt_names(entries: &[Entry]) -> AttemptNames {
+fn attempt_texts(entries: &[Entry]) -> AttemptTexts {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    let received = entries.iter().filter_map(|entry| match &entry.event {
-        Event::Received(received) => Some(received),
-        _ => None,
-    });
-    let name = received.map(|received| {
-        let count = counts.entry(&received.operation).or_default();
-        *count += 1;
-        (received.attempt, format!("{}#{count}", line(&received.operation, MAX_NAME)))
-    });
-    name.collect()
+    let mut texts = AttemptTexts::new();
+    for entry in entries {
+        match &entry.event {
+            Event::Received(received) => {
+                let count = counts.entry(&received.operation).or_default();
+                *count += 1;
+                let name = format!("{}#{count}", line(&received.operation, MAX_NAME));
+                texts.insert(received.attempt, AttemptText { name, status: None });
+            }
+            Event::Replied { attempt, status, .. } => {
+                if let Some(text) = texts.get_mut(attempt) {
+                    text.status = *status;
+                }
+            }
+            _ => {}
+        }
+    }
+    texts
 }
 
 fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {

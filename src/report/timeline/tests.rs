@@ -1,7 +1,7 @@
 use super::*;
 use crate::report::sample::{self, LedgerBuilder};
 use crate::report::text::style::TextStyle;
-use mock_services::fault::ReplyKind;
+use mock_services::fault::{CommitKind, ReplyKind};
 
 fn text(timeline: &Timeline, highlighted: &[u64], width: usize) -> String {
     render_text(
@@ -41,6 +41,17 @@ fn a_short_timeline_has_no_details_and_says_how_much_it_left_out() {
     let short = whole.short(10);
     assert_eq!((short.items.len(), short.left_out), (10, whole.items.len() - 10));
     assert!(short.items.iter().all(|item| item.detail.is_empty()));
+}
+
+#[test]
+fn a_fault_with_a_status_shows_its_number() {
+    let mut book = LedgerBuilder::new();
+    let (attempt, _) = book.received(1, 1, "payment.charge", None, sample::charge("o"));
+    book.fault(attempt, CommitKind::Now, ReplyKind::Status);
+    book.replied(attempt, ReplyKind::Status, Some(503));
+    let items = Timeline::of(&book.entries).items;
+    let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
+    assert_eq!(labels, ["payment.charge#1", "fault: commit now, reply 503", "answered 503"]);
 }
 
 #[test]
