@@ -4,6 +4,10 @@
 pub const OPERATION: &str = "payment.charge";
 /// A service.
 pub const SERVICE: &str = "payment";
+/// What is known about a service, as `--assume` takes it.
+pub const ASSUMPTION: &str = "payment.idempotency=stripe";
+/// A variable with the address of a service, as `--set` takes it.
+pub const VARIABLE: &str = "PAYMENT_URL='${payment.url}'";
 /// A fault on one line.
 pub const FAULT_LINE: &str = "payment.charge#1 commit=now reply=drop";
 /// An effect that is due, as `--expect` takes it.

@@ -1,9 +1,9 @@
 //! What the user knows about the real services, such as "our provider honors idempotency keys": cases in which
 //! a service behaves otherwise are skipped.
 
-use mock_services::catalog;
 use mock_services::idempotency::Profile;
 use mock_services::yaml::{Node, Reader, listed, nearest, shown};
+use mock_services::{catalog, examples};
 use serde::Serialize;
 
 use crate::scenario::Case;
@@ -28,7 +28,7 @@ impl Assumption {
     pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split_once('=').and_then(|(key, value)| Some((key.split_once('.')?, value)));
         let Some(((service, "idempotency"), profile)) = parts else {
-            return Err("write it as SERVICE.idempotency=PROFILE: payment.idempotency=stripe".to_owned());
+            return Err(format!("write it as SERVICE.idempotency=PROFILE: {}", examples::ASSUMPTION));
         };
         if let Some(problem) = unknown_service(service) {
             return Err(problem);

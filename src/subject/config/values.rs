@@ -234,7 +234,7 @@ pub fn checked_operation(entry: &str) -> Result<String, (String, String)> {
 /// # Errors
 /// A message and what to do about it, where the name or the template is wrong.
 pub fn checked_variable(text: &str) -> Result<(String, Template), (String, String)> {
-    let form = || "write NAME=VALUE, for example PAYMENT_URL='${payment.url}'".to_owned();
+    let form = || format!("write NAME=VALUE, for example {}", examples::VARIABLE);
     let Some((name, value)) = text.split_once('=') else {
         return Err((format!("`{}` has no `=`", shown(text)), form()));
     };
