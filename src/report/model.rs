@@ -59,6 +59,14 @@ impl Report {
         self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
     }
 
+    /// Whether planned trials are missing: the run was interrupted, or no trial was run although it is not an
+    /// empty part of a run.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        let nothing_ran = self.cases.iter().all(|case| case.trials.is_empty());
+        self.interrupted || (nothing_ran && !self.is_empty_part())
+    }
+
     /// Whether it is a part of a partitioned run without any case: with many parts and few cases that is not
     /// an error.
     #[must_use]

@@ -95,7 +95,7 @@ impl Tally {
             effects: 0,
             pass_hat_k: pass_hat_k_of(report),
             rate: super::required::pass_rate(report),
-            unfinished: report.interrupted || (report.cases.is_empty() && !report.is_empty_part()),
+            unfinished: report.is_unfinished(),
             not_run: 0,
         };
         for case in &report.cases {

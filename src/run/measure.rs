@@ -102,37 +102,52 @@ impl Measure {
     /// # Errors
     /// When the baseline cannot be written.
     pub fn judge(&self, report: &Report, view: &View) -> Result<Measurement, MeasureError> {
-        let (text, status) = match self {
-            Measure::Verdicts => (String::new(), of_verdicts(report)),
-            Measure::Rate(required) => (required.text(report, view), required.judge(report).into()),
+        match self {
+            Measure::Verdicts => Ok(Measurement {
+                text: String::new(),
+                line: String::new(),
+                known: BTreeSet::new(),
+                status: complete(of_verdicts(report), report),
+            }),
+            Measure::Rate(required) => {
+                let text = required.text(report, view);
+                let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let status = complete(required.judge(report).into(), report);
+                Ok(Measurement { text, line, known: BTreeSet::new(), status })
+            }
             Measure::Baseline { path, known, update: true } if !report.interrupted => {
                 let updated = known.updated(report);
                 write_file(path, updated.written().as_bytes())?;
-                let text = baseline_text(&updated.measure(report), &path.display().to_string(), view);
-                let text = format!("Wrote the known failures to {}.\n{text}", path.display());
-                (text, of_baseline(&updated, report))
+                let mut measurement = by_baseline(&updated, path, report, view);
+                measurement.text.insert_str(0, &format!("Wrote the known failures to {}.\n", path.display()));
+                Ok(measurement)
             }
             Measure::Baseline { path, known, update } => {
-                let mut text = baseline_text(&known.measure(report), &path.display().to_string(), view);
+                let mut measurement = by_baseline(known, path, report, view);
                 if *update {
-                    text.push_str("The run was interrupted, so the file was not changed.\n");
+                    measurement
+                        .text
+                        .insert_str(0, "The run was interrupted, so the known failures were not written.\n");
                 }
-                (text, of_baseline(known, report))
+                Ok(measurement)
             }
-        };
-        let is_unproven = report.interrupted || nothing_ran(report);
-        let status = if status == ExitStatus::Success && is_unproven { ExitStatus::Unproven } else { status };
-        let (line, known) = match self {
-            Measure::Verdicts => (String::new(), BTreeSet::new()),
-            Measure::Rate(_) => (text.split_whitespace().collect::<Vec<_>>().join(" "), BTreeSet::new()),
-            Measure::Baseline { known, .. } => {
-                let measured = known.measure(report);
-                let line = baseline_line(&measured, view);
-                (line, measured.known.into_iter().map(|case| case.id).collect())
-            }
-        };
-        Ok(Measurement { text, line, known, status })
+        }
     }
+}
+
+fn by_baseline(known: &Baseline, path: &Path, report: &Report, view: &View) -> Measurement {
+    let measured = known.measure(report);
+    Measurement {
+        text: baseline_text(&measured, &path.display().to_string(), view),
+        line: baseline_line(&measured, view),
+        status: measured.result().into(),
+        known: measured.known.into_iter().map(|case| case.id).collect(),
+    }
+}
+
+/// The status of a run; it is no success if planned trials were not run.
+fn complete(status: ExitStatus, report: &Report) -> ExitStatus {
+    if status == ExitStatus::Success && report.is_unfinished() { ExitStatus::Unproven } else { status }
 }
 
 fn read_baseline(path: &Path, update: bool, cases: &[Case]) -> Result<Baseline, MeasureError> {
@@ -145,11 +160,6 @@ fn read_baseline(path: &Path, update: bool, cases: &[Case]) -> Result<Baseline, 
         .map_err(MeasureError::Problems)
 }
 
-/// Whether nothing ran, although trials were planned.
-fn nothing_ran(report: &Report) -> bool {
-    report.cases.iter().all(|case| case.trials.is_empty()) && !report.is_empty_part()
-}
-
 fn of_verdicts(report: &Report) -> ExitStatus {
     let results = || report.cases.iter().flat_map(|case| &case.trials).map(|trial| trial.verdict.result);
     let worst = [TrialStatus::Fail, TrialStatus::Void]
@@ -158,11 +168,5 @@ fn of_verdicts(report: &Report) -> ExitStatus {
     worst.unwrap_or(TrialStatus::Pass).into()
 }
 
-fn of_baseline(known: &Baseline, report: &Report) -> ExitStatus {
-    let measured = known.measure(report);
-    match (measured.worse.is_empty(), measured.void.is_empty()) {
-        (false, _) => ExitStatus::Failed,
-        (true, false) => ExitStatus::Unproven,
-        (true, true) => ExitStatus::Success,
-    }
-}
+#[cfg(test)]
+mod tests;

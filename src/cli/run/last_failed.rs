@@ -32,6 +32,11 @@ pub(super) fn of(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {
             format!("select the same files as in that run; `hapax report show {shown}` lists the cases"),
         ));
     }
+    if last.interrupted {
+        message(&format!(
+            "note: the run in {shown} was interrupted; cases that it did not reach are not run"
+        ));
+    }
     message(&format!("{} that did not pass in {shown}", plural(selected.len(), "case")));
     Ok(selected)
 }

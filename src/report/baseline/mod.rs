@@ -43,6 +43,20 @@ pub struct BaselineComparison {
     pub better: Vec<BaselineChange>,
     /// Cases that are void, known to fail or not.
     pub void: Vec<BaselineChange>,
+    /// Whether planned trials were not run.
+    pub unfinished: bool,
+}
+
+impl BaselineComparison {
+    /// Fail if a case is worse; void if nothing is worse, but a case is void or was not run.
+    #[must_use]
+    pub fn result(&self) -> TrialStatus {
+        match (self.worse.is_empty(), self.void.is_empty() && !self.unfinished) {
+            (false, _) => TrialStatus::Fail,
+            (true, false) => TrialStatus::Void,
+            (true, true) => TrialStatus::Pass,
+        }
+    }
 }
 
 /// A case, its outcome, and its known outcome.
@@ -96,7 +110,8 @@ impl Baseline {
     /// Compares a run with this baseline.
     #[must_use]
     pub fn measure(&self, report: &Report) -> BaselineComparison {
-        let mut measured = BaselineComparison::default();
+        let mut measured =
+            BaselineComparison { unfinished: report.is_unfinished(), ..BaselineComparison::default() };
         for (id, outcome) in worst_outcomes(report) {
             let was = self.0.get(&id).copied();
             let among = match (outcome, was) {

@@ -8,6 +8,7 @@ use crate::report::text::line;
 use crate::report::text::style::TextStyle;
 use crate::report::text::words::counted;
 use crate::scenario::ControlOutcome;
+use crate::score::TrialStatus;
 
 /// The worse, better and void cases, and the number of known ones; `file` is the name of the baseline.
 #[must_use]
@@ -52,11 +53,15 @@ fn result(measured: &BaselineComparison, style: TextStyle) -> String {
     let rest = format!("{} known to fail, {} better", measured.known.len(), measured.better.len());
     let void =
         if measured.void.is_empty() { String::new() } else { format!("{} void, ", measured.void.len()) };
-    if !measured.worse.is_empty() {
-        format!("{}  {} worse, {void}{rest}", style.bad("FAILED"), counted(measured.worse.len(), "case"))
-    } else if !measured.void.is_empty() {
-        format!("{}  nothing is worse, {void}{rest}", style.void("VOID"))
-    } else {
-        format!("{}  nothing is worse, {rest}", style.good("PASSED"))
-    }
+    let (word, worse) = match measured.result() {
+        TrialStatus::Fail => {
+            (style.bad("FAILED"), format!("{} worse", counted(measured.worse.len(), "case")))
+        }
+        TrialStatus::Void if measured.unfinished => {
+            (style.void("VOID"), "not every case was run, nothing is worse".to_owned())
+        }
+        TrialStatus::Void => (style.void("VOID"), "nothing is worse".to_owned()),
+        TrialStatus::Pass => (style.good("PASSED"), "nothing is worse".to_owned()),
+    };
+    format!("{word}  {worse}, {void}{rest}")
 }
