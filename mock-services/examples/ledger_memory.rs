@@ -41,6 +41,7 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         connection: attempt,
         repeats: None,
         client: Cow::Borrowed(&client),
+        message: None,
     }));
     let fields = fields.with("charge", id.as_str());
     ledger.append(&Event::Committed {
@@ -59,6 +60,7 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         replay: false,
         retry_after: None,
         silence: None,
+        message: None,
     });
 }
 

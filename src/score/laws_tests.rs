@@ -286,6 +286,7 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
             replay: false,
             retry_after: whole.then_some(1),
             silence: (!whole).then_some(SilenceEnd::Limit),
+            message: None,
         }),
         attempt().prop_map(|attempt| Event::Unsent { attempt, bytes: 0 }),
         (name, fields, prop::option::of(0_u32..3)).prop_map(|(name, fields, caller)| Event::Noted {

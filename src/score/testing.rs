@@ -79,12 +79,13 @@ impl LedgerScript {
             connection: attempt,
             repeats: None,
             client: Cow::Owned(client),
+            message: None,
         }));
         attempt
     }
 
     pub(crate) fn fault(&mut self, attempt: u64, fault: usize, commit: CommitKind, reply: ReplyKind) {
-        self.add(Event::Fault { attempt, fault, commit, reply, drawn: None });
+        self.add(Event::Fault { attempt, fault, commit, reply, status: None, drawn: None });
     }
 
     pub(crate) fn committed(
@@ -127,6 +128,7 @@ impl LedgerScript {
             replay: false,
             retry_after: None,
             silence: None,
+            message: None,
         })
     }
 
@@ -186,6 +188,8 @@ impl LedgerScript {
             reason: None,
             unsupported: None,
             undecided: None,
+            message: None,
+            answer: None,
         })
     }
 

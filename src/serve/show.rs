@@ -41,7 +41,8 @@ pub fn line(entry: &Entry) -> Option<String> {
             let status = if *status == 0 { String::new() } else { format!("  {status}") };
             (FAINT, "refused", format!("{service}  caller {caller}  {request}{status}{reason}"))
         }
-        Event::Fault { attempt, commit, reply, fault, drawn } => {
+        Event::Fault { attempt, commit, reply, status, fault, drawn } => {
+            let reply = status.map_or_else(|| reply.to_string(), |status| status.to_string());
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
             (
                 BAD,
@@ -70,7 +71,7 @@ pub fn line(entry: &Entry) -> Option<String> {
             "unsent",
             format!("attempt {attempt}  the caller had disconnected: it received only {bytes} bytes"),
         ),
-        Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence } => {
+        Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence, .. } => {
             let status = status.map(|status| format!(" {status}")).unwrap_or_default();
             let part = if *whole { "" } else { ", incomplete" };
             let replay = if *replay { ", replayed" } else { "" };

@@ -1,5 +1,6 @@
 //! The record of a reply in the ledger, which is written before the last byte of the reply leaves.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::last_byte::LastByteHold;
@@ -19,6 +20,8 @@ pub(crate) struct PendingReply<'l> {
     retry_after: Option<u64>,
     /// Who ended the silence of a `hang` when the service ends it; `None` for any other reply.
     silence: Option<SilenceEnd>,
+    /// The answer as text, where the ledger keeps it.
+    message: Option<String>,
     /// Set where a listener waits for the last byte.
     pub(crate) last_byte: Option<LastByteHold<'l>>,
     is_done: AtomicBool,
@@ -52,6 +55,7 @@ impl<'l> PendingReply<'l> {
             replay,
             retry_after,
             silence: None,
+            message: None,
             last_byte,
             is_done: AtomicBool::new(false),
         }
@@ -61,6 +65,13 @@ impl<'l> PendingReply<'l> {
     pub(crate) fn silent(self, end: SilenceEnd) -> Self {
         let mut pending = self;
         pending.silence = Some(end);
+        pending
+    }
+
+    /// The same with the answer as text.
+    pub(crate) fn with_message(self, message: Option<String>) -> Self {
+        let mut pending = self;
+        pending.message = message;
         pending
     }
 
@@ -85,6 +96,7 @@ impl<'l> PendingReply<'l> {
             replay: self.replay,
             retry_after: self.retry_after.filter(|_| whole),
             silence,
+            message: self.message.as_deref().map(Cow::Borrowed),
         });
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::core::{Cause, Core, RequestAssessment};
 use super::job::{self, Job};
-use super::{Engine, reply};
+use super::{Engine, message, reply};
 use crate::delivery::{
     AnswerDelivery, ClientGone, DeliveryMode, LastByteHold, MomentKind, Origin, PendingReply,
 };
@@ -177,6 +177,7 @@ impl<S: Service> Engine<S> {
             connection: job.origin.connection,
             repeats,
             client: Cow::Borrowed(&job.client),
+            message: self.ledger().keeps_messages().then(|| message::of_request(&job.request).into()),
         }));
         if let Some((index, fault)) = &chosen {
             self.ledger().append(&Event::Fault {
@@ -184,6 +185,7 @@ impl<S: Service> Engine<S> {
                 fault: *index,
                 commit: fault.commit.kind(),
                 reply: fault.reply.kind(),
+                status: fault.reply.forced_status(),
                 drawn: self.drawn(*index, fault).map(Cow::Owned),
             });
         }
@@ -263,7 +265,9 @@ impl<S: Service> Engine<S> {
             let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
             LastByteHold { moments: &self.moments, gate: &self.gate, moment }
         });
-        let pending = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, last_byte);
+        let kept = self.ledger().keeps_messages().then(|| message::of_answer(&answer));
+        let pending = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, last_byte)
+            .with_message(kept);
         let pending = match silence {
             Some(end) => pending.silent(end),
             None => pending,

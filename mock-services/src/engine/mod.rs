@@ -8,6 +8,7 @@ mod handle;
 mod job;
 mod keys;
 mod late_requests;
+mod message;
 mod paused;
 mod reason;
 mod refuse;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::job;
-use super::{Engine, reason};
+use super::{Engine, message, reason};
 use crate::delivery::{AnswerDelivery, DeliveryMode, Origin};
 use crate::ledger::Event;
 use crate::service::{Answer, Context, Request, Service};
@@ -29,6 +29,8 @@ impl<S: Service> Engine<S> {
             reason: reason.map(Cow::Borrowed),
             unsupported: None,
             undecided: None,
+            message: None,
+            answer: None,
         });
     }
 
@@ -44,6 +46,7 @@ impl<S: Service> Engine<S> {
         let service = self.service();
         let reason = reason::reason(&answer);
         service.add_standard_headers(&mut answer, request, context);
+        let keeps_messages = self.ledger().keeps_messages();
         self.ledger().append(&Event::Refused {
             service: Cow::Borrowed(service.name()),
             operation: operation.map(|name| Cow::Borrowed(name.as_ref())),
@@ -56,6 +59,8 @@ impl<S: Service> Engine<S> {
             reason: reason.map(Cow::Owned),
             unsupported: answer.missing_feature().map(Cow::Borrowed),
             undecided: answer.undecided_because().map(Cow::Borrowed),
+            message: keeps_messages.then(|| message::of_request(request).into()),
+            answer: keeps_messages.then(|| message::of_answer(&answer).into()),
         });
         AnswerDelivery { answer, mode: DeliveryMode::Whole, pending: None }
     }

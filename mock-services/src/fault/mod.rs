@@ -197,6 +197,15 @@ impl Reply {
         }
     }
 
+    /// The status that it has instead of the true one.
+    #[must_use]
+    pub const fn forced_status(&self) -> Option<u16> {
+        match self {
+            Reply::Status(reply) => Some(reply.status),
+            _ => None,
+        }
+    }
+
     /// Its kind, without details.
     #[must_use]
     pub const fn kind(&self) -> ReplyKind {

@@ -77,6 +77,12 @@ pub enum Event<'a> {
         /// into the scenario.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         undecided: Option<Cow<'a, str>>,
+        /// The request as text, as in [`Received`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Cow<'a, str>>,
+        /// The answer as text, in the same form.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Cow<'a, str>>,
     },
     /// A fault applies to an attempt.
     Fault {
@@ -88,6 +94,9 @@ pub enum Event<'a> {
         commit: CommitKind,
         /// What the caller sees.
         reply: ReplyKind,
+        /// The status that the caller sees, if the fault gives one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
         /// The time after which it is committed, if it was drawn from the seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         drawn: Option<Cow<'a, str>>,
@@ -153,6 +162,10 @@ pub enum Event<'a> {
         /// Who ended the silence, if the reply was a `hang`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         silence: Option<SilenceEnd>,
+        /// The answer as text before the fault changed how it is sent: the status, the headers, an empty line
+        /// and the body, without secrets. Only in the first entries of a ledger.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Cow<'a, str>>,
     },
     /// A connection ended.
     Closed {
@@ -219,6 +232,10 @@ pub struct Received<'a> {
     /// The headers that identify the client and its retry count.
     #[serde(default, skip_serializing_if = "no_fields")]
     pub client: Cow<'a, Fields>,
+    /// The request as text: its first line, the headers, an empty line and the body, without secrets. A long
+    /// body is cut. Only in the first entries of a ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Cow<'a, str>>,
 }
 
 word_enum! {

@@ -16,6 +16,9 @@ pub(super) trait EventTexts<'a, 'b> {
     /// The text of the member of this name, which can have something in it that a caller sent.
     fn sent(&mut self, member: &'static str, text: &'a str) -> Cow<'b, str>;
 
+    /// A request or an answer as text.
+    fn message(&mut self, text: &'a str) -> Cow<'b, str>;
+
     /// The fields of a request, of an effect or of a note.
     fn fields(&mut self, fields: &'a Fields) -> Cow<'b, Fields>;
 }
@@ -48,6 +51,8 @@ impl Event<'_> {
                 reason,
                 unsupported,
                 undecided,
+                message,
+                answer,
             } => Event::Refused {
                 service: texts.own(service),
                 operation: operation.as_ref().map(|operation| texts.own(operation)),
@@ -60,12 +65,15 @@ impl Event<'_> {
                 reason: reason.as_ref().map(|reason| texts.sent("reason", reason)),
                 unsupported: unsupported.as_ref().map(|what| texts.sent("unsupported", what)),
                 undecided: undecided.as_ref().map(|why| texts.sent("undecided", why)),
+                message: message.as_ref().map(|message| texts.message(message)),
+                answer: answer.as_ref().map(|answer| texts.message(answer)),
             },
-            Event::Fault { attempt, fault, commit, reply, drawn } => Event::Fault {
+            Event::Fault { attempt, fault, commit, reply, status, drawn } => Event::Fault {
                 attempt: *attempt,
                 fault: *fault,
                 commit: *commit,
                 reply: *reply,
+                status: *status,
                 drawn: drawn.as_ref().map(|time| texts.own(time)),
             },
             Event::Committed { attempt, effect, id, fields, timing } => Event::Committed {
@@ -83,18 +91,27 @@ impl Event<'_> {
             },
             Event::Lapsed { attempt, status } => Event::Lapsed { attempt: *attempt, status: *status },
             Event::Unsent { attempt, bytes } => Event::Unsent { attempt: *attempt, bytes: *bytes },
-            Event::Replied { attempt, reply, status, bytes, whole, replay, retry_after, silence } => {
-                Event::Replied {
-                    attempt: *attempt,
-                    reply: *reply,
-                    status: *status,
-                    bytes: *bytes,
-                    whole: *whole,
-                    replay: *replay,
-                    retry_after: *retry_after,
-                    silence: *silence,
-                }
-            }
+            Event::Replied {
+                attempt,
+                reply,
+                status,
+                bytes,
+                whole,
+                replay,
+                retry_after,
+                silence,
+                message,
+            } => Event::Replied {
+                attempt: *attempt,
+                reply: *reply,
+                status: *status,
+                bytes: *bytes,
+                whole: *whole,
+                replay: *replay,
+                retry_after: *retry_after,
+                silence: *silence,
+                message: message.as_ref().map(|message| texts.message(message)),
+            },
             Event::Closed { service, connection, caller, by } => Event::Closed {
                 service: texts.own(service),
                 connection: *connection,
@@ -124,6 +141,7 @@ impl Received<'_> {
             connection: self.connection,
             repeats: self.repeats,
             client: texts.fields(&self.client),
+            message: self.message.as_ref().map(|message| texts.message(message)),
         }
     }
 }
@@ -137,6 +155,10 @@ impl<'a> EventTexts<'a, 'static> for CopiedTexts {
     }
 
     fn sent(&mut self, _member: &'static str, text: &'a str) -> Cow<'static, str> {
+        Cow::Owned(text.to_owned())
+    }
+
+    fn message(&mut self, text: &'a str) -> Cow<'static, str> {
         Cow::Owned(text.to_owned())
     }
 

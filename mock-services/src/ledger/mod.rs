@@ -38,6 +38,9 @@ use writer::LineWriter;
 /// The number of entries that are copied at once: the services wait meanwhile.
 const COPIED_AT_ONCE: usize = 1_024;
 
+/// The number of entries of a ledger up to which requests and answers are kept as text.
+const ENTRIES_WITH_MESSAGES: usize = 400;
+
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
 pub struct Ledger {
@@ -143,6 +146,12 @@ impl Ledger {
             self.shared.state().add(&self.shared.clock, event);
             self.announce();
         }
+    }
+
+    /// Whether requests and answers are still kept as text: only in the first entries, so that a caller cannot
+    /// fill the ledger with them.
+    pub(crate) fn keeps_messages(&self) -> bool {
+        self.shared.recording && self.shared.state().entries.len() < ENTRIES_WITH_MESSAGES
     }
 
     /// The number of the next attempt, counted over all services of the trial.

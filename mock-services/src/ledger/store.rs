@@ -73,7 +73,7 @@ struct CommittedRow {
     timing: CommitTiming,
 }
 
-/// A reply without `retry_after` and `silence`: the few that have them are kept as they are.
+/// A reply without `retry_after`, `silence` and `message`: the few that have them are kept as they are.
 #[derive(Debug)]
 struct RepliedRow {
     attempt: u64,
@@ -130,7 +130,7 @@ impl EntryStore {
     /// Adds an event as a row; `None` if it has no table, or does not fit into it.
     fn add_row(&mut self, event: &Event<'_>) -> Option<EventPlace> {
         match event {
-            Event::Received(received) => {
+            Event::Received(received) if received.message.is_none() => {
                 let row = self.received_row(received)?;
                 self.received.push(row);
                 Some(EventPlace::Received(self.received.len() - 1))
@@ -155,6 +155,7 @@ impl EntryStore {
                 replay,
                 retry_after: None,
                 silence: None,
+                message: None,
             } => {
                 self.replied.push(RepliedRow {
                     attempt: *attempt,
@@ -268,6 +269,7 @@ impl EntryStore {
                     replay,
                     retry_after: None,
                     silence: None,
+                    message: None,
                 }
             }
             EventPlace::Other(row) => self.others[row].clone(),
@@ -289,6 +291,7 @@ impl EntryStore {
             client: Cow::Owned(
                 row.client.map_or_else(Fields::new, |client| self.clients[client as usize].clone()),
             ),
+            message: None,
         }
     }
 

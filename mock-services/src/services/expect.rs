@@ -245,7 +245,8 @@ fn line(entry: &Entry, name: &str, attempts: &[u64]) -> Option<String> {
             let request = format!("{} {}", received.method, received.path);
             (received.attempt, format!("received {request}{key}{replay}: {}", fields.join(", ")))
         }
-        Event::Fault { attempt, commit, reply, .. } => {
+        Event::Fault { attempt, commit, reply, status, .. } => {
+            let reply = status.map_or_else(|| reply.to_string(), |status| status.to_string());
             (*attempt, format!("fault commit={commit} reply={reply}"))
         }
         Event::Committed { attempt, effect, id, .. } => (*attempt, format!("committed {effect} {id}")),

@@ -4,6 +4,7 @@ mod callers;
 mod commits;
 mod keys;
 mod lists;
+mod messages;
 mod moments;
 mod money;
 mod profiles;

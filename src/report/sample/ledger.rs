@@ -85,12 +85,21 @@ impl LedgerBuilder {
             connection: self.attempts,
             repeats: None,
             client: Cow::Owned(Fields::new()),
+            message: Some(Cow::Borrowed(
+                "POST /v1/charges\nauthorization: [redacted 1]\n\namount=4999&currency=usd",
+            )),
         };
         (self.attempts, self.add(later, Event::Received(received)))
     }
 
     pub fn fault(&mut self, attempt: u64, commit: CommitKind, reply: ReplyKind) -> u64 {
-        self.add(0, Event::Fault { attempt, fault: 0, commit, reply, drawn: None })
+        self.add(0, Event::Fault { attempt, fault: 0, commit, reply, status: None, drawn: None })
+    }
+
+    /// Adds the fault of a status that is answered after the commit.
+    pub fn status_fault(&mut self, attempt: u64, status: u16) -> u64 {
+        let (commit, reply) = (CommitKind::Now, ReplyKind::Status);
+        self.add(0, Event::Fault { attempt, fault: 0, commit, reply, status: Some(status), drawn: None })
     }
 
     pub fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {
@@ -114,6 +123,9 @@ impl LedgerBuilder {
                 replay: false,
                 retry_after: None,
                 silence: None,
+                message: Some(Cow::Borrowed(
+                    "HTTP 200\nContent-Type: application/json\n\n{\"object\":\"charge\",\"amount\":4999}",
+                )),
             },
         )
     }

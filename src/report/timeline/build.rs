@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::ledger::{Entry, Event};
 
-use super::events::{AttemptText, AttemptTexts, describe};
+use super::events::{AttemptNames, describe};
 use super::{Item, Lane, Timeline};
 use crate::report::text::line;
 
@@ -19,7 +19,7 @@ impl Timeline {
     pub(crate) fn of(entries: &[Entry]) -> Timeline {
         let attempts = attempts(entries);
         let lanes = lanes(entries, &attempts);
-        let texts = attempt_texts(entries);
+        let texts = attempt_names(entries);
         let place = |lane: &Lane| lanes.iter().position(|known| known == lane);
         let items = entries.iter().filter_map(|entry| {
             let text = describe(&entry.event, &texts)?;
@@ -61,26 +61,17 @@ fn attempts(entries: &[Entry]) -> Attempts<'_> {
 }
 
 /// Attempts are numbered for each operation, as in faults.
-fn attempt_texts(entries: &[Entry]) -> AttemptTexts {
+fn attempt_names(entries: &[Entry]) -> AttemptNames {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut texts = AttemptTexts::new();
+    let mut names = AttemptNames::new();
     for entry in entries {
-        match &entry.event {
-            Event::Received(received) => {
-                let count = counts.entry(&received.operation).or_default();
-                *count += 1;
-                let name = format!("{}#{count}", line(&received.operation, MAX_NAME));
-                texts.insert(received.attempt, AttemptText { name, status: None });
-            }
-            Event::Replied { attempt, status, .. } => {
-                if let Some(text) = texts.get_mut(attempt) {
-                    text.status = *status;
-                }
-            }
-            _ => {}
+        if let Event::Received(received) = &entry.event {
+            let count = counts.entry(&received.operation).or_default();
+            *count += 1;
+            names.insert(received.attempt, format!("{}#{count}", line(&received.operation, MAX_NAME)));
         }
     }
-    texts
+    names
 }
 
 fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {

@@ -23,28 +23,11 @@ const FIRST_FIELDS: [&str; 3] = ["amount", "order", "to"];
 /// The length of a key up to which it is shown in full.
 const MAX_KEY: usize = 12;
 
-/// What the timeline says of attempts, by their numbers in the ledger.
-pub(super) type AttemptTexts = BTreeMap<u64, AttemptText>;
+/// The names of attempts, such as `payment.charge#2`, by their numbers in the ledger.
+pub(super) type AttemptNames = BTreeMap<u64, String>;
 
-/// What the timeline says of an attempt.
-pub(super) struct AttemptText {
-    /// Its name: `payment.charge#2`.
-    pub(super) name: String,
-    /// The status of the reply, if one was sent.
-    pub(super) status: Option<u16>,
-}
-
-fn attempt_name(attempts: &AttemptTexts, attempt: u64) -> String {
-    attempts.get(&attempt).map_or_else(|| format!("attempt {attempt}"), |text| text.name.clone())
-}
-
-/// What the caller sees, as a fault says it: a status by its number.
-fn fault_reply(attempts: &AttemptTexts, attempt: u64, reply: ReplyKind) -> String {
-    let status = attempts.get(&attempt).and_then(|text| text.status);
-    match status.filter(|_| reply == ReplyKind::Status) {
-        Some(status) => status.to_string(),
-        None => reply.to_string(),
-    }
+fn attempt_name(attempts: &AttemptNames, attempt: u64) -> String {
+    attempts.get(&attempt).cloned().unwrap_or_else(|| format!("attempt {attempt}"))
 }
 
 /// The start of a key: enough to see whether two keys differ.
@@ -70,7 +53,7 @@ impl ItemText {
 }
 
 /// The entry as text; `None` where it is not drawn.
-pub(super) fn describe(event: &Event<'_>, attempts: &AttemptTexts) -> Option<ItemText> {
+pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<ItemText> {
     match event {
         Event::Received(received) => {
             let key = received.key.as_ref().map(|key| format!("key {}", short(key)));
@@ -89,9 +72,9 @@ pub(super) fn describe(event: &Event<'_>, attempts: &AttemptTexts) -> Option<Ite
             let label = if *status == 0 { "refused".to_owned() } else { format!("refused with {status}") };
             ItemText::with(Shape::Refused, label, detail)
         }
-        Event::Fault { attempt, commit, reply, drawn, .. } => {
+        Event::Fault { commit, reply, status, drawn, .. } => {
             let after = drawn.as_ref().map(|time| format!(" (after {time})")).unwrap_or_default();
-            let reply = fault_reply(attempts, *attempt, *reply);
+            let reply = status.map_or_else(|| reply.to_string(), |status| status.to_string());
             ItemText::new(Shape::Fault, format!("fault: commit {commit}{after}, reply {reply}"))
         }
         Event::Committed { effect, id, fields: about, timing, .. } => {
@@ -190,7 +173,7 @@ fn at_barrier(event: BarrierEvent) -> &'static str {
     }
 }
 
-fn subject_event(event: &SubjectEvent, attempts: &AttemptTexts) -> Option<ItemText> {
+fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemText> {
     let text = |text: &str| line(text, MAX_MESSAGE);
     match event {
         SubjectEvent::Started(StartEvent { start: 1, .. }) => ItemText::new(Shape::Start, "started"),

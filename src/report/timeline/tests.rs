@@ -47,7 +47,7 @@ fn a_short_timeline_has_no_details_and_says_how_much_it_left_out() {
 fn a_fault_with_a_status_shows_its_number() {
     let mut book = LedgerBuilder::new();
     let (attempt, _) = book.received(1, 1, "payment.charge", None, sample::charge("o"));
-    book.fault(attempt, CommitKind::Now, ReplyKind::Status);
+    book.status_fault(attempt, 503);
     book.replied(attempt, ReplyKind::Status, Some(503));
     let items = Timeline::of(&book.entries).items;
     let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();

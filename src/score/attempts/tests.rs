@@ -24,6 +24,8 @@ fn refuse(script: &mut LedgerScript, operation: &'static str) {
         reason: None,
         unsupported: None,
         undecided: None,
+        message: None,
+        answer: None,
     });
 }
 

@@ -132,6 +132,8 @@ fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
         reason: Some(format!("hapax does not have {what} yet.").into()),
         unsupported: Some(what.into()),
         undecided: None,
+        message: None,
+        answer: None,
     })
 }
 
@@ -176,6 +178,8 @@ fn a_refusal_is_shown_with_its_reason() {
         reason: Some("Missing required param: amount.".into()),
         unsupported: None,
         undecided: None,
+        message: None,
+        answer: None,
     });
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Fail);

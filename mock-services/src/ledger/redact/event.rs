@@ -17,6 +17,10 @@ impl<'e> EventTexts<'e, 'e> for Redactor {
         self.value(self.hides_name(member), text)
     }
 
+    fn message(&mut self, text: &'e str) -> Cow<'e, str> {
+        Cow::Owned(Redactor::message(self, text))
+    }
+
     fn fields(&mut self, fields: &'e Fields) -> Cow<'e, Fields> {
         self.redacted_fields(fields)
     }

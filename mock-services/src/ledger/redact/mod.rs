@@ -5,6 +5,7 @@
 mod cards;
 mod event;
 mod keys;
+mod message;
 mod names;
 mod prose;
 mod view;

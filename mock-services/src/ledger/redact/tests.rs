@@ -45,6 +45,7 @@ fn received(key: &str, fields: Fields, client: Fields) -> Event<'static> {
         connection: 1,
         repeats: None,
         client: Cow::Owned(client),
+        message: None,
     })
 }
 

@@ -39,6 +39,7 @@ fn event() -> impl Strategy<Value = Event<'static>> {
                 connection,
                 repeats,
                 client: Cow::Owned(client),
+                message: None,
             })
         },
     );
@@ -66,6 +67,7 @@ fn event() -> impl Strategy<Value = Event<'static>> {
             replay,
             retry_after,
             silence,
+            message: None,
         },
     );
     let other = any::<u64>().prop_map(|seed| Event::Opened { format: LEDGER_FORMAT, seed, plan: None });
@@ -103,6 +105,7 @@ fn received_from(client: &Fields) -> Event<'_> {
         connection: 1,
         repeats: None,
         client: Cow::Borrowed(client),
+        message: None,
     })
 }
 

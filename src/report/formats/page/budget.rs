@@ -76,7 +76,7 @@ const fn bytes_in_page(character: char) -> usize {
     }
 }
 
-/// A budget of timeline items.
+/// A budget of items: entries of timelines, facts, bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Items {
     left: usize,

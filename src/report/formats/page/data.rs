@@ -23,6 +23,8 @@ use crate::score::{Claim, Finding, TrialStatus, Verdict};
 const MAX_TEXT: usize = 2_000;
 /// The maximum number of characters of the output of a start; an eighth of it if the trial passed.
 const MAX_OUTPUT: usize = 16_000;
+/// The maximum number of characters of the headers and the body of a request or an answer.
+const MAX_MESSAGE: usize = 8_000;
 /// The maximum number of items of a timeline, if the trial failed and if it passed.
 const MAX_FULL_ITEMS: usize = 3_000;
 const MAX_SHORT_ITEMS: usize = 12;
@@ -32,6 +34,8 @@ const SHORT_ENTRIES: usize = 80;
 const MAX_ALL_FULL_ITEMS: usize = 80_000;
 /// The maximum number of names and values of all entries.
 const MAX_ALL_FACTS: usize = 60_000;
+/// The maximum number of bytes of headers and bodies in a page.
+const MAX_ALL_MESSAGES: usize = 1_000_000;
 /// The maximum number of items of all short timelines.
 const MAX_ALL_SHORT_ITEMS: usize = 60_000;
 
@@ -135,6 +139,8 @@ struct Packer {
     full: Items,
     short: Items,
     facts: Items,
+    /// Bytes of headers and bodies.
+    messages: Items,
 }
 
 /// The data of a run.
@@ -144,6 +150,7 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers, running: bool) -> Data {
         full: Items::new(MAX_ALL_FULL_ITEMS),
         short: Items::new(MAX_ALL_SHORT_ITEMS),
         facts: Items::new(MAX_ALL_FACTS),
+        messages: Items::new(MAX_ALL_MESSAGES),
     };
     // The worst cases are packed first, so that the budget is sufficient for them.
     let mut packed: Vec<(&str, CaseData)> =
@@ -299,7 +306,16 @@ impl Packer {
         if !self.facts.take(facts.len()) {
             return Vec::new();
         }
-        facts.iter().flat_map(|(name, value)| [self.texts.line(name, 200), self.words(value)]).collect()
+        let mut packed = Vec::new();
+        for (name, value) in &facts {
+            let value = match value.contains('\n') {
+                true if !self.messages.take(value.len()) => continue,
+                true => self.texts.block(value, MAX_MESSAGE),
+                false => self.words(value),
+            };
+            packed.extend([self.texts.line(name, 200), value]);
+        }
+        packed
     }
 
     fn item(&mut self, item: &Item, entries: &[Entry]) -> ItemData {

@@ -146,13 +146,23 @@ function exchangeOf(trial, item) {
     for (let place = 0; place < one[8].length; place += 2) pairs.push([text(one[8][place]), text(one[8][place + 1])]);
     return el('section', {},
       el('h5', {}, `Entry ${one[1]}: ${text(one[6])}`),
-      el('table', {}, el('tbody', {}, pairs.map(([name, value]) => el('tr', {}, el('th', { scope: 'row' }, name), el('td', { class: 'mono' }, value))))));
+      el('table', {}, el('tbody', {}, pairs.map(([name, value]) => el('tr', {}, el('th', { scope: 'row' }, name), el('td', { class: 'mono' }, value.includes('\n') ? el('pre', { tabindex: '0' }, indented(value)) : value))))));
   });
   if (!parts.length) return [el('p', { class: 'faint' }, 'The ledger has nothing else about this entry.')];
   return [
     ...parts,
-    el('p', { class: 'faint' }, 'The ledger keeps the recognized fields of a request, the headers that identify its client, and the size and status of a reply, with secrets redacted. It keeps no raw bodies.'),
+    el('p', { class: 'faint' }, 'Secrets are redacted, and long bodies are cut. This page has headers and bodies of the worst cases; ledger.jsonl has those of the others.'),
   ];
+}
+
+// A message whose body is JSON, with the body indented.
+function indented(message) {
+  const [head, ...rest] = message.split('\n\n');
+  try {
+    return `${head}\n\n${JSON.stringify(JSON.parse(rest.join('\n\n')), null, 2)}`;
+  } catch {
+    return message;
+  }
 }
 
 // Callers with the same claim share a line.

@@ -1,11 +1,14 @@
-//! What the ledger keeps of a request, an effect and a reply, for the page to show on demand. The ledger has the
-//! recognized fields and the headers that identify the client, with secrets redacted, and no raw bodies.
+//! What the ledger keeps of a request, an effect and a reply, for the page to show on demand: the recognized
+//! fields, and the headers and the body as text, with secrets redacted.
 
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::Fields;
 
 /// The maximum number of fields of an entry that are shown.
 const MAX_FIELDS: usize = 60;
+
+/// The name of the headers and the body.
+const AS_SENT: &str = "as sent";
 
 /// Names and values of an entry; none if its text says everything.
 pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
@@ -24,10 +27,14 @@ pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
                 push("same bytes as", format!("attempt {first}"));
             }
             push("connection", received.connection.to_string());
-            push_fields(&mut facts, "header ", &received.client);
+            if let Some(message) = &received.message {
+                push(AS_SENT, message.to_string());
+            } else {
+                push_fields(&mut facts, "header ", &received.client);
+            }
             push_fields(&mut facts, "", &received.fields);
         }
-        Event::Refused { method, path, status, key, reason, connection, .. } => {
+        Event::Refused { method, path, status, key, reason, connection, message, answer, .. } => {
             push("request", format!("{method} {path}"));
             if let Some(key) = key {
                 push("idempotency key", key.to_string());
@@ -38,6 +45,12 @@ pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
             }
             if let Some(reason) = reason {
                 push("reason", reason.to_string());
+            }
+            if let Some(message) = message {
+                push(AS_SENT, message.to_string());
+            }
+            if let Some(answer) = answer {
+                push("answer", answer.to_string());
             }
         }
         Event::Committed { effect, id, fields, timing, .. } => {
@@ -51,7 +64,7 @@ pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
             push("id", id.to_string());
             push_fields(&mut facts, "", fields);
         }
-        Event::Replied { reply, status, bytes, whole, replay, retry_after, .. } => {
+        Event::Replied { reply, status, bytes, whole, replay, retry_after, message, .. } => {
             push("reply", reply.to_string());
             if let Some(status) = status {
                 push("status", status.to_string());
@@ -63,6 +76,10 @@ pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
             }
             if let Some(seconds) = retry_after {
                 push("Retry-After", format!("{seconds} s"));
+            }
+            if let Some(message) = message {
+                let is_as_sent = *whole && reply.can_be_parsed();
+                push(if is_as_sent { AS_SENT } else { "answer before the fault" }, message.to_string());
             }
         }
         Event::Opened { .. }
@@ -108,6 +125,9 @@ mod tests {
             ("effect", "payment.charge"),
             ("sent", "0 bytes, not the whole answer"),
             ("status", "200"),
+            (AS_SENT, "amount=4999&currency=usd"),
+            (AS_SENT, "{\"object\":\"charge\""),
+            ("answer before the fault", "HTTP 200"),
         ] {
             assert!(has(name, value), "{name}: {value} in {facts:?}");
         }

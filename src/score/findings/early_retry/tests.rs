@@ -22,6 +22,7 @@ fn retried(seconds: u64, after: u64, between: impl FnOnce(&mut LedgerScript)) ->
         replay: false,
         retry_after: Some(seconds),
         silence: None,
+        message: None,
     });
     between(&mut script);
     // The entry of the attempt is written a millisecond after what was before it.
