@@ -12,13 +12,14 @@ import * as keyboard from "./checks/keyboard.mjs";
 import * as live from "./checks/live.mjs";
 import * as looks from "./checks/looks.mjs";
 import * as opening from "./checks/opening.mjs";
+import * as site from "./checks/site.mjs";
 import * as texts from "./checks/texts.mjs";
 import * as timeline from "./checks/timeline.mjs";
 
 // Far longer than a check takes, even on a busy machine.
 const timeout = 120_000;
 
-const checks = { ...opening, ...filters, ...keyboard, ...timeline, ...looks, ...texts, ...live };
+const checks = { ...opening, ...filters, ...keyboard, ...timeline, ...looks, ...texts, ...live, ...site };
 
 async function drive(path, name) {
   const check = checks[name];
