@@ -103,6 +103,22 @@ async fn an_accepted_email_may_not_be_delivered_yet() {
         .await;
 }
 
+#[tokio::test]
+async fn a_product_and_its_price_are_created_once_by_agents_that_look() {
+    let product = r#"[{"do": "payment.product", "with": {"name": "Plan", "order": "ord_1"}}]"#;
+    let price = r#"[{"do": "payment.price", "with": {"product": "prod_1", "unit_amount": 900}}]"#;
+    for (name, steps) in [("product", product), ("price", price)] {
+        let lost = format!("payment.{name}#1 commit=now reply=drop");
+        let table = [
+            ("naive", result(2, "done")),
+            ("keyed", result(1, "done")),
+            ("verify-first", result(1, "done")),
+            ("careful", result(1, "done")),
+        ];
+        each(ServiceSetup::default, &[&lost], steps, &table).await;
+    }
+}
+
 const DEPLOY: &str = r#"[{"do": "deploy.deploy", "with": {"environment": "production", "version": "v2"}}]"#;
 
 fn deploy(options: &DeployOptions) -> impl Fn() -> ServiceSetup {

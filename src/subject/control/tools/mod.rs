@@ -4,6 +4,7 @@
 mod deploy;
 mod email;
 mod payment;
+mod products;
 mod records;
 #[cfg(test)]
 mod shipping;

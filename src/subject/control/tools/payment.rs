@@ -1,9 +1,10 @@
-//! Payments over Stripe's API: charges, holds, captures, refunds and subscriptions.
+//! Payments over Stripe's API: charges, holds, captures, refunds and subscriptions. Products and prices are in
+//! `products`.
 
 use mock_services::service::Fields;
 use serde_json::{Value, json};
 
-use super::{Observation, Tool, ToolError, read, required, rows, text, word};
+use super::{Observation, Tool, ToolError, products, read, required, rows, text, word};
 use crate::scenario::Step;
 use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
@@ -113,9 +114,10 @@ fn write(step: &Step, facts: &Value) -> Result<ToolRequest, ToolError> {
         "payment.list" => {
             return Ok(ToolRequest::new("payment", "GET", charges_path(step), Content::Nothing));
         }
+        "payment.product" | "payment.price" => return products::write(step),
         _ => return Err(super::unknown(step)),
     };
-    form.extend(metadata(step).map(|(name, value)| (format!("metadata[{name}]"), value)));
+    form.extend(metadata(step, &PARAMETERS).map(|(name, value)| (format!("metadata[{name}]"), value)));
     Ok(ToolRequest::new("payment", "POST", path, Content::Form(form)))
 }
 
@@ -125,9 +127,9 @@ fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Observation, T
         "payment.refund" => {
             let path = format!("/v1/refunds?limit=100&{}={}", word(facts, "of"), escaped(word(facts, "id")));
             let refunds = rows(read(wire, "payment", &path)?, "data");
-            refunds
-                .iter()
-                .any(|refund| fits(refund, "amount", text(step, "amount")) && has_metadata(refund, step))
+            refunds.iter().any(|refund| {
+                fits(refund, "amount", text(step, "amount")) && has_metadata(refund, step, &PARAMETERS)
+            })
         }
         "payment.capture" => {
             let place = if word(facts, "of") == "payment_intent" { "payment_intents" } else { "charges" };
@@ -150,6 +152,7 @@ fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Observation, T
             read(wire, "payment", &path)?.is_none_or(|one| word(&one, "status") == "canceled")
         }
         "payment.list" => true,
+        "payment.product" | "payment.price" => return products::observe(wire, step),
         _ => return Err(super::unknown(step)),
     };
     Ok(if is_there { Observation::Done } else { Observation::Absent })
@@ -190,8 +193,8 @@ fn subscriptions(wire: &Wire<'_>, step: &Step, more: &str) -> Result<Vec<Value>,
 }
 
 /// What a step says that has no parameter of its own.
-fn metadata(step: &Step) -> impl Iterator<Item = (String, String)> {
-    let others = step.with.iter().filter(|(name, _)| !PARAMETERS.contains(name));
+pub(super) fn metadata(step: &Step, parameters: &[&str]) -> impl Iterator<Item = (String, String)> {
+    let others = step.with.iter().filter(|(name, _)| !parameters.contains(name));
     others.map(|(name, value)| (name.strip_prefix("metadata.").unwrap_or(name).to_owned(), value.to_string()))
 }
 
@@ -205,11 +208,11 @@ fn is_this_charge(charge: &Value, step: &Step) -> bool {
     fits(charge, "amount", text(step, "amount"))
         && fits(charge, "currency", currency)
         && (is_held(step) || charge.get("captured") == Some(&Value::Bool(true)))
-        && has_metadata(charge, step)
+        && has_metadata(charge, step, &PARAMETERS)
 }
 
-fn has_metadata(object: &Value, step: &Step) -> bool {
-    metadata(step).all(|(name, value)| is_named(object, &name, &value))
+pub(super) fn has_metadata(object: &Value, step: &Step, parameters: &[&str]) -> bool {
+    metadata(step, parameters).all(|(name, value)| is_named(object, &name, &value))
 }
 
 fn has_item(subscription: &Value, step: &Step) -> bool {
@@ -227,7 +230,7 @@ fn is_named(object: &Value, name: &str, value: &str) -> bool {
 }
 
 /// Whether a member has the wanted value; any value if none is wanted.
-fn fits(object: &Value, name: &str, wanted: Option<String>) -> bool {
+pub(super) fn fits(object: &Value, name: &str, wanted: Option<String>) -> bool {
     let actual =
         object.get(name).map(|actual| actual.as_str().map_or_else(|| actual.to_string(), str::to_owned));
     wanted.is_none_or(|wanted| actual == Some(wanted))
