@@ -62,7 +62,7 @@ impl Seen {
                 text = text.replace(&part, &format!("<{name} {}>", part.len()));
             }
         }
-        for mark in ["127.0.0.1:", "pipe:["] {
+        for mark in ["127.0.0.1:", "pipe:[", "[redacted "] {
             let mut pieces = text.split(mark);
             let first = pieces.next().unwrap().to_owned();
             text = pieces.fold(first, |text, rest| {

@@ -109,7 +109,7 @@ export async function enter_shows_the_request_and_the_reply_of_an_entry(page) {
   await open(page, lies);
   await entry(page, 3).focus();
   await page.keyboard.press("Enter");
-  await detail(page).getByRole("cell", { name: "POST /v1/charges" }).waitFor();
+  await detail(page).getByRole("cell", { name: "POST /v1/charges", exact: true }).waitFor();
   await detail(page).getByRole("row", { name: "sent 812 bytes, the whole answer" }).waitFor();
 }
 

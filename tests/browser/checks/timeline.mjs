@@ -106,7 +106,7 @@ export async function the_request_and_the_reply_are_shown_on_demand(page) {
   await detail(page).getByRole("row", { name: "sent 0 bytes, not the whole answer" }).waitFor();
   await detail(page).getByRole("row", { name: "as sent POST /v1/charges authorization: [redacted 1] amount=4999" }).waitFor();
   await detail(page).getByRole("row", { name: "answer before the fault HTTP 200" }).waitFor();
-  assert.match(await detail(page).locator("pre").last().textContent(), /\n\n\{\n  "object": "charge",\n  "amount": 4999\n\}$/);
+  assert.match(await detail(page).locator(".exchange pre").last().textContent(), /\n\n\{\n  "object": "charge",\n  "amount": 4999\n\}$/);
 }
 
 export async function a_link_and_the_replay_command_can_be_copied(page) {
