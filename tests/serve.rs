@@ -105,6 +105,20 @@ fn deleting(path: &str) -> String {
 }
 
 #[test]
+fn a_command_that_leaves_a_process_behind_proves_nothing() {
+    let script = format!("sleep 5 >&- 2>&- &\n{}", charging("o1", 0));
+    let arguments =
+        ["serve", "payment", "-q", "--expect", "payment.charge:order=o1", "--", "bash", "-c", &script];
+    let (status, out, error) = Hapax::run(&arguments);
+    assert_eq!((status, out.as_str()), (3, "200\n"), "{error}");
+    let error = plain(&error);
+    assert!(
+        error.starts_with("error: the command has ended, and a process that it started still runs"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_command_that_resets_the_ledger_or_clears_an_armed_fault_proves_nothing() {
     let fault = "payment.charge#1 commit=now reply=drop";
     let run = |path: &str, rest: &[&str]| {

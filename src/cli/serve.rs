@@ -205,27 +205,28 @@ async fn serve_command(
 ) -> Result<ExitCode, ServeError> {
     let stopped = crate::serve::stop_signal()?;
     let serving = Serving::start(options).await?;
-    let status = serving.run_command(command, stopped).await?;
+    let command = serving.run_command(command, stopped).await?;
+    let status = command.status;
     let ended = serving.end().await?;
     let mut out = anstream::stderr();
     if !quiet {
         write!(out, "{}", ci_commands::text(&summary::render(&ended))).map_err(ServeError::Output)?;
     }
-    if let Some(reason) = ended.not_comparable() {
-        eprintln!("error: {reason}");
-        return Ok(if status == 0 { ExitStatus::Unproven.into() } else { ExitCode::from(status) });
-    }
-    let differences = ended.differences();
+    let differences = if ended.evidence_removed { Vec::new() } else { ended.differences() };
     for difference in &differences {
         eprintln!("{}", ci_commands::text(&format!("error: {difference}")));
     }
-    let unfired = if differences.is_empty() { ended.unfired() } else { Vec::new() };
+    let unproven = ended.not_comparable(command);
+    if let Some(reason) = &unproven {
+        eprintln!("error: {reason}");
+    }
+    let unfired = if differences.is_empty() && unproven.is_none() { ended.unfired() } else { Vec::new() };
     for fault in &unfired {
         eprintln!("{}", ci_commands::text(&format!("error: this fault did not fire: {fault}")));
     }
     Ok(match status {
         0 if !differences.is_empty() => ExitStatus::Failed.into(),
-        0 if !unfired.is_empty() => ExitStatus::Unproven.into(),
+        0 if unproven.is_some() || !unfired.is_empty() => ExitStatus::Unproven.into(),
         status => ExitCode::from(status),
     })
 }

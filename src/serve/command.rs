@@ -4,14 +4,30 @@ use std::future::Future;
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use super::{ServeError, Serving, StopSignal};
+use crate::subject::{adopt_orphans, left_running};
+
+/// The time in which the processes that a command has left can end.
+const GRACE: Duration = Duration::from_secs(1);
+/// The time between two looks at them.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedCommand {
+    /// Its exit status, as a shell gives it.
+    pub status: u8,
+    /// The number of processes that it started and that still run.
+    pub left_running: usize,
+}
 
 impl Serving {
-    /// Runs a command with the variables of the services, and returns its exit status, as a shell gives it.
+    /// Runs a command with the variables of the services, and waits a moment for the processes that it leaves.
     /// A signal that stops hapax is passed on to the command.
     ///
     /// # Errors
@@ -20,10 +36,11 @@ impl Serving {
         &self,
         words: &[String],
         stopped: impl Future<Output = StopSignal>,
-    ) -> Result<u8, ServeError> {
+    ) -> Result<EndedCommand, ServeError> {
         let failed = |error| ServeError::Command { command: words.join(" "), error };
         let (program, arguments) =
             words.split_first().ok_or_else(|| failed(std::io::Error::other("the command is empty")))?;
+        adopt_orphans();
         let mut child = Command::new(program)
             .args(arguments)
             .envs(self.environment())
@@ -31,11 +48,31 @@ impl Serving {
             .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
-        tokio::select! {
-            status = child.wait() => return status.map(exit_code).map_err(failed),
-            signal = stopped => pass_on(&child, signal),
+        let ended = tokio::select! {
+            status = child.wait() => Some(status),
+            signal = stopped => {
+                pass_on(&child, signal);
+                None
+            }
+        };
+        let status = match ended {
+            Some(status) => status,
+            None => child.wait().await,
+        };
+        let status = status.map(exit_code).map_err(failed)?;
+        Ok(EndedCommand { status, left_running: left_after_grace().await })
+    }
+}
+
+/// The number of processes that still run when the grace time is over.
+async fn left_after_grace() -> usize {
+    let end = Instant::now() + GRACE;
+    loop {
+        let left = left_running();
+        if left == 0 || Instant::now() >= end {
+            return left;
         }
-        child.wait().await.map(exit_code).map_err(failed)
+        tokio::time::sleep(INTERVAL).await;
     }
 }
 

@@ -6,7 +6,7 @@ use mock_services::ledger::{Entry, Event};
 use mock_services::service::Fields;
 
 use super::ranges::ranges;
-use super::{StoppedServices, show};
+use super::{EndedCommand, StoppedServices, show};
 use crate::scenario::CountedEffect;
 
 impl StoppedServices {
@@ -52,11 +52,26 @@ impl StoppedServices {
     /// Why the comparison with what is expected proves nothing, if it does not. With no expectation, there is
     /// no reason.
     #[must_use]
-    pub fn not_comparable(&self) -> Option<&'static str> {
-        (self.evidence_removed && !self.expected.is_empty()).then_some(
-            "the command reset the ledger, or cleared a fault before it fired, so --expect cannot be checked; \
-             do not use the admin API for that in a command with --expect",
-        )
+    pub fn not_comparable(&self, command: EndedCommand) -> Option<String> {
+        if self.expected.is_empty() {
+            return None;
+        }
+        if self.evidence_removed {
+            return Some(
+                "the command reset the ledger, or cleared a fault before it fired, so --expect cannot be \
+                 checked; do not use the admin API for that in a command with --expect"
+                    .to_owned(),
+            );
+        }
+        let left = match command.left_running {
+            0 => return None,
+            1 => "a process that it started still runs".to_owned(),
+            left => format!("{left} processes that it started still run"),
+        };
+        Some(format!(
+            "the command has ended, and {left}, so --expect cannot be checked: what is done from now on is in no \
+             ledger; let the command wait for its processes, or end them"
+        ))
     }
 }
 

@@ -28,6 +28,7 @@ use mock_services::{Clock, MockServices};
 use crate::scenario::CountedEffect;
 use crate::scratch::Scratch;
 use crate::trust::Trust;
+pub use command::EndedCommand;
 pub use error::ServeError;
 pub use options::ServeOptions;
 

@@ -55,6 +55,7 @@ pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
 };
 pub use supervisor::supervise;
+pub(crate) use supervisor::{adopt_orphans, left_running};
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
 

@@ -131,3 +131,20 @@ fn a_change_starts_another_run_until_ctrl_c() {
     assert_eq!(run.wait().unwrap().code(), Some(0), "the status of the last run");
     assert_eq!(std::fs::read_dir(workspace.path().join("reports")).unwrap().count(), 3, "and latest");
 }
+
+#[test]
+fn a_file_that_changes_during_a_run_is_a_change_unless_every_run_changes_it() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/a.yaml", &charge(""));
+    workspace.write("log.txt", "");
+    let script = "echo started >> log.txt";
+    let mut command = workspace.command(&["run", "scenarios", "-q", "--watch", "--", "sh", "-c", script]);
+    let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut next = || lines.find(|line| line.starts_with("watching") || line.starts_with("./")).unwrap();
+    assert_eq!(next(), "./log.txt changed");
+    assert_eq!(next(), "watching 1 file, not ./log.txt, which every run changes; Ctrl-C ends");
+    let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    run.wait().unwrap();
+}

@@ -1,6 +1,6 @@
 //! Runs again whenever a file changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -22,27 +22,52 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
     let stop = runtime.block_on(async { crate::cli::stop_signal() })?;
     let mut stop = std::pin::pin!(stop);
     let folder = Path::new(".");
+    let mut changed_in_last_run = BTreeSet::new();
     loop {
+        let before = WatchedFiles::below(folder);
         let status = run_once(args).unwrap_or_else(|error| {
             message(&error.to_string());
             ExitStatus::Usage
         });
-        // Files that the subject wrote while it ran are not a change.
-        let before = WatchedFiles::below(folder);
-        let limit = if before.0.len() == MAX_FILES { " (no more are watched)" } else { "" };
-        message(&format!("\nwatching {}{limit}; Ctrl-C ends", plural(before.0.len(), "file")));
+        let mut watched = WatchedFiles::below(folder);
+        let in_this_run = before.changed_until(&watched);
+        // The user may edit a file while a run goes on. A file that changes in every run is written by the run:
+        // by the subject, or by a pipe of the output.
+        let (written, edited): (BTreeSet<&PathBuf>, BTreeSet<&PathBuf>) =
+            in_this_run.iter().partition(|path| changed_in_last_run.contains(*path));
+        watched.leave_out(&written);
+        let next_change = async {
+            if let Some(path) = edited.first() {
+                return (*path).clone();
+            }
+            announce(&watched, &written);
+            watched.changed(folder, &written).await
+        };
         let changed = runtime.block_on(async {
             tokio::select! {
                 biased;
                 () = &mut stop => None,
-                changed = before.changed(folder) => Some(changed),
+                changed = next_change => Some(changed),
             }
         });
+        changed_in_last_run = in_this_run;
         match changed {
             None => return Ok(status),
             Some(path) => message(&format!("{} changed\n", path.display())),
         }
     }
+}
+
+fn announce(watched: &WatchedFiles, written: &BTreeSet<&PathBuf>) {
+    let limit = if watched.0.len() == MAX_FILES { " (no more are watched)" } else { "" };
+    let written = match written.first() {
+        Some(first) if written.len() == 1 => format!(", not {}, which every run changes", first.display()),
+        Some(first) => {
+            format!(", not {} and {} other, which every run changes", first.display(), written.len() - 1)
+        }
+        None => String::new(),
+    };
+    message(&format!("\nwatching {}{limit}{written}; Ctrl-C ends", plural(watched.0.len(), "file")));
 }
 
 /// The files below a folder, with the time and the size of each.
@@ -80,11 +105,24 @@ impl WatchedFiles {
         changed.map(|(path, _)| path).or_else(added).cloned()
     }
 
-    /// Completes when a file below the folder changes.
-    async fn changed(&self, folder: &Path) -> PathBuf {
+    /// The files that have changed or were removed. New ones are left out: a subject may write a file with a new
+    /// name in every run.
+    fn changed_until(&self, later: &WatchedFiles) -> BTreeSet<PathBuf> {
+        let changed = self.0.iter().filter(|(path, state)| later.0.get(*path) != Some(state));
+        changed.map(|(path, _)| path.clone()).collect()
+    }
+
+    fn leave_out(&mut self, written: &BTreeSet<&PathBuf>) {
+        self.0.retain(|path, _| !written.contains(path));
+    }
+
+    /// Completes when a file below the folder changes that is not among those that runs write.
+    async fn changed(&self, folder: &Path, written: &BTreeSet<&PathBuf>) -> PathBuf {
         loop {
             tokio::time::sleep(INTERVAL).await;
-            if let Some(path) = self.difference(&WatchedFiles::below(folder)) {
+            let mut now = WatchedFiles::below(folder);
+            now.leave_out(written);
+            if let Some(path) = self.difference(&now) {
                 return path;
             }
         }

@@ -5,6 +5,7 @@
 
 mod bounded_output;
 mod detector;
+mod left_behind;
 mod outputs;
 mod processes;
 mod protocol;
@@ -18,6 +19,7 @@ use std::sync::{Arc, mpsc};
 
 use rustix::process::{Pid, Resource, Rlimit};
 
+pub(crate) use left_behind::{adopt_orphans, left_running};
 #[cfg(target_os = "linux")]
 pub(super) use processes::below;
 pub(super) use protocol::{StartOrder, SupervisorMessage, SupervisorOrder};

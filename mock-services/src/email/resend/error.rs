@@ -56,6 +56,12 @@ pub(super) fn unsupported_endpoint(endpoint: &str) -> Answer {
     error(501, "application_error", &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 
+/// A parameter that Resend has and this service does not.
+pub(super) fn unsupported_parameter(name: &str) -> Answer {
+    let what = format!("`{name}` of POST /emails");
+    error(422, "validation_error", &endpoints::lacking(&what)).unsupported(&what)
+}
+
 /// The mail does not exist.
 pub(super) fn no_email() -> Answer {
     error(404, "not_found", "Email not found")

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::email::address::MailAddress;
 use crate::email::draft::MailDraft;
-use crate::email::resend::error::{error, invalid, message_of, missing};
+use crate::email::resend::error::{error, invalid, message_of, missing, unsupported_parameter};
 use crate::service::Answer;
 
 const MAX_MESSAGE_BYTES: usize = 40 * 1024 * 1024;
@@ -80,6 +80,8 @@ pub(super) fn permissive_batch(body: &[u8]) -> Result<(Vec<Arc<MailDraft>>, Vec<
     for (index, body) in bodies(body)?.into_iter().enumerate() {
         match body.draft() {
             Ok(draft) => drafts.push(draft),
+            // Resend would send it.
+            Err(error) if error.missing_feature().is_some() => return Err(error),
             Err(error) => left_out.push(LeftOut { index, message: message_of(&error) }),
         }
     }
@@ -122,9 +124,7 @@ impl SendEmail {
             return Err(invalid("Missing `html` or `text` field."));
         }
         if self.scheduled_at.is_some_and(|at| is_given(&at)) {
-            return Err(invalid(
-                "Invalid `scheduled_at` field. Scheduling is not available for this account.",
-            ));
+            return Err(unsupported_parameter("scheduled_at"));
         }
         let mut draft = MailDraft::new(from, subject);
         draft.to = to;
@@ -267,7 +267,7 @@ mod tests {
                 "validation_error",
                 "Tags should only contain",
             ),
-            (json!({"scheduled_at": "in 1 hour"}), "validation_error", "Invalid `scheduled_at` field."),
+            (json!({"scheduled_at": "in 1 hour"}), "validation_error", "hapax does not have `scheduled_at`"),
         ] {
             let (status, other, text) = sent(&change).unwrap_err();
             assert_eq!(

@@ -69,6 +69,12 @@ pub(super) fn unsupported_endpoint(endpoint: &str) -> Answer {
     general(501, None, &endpoints::lacking(endpoint)).unsupported(endpoint)
 }
 
+/// A parameter that SendGrid has and this service does not.
+pub(super) fn unsupported_parameter(name: &str) -> Answer {
+    let what = format!("`{name}` of POST /v3/mail/send");
+    problem(400, &endpoints::lacking(&what)).unsupported(&what)
+}
+
 /// SendGrid's response when it fails with this status. Gateway errors come from the server in front of it.
 pub(in crate::email) fn failure(status: u16) -> Answer {
     match status {

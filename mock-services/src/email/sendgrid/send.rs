@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::email::address::MailAddress;
 use crate::email::draft::MailDraft;
 use crate::email::resend::reference;
-use crate::email::sendgrid::error::{MailProblem, problem, problems};
+use crate::email::sendgrid::error::{MailProblem, problem, problems, unsupported_parameter};
 use crate::email::text::substituted;
 use crate::service::Answer;
 
@@ -138,9 +138,12 @@ pub(super) fn drafts(body: &[u8], now: Timestamp) -> Result<(Vec<Arc<MailDraft>>
     }
     let mut wrong = unknown_properties(body);
     let body: SendMail = serde_json::from_slice(body).map_err(|_| problem(400, "Bad Request"))?;
-    wrong.extend(body.problems(now));
+    wrong.extend(body.problems());
     if !wrong.is_empty() {
         return Err(problems(wrong));
+    }
+    if body.is_scheduled(now) {
+        return Err(unsupported_parameter("send_at"));
     }
     let sandbox = body
         .mail_settings
@@ -167,7 +170,7 @@ fn rank(content: &Content) -> u8 {
 }
 
 impl SendMail {
-    fn problems(&self, now: Timestamp) -> Vec<MailProblem> {
+    fn problems(&self) -> Vec<MailProblem> {
         let mut found = Vec::new();
         match &self.from {
             Some(from) if !from.email.is_empty() => {
@@ -228,15 +231,12 @@ impl SendMail {
                 "message.headers",
             ));
         }
-        let later = |at: &Option<i64>| at.is_some_and(|at| at > now.as_second());
-        if later(&self.send_at) || self.personalizations.iter().any(|personal| later(&personal.send_at)) {
-            found.push(MailProblem::new(
-                "Scheduled sending is not available for this account.",
-                "send_at",
-                "message.send_at",
-            ));
-        }
         found
+    }
+
+    fn is_scheduled(&self, now: Timestamp) -> bool {
+        let later = |at: &Option<i64>| at.is_some_and(|at| at > now.as_second());
+        later(&self.send_at) || self.personalizations.iter().any(|personal| later(&personal.send_at))
     }
 
     fn size_of_head(&self) -> usize {

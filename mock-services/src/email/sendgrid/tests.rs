@@ -114,7 +114,6 @@ fn all_problems_are_reported_at_once_with_their_fields() {
             json!({"personalizations": vec![json!({"to": [{"email": "a@x.example"}]}); 1001]}),
             vec!["personalizations"],
         ),
-        (json!({"send_at": 1_800_000_000}), vec!["send_at"]),
         (json!({"custom_args": {"a": "x".repeat(10_000)}}), vec!["custom_args"]),
         (json!({"subject": "x".repeat(33_000)}), vec!["headers"]),
     ] {
@@ -127,6 +126,12 @@ fn all_problems_are_reported_at_once_with_their_fields() {
     for body in ["", "[]", "{\"from\":7}"] {
         assert_eq!(harness.commit(&Request::new("POST", "/v3/mail/send").body(body)).0.status, 400);
     }
+}
+
+#[test]
+fn a_scheduled_mail_is_called_unsupported() {
+    let answer = EmailHarness::new(MailDelivery::Now).commit(&mail(&json!({"send_at": 1_800_000_000}))).0;
+    assert_eq!((answer.status, answer.missing_feature()), (400, Some("`send_at` of POST /v3/mail/send")));
 }
 
 #[test]
