@@ -26,7 +26,7 @@ fn problems_of_every_kind_of_file_are_reported_at_once() {
             "service: desk\noperations:\n  open:\n    route: PSOT /tickets\n    fields: { subject: subject }\n    \
              effect: { identity: [subjct] }\n",
         ),
-        ("lost.yaml", "about: A charge.\ntask: Charge.\nexpekt: { effects: [] }\n"),
+        ("lost.yaml", "about: A charge.\ntask: Charge.\nexpekt: { effects: [], claim: not-done }\n"),
         ("subjects.yaml", "subjects: { agent: { http: \"ftp://x\" } }\n"),
     ]));
 }

@@ -172,6 +172,18 @@ async fn an_agent_that_hapax_started_has_a_time_limit() {
 }
 
 #[tokio::test]
+async fn an_agent_that_never_listens_is_unstartable() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_millis(500);
+    let mut silent = agent(free_port(), None);
+    let SubjectKind::Http { command, .. } = &mut silent.kind else { panic!("{:?}", silent.kind) };
+    *command = Some(["sleep", "1000"].map(str::to_owned).to_vec());
+    let EndReason::Unstartable(why) = silent.start(rig.start()).await.ended().await.reason else { panic!() };
+    assert!(why.starts_with("the agent did not listen at 127.0.0.1:"), "{why}");
+    assert_eq!(rig.left(), NO_PROCESS);
+}
+
+#[tokio::test]
 async fn an_agent_is_not_started_at_a_port_that_is_in_use() {
     let rig = Rig::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -112,7 +112,8 @@ impl CaseMaker {
             let _ = writeln!(text, "callers: {{ count: {}{meet}, within: {within} }}", setup.callers);
         }
         let limit = write_duration(self.timeout.saturating_mul(LONGEST_PLAN) + Duration::from_secs(30));
-        let _ = writeln!(text, "expect: {{ effects: [] }}\ntimeout: {limit}");
+        let _ =
+            writeln!(text, "expect: {{ effects: [], claim: [done, not-done, unknown] }}\ntimeout: {limit}");
         text
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Expected {
     pub(super) lists: Vec<IntentList>,
     pub(super) claim: Vec<ClaimedOutcome>,
     pub(super) claim_span: Span,
+    /// The position of `effects` where neither an effect nor a claim is expected.
+    pub(super) nothing: Option<Span>,
     pub(super) attempts: Vec<(Budget, Span)>,
     pub(super) recovery: Vec<Recovery>,
     pub(super) respect_retry_after: bool,
@@ -72,6 +74,7 @@ pub(super) fn read_expect(
         lists,
         claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
         claim_span: claim.map(|node| node.span).unwrap_or_default(),
+        nothing: effects.filter(|node| claim.is_none() && is_empty_list(node)).map(|node| node.span),
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
         recovery: recovery.map(|node| read_recovery(reader, node)).unwrap_or_default(),
         respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
@@ -165,6 +168,10 @@ pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], k
         None => format!("expected one of {}", listed(names())),
     };
     reader.report_with_help(key.span, format!("{effect} has no field `{}`", shown(&key.name)), help);
+}
+
+fn is_empty_list(node: &Node) -> bool {
+    matches!(&node.kind, NodeKind::List(items) if items.is_empty())
 }
 
 fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {

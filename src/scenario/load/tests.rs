@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 
-const SCENARIO: &str = "about: Mine.\ntags: [mine]\ntask: t\nexpect: {effects: []}\n";
+const SCENARIO: &str = "about: Mine.\ntags: [mine]\ntask: t\nexpect: {effects: [], claim: not-done}\n";
 
 struct Home(tempfile::TempDir);
 
@@ -93,11 +93,11 @@ fn a_filter_that_matches_nothing_gives_a_suggestion() {
 #[test]
 fn all_problems_of_all_files_are_reported_at_once() {
     let home = Home::with(&[
-        ("scenarios/a.yaml", "about: 5\ntask: t\nexpect: {effects: []}\n"),
+        ("scenarios/a.yaml", "about: 5\ntask: t\nexpect: {effects: [], claim: not-done}\n"),
         ("scenarios/b.yaml", "about: &x 5\n"),
         (
             "scenarios/c.yaml",
-            "about: a\ntask: t\nservices: {desk: {file: desk.yaml}}\nexpect: {effects: []}\n",
+            "about: a\ntask: t\nservices: {desk: {file: desk.yaml}}\nexpect: {effects: [], claim: not-done}\n",
         ),
         ("scenarios/desk.yaml", "service: desk\noperations: {}\n"),
         ("scenarios/e.yaml", &"[".repeat(2 << 20)),

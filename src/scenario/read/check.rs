@@ -260,5 +260,10 @@ impl CaseParts<'_> {
             let message = "impossible to meet: `not-done` is false once the expected effects have happened";
             reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");
         }
+        if let Some(span) = self.expected.nothing.filter(|_| self.expected.records.is_empty()) {
+            let message = "no effect is expected, so every claim would pass, also a false one";
+            let help = "add `claim: not-done`, or `claim: done` where the task is done without an effect";
+            reader.report_with_help(span, message, help);
+        }
     }
 }

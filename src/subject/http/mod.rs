@@ -6,6 +6,7 @@ mod client;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -87,8 +88,10 @@ async fn with_command(
     let (running, supervisor) = supervised::with_supervisor(command, settings, start);
     let handle = running.handle();
     let mut end = pin!(running.ended());
+    let is_listening = AtomicBool::new(false);
     let asking = async {
         let line = connect_when_listening(&target, gateway.as_deref()).await;
+        is_listening.store(true, Ordering::Relaxed);
         // Nobody else is in the network of a sealed agent.
         if gateway.is_none()
             && let Some(other) = other_listener(&line, supervisor)
@@ -129,6 +132,19 @@ async fn with_command(
             return EndedStart {
                 reason: EndReason::Answered(status),
                 claim: claim::in_answer(&body, &hide),
+                ..ended
+            };
+        }
+        Err((ended, None)) if ended.reason == EndReason::TimeUp && !is_listening.load(Ordering::Relaxed) => {
+            let why = format!(
+                "the agent did not listen at {} within its time limit; let it listen at HAPAX_PORT, or at the \
+                 port of `http`, or increase `timeout`",
+                target.authority
+            );
+            return EndedStart {
+                reason: EndReason::Unstartable(why),
+                claim: super::ReceivedClaim::default(),
+                claimed_after: None,
                 ..ended
             };
         }

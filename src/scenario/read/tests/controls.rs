@@ -30,6 +30,6 @@ fn a_scenario_that_no_control_fails_is_refused_unless_it_is_clean() {
 
 #[test]
 fn controls_without_steps_are_refused() {
-    let text = "about: a\ntask: t\nexpect: {effects: []}\ncontrols: {naive: duplicated}\n";
+    let text = "about: a\ntask: t\nexpect: {effects: [], claim: not-done}\ncontrols: {naive: duplicated}\n";
     insta::assert_snapshot!(read(text).unwrap_err().to_string());
 }

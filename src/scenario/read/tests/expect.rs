@@ -17,10 +17,11 @@ fn a_claim_is_one_word_or_several() {
 #[test]
 fn a_number_of_attempts_is_a_maximum_and_a_range_has_both_limits() {
     let bounds = |text: &str| {
-        let budget = expecting(&format!("{{effects: [], attempts: {{payment.charge: {text}}}}}"))
-            .terms
-            .attempts
-            .remove(0);
+        let budget =
+            expecting(&format!("{{effects: [], claim: not-done, attempts: {{payment.charge: {text}}}}}"))
+                .terms
+                .attempts
+                .remove(0);
         (budget.at_least, budget.at_most)
     };
     assert_eq!(bounds("3"), (0, Some(3)));

@@ -121,7 +121,7 @@ fn a_file_that_declares_a_service_has_no_cases() {
 
 #[test]
 fn an_about_of_several_lines_is_joined_to_one_line() {
-    let text = "about: |\n  The reply\n  is lost.\ntask: t\nexpect: {effects: []}\n";
+    let text = "about: |\n  The reply\n  is lost.\ntask: t\nexpect: {effects: [], claim: not-done}\n";
     assert_eq!(cases(text)[0].about, "The reply is lost.");
 }
 

@@ -27,7 +27,7 @@ matrix:
   empty: []
   twice: [drop, reset, drop]
   nested: [\"${twice}\"]
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     uses_of_matrix_names_are_checked: "\
 about: a
@@ -39,7 +39,7 @@ services:
   payment: { idempotency: \"${kyes}\" }
 faults:
   - { on: payment.charge, reply: \"${reply}\" }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     a_problem_points_at_the_value_in_the_matrix: "\
 about: a
@@ -50,7 +50,7 @@ matrix:
   reply: [drop, dorp]
 faults:
   - { on: \"${on}\", commit: \"${commit}\", reply: \"${reply}\" }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     services_are_checked: "\
 about: a
@@ -62,7 +62,7 @@ services:
   deploy: { environments: { production: { free_after: 2s } }, rollout: { steps: 0, each: 1s } }
   records: { counters: { hits: many } }
   mine: { file: nowhere.yaml }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     hosts_are_checked: "\
 about: a
@@ -70,7 +70,7 @@ task: t
 services:
   payment: { hosts: [pay.example, \"https://pay.example\", \"pay.example:443\", \"*\", pay.example] }
   email: { hosts: [Pay.example, api.stripe.com, mail.example] }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     operations_in_the_options_of_a_service_are_checked: "\
 about: a
@@ -79,7 +79,7 @@ services:
   model:
     tools: { payment.chrage: charge_card, payment.refund: refund }
     second_generation: { payment.chrge: { amount: 5 } }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     steps_are_checked: "\
 about: a
@@ -93,7 +93,7 @@ steps:
   - { with: {} }
 turns:
   - { steps: [] }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     faults_are_checked: "\
 about: a
@@ -106,7 +106,7 @@ faults:
   - { on: payment.charge, attempt: 1, reply: drop }
   - { on: payment.charge, attempt: 2, caller: 3, reply: { delay: 10s } }
   - { on: emial.send, reply: drop }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     lists_are_checked: "\
 about: a
@@ -134,6 +134,7 @@ interrupts:
   - { when: { received: payment.charge, attempt: 2 }, do: kill, then: end }
 expect:
   effects: []
+  claim: not-done
   attempts:
     payment.charge: 3..
     payment.refund: 3..1
@@ -147,7 +148,7 @@ task: t
 callers: { count: 1001, met: payment.charge, within: 90s }
 each: [{ task: a }, { task: b }]
 deliver: { times: 2, how: together }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     interrupts_are_checked: "\
 about: a
@@ -162,7 +163,7 @@ interrupts:
   - { when: { replied: payment.charge, attempt: 3 }, do: kill, then: reboot }
   - { when: { received: payment.charge, attempt: 3 }, do: kill }
   - { when: { received: payment.charge, attempt: 3 }, do: stop }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 ";
     an_interrupt_after_a_reply_needs_a_reply: "\
 about: a
@@ -177,7 +178,7 @@ interrupts:
   - { when: { committed: payment.charge, attempt: 2 }, do: kill }
   - { when: { replied: payment.refund }, do: kill }
   - { when: { replied: payment.list }, do: kill }
-expect: {effects: [], respect_retry_after: maybe}
+expect: {effects: [], claim: not-done, respect_retry_after: maybe}
 ";
     expectations_are_checked: "\
 about: a
@@ -194,6 +195,7 @@ expect:
   allow: [compensations]
   counters: { hits: many }
 ";
+    no_expected_effect_needs_a_claim: "about: a\ntask: t\nexpect:\n  effects: []\n";
     overlapping_intents_are_refused: "\
 about: a
 task: t
@@ -230,7 +232,7 @@ matrix:
   keys: [stripe, none]
 services:
   payment: { idempotency: \"${keys}\" }
-expect: {effects: []}
+expect: {effects: [], claim: not-done}
 controls:
   naiv: duplicated
   naive: duplicate

@@ -6,7 +6,8 @@ use mock_services::yaml::{Source, parse};
 use super::{as_json, validator};
 use crate::scenario::read_scenario;
 
-const BASE: [(&str, &str); 3] = [("about", "A charge."), ("task", "Charge."), ("expect", "{effects: []}")];
+const BASE: [(&str, &str); 3] =
+    [("about", "A charge."), ("task", "Charge."), ("expect", "{effects: [], claim: not-done}")];
 
 /// The lines of one section of the table, without comments.
 fn section(name: &str) -> Vec<String> {
@@ -57,9 +58,11 @@ fn both_refuse_invalid_documents() {
         assert!(!problems(&document).is_empty(), "the reader accepts {fragment}");
         assert!(!validator.is_valid(&as_json("invalid", &document)), "the schema accepts {fragment}");
     }
-    for document in
-        ["{about: a, expect: {effects: []}}", "{about: a, task: t}", "{task: t, expect: {effects: []}}"]
-    {
+    for document in [
+        "{about: a, expect: {effects: [], claim: not-done}}",
+        "{about: a, task: t}",
+        "{task: t, expect: {effects: [], claim: not-done}}",
+    ] {
         assert!(!problems(document).is_empty(), "the reader accepts {document}");
         assert!(!validator.is_valid(&as_json("invalid", document)), "the schema accepts {document}");
     }
