@@ -1,7 +1,7 @@
 use super::*;
 use crate::report::sample::{self, LedgerBuilder};
 use crate::report::text::style::TextStyle;
-use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::fault::ReplyKind;
 
 fn text(timeline: &Timeline, highlighted: &[u64], width: usize) -> String {
     render_text(
