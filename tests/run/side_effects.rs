@@ -150,7 +150,7 @@ fn verdict_of(scenario: &str, script: &str) -> (String, String) {
     workspace.write("scenarios/case.yaml", scenario);
     workspace.write("agent.sh", &format!("{TOOLS}\n{script}\necho\necho '{{\"outcome\": \"done\"}}'\n"));
     let called = workspace.call(&["run", "scenarios/case.yaml", "--", "bash", "agent.sh"]);
-    assert!([0, 1].contains(&called.status), "{script}\n{}\n{}", called.stdout, called.stderr);
+    assert!([0, 1, 3].contains(&called.status), "{script}\n{}\n{}", called.stdout, called.stderr);
     let report = workspace.report();
     let verdict = verdict(&report, "case");
     let text = |name: &str| verdict[name].as_str().unwrap().to_owned();
@@ -166,6 +166,11 @@ fn passes(scenario: &str, script: &str) {
 #[track_caller]
 fn fails(scenario: &str, script: &str, outcome: &str) {
     assert_eq!(verdict_of(scenario, script), ("fail".to_owned(), outcome.to_owned()), "{script}");
+}
+
+#[track_caller]
+fn is_void(scenario: &str, script: &str) {
+    assert_eq!(verdict_of(scenario, script).0, "void", "{script}");
 }
 
 const SUBSCRIBED: &str = "ask payment POST /v1/subscriptions 'customer=cus_42&items[0][price]=price_pro'";
@@ -376,6 +381,7 @@ fn an_email_effect_has_everything_that_its_reader_sees() {
         "altered",
     );
     fails(MAIL, &mail(", \"bcc\": \"eve@elsewhere.example\""), "unintended");
-    // A scheduled email is refused, so that nothing is sent without an entry in the ledger.
-    fails(MAIL, &mail(", \"scheduled_at\": \"in 1 day\""), "lost");
+    // A scheduled email is refused, so that nothing is sent without an entry in the ledger, and the real API has
+    // it.
+    is_void(MAIL, &mail(", \"scheduled_at\": \"in 1 day\""));
 }
