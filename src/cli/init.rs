@@ -97,14 +97,23 @@ fn summary(guess: &Guess, changes: &[FileChange]) -> String {
             FileChange::ToDo(what) => format!("  to do    {what}\n"),
         };
     }
-    text + "\
+    text += "\
 \nWhat to do next
   hapax run first-charge
       run the first scenario: the charge goes through, and the reply is lost
-  hapax run
-      run all scenarios for this agent
-  hapax list
-      list the scenarios\n"
+  hapax run\n";
+    text += if kept_config {
+        "      run every case that your hapax.yaml allows\n"
+    } else {
+        "      run every case that needs only charges, as `can` in hapax.yaml says\n"
+    };
+    text + if guess.is_sample && !kept_config {
+        "  hapax run first-charge -- python3 my_agent.py
+      test your own agent; then put its command, and what it can do, into hapax.yaml\n"
+    } else {
+        "  hapax list
+      list the scenarios; `can` in hapax.yaml selects those that fit your agent\n"
+    }
 }
 
 #[cfg(test)]

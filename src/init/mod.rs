@@ -56,8 +56,12 @@ pub fn create_files(root: &Path, guess: &Guess) -> Result<Vec<FileChange>, InitE
     }
     let wrote = files.into_iter().map(|(name, text)| write_new(root, &name, &text));
     let mut wrote = wrote.collect::<Result<Vec<FileChange>, InitError>>()?;
+    let has_new_pipeline = matches!(wrote.get(2), Some(FileChange::Created(_)));
     wrote.extend(ignore_reports(root)?);
     wrote.extend(pipeline.next.map(FileChange::ToDo));
+    if has_new_pipeline {
+        wrote.push(FileChange::ToDo(pipeline::NOT_PUBLISHED.to_owned()));
+    }
     Ok(wrote)
 }
 

@@ -9,6 +9,10 @@ use super::guess::Guess;
 pub(super) const GITHUB: &str = include_str!("files/workflow.yml");
 pub(super) const GITLAB: &str = include_str!("files/gitlab-ci.yml");
 
+/// What the user has to know before the first release: the package that a workflow installs does not exist.
+pub(super) const NOT_PUBLISHED: &str =
+    "hapax is not published yet: in CI, set HAPAX_PACKAGE to a wheel that you built (docs/ci.md of hapax)";
+
 /// A CI workflow: its path, relative to the folder of the project, and its content.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pipeline {
@@ -27,6 +31,7 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
         text.replace("@SETUP@\n", setup)
             .replace("@DIRECTORY@", directory)
             .replace("@PREFIX@", &prefix)
+            .replace("@PUBLISHED@", NOT_PUBLISHED)
             .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
     };
     let setup = ToolSetup::of(root, guess);

@@ -27,6 +27,11 @@ fn init_in_an_empty_folder_writes_a_project_that_runs() {
     insta::assert_snapshot!(called.stdout);
     workspace.call(&["lint"]).expect(0);
     workspace.call(&["run", "first-charge"]).expect(0);
+    // The second step: all that the example agent may do is charge, and it does what each task asks for.
+    workspace.call(&["run", "payment/clean", "payment/two-equal-charges", "payment/declined-card"]).expect(0);
+    let planned = workspace.call(&["run", "--dry-run"]).expect(0).stdout;
+    assert!(planned.contains("payment/lost-reply@") && !planned.contains("refund"), "{planned}");
+    assert!(workspace.read(".github/workflows/hapax.yml").contains("# hapax is not published yet"));
     // What the workflow runs.
     assert!(
         workspace
@@ -36,6 +41,22 @@ fn init_in_an_empty_folder_writes_a_project_that_runs() {
     workspace.call(&["run", "first-charge", "--out", "hapax-report"]).expect(0);
     // Not every subject passes the scenario.
     workspace.call(&["selftest", "first-charge"]).expect(0);
+}
+
+#[test]
+fn the_first_scenario_fails_an_agent_that_charges_someone_else() {
+    with_curl();
+    let workspace = Workspace::new();
+    workspace.call(&["init", "--yes"]).expect(0);
+    let agent = workspace.read("agent.sh");
+    for (right, wrong) in
+        [("currency=$(field currency)", "currency=eur"), ("&customer=$customer\"", "&customer=cus_43\"")]
+    {
+        assert!(agent.contains(right), "{agent}");
+        workspace.write("agent.sh", &agent.replace(right, wrong));
+        let called = workspace.call(&["run", "first-charge"]).expect(1);
+        assert!(called.stdout.contains("altered"), "{}", called.stdout);
+    }
 }
 
 #[test]
