@@ -1,21 +1,21 @@
-//! What to fix first: findings grouped by what to change, rather than by case or by kind of effect.
+//! What to fix first: findings grouped by their fix, rather than by case or by kind of effect.
 
 use std::collections::BTreeMap;
 
 use super::model::{CaseReport, Report};
 use crate::report::text::words;
-use crate::score::{FindingKind, Remedy};
+use crate::score::{Finding, FindingKind, Remedy};
 
-/// One change, and the findings that it fixes.
+/// One fix, and the findings that it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailureCause<'a> {
-    /// What to change.
+    /// What kind of change it is.
     pub(crate) remedy: Remedy,
     /// The kind of its first finding.
     pub(crate) kind: FindingKind,
-    /// The advice that most of its trials get, for their effect.
+    /// The advice, which is that of every finding.
     pub(crate) fix: &'a str,
-    /// The first finding with this advice, as an example.
+    /// The first finding, as an example.
     pub(crate) example: &'a str,
     /// The ids of the cases, each once.
     pub(crate) cases: Vec<&'a str>,
@@ -37,24 +37,21 @@ pub(crate) fn causes(report: &Report) -> Vec<FailureCause<'_>> {
 
 /// The causes of the findings of these cases.
 pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<FailureCause<'a>> {
-    let mut causes: BTreeMap<Remedy, FailureCause<'a>> = BTreeMap::new();
-    let mut fixes: BTreeMap<(Remedy, &str), (usize, &'a str, &'a str)> = BTreeMap::new();
+    let mut causes: BTreeMap<CauseKey<'a>, FailureCause<'a>> = BTreeMap::new();
     for case in cases {
         for trial in &case.trials {
             let mut seen = Vec::new();
             for finding in trial.verdict.findings.iter().filter(|finding| finding.fails) {
-                let remedy = finding.remedy;
-                if seen.contains(&remedy) {
+                let key = key_of(finding);
+                if seen.contains(&key) {
                     continue;
                 }
-                seen.push(remedy);
-                let (fix, example) = (finding.fix.as_str(), finding.message.as_str());
-                fixes.entry((remedy, fix)).or_insert((0, fix, example)).0 += 1;
-                let cause = causes.entry(remedy).or_insert_with(|| FailureCause {
-                    remedy,
+                seen.push(key);
+                let cause = causes.entry(key).or_insert_with(|| FailureCause {
+                    remedy: finding.remedy,
                     kind: finding.kind,
-                    fix,
-                    example,
+                    fix: &finding.fix,
+                    example: &finding.message,
                     cases: Vec::new(),
                     trials: 0,
                 });
@@ -65,21 +62,22 @@ pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<
             }
         }
     }
-    for cause in causes.values_mut() {
-        let of_cause = fixes.iter().filter(|((remedy, _), _)| *remedy == cause.remedy);
-        if let Some((_, (_, fix, example))) = of_cause.max_by_key(|(_, (trials, ..))| *trials) {
-            (cause.fix, cause.example) = (fix, example);
-        }
-    }
     let mut causes: Vec<FailureCause<'a>> = causes.into_values().collect();
     causes.sort_by_key(|cause| std::cmp::Reverse((cause.cases.len(), cause.trials)));
     causes
 }
 
-/// What to change first for a case: the remedy of its first finding that fails.
-pub(crate) fn first_remedy(case: &CaseReport) -> Option<Remedy> {
-    let findings = case.trials.iter().flat_map(|trial| &trial.verdict.findings);
-    findings.filter(|finding| finding.fails).map(|finding| finding.remedy).next()
+/// What findings with the same cause have in common.
+pub(crate) type CauseKey<'a> = (Remedy, &'a str);
+
+fn key_of(finding: &Finding) -> CauseKey<'_> {
+    (finding.remedy, &finding.fix)
+}
+
+/// What to change first for a case: the cause of its first finding that fails.
+pub(crate) fn first_cause(case: &CaseReport) -> Option<CauseKey<'_>> {
+    let mut findings = case.trials.iter().flat_map(|trial| &trial.verdict.findings);
+    findings.find(|finding| finding.fails).map(key_of)
 }
 
 #[cfg(test)]
@@ -88,26 +86,28 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn findings_with_one_remedy_are_one_cause_and_the_widest_comes_first() {
+    fn findings_with_one_fix_are_one_cause_and_the_widest_comes_first() {
         let (report, _) = sample::run();
         let causes = causes(&report);
         assert_eq!(causes[0].kind, FindingKind::Duplicated);
-        assert_eq!(causes[0].cases.len(), 3, "{causes:?}");
+        assert_eq!(causes[0].cases.len(), 2, "{causes:?}");
         assert!(causes.windows(2).all(|pair| pair[0].cases.len() >= pair[1].cases.len()));
     }
 
+    /// The advice that is shown for a cause is then true of every case that is listed below it.
     #[test]
-    fn the_advice_of_a_cause_is_the_one_that_most_trials_get() {
+    fn findings_with_another_fix_are_another_cause() {
         let (mut report, _) = sample::run();
         for (place, case) in report.cases.iter_mut().enumerate() {
             for finding in case.trials.iter_mut().flat_map(|trial| &mut trial.verdict.findings) {
-                finding.remedy = Remedy::SameKey;
-                finding.fix =
-                    if place == 0 { "for the refund".to_owned() } else { "for the charge".to_owned() };
+                finding.remedy = Remedy::WholeTask;
+                finding.fix = if place == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
             }
         }
         let causes = causes(&report);
-        assert_eq!((causes.len(), causes[0].fix), (1, "for the charge"));
+        let fixes: Vec<&str> = causes.iter().map(|cause| cause.fix).collect();
+        assert_eq!(fixes, ["retry", "it was not attempted"]);
+        assert_eq!(causes[1].cases, [report.cases[0].id.as_str()]);
     }
 
     #[test]

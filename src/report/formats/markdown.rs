@@ -153,7 +153,7 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     for cause in causes.iter().take(MAX_CAUSES) {
         let text = markdown(&line(cause.fix, MAX_TEXT));
         let (change, kind) = (cause.remedy.sentence(), cause.kind.word());
-        let row = format!("1. **{change}** ({}) For example, {kind}: {text}\n", cause.reach());
+        let row = format!("1. **{change}** ({}) {kind}: {text}\n", cause.reach());
         if out.len() + row.len() < limit {
             out.push_str(&row);
         }

@@ -1,4 +1,4 @@
-//! What to fix first: one fix, how many cases it repairs, one example, and the other cases folded.
+//! What to fix first: one fix, how many cases it is for, one example, and the other cases folded.
 
 use maud::{Markup, html};
 

@@ -7,7 +7,7 @@ mod end;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::report::causes::{causes_of, first_remedy};
+use crate::report::causes::{causes_of, first_cause};
 use crate::report::headline;
 use crate::report::model::{CaseReport, Report};
 use crate::report::store::Ledgers;
@@ -15,7 +15,7 @@ use crate::report::tally::{Tally, result_of, worst_first};
 use crate::report::text::line;
 use crate::report::text::style::TextStyle;
 use crate::report::text::words::counted;
-use crate::score::{Remedy, TrialStatus};
+use crate::score::TrialStatus;
 use case::{CaseDetail, push_case};
 
 /// Cases are shown in full until this many lines are used; of the others, the first line is shown.
@@ -75,7 +75,7 @@ pub fn judged_summary(
     let of = |result: TrialStatus| {
         cases.iter().copied().filter(move |case| result_of(case) == result).collect::<Vec<_>>()
     };
-    push_groups(&mut out, &failures_by_remedy(&of(TrialStatus::Fail)), ledgers, view);
+    push_groups(&mut out, &failures_by_cause(&of(TrialStatus::Fail)), ledgers, view);
     push_groups(&mut out, &voids_by_reason(&of(TrialStatus::Void)), ledgers, view);
     if view.verbose {
         for case in of(TrialStatus::Pass) {
@@ -102,22 +102,22 @@ pub fn one_line(report: &Report, view: &View) -> String {
 }
 
 /// Cases with the same cause: one is shown in full, the others are named.
-type AlikeCases<'a> = (String, Vec<&'a CaseReport>);
+type AlikeCases<'a> = Vec<&'a CaseReport>;
 
-fn failures_by_remedy<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
-    grouped(cases, |case| first_remedy(case).map(Remedy::sentence).unwrap_or_default().to_owned())
+fn failures_by_cause<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
+    grouped(cases, first_cause)
 }
 
 fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
-    grouped(cases, |case| {
-        let mut reasons = case.trials.iter().flat_map(|trial| &trial.verdict.void_because);
-        reasons.next().cloned().unwrap_or_default()
-    })
+    grouped(cases, |case| case.trials.iter().flat_map(|trial| &trial.verdict.void_because).next())
 }
 
 /// Groups in the order of their sizes; cases in their order.
-fn grouped<'a>(cases: &[&'a CaseReport], key: impl Fn(&CaseReport) -> String) -> Vec<AlikeCases<'a>> {
-    let mut groups: Vec<AlikeCases<'a>> = Vec::new();
+fn grouped<'a, K: PartialEq>(
+    cases: &[&'a CaseReport],
+    key: impl Fn(&'a CaseReport) -> K,
+) -> Vec<AlikeCases<'a>> {
+    let mut groups: Vec<(K, AlikeCases<'a>)> = Vec::new();
     for case in cases {
         let key = key(case);
         match groups.iter_mut().find(|(other, _)| *other == key) {
@@ -126,13 +126,13 @@ fn grouped<'a>(cases: &[&'a CaseReport], key: impl Fn(&CaseReport) -> String) ->
         }
     }
     groups.sort_by_key(|(_, alike)| std::cmp::Reverse(alike.len()));
-    groups
+    groups.into_iter().map(|(_, alike)| alike).collect()
 }
 
 /// Of each group, the first case in full and the names of the others: a thousand lines are too long to read.
 fn push_groups(out: &mut String, groups: &[AlikeCases<'_>], ledgers: &Ledgers, view: &View) {
     let mut lines = 0;
-    for (_, cases) in groups {
+    for cases in groups {
         let Some((first, others)) = cases.split_first() else { continue };
         let is_full = lines < MAX_FULL_LINES || view.verbose;
         let detail = if is_full { CaseDetail::Full } else { CaseDetail::Line };
