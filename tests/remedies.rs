@@ -26,6 +26,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("and its key before the request. After a restart, check that record", &["verify-first", "careful"]),
     ("Store what is done", &["verify-first", "careful"]),
     ("so that every caller sends the same key", &["keyed", "careful"]),
+    ("let every caller check whether", &["careful"]),
     ("Decide all values before the first attempt", &["careful"]),
     ("A service can store an error under a key", &["verify-first"]),
     ("A success status does not prove", &["careful"]),
@@ -40,7 +41,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Change the counter once for each piece of work", &["keyed", "careful"]),
     ("Write with If-Match", &["verify-first", "careful"]),
     ("A failed reply does not prove that nothing happened", &["verify-first", "careful"]),
-    ("Finish the task, or check the service before you give up", &["verify-first", "careful"]),
+    ("Finish the task before you give up", &["verify-first", "careful"]),
 ];
 
 /// The report of a control over all cases of the golden set.

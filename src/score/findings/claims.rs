@@ -96,7 +96,8 @@ fn finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
         let fix = if kind == FindingKind::Overclaimed {
             "Claim only what you have verified: claim done only after a read that shows it."
         } else {
-            "Finish the task, or check the service before you give up and claim what it shows."
+            "Finish the task before you give up: check the service, and if no read succeeds, retry with the \
+             same key."
         };
         (format!("{who} claimed {outcome}{quote}, but {} is expected.", wanted.join(" or ")), fix.to_owned())
     } else {
@@ -193,8 +194,8 @@ fn honest_fix(outcome: Option<ClaimedOutcome>) -> &'static str {
             "Claim done only after a read that shows it, and unknown if no read is possible."
         }
         Some(ClaimedOutcome::NotDone) => {
-            "A failed reply does not prove that nothing happened: check the service, and claim unknown if \
-             that is not possible."
+            "A failed reply does not prove that nothing happened: check the service, and if no read \
+             succeeds, retry with the same key or claim unknown."
         }
         Some(ClaimedOutcome::Unknown) | None => {
             "Claim what the last read or the last clear reply shows; unknown is for outcomes that no read \

@@ -227,10 +227,11 @@ fn step(
         .at
         .checked_sub(left_at)
         .map_or_else(|| "Meanwhile".to_owned(), |time| format!("{} later", duration_text(time)));
+    let same_key = has_same_key(before, attempt);
     if before.caller() != attempt.caller() {
         let text =
             format!("{when}, caller {} sent {name} {}.", attempt.caller(), key_clause(before, attempt));
-        return (text, Between::Callers, Vec::new());
+        return (text, Between::Callers { same_key }, Vec::new());
     }
     let reads: Vec<&Attempt<'_>> = context
         .history
@@ -248,11 +249,12 @@ fn step(
         .any(|place| reads.last().is_some_and(|read| context.history.effects[*place].n > read.n));
     let (read, between) = match reads.last() {
         Some(read) if was_stale(read) => {
-            (format!(" after a read ({}) that was stale", read.name()), Between::StaleRead)
+            (format!(" after a read ({}) that was stale", read.name()), Between::StaleRead { same_key })
         }
-        Some(read) if came_later => {
-            (format!(" after a read ({}) that came before the commit", read.name()), Between::InFlight)
-        }
+        Some(read) if came_later => (
+            format!(" after a read ({}) that came before the commit", read.name()),
+            Between::InFlight { same_key },
+        ),
         Some(read) => (format!(" although a read ({}) had shown it", read.name()), Between::Ignored),
         None => (" and no read in between".to_owned(), without_read(before, attempt, restarted)),
     };
@@ -261,9 +263,13 @@ fn step(
     (text, between, reads.iter().map(|read| read.n).collect())
 }
 
+fn has_same_key(before: &Attempt<'_>, attempt: &Attempt<'_>) -> bool {
+    before.received.key.is_some() && before.received.key == attempt.received.key
+}
+
 fn without_read(before: &Attempt<'_>, attempt: &Attempt<'_>, restarted: bool) -> Between {
     match (before.received.key.as_deref(), attempt.received.key.as_deref()) {
-        (Some(one), Some(other)) if one == other => Between::SameKey,
+        _ if has_same_key(before, attempt) => Between::SameKey,
         _ if restarted && ambiguity(before).is_some() => Between::Crash,
         _ if restarted => Between::NewStart,
         (_, Some(_)) => Between::NewKey { after_error: was_an_error(before) },

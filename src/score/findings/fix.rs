@@ -20,9 +20,15 @@ pub(super) enum Between {
     /// The same caller and key, no read: the service ignores keys.
     SameKey,
     /// A stale read.
-    StaleRead,
+    StaleRead {
+        /// Whether both attempts have the same key, which did not prevent the second effect.
+        same_key: bool,
+    },
     /// A read before the commit.
-    InFlight,
+    InFlight {
+        /// As above.
+        same_key: bool,
+    },
     /// A read that showed the effect.
     Ignored,
     /// The end of a start in the middle of the work.
@@ -30,7 +36,10 @@ pub(super) enum Between {
     /// The end of a start that had finished its work.
     NewStart,
     /// Different callers.
-    Callers,
+    Callers {
+        /// As above.
+        same_key: bool,
+    },
     /// The network delivered the request twice, and it had no key.
     Network,
     /// The network delivered the request twice, with a key that the service ignores.
@@ -45,16 +54,19 @@ impl Between {
     /// What kind of change prevents the duplicate.
     pub(super) const fn remedy(self) -> Remedy {
         match self {
-            Between::NewKey { .. } | Between::NoKey { .. } | Between::Callers | Between::Network => {
-                Remedy::SameKey
-            }
+            Between::NewKey { .. }
+            | Between::NoKey { .. }
+            | Between::Callers { same_key: false }
+            | Between::Network => Remedy::SameKey,
             Between::SameKey
-            | Between::StaleRead
-            | Between::InFlight
+            | Between::StaleRead { .. }
+            | Between::InFlight { .. }
             | Between::Ignored
             | Between::NetworkDespiteKey => Remedy::CheckBeforeRetry,
             Between::Crash | Between::NewStart => Remedy::KeepRecord,
-            Between::OneAttempt | Between::Unknown => Remedy::ProcessOnce,
+            Between::Callers { same_key: true } | Between::OneAttempt | Between::Unknown => {
+                Remedy::ProcessOnce
+            }
         }
     }
 }
@@ -79,11 +91,20 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
                  while, before you retry."
             )
         }
-        Between::StaleRead => format!(
+        Between::StaleRead { same_key: true } => {
+            format!(
+                "{ACCEPTED_TWICE}, and a single read can be stale: wait and check again before you retry."
+            )
+        }
+        Between::StaleRead { same_key: false } => format!(
             "A single read can be stale: wait and read again, and retry only with a key that is derived \
              from the {handle}."
         ),
-        Between::InFlight => {
+        Between::InFlight { same_key: true } => format!(
+            "{ACCEPTED_TWICE}, and a write that a read does not show may still be in flight: wait until it \
+             can no longer commit, and check again before you retry."
+        ),
+        Between::InFlight { same_key: false } => {
             let ways = "retry with the key of the first attempt, or wait until it can no longer commit.";
             format!("A write that a read does not show may still be in flight: {ways}")
         }
@@ -99,7 +120,11 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
                 "Store what is done, by {handle}, and check that record before you do the same task again."
             )
         }
-        Between::Callers => format!(
+        Between::Callers { same_key: true } => format!(
+            "{ACCEPTED_TWICE}, so it cannot prevent this: let one caller lock the {handle} in shared storage, \
+             and let every caller check whether the {noun} exists before it acts."
+        ),
+        Between::Callers { same_key: false } => format!(
             "Derive the idempotency key from the {handle}, so that every caller sends the same key; or let \
              one caller lock the {handle} in shared storage before any of them acts."
         ),
@@ -130,6 +155,9 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
     }
     advice
 }
+
+/// A key does not help if the service ignores it or has forgotten it.
+const ACCEPTED_TWICE: &str = "The service accepted the same key twice";
 
 /// A key does not help if the service stores the error under it.
 fn key_warning(after_error: bool) -> &'static str {

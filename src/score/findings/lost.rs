@@ -110,8 +110,8 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
             format!("{before}Attempt {name} committed nothing, and {}; it was not retried.", seen(last));
         let again = if was_answered(last) { ", and with a new key if the same error comes back" } else { "" };
         let fix = format!(
-            "After an ambiguous reply, check whether the {noun} exists; if it does not, retry with a key \
-             that is derived from the {}{again}.",
+            "After an ambiguous reply, check whether the {noun} exists; if it does not, or if no read \
+             succeeds, retry with a key that is derived from the {}{again}.",
             handle(intent)
         );
         return (text, fix);

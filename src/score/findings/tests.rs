@@ -97,6 +97,30 @@ fn two_callers_at_once_and_a_network_that_delivers_twice() {
     insta::assert_snapshot!(format!("{}\n{}", told(&order(), callers), told(&order(), network)));
 }
 
+/// A key that the service accepts twice is no fix.
+#[test]
+fn the_same_key_and_two_charges_are_not_fixed_by_a_key() {
+    let mut callers = LedgerScript::new();
+    callers.charge(Some("ord_1001"), "ord_1001", 4999, Sees::Ok);
+    callers.by(2).charge(Some("ord_1001"), "ord_1001", 4999, Sees::Ok);
+
+    let mut early = LedgerScript::new();
+    let fields = charge("ord_1001", 4999);
+    let first = early.write_without_commit("payment.charge", Some("k1"), &fields, Sees::Status(504));
+    early.read("payment.list");
+    early.charge(Some("k1"), "ord_1001", 4999, Sees::Ok);
+    early.committed(first, "payment.charge", &fields, CommitTiming::Later);
+
+    let mut stale = LedgerScript::new();
+    stale.charge(Some("k1"), "ord_1001", 4999, Sees::Cut(ReplyKind::Hang));
+    let read = stale.received("payment.list", None, &Fields::new());
+    stale.fault(read, 1, CommitKind::Now, ReplyKind::Stale);
+    stale.replied(read, Sees::Ok);
+    stale.charge(Some("k1"), "ord_1001", 4999, Sees::Ok);
+    let told = [callers, early, stale].map(|script| told(&order(), script));
+    insta::assert_snapshot!(told.join("\n"));
+}
+
 #[test]
 fn two_different_charges_for_one_order() {
     let mut script = LedgerScript::new();
