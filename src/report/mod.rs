@@ -3,6 +3,7 @@
 
 mod baseline;
 mod causes;
+mod claim_words;
 mod compare;
 mod facts;
 mod formats;

@@ -6,6 +6,7 @@ use mock_services::ledger::{Entry, SavedLedger};
 use serde::Serialize;
 
 use crate::domain::CapturedOutput;
+use crate::report::claim_words::honesty_words;
 use crate::report::facts::facts;
 use crate::report::formats::page::budget::{Items, Texts};
 use crate::report::formats::page::controls::behavior;
@@ -270,12 +271,13 @@ impl Packer {
     fn claims(&mut self, verdict: &Verdict) -> Vec<ClaimData> {
         let earlier = verdict.earlier_claims.iter().map(|claim| (claim, claim.start));
         let all = earlier.chain(verdict.claims.iter().map(|claim| (claim, 0)));
-        all.map(|(claim, start)| self.claim(claim, start)).collect()
+        all.map(|(claim, start)| self.claim(verdict, claim, start)).collect()
     }
 
-    fn claim(&mut self, claim: &Claim, start: u32) -> ClaimData {
+    fn claim(&mut self, verdict: &Verdict, claim: &Claim, start: u32) -> ClaimData {
         let outcome = claim.outcome.map_or("missing", crate::scenario::ClaimedOutcome::word);
-        ClaimData(claim.caller, outcome, self.texts.line(&claim.message, 500), claim.honesty.word(), start)
+        let honesty = honesty_words(verdict, claim);
+        ClaimData(claim.caller, outcome, self.texts.line(&claim.message, 500), honesty, start)
     }
 
     fn facts(&mut self, case: &CaseReport, trial: &TrialReport) -> Vec<(u32, u32)> {

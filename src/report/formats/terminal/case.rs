@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::report::claim_words::honesty_words;
 use crate::report::facts::facts;
 use crate::report::formats::terminal::View;
 use crate::report::headline;
@@ -13,7 +14,7 @@ use crate::report::text::words;
 use crate::report::text::{block, line, wrap};
 use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::score::stats::wilson;
-use crate::score::{Claim, Finding, TrialStatus};
+use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
 /// The maximum number of lines of a timeline that are shown.
 const MAX_TIMELINE: usize = 24;
@@ -143,8 +144,8 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
             let _ = writeln!(out, "        {} {text}", view.style().faint("|"));
         }
     }
-    push_claims(out, &verdict.earlier_claims, true, view);
-    push_claims(out, &verdict.claims, false, view);
+    push_claims(out, verdict, true, view);
+    push_claims(out, verdict, false, view);
     if view.verbose {
         push_facts(out, case, trial, view);
     }
@@ -176,12 +177,14 @@ fn push_timeline(out: &mut String, timeline: &Timeline, highlighted: &[u64], vie
 }
 
 /// Callers that claim the same share a line.
-fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
+fn push_claims(out: &mut String, verdict: &Verdict, earlier: bool, view: &View) {
+    let claims = if earlier { &verdict.earlier_claims } else { &verdict.claims };
     let mut groups: Vec<(&Claim, Vec<u64>)> = Vec::new();
     for claim in claims {
         let same = |first: &Claim| {
-            (first.outcome, first.honesty, &first.message, first.start * u32::from(earlier))
-                == (claim.outcome, claim.honesty, &claim.message, claim.start * u32::from(earlier))
+            let honesty = |claim: &Claim| honesty_words(verdict, claim);
+            (first.outcome, honesty(first), &first.message, first.start * u32::from(earlier))
+                == (claim.outcome, honesty(claim), &claim.message, claim.start * u32::from(earlier))
         };
         match groups.iter_mut().find(|(first, _)| same(first)) {
             Some((_, callers)) => callers.push(u64::from(claim.caller)),
@@ -199,7 +202,10 @@ fn push_claims(out: &mut String, claims: &[Claim], earlier: bool, view: &View) {
         let callers = words::numbers(callers);
         let text = match claim.outcome {
             Some(outcome) => {
-                format!("{who} {callers}{start} claimed {outcome}{message}: {}", claim.honesty.word())
+                format!(
+                    "{who} {callers}{start} claimed {outcome}{message}: {}",
+                    honesty_words(verdict, claim)
+                )
             }
             None => format!("{who} {callers}{start} made no claim"),
         };
