@@ -95,6 +95,14 @@ fn only_the_last_failures_are_run_again() {
 }
 
 #[test]
+fn after_a_run_that_skipped_everything_the_last_failures_are_all_cases() {
+    let workspace = Workspace::new();
+    workspace.call(&["run", LOST, "--subject", "naive", "--can", "email"]).expect(3);
+    let called = workspace.call(&["run", LOST, "--last-failed", "--subject", "naive"]).expect(1);
+    assert!(called.stderr.contains("nothing was run in reports/latest"), "{}", called.stderr);
+}
+
+#[test]
 fn several_subjects_are_one_table() {
     let workspace = Workspace::new();
     let both = ["run", LOST, "payment/clean", "--subject", "naive", "--subject", "careful"];

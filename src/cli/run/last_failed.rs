@@ -9,7 +9,7 @@ use crate::cli::print::{message, plural};
 use crate::report;
 use crate::scenario::Case;
 
-/// Of the cases, those that did not pass in the last run; all of them if everything passed.
+/// Of the cases, those that did not pass in the last run; all of them if none failed.
 pub(super) fn of(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {
     let latest = Path::new(REPORTS).join("latest");
     let shown = latest.display();
@@ -22,7 +22,12 @@ pub(super) fn of(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {
     let last = report::read_report(&latest)?;
     let failed: BTreeSet<&str> = report::not_passed(&last).collect();
     if failed.is_empty() {
-        message(&format!("note: everything passed in {shown}, so all selected cases are run"));
+        let what = match (last.cases.is_empty(), last.interrupted) {
+            (true, _) => "nothing was run",
+            (false, true) => "everything that was run passed",
+            (false, false) => "everything passed",
+        };
+        message(&format!("note: {what} in {shown}, so all selected cases are run"));
         return Ok(cases);
     }
     let selected: Vec<Case> = cases.into_iter().filter(|case| failed.contains(case.id.as_str())).collect();
