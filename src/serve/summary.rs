@@ -86,7 +86,8 @@ pub fn render(ended: &StoppedServices) -> String {
     for fired in &ended.fired {
         let what = match fired.attempts.as_slice() {
             [] if fired.seen == 0 => "did not fire: no attempt matched".to_owned(),
-            [] => format!("did not fire: {} attempts matched, but not the selected number", fired.seen),
+            [] if fired.seen == 1 => "did not fire: 1 attempt matched, but not the selected one".to_owned(),
+            [] => format!("did not fire: {} attempts matched, but not the selected one", fired.seen),
             [attempt] => format!("fired on attempt {attempt}"),
             attempts => {
                 let mut attempts = attempts.to_vec();

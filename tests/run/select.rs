@@ -39,7 +39,11 @@ fn a_scenario_is_shown_by_its_name() {
         assert_eq!(workspace.call(&["show", name]).expect(0).stdout, built_in);
     }
     let several = workspace.call(&["show", "lost-request"]).expect(2).stderr;
-    assert!(several.contains("email/lost-request") && several.contains("payment/lost-request"), "{several}");
+    assert!(several.contains("scenarios are called `lost-request`\nhelp: did you mean `"), "{several}");
+    assert!(
+        several.contains("`email/lost-request`") && several.contains("`payment/lost-request`"),
+        "{several}"
+    );
     let unknown = workspace.call(&["show", "payment/lost-repyl"]).expect(2).stderr;
     assert!(unknown.contains("did you mean `payment/lost-reply`?"), "{unknown}");
     workspace.write("scenarios/email/lost-250.yaml", "about: mine\n");

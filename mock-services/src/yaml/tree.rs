@@ -213,8 +213,8 @@ impl TreeBuilder<'_> {
             | ErrorKind::TabInBlockIndentation
             | ErrorKind::TabInIndentation
             | ErrorKind::TabAtBlockScalarStart
-            | ErrorKind::TabInPlainScalar => self.tab(place),
-            _ if tab => self.tab(place),
+            | ErrorKind::TabInPlainScalar => self.tab(at),
+            _ if tab => self.tab(at),
             kind => {
                 let problem = self.problem(place, format!("this is not YAML: {kind}"));
                 match hint_for(kind) {
@@ -225,8 +225,20 @@ impl TreeBuilder<'_> {
         }
     }
 
-    fn tab(&self, place: Span) -> Problem {
-        self.problem(place, "a tab cannot be used to indent").with_help("use spaces")
+    /// The parser stops behind a tab, or at the value before it if that has no quotes.
+    fn tab(&self, at: usize) -> Problem {
+        let text = self.file.text();
+        let is_indent = |line: &str| line.trim_start_matches(' ').starts_with('\t');
+        let tab = match text[..at].ends_with('\t') {
+            true => at - 1,
+            false if text[at..].starts_with('\t') => at,
+            false => {
+                let mut begins = text[at..].match_indices('\n').map(|(end, _)| at + end + 1);
+                let line = begins.find(|begin| is_indent(&text[*begin..])).unwrap_or(at);
+                line + text[line..].find('\t').unwrap_or_default()
+            }
+        };
+        self.problem(Span::new(tab, tab), "a tab cannot be used to indent").with_help("use spaces")
     }
 
     fn problem(&self, span: Span, message: impl Into<String>) -> Problem {

@@ -32,6 +32,14 @@ pub enum LoadError {
     /// Filters match nothing.
     #[error("{}", no_match_message(.0))]
     NoMatch(Vec<Unmatched>),
+    /// A name fits no scenario, or more than one.
+    #[error("{message}")]
+    NoScenario {
+        /// What is wrong with the name.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
 }
 
 /// A filter that matches nothing.
@@ -57,6 +65,7 @@ impl LoadError {
                 };
                 filters.iter().map(one).collect::<Vec<_>>().join("\n")
             }
+            LoadError::NoScenario { message, help } => format!("error: {message}\nhelp: {help}"),
         }
     }
 }
@@ -187,18 +196,22 @@ pub fn scenario_text(name: &str) -> Result<String, LoadError> {
         Some(found) => vec![found],
         None => files.values().filter(|found| found.name.ends_with(&end)).collect(),
     };
-    let help = match found.as_slice() {
+    let (message, help) = match found.as_slice() {
         [one] => return text_of(one).map_err(failed),
-        [] => match nearest(wanted, files.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`? `hapax list` shows all scenarios"),
-            None => "`hapax list` shows all scenarios".to_owned(),
-        },
-        several => {
-            let names: Vec<&str> = several.iter().map(|found| found.name.as_str()).collect();
-            format!("several scenarios have this name: {}", names.join(", "))
+        [] => {
+            let help = match nearest(wanted, files.keys().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`? `hapax list` shows all scenarios"),
+                None => "`hapax list` shows all scenarios".to_owned(),
+            };
+            (format!("there is no scenario `{}`", shown(name)), help)
+        }
+        [others @ .., last] => {
+            let names: Vec<String> = others.iter().map(|found| format!("`{}`", found.name)).collect();
+            let message = format!("{} scenarios are called `{}`", found.len(), shown(name));
+            (message, format!("did you mean {} or `{}`?", names.join(", "), last.name))
         }
     };
-    Err(LoadError::NoMatch(vec![Unmatched { filter: name.to_owned(), help }]))
+    Err(LoadError::NoScenario { message, help })
 }
 
 fn text_of(found: &FoundFile) -> Result<String, String> {

@@ -107,6 +107,11 @@ impl Matrix {
         found
     }
 
+    /// The index of the axis that an unknown name probably means.
+    pub(super) fn near(&self, name: &str) -> Option<usize> {
+        nearest(name, self.axes.iter().map(|axis| axis.name.as_str())).and_then(|near| self.index(near))
+    }
+
     /// The tree with each `${name}` replaced by its value. The value keeps its position in the matrix, so
     /// that problems point there. `None` when the budget of values is used up.
     pub(super) fn fill(&self, node: &Node, choice: &[usize], budget: &mut usize) -> Option<Node> {

@@ -13,6 +13,8 @@ pub(crate) struct NameUses {
     pub(crate) used: BTreeSet<usize>,
     /// The positions of uses that are wrong and were reported.
     pub(crate) broken: Vec<Span>,
+    /// The names that were meant by uses of unknown names.
+    meant: BTreeSet<usize>,
 }
 
 impl NameUses {
@@ -24,7 +26,10 @@ impl NameUses {
                     Some(axis) => {
                         self.used.insert(axis);
                     }
-                    None => self.broken.push(node.span),
+                    None => {
+                        self.broken.push(node.span);
+                        self.meant.extend(matrix.near(name));
+                    }
                 },
                 None if text.contains("${") => self.report_partial(reader, node.span),
                 None => {}
@@ -48,9 +53,10 @@ impl NameUses {
         self.broken.push(span);
     }
 
-    /// Reports the names that the scenario never uses.
+    /// Reports the names that the scenario never uses, without those that a typo explains.
     pub(crate) fn report_unused(&self, reader: &Reader, matrix: &Matrix) {
-        for (_, axis) in matrix.axes.iter().enumerate().filter(|(index, _)| !self.used.contains(index)) {
+        let is_unused = |index: &usize| !self.used.contains(index) && !self.meant.contains(index);
+        for (_, axis) in matrix.axes.iter().enumerate().filter(|(index, _)| is_unused(index)) {
             let message = format!("`{}` is never used, so its cases would all be the same", axis.name);
             let help =
                 format!("write \"${{{}}}\" where the value belongs, or remove it from the matrix", axis.name);

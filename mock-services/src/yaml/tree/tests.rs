@@ -111,7 +111,9 @@ fn everything_beyond_plain_data_is_refused_at_its_place() {
         ("%YAML 1.2\n---\na: 1", "directives are not read", "1:1"),
         ("? [a]\n: b", "a key must be a text", "1:3"),
         (": 1", "a key is missing here", "1:1"),
-        ("a:\n\tb: 1", "a tab cannot be used to indent", "2:2"),
+        ("a:\n\tb: 1", "a tab cannot be used to indent", "2:1"),
+        ("a: b\n\tc: 1", "a tab cannot be used to indent", "2:1"),
+        ("a:\n  - b: c\n  \td: 1", "a tab cannot be used to indent", "3:3"),
         ("a: b\0c", "the file has a NUL byte", "1:5"),
         ("a: 1e999", "the number 1e999 is too large", "1:4"),
     ] {
