@@ -65,6 +65,10 @@ pub(super) fn short_description(effect: &Effect<'_>, names: FieldNames<'_>) -> S
         }
     }
     words.truncate(3);
+    if let Some(path) = effect.fields.get("path").filter(|_| words.is_empty()) {
+        let host = effect.fields.get("host").map(ToString::to_string).unwrap_or_default();
+        words.push(format!("to {}", shown(&format!("{host}{path}"))));
+    }
     if words.is_empty()
         && let Some(customer) = effect.fields.get("customer")
     {

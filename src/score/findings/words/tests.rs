@@ -59,3 +59,14 @@ fn fixes_name_the_field_that_identifies_an_intent() {
     assert_eq!(handle(&intent("order")), "order");
     assert_eq!(handle(&intent("to")), "recipient and the subject");
 }
+
+#[test]
+fn an_effect_on_any_host_is_named_by_host_and_path() {
+    let described = |fields: &Fields| {
+        let effect = Effect { name: "web.post", n: 18, attempt: 4, id: "", fields, timing: None };
+        short_description(&effect, FieldNames(&[]))
+    };
+    let fields = Fields::new().with("host", "api.example.com").with("path", "/v1/orders");
+    assert_eq!(described(&fields), " to api.example.com/v1/orders");
+    assert_eq!(described(&Fields::new().with("path", "/v1/orders")), " to /v1/orders");
+}
