@@ -33,7 +33,7 @@ function linkTo(found, trial) {
 }
 
 function skippedDetail(skipped) {
-  return [el('h3', { id: 'detail-title', tabindex: '-1' }, text(skipped.id)), el('p', {}, 'Skipped: ' + text(skipped.why))];
+  return [el('h3', { id: 'detail-title', tabindex: '-1' }, text(skipped.id)), el('p', {}, ...withCode('Skipped: ' + text(skipped.why)))];
 }
 
 function milliseconds(number) {
@@ -48,7 +48,7 @@ function caseDetail(found, state) {
   const nodes = [
     el('h3', { id: 'detail-title', tabindex: '-1' }, text(found.id)),
     el('p', { class: 'actions' }, copyButton('Copy link', () => linkTo(found, trial)), trial ? copyButton('Copy replay command', () => text(trial.replay)) : null),
-    el('p', {}, text(found.about)),
+    el('p', {}, ...withCode(text(found.about))),
     el('p', { class: 'faint' }, 'Task: ' + text(found.task)),
     found.faults.length ? el('p', { class: 'faint' }, 'Fault: ', el('span', { class: 'mono' }, found.faults.map(text).join('; '))) : null,
   ];
@@ -84,8 +84,8 @@ function trialDetail(found, trial, state) {
   const button = (finding, place) => el(
     'button',
     { type: 'button', class: finding.fails ? 'finding fails' : 'finding', 'aria-pressed': String(place === chosen), onclick: () => choose(place) },
-    el('strong', { class: finding.fails ? 'fail' : '' }, (finding.fails ? '✗ ' : 'noted: ') + finding.kind), ' ', text(finding.message),
-    el('span', { class: 'fix' }, el('strong', {}, 'Fix: '), text(finding.fix)),
+    el('strong', { class: finding.fails ? 'fail' : '' }, (finding.fails ? '✗ ' : 'noted: ') + finding.kind), ' ', ...withCode(text(finding.message)),
+    el('span', { class: 'fix' }, el('strong', {}, 'Fix: '), ...withCode(text(finding.fix))),
   );
   const buttons = findings.map(button);
   const choose = (place) => {
@@ -98,14 +98,14 @@ function trialDetail(found, trial, state) {
   if (trial.items.length) watchWidth(frame, draw, (first) => reveal(frame, first));
   return [
     el('p', { class: 'outcome ' + trial.result }, el('strong', {}, `${MARK[trial.result]} ${trial.result}: ${text(trial.headline)}`), el('span', { class: 'faint' }, ` in ${milliseconds(trial.took)}`)),
-    ...(trial.void || []).map((why) => el('p', { class: 'warning' }, 'Void: ' + text(why))),
+    ...(trial.void || []).map((why) => el('p', { class: 'warning' }, ...withCode('Void: ' + text(why)))),
     ...(trial.torn === undefined ? [] : [el('p', { class: 'warning' }, 'The ledger is incomplete: ' + text(trial.torn))]),
     ...buttons,
     el('h4', {}, 'What happened'),
-    trial.items.length ? frame : el('p', {}, 'This page has no timeline of this trial; `hapax report show` shows it.'),
+    trial.items.length ? frame : el('p', {}, ...withCode('This page has no timeline of this trial; `hapax report show` shows it.')),
     trial.items.length ? entry : null,
     trial.items.length ? exchange : null,
-    trial.left_out ? el('p', { class: 'faint' }, `${trial.left_out} entries are not drawn; \`hapax report show\` shows them.`) : null,
+    trial.left_out ? el('p', { class: 'faint' }, ...withCode(`${trial.left_out} entries are not drawn; \`hapax report show\` shows them.`)) : null,
     findings.length ? el('details', { class: 'legend' }, el('summary', {}, 'How to read it'), el('p', {}, 'Time runs from top to bottom. Highlighted lines, marked ▸, prove the selected finding. The bolt is the fault that hapax injected, ◆ is what the service committed, and a broken arrow is a reply that did not arrive.')) : null,
     el('h4', {}, 'Claims'),
     ...claims(trial),

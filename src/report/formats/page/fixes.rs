@@ -46,9 +46,9 @@ fn item(cause: &FailureCause<'_>) -> Markup {
     html! {
         li {
             p.fix { span.count { (counted(cause.cases.len(), "case")) } " " (cause.remedy.sentence()) }
-            p { (line(cause.fix, 1_000)) }
+            p { (with_code(&line(cause.fix, 1_000))) }
             p.cause {
-                span.tag { (cause.kind.word()) } " " (line(cause.example, 600)) " "
+                span.tag { (cause.kind.word()) } " " (with_code(&line(cause.example, 600))) " "
                 @if let Some(id) = example {
                     "Example: " a href=(case_link(id)) { (line(id, 300)) }
                 }
@@ -65,5 +65,32 @@ fn item(cause: &FailureCause<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// The text, with what stands between backticks as code.
+fn with_code(text: &str) -> Markup {
+    // A backtick without a second one is a character like others.
+    let is_paired = text.matches('`').count() % 2 == 0;
+    html! {
+        @if is_paired {
+            @for (place, part) in text.split('`').enumerate() {
+                @if place % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else {
+            (text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_stays_escaped() {
+        let shown = with_code("use `<b>` and not <i>").into_string();
+        assert_eq!(shown, "use <code>&lt;b&gt;</code> and not &lt;i&gt;");
+        assert_eq!(with_code("one ` alone").into_string(), "one ` alone");
     }
 }

@@ -35,6 +35,11 @@ function el(name, attributes, ...children) {
   return node;
 }
 
+// The text as nodes, with what stands between backticks as code.
+function withCode(words) {
+  return words.split(/(`[^`]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? el('code', {}, part.slice(1, -1)) : part));
+}
+
 // The state of the page is in the fragment of its URL.
 function readState() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
