@@ -53,10 +53,10 @@ Examples:
   hapax certify verify certificate.json --public-key hapax.pub --run reports/2026-11-16T12-00-00
       Check a certificate, and compute its results again from the ledgers.
 
-Exit status: 0 every question held and there is a certificate; 1 a question failed, or there is no
-certificate because a control did not come out as known, trials stayed void or are too few; 2 the command
-line or a file is wrong; 3 it was interrupted. Of verify: 0 the certificate is genuine and says that every
-question held; 1 something is wrong with it, or it says that the subject failed; 2 it cannot be read;
+Exit status: 0 every question held and there is a certificate; 1 a question failed, or there is no \
+certificate because a control did not come out as known, trials stayed void or are too few; 2 the command \
+line or a file is wrong; 3 it was interrupted. Of verify: 0 the certificate is genuine and says that every \
+question held; 1 something is wrong with it, or it says that the subject failed; 2 it cannot be read; \
 3 nothing is wrong, but the signature was not checked."
 )]
 pub(super) struct CertifyArgs {

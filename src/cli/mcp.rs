@@ -15,7 +15,7 @@ Examples:
   hapax mcp --url http://127.0.0.1:4100/mcp
       Another endpoint.
 
-When the endpoint loses a connection, hapax mcp ends with the exit status 1 and without a reply, as a
+When the endpoint loses a connection, hapax mcp ends with the exit status 1 and without a reply, as a \
 server does that died. When a call hangs, there is no reply until the endpoint gives up.")]
 pub(super) struct McpBridgeArgs {
     /// The endpoint

@@ -56,7 +56,7 @@ Examples:
   hapax init
       Create hapax.yaml, a first scenario and a CI workflow.
 
-Exit status: 0 everything passed, 1 a verdict failed, 2 the command line or a file is wrong and
+Exit status: 0 everything passed, 1 a verdict failed, 2 the command line or a file is wrong and \
 nothing ran, 3 nothing failed, but something is void or was not finished.")]
 struct Cli {
     #[command(subcommand)]

@@ -16,8 +16,8 @@ Examples:
       Run the agent once with the real model. In a scenario, `model: {replay: cassette.jsonl}` gives the
       recorded answers again.
 
-The agent must take the address of its provider from OPENAI_BASE_URL or ANTHROPIC_BASE_URL. Where they are
-set already, they name the provider. No header is recorded, and the values of variables that end with
+The agent must take the address of its provider from OPENAI_BASE_URL or ANTHROPIC_BASE_URL. Where they are \
+set already, they name the provider. No header is recorded, and the values of variables that end with \
 _API_KEY, _TOKEN or _SECRET are removed.
 
 Exit status: 0 the agent ended with 0 and something was recorded; 1 otherwise; 2 the command line is wrong.")]

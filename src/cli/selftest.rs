@@ -19,8 +19,8 @@ Examples:
   hapax selftest scenarios/mine.yaml --table
       One file, with the outcome of every control.
 
-It is an error when a control has another outcome than its scenario expects, when no control fails a
-scenario (unless it is tagged `clean`), and when `careful` does not pass: exit status 1. When the
+It is an error when a control has another outcome than its scenario expects, when no control fails a \
+scenario (unless it is tagged `clean`), and when `careful` does not pass: exit status 1. When the \
 selftest is interrupted: 3. A scenario with a service of your own is skipped: no control can use it.")]
 pub(super) struct SelftestArgs {
     /// What to check: a file or folder, a tag, or any part of a case id [default: all cases]

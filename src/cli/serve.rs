@@ -30,7 +30,7 @@ Examples:
       Start the services, run the tests with their addresses in the environment, and fail unless order ord_1
       was charged exactly once and nothing else was committed.
 
-With a command, hapax prints nothing on standard output, and its exit status is that of the command. If that is
+With a command, hapax prints nothing on standard output, and its exit status is that of the command. If that is \
 0 and there is an --expect: 1 if the ledger is not as expected, 3 if a fault did not fire.
 
 An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_1,amount=4999

@@ -28,6 +28,22 @@ fn the_help_of_every_verb_has_examples() {
     }
 }
 
+/// A text that is broken by hand and again by the width of the terminal has lines of one word.
+#[test]
+fn the_help_breaks_a_line_only_where_the_next_word_does_not_fit() {
+    const WIDTH: usize = 100;
+    let workspace = Workspace::new();
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    for verb in verbs(&workspace) {
+        let help = workspace.call(&[&verb, "--help"]).expect(0).stdout;
+        let end: Vec<&str> = help.split("Examples:\n").nth(1).unwrap_or_default().lines().collect();
+        for pair in end.windows(2).filter(|pair| is_prose(pair[0]) && is_prose(pair[1])) {
+            let next = pair[1].split(' ').next().unwrap();
+            assert!(pair[0].chars().count() + 1 + next.chars().count() > WIDTH, "{verb}: {pair:?}\n{help}");
+        }
+    }
+}
+
 #[test]
 fn every_shell_gets_completions_without_internal_verbs() {
     let workspace = Workspace::new();
