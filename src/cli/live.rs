@@ -23,13 +23,20 @@ pub(super) struct Live {
     progress: Progress,
     bar: ProgressBar,
     on_terminal: bool,
+    /// Whether a log gets a line for a trial that failed.
+    is_named_in_logs: bool,
 }
 
 impl Live {
     pub(super) fn new(verbosity: Verbosity) -> Self {
         let on_terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Live { progress: Progress::new(verbosity), bar, on_terminal }
+        Live { progress: Progress::new(verbosity), bar, on_terminal, is_named_in_logs: true }
+    }
+
+    /// For a run whose report follows and names the failures: a log with both says them once.
+    pub(super) fn before_report(verbosity: Verbosity) -> Self {
+        Live { is_named_in_logs: verbosity == Verbosity::Verbose, ..Live::new(verbosity) }
     }
 
     pub(super) fn show(&mut self, event: &RunEvent<'_>) {
@@ -60,7 +67,7 @@ impl Live {
                 "further failures are counted here and listed at the end; -v shows each trial".to_owned()
             }
         });
-        if let Some(line) = line {
+        if let Some(line) = line.filter(|_| self.on_terminal || self.is_named_in_logs) {
             self.bar.suspend(|| message(&line));
         }
         let counts = self.progress.counts();

@@ -102,6 +102,18 @@ fn after_a_run_that_skipped_everything_the_last_failures_are_all_cases() {
     assert!(called.stderr.contains("nothing was run in reports/latest"), "{}", called.stderr);
 }
 
+/// In a log, standard error and standard output are one text.
+#[test]
+fn a_log_names_a_failure_once() {
+    let workspace = Workspace::new();
+    let called = workspace.call(&["run", LOST, "--subject", "naive"]).expect(1);
+    assert!(called.stdout.contains(&format!("FAIL  {LOST}")), "{}", called.stdout);
+    assert!(!called.stderr.contains("FAIL"), "{}", called.stderr);
+    assert!(called.stderr.contains("1/1 trials done  1 failed"), "{}", called.stderr);
+    let called = workspace.call(&["run", LOST, "--subject", "naive", "-v"]).expect(1);
+    assert!(called.stderr.contains(&format!("FAIL {LOST}")), "{}", called.stderr);
+}
+
 #[test]
 fn several_subjects_are_one_table() {
     let workspace = Workspace::new();

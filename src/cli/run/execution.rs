@@ -170,15 +170,15 @@ impl ExecutionArgs {
     }
 }
 
-/// Runs the trials of a plan.
+/// Runs the trials of a plan, and shows their progress.
 pub(super) fn execute(
     plan: Plan,
     subject: Subject,
     options: RunOptions,
     execution: &ExecutionArgs,
     folder: &RunFolder,
+    mut live: Live,
 ) -> Result<Report, CliError> {
-    let mut live = Live::new(execution.verbosity());
     let report = crate::cli::runtime()?.block_on(async {
         let stop = crate::cli::stop_signal()?;
         let limiter = ConcurrencyLimiter::new(execution.jobs.map(usize::from));

@@ -13,6 +13,7 @@ use super::args::measure::MeasureArgs;
 use super::args::quick::QuickArgs;
 use super::args::subject::SubjectArgs;
 use super::error::CliError;
+use super::live::Live;
 use super::print::{message, output_text};
 use crate::ExitStatus;
 use crate::report::{self, Format};
@@ -58,14 +59,14 @@ Examples:
       --save scenarios/order-7.yaml -- ./agent
       The same, and save the scenario.
 
-An --expect is EFFECT[:FIELD=VALUE,...][*TIMES]: payment.charge, payment.refund, email.send,
-deploy.deploy, records.put, tickets.open and so on. Quote a value that contains a comma: \"a, b\".
-*TIMES needs a field that identifies the effect: a recipient, an order, a customer, a key. The fields
-are also the step for subjects that follow steps. For a payment.refund, the charge exists before the
-task starts, unless a payment.charge is expected too: the refund is for the full amount, or, where an
+An --expect is EFFECT[:FIELD=VALUE,...][*TIMES]: payment.charge, payment.refund, email.send, \
+deploy.deploy, records.put, tickets.open and so on. Quote a value that contains a comma: \"a, b\". \
+*TIMES needs a field that identifies the effect: a recipient, an order, a customer, a key. The fields \
+are also the step for subjects that follow steps. For a payment.refund, the charge exists before the \
+task starts, unless a payment.charge is expected too: the refund is for the full amount, or, where an \
 amount is given, for a third of the charge.
 
-Exit status: 0 everything passed, 1 a verdict failed, 2 the command line or a file is wrong and
+Exit status: 0 everything passed, 1 a verdict failed, 2 the command line or a file is wrong and \
 nothing ran, 3 nothing failed, but something is void, inconclusive or was not finished.")]
 pub(super) struct RunArgs {
     /// What to run: a file or folder, a tag, or any part of a case id [default: all cases]
@@ -203,7 +204,8 @@ fn run_subject(
             folder
         }
     };
-    let report = execute(plan, subject, options, &args.execution, &folder)?;
+    let live = Live::before_report(args.execution.verbosity());
+    let report = execute(plan, subject, options, &args.execution, &folder, live)?;
     finish(report, &folder, &args.execution, &measure)
 }
 

@@ -5,6 +5,7 @@ use crate::ExitStatus;
 use crate::cli::args::quick::QuickArgs;
 use crate::cli::args::subject::SubjectArgs;
 use crate::cli::error::CliError;
+use crate::cli::live::Live;
 use crate::run::{Measure, Plan};
 
 /// Run one trial again, with the same seed.
@@ -66,6 +67,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> 
     let mut plan = Plan::new(cases, &subject, &options)?;
     plan.trials.iter_mut().for_each(|planned| planned.seed = seed);
     let folder = args.execution.folder()?;
-    let report = execute(plan, subject, options, &args.execution, &folder)?;
+    let live = Live::before_report(args.execution.verbosity());
+    let report = execute(plan, subject, options, &args.execution, &folder, live)?;
     finish(report, &folder, &args.execution, &Measure::Verdicts)
 }

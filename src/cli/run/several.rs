@@ -4,6 +4,7 @@ use super::execution::{execute, save};
 use super::{RunArgs, smoke};
 use crate::ExitStatus;
 use crate::cli::error::CliError;
+use crate::cli::live::Live;
 use crate::cli::print::{message, output_text};
 use crate::report::{self, Format};
 use crate::run::Verbosity;
@@ -28,7 +29,9 @@ pub(super) fn run(
             message(&format!("subject {}", subject.name));
         }
         let folder = args.execution.folder()?;
-        let report = execute(plan, subject, options, &args.execution, &folder)?;
+        // The table names only the cases in which the subjects differ.
+        let live = Live::new(args.execution.verbosity());
+        let report = execute(plan, subject, options, &args.execution, &folder, live)?;
         let is_interrupted = report.interrupted;
         saved.push((save(report, &folder, &args.execution)?.saved, folder));
         if is_interrupted {
