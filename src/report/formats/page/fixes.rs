@@ -71,7 +71,7 @@ fn item(cause: &FailureCause<'_>) -> Markup {
 /// The text, with what stands between backticks as code.
 fn with_code(text: &str) -> Markup {
     // A backtick without a second one is a character like others.
-    let is_paired = text.matches('`').count() % 2 == 0;
+    let is_paired = text.matches('`').count().is_multiple_of(2);
     html! {
         @if is_paired {
             @for (place, part) in text.split('`').enumerate() {
