@@ -184,6 +184,12 @@ impl Ledger {
         self.shared.state().redactor.hide_name(name);
     }
 
+    /// Shows this value from now on, whatever its name and its form: a value that the test itself names is no
+    /// secret, and a verdict can depend on it.
+    pub fn show_value(&self, value: &str) {
+        self.shared.state().redactor.show_value(value);
+    }
+
     /// A text without what this ledger hides, and without secrets as they occur in free text: for what a
     /// subject prints and claims.
     #[must_use]

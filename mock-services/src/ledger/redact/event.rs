@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Redactor;
+use super::prose::TextKind;
+use super::{Redactor, is_mark};
 use crate::ledger::entry::Event;
 use crate::ledger::event_texts::EventTexts;
 use crate::service::{Fields, Value};
@@ -34,7 +35,9 @@ impl Redactor {
 
     fn value<'t>(&mut self, is_hidden: bool, text: &'t str) -> Cow<'t, str> {
         match is_hidden {
-            true if text.is_empty() => Cow::Borrowed(text),
+            true if text.is_empty() || is_mark(text.as_bytes()) || self.shown_values.has(text) => {
+                Cow::Borrowed(text)
+            }
             true => Cow::Owned(self.mark(text)),
             false => self.redacted(text),
         }
@@ -53,7 +56,7 @@ impl Redactor {
                 Value::Bool(_) | Value::Number(_) => {
                     let text = value.to_string();
                     // Hidden as a whole: a part of a number is not a number.
-                    if is_hidden || self.is_secret(&text) {
+                    if (is_hidden || self.is_secret(&text)) && !self.shown_values.has(&text) {
                         Value::from(self.mark(&text))
                     } else {
                         value.clone()
@@ -71,7 +74,7 @@ impl Redactor {
 
     /// Whether something must be hidden in a field.
     fn hides_field(&self, name: &str, value: &Value) -> bool {
-        let hides = |text: &str| !self.spans(text, false).is_empty();
+        let hides = |text: &str| !self.spans(text, TextKind::Field).is_empty();
         let hides_value = || match value {
             Value::Bool(_) => false,
             Value::Number(number) => self.is_secret(&number.to_string()),

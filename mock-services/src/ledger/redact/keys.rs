@@ -37,6 +37,10 @@ const SHORTEST_RESEND_ID: usize = 8;
 /// A prefix alone is not a key: the rest must be at least this long and have a digit in it, or ordinary words
 /// would be hidden.
 const SHORTEST_KEY_BODY: usize = 16;
+/// Without a digit, this many letters in one piece are a key if so many of them are capital letters as in no
+/// words: one of this number.
+const SHORTEST_LETTERS: usize = 24;
+const LETTERS_PER_CAPITAL: usize = 4;
 
 /// All keys in a text, in order.
 pub(super) fn find(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
@@ -64,10 +68,22 @@ fn key_length(text: &[u8]) -> Option<usize> {
         .position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(byte)))
         .unwrap_or(body.len());
     let body = &body[..length];
-    let is_key = length >= SHORTEST_KEY_BODY
-        && body.iter().any(u8::is_ascii_digit)
-        && (*prefix != RESEND || is_resend_body(body));
+    let is_key = is_key_body(body) && (*prefix != RESEND || is_resend_body(body));
     is_key.then_some(prefix.len() + length)
+}
+
+/// Whether this can be the rest of a key, after its prefix.
+pub(super) fn is_key_body(body: &[u8]) -> bool {
+    let has_digit = || body.iter().any(u8::is_ascii_digit);
+    let has_letters = || body.split(|byte| b"_-.".contains(byte)).any(are_random_letters);
+    body.len() >= SHORTEST_KEY_BODY && (has_digit() || has_letters())
+}
+
+fn are_random_letters(letters: &[u8]) -> bool {
+    let capitals = letters.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    letters.len() >= SHORTEST_LETTERS
+        && capitals >= letters.len() / LETTERS_PER_CAPITAL
+        && letters.iter().any(u8::is_ascii_lowercase)
 }
 
 fn is_resend_body(body: &[u8]) -> bool {
@@ -79,6 +95,19 @@ fn is_resend_body(body: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_can_have_letters_only_and_words_are_not_keys() {
+        for prefix in ["sk_live_", "whsec_", "glpat-", "hf_"] {
+            let is_found = |body: &str| find(format!("{prefix}{body}").as_bytes()).next().is_some();
+            assert!(is_found("qWeRtYuIoPaSdFgHjKlZxCvBnM"), "{prefix}");
+            for words in
+                ["InstallEverythingFirstPlease", "all_lower_case_words_of_a_name", "ALL_CAPITAL_LETTERS_HERE"]
+            {
+                assert!(!is_found(words), "{prefix}{words}");
+            }
+        }
+    }
 
     #[test]
     fn a_key_of_resend_has_two_parts_and_other_ids_with_its_prefix_do_not() {

@@ -14,7 +14,7 @@ impl Redactor {
         let mut shown = String::new();
         for (place, line) in head.lines().enumerate() {
             match line.split_once(": ").filter(|_| place > 0) {
-                Some((name, value)) if self.hides_name(name) && !value.is_empty() => {
+                Some((name, value)) if self.hides_header(name) && !value.is_empty() => {
                     let _ = writeln!(shown, "{name}: {}", self.mark(value));
                 }
                 _ => {

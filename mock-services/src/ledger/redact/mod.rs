@@ -8,17 +8,22 @@ mod keys;
 mod message;
 mod names;
 mod prose;
+mod shown;
 mod view;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
+use self::prose::TextKind;
+use self::shown::ShownValues;
 use self::view::EscapeView;
 
-/// Names whose values are never shown, as a header, a field or a parameter of a query.
+/// Names whose values are never shown, as a header, a field or a parameter of a query, beside those that are found
+/// by their words.
 const NAMES: &[&str] = &[
     "authorization",
     "proxy-authorization",
@@ -47,6 +52,9 @@ pub(crate) struct Redactor {
     secret_search: AhoCorasick,
     /// Ignores case.
     name_search: AhoCorasick,
+    /// What every name and every form of a secret has in it; ignores case.
+    hint_search: AhoCorasick,
+    shown_values: ShownValues,
     /// The number of each value that was hidden.
     hidden: HashMap<String, usize>,
 }
@@ -59,16 +67,18 @@ pub(crate) struct SearchedText {
 
 impl Default for Redactor {
     fn default() -> Self {
-        let names = NAMES.iter().map(|name| (*name).to_owned()).collect();
-        let mut redactor = Redactor {
+        // Every ledger has them, and to build a search takes a while.
+        static NAME_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| search_for(&default_names(), true));
+        static HINT_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| hint_search(&default_names()));
+        Redactor {
             secrets: Vec::new(),
-            names,
+            names: default_names(),
             secret_search: no_patterns(),
-            name_search: no_patterns(),
+            name_search: NAME_SEARCH.clone(),
+            hint_search: HINT_SEARCH.clone(),
+            shown_values: ShownValues::default(),
             hidden: HashMap::new(),
-        };
-        redactor.rebuild();
-        redactor
+        }
     }
 }
 
@@ -89,7 +99,7 @@ impl Redactor {
             }
         }
         if self.secrets.len() > known {
-            self.rebuild();
+            self.secret_search = search_for(&self.secrets, false);
         }
     }
 
@@ -98,19 +108,27 @@ impl Redactor {
         // An empty name matches nothing.
         if !name.is_empty() {
             self.names.push(name.to_ascii_lowercase());
-            self.rebuild();
+            self.name_search = search_for(&self.names, true);
+            self.hint_search = hint_search(&self.names);
         }
     }
 
-    fn rebuild(&mut self) {
-        self.secret_search = search_for(&self.secrets, false);
-        self.name_search = search_for(&self.names, true);
+    /// Shows this value from now on, whatever its name and its form: who wrote the test wrote it, too.
+    pub(crate) fn show_value(&mut self, value: &str) {
+        self.shown_values.add(value);
     }
 
     /// Whether values of this name are hidden.
     fn hides_name(&self, name: &str) -> bool {
-        let hides = |name: &str| self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name));
-        hides(name) || names::parts(name).any(hides)
+        let is_hidden = |name: &str| self.names.iter().any(|hidden| hidden.eq_ignore_ascii_case(name));
+        self.hint_search.is_match(name)
+            && (is_hidden(name)
+                || names::parts(name).any(|part| is_hidden(part) || prose::is_secret_field(part)))
+    }
+
+    /// Whether values of a header of this name are hidden.
+    fn hides_header(&self, name: &str) -> bool {
+        prose::is_secret_header(name) || self.hides_name(name)
     }
 
     /// A redactor that finds the same, to search long texts without holding the lock of the ledger. It has no
@@ -121,13 +139,15 @@ impl Redactor {
             names: self.names.clone(),
             secret_search: self.secret_search.clone(),
             name_search: self.name_search.clone(),
+            hint_search: self.hint_search.clone(),
+            shown_values: self.shown_values.clone(),
             hidden: HashMap::new(),
         }
     }
 
     /// Searches a free text for what must be hidden.
     pub(crate) fn search(&self, text: &str) -> SearchedText {
-        SearchedText { spans: self.spans(text, true) }
+        SearchedText { spans: self.spans(text, TextKind::Prose) }
     }
 
     /// A part of a free text, without what must be hidden. Of a secret that is only partly in it, the whole
@@ -150,7 +170,7 @@ impl Redactor {
 
     /// A text without what must be hidden in it.
     fn redacted<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        let spans = self.spans(text, false);
+        let spans = self.spans(text, TextKind::Field);
         if spans.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -173,21 +193,22 @@ impl Redactor {
         !cards.is_empty() || self.secret_search.is_match(bytes) || keys::find(bytes).next().is_some()
     }
 
-    /// The parts of a text that must be hidden, in order, without overlaps; with `is_prose` also what is only
-    /// searched for in free text.
-    fn spans(&self, text: &str, is_prose: bool) -> Vec<Range<usize>> {
+    /// The parts of a text that must be hidden, in order, without overlaps.
+    fn spans(&self, text: &str, kind: TextKind) -> Vec<Range<usize>> {
         let has_escapes = memchr::memchr2(b'\\', b'%', text.as_bytes()).is_some();
-        if !is_prose && !has_escapes && !self.is_secret(text) && !self.name_search.is_match(text) {
+        let can_be_hidden = || self.is_secret(text) || self.hint_search.is_match(text);
+        if kind == TextKind::Field && !has_escapes && !can_be_hidden() || self.shown_values.has(text) {
             return Vec::new();
         }
         let mut found = Vec::new();
-        self.search_view(EscapeView::of(text.as_bytes(), 0, text.len()), is_prose, &mut found);
+        self.search_view(EscapeView::of(text.as_bytes(), 0, text.len()), kind, &mut found);
         let ranges = found.into_iter().filter(|(from, to)| from < to);
-        joined(ranges.map(|(from, to)| char_start(text, from)..char_end(text, to)).collect())
+        let spans = joined(ranges.map(|(from, to)| char_start(text, from)..char_end(text, to)).collect());
+        self.shown_values.without(text, spans)
     }
 
     /// Finds what must be hidden in a text, also inside of escapes that it contains.
-    fn search_view(&self, text: EscapeView, is_prose: bool, found: &mut Vec<(usize, usize)>) {
+    fn search_view(&self, text: EscapeView, kind: TextKind, found: &mut Vec<(usize, usize)>) {
         let (mut here, mut view) = (Vec::new(), text);
         for _ in 0..=DEEPEST_ESCAPE {
             let text = &view.bytes[..];
@@ -204,9 +225,7 @@ impl Redactor {
                     hidden_to = to;
                 }
             }
-            if is_prose {
-                prose::find(text, &mut here);
-            }
+            prose::find(text, kind, &mut here);
             found.extend(here.drain(..).map(|span| view.in_text(span)));
             match view.resolved(true) {
                 Some(deeper) => view = deeper,
@@ -246,6 +265,15 @@ fn char_start(text: &str, at: usize) -> usize {
 /// Where the character before this place ends.
 fn char_end(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+fn default_names() -> Vec<String> {
+    NAMES.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn hint_search(names: &[String]) -> AhoCorasick {
+    let hints = prose::hints().map(str::to_owned).chain(names.iter().cloned());
+    search_for(&hints.collect::<Vec<_>>(), true)
 }
 
 fn search_for(patterns: &[String], any_case: bool) -> AhoCorasick {

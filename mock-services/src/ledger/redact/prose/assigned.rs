@@ -1,20 +1,25 @@
 //! Values that follow a name: `TOKEN=…`, `password: …`, `"secret": "…"`, `--api-key …` and
 //! `<password>…`.
 
+use super::markup::{content_of_element, content_of_part};
 use super::names::{NameKind, name_kind};
 use super::values::{
-    end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another, yaml_block,
+    between_quotes, end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another,
+    yaml_block,
 };
-use super::{is_blank, skip};
+use super::{TextKind, is_blank, skip};
 
 /// So far back a line is looked at for its beginning.
 const FAR: usize = 200;
 /// The minimum length of a word of a sentence that is taken for a password, and for a token.
 const SHORTEST_PASSWORD: usize = 6;
 const SHORTEST_TOKEN: usize = 16;
+/// The minimum length of what follows `Bearer`, in free text and in a field.
+const SHORTEST_BEARER: usize = 8;
+const SHORTEST_BEARER_IN_FIELD: usize = 20;
 
 /// Finds all of them.
-pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
+pub(super) fn find(text: &[u8], kind: TextKind, found: &mut Vec<(usize, usize)>) {
     let mut at = 0;
     while at < text.len() {
         if !in_name(text[at]) {
@@ -23,7 +28,7 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
         }
         let end = skip(text, at, in_name);
         // After a value that was found comes the next name.
-        at = match value_behind(text, at, end) {
+        at = match value_behind(text, kind, at, end) {
             Some((from, to)) => {
                 found.push((from, to));
                 to.max(end)
@@ -31,7 +36,7 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
             None => end,
         };
     }
-    schemes(text, found);
+    schemes(text, kind, found);
 }
 
 fn in_name(byte: u8) -> bool {
@@ -39,16 +44,17 @@ fn in_name(byte: u8) -> bool {
 }
 
 /// The value of the name between `start` and `end`.
-fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+fn value_behind(text: &[u8], kind: TextKind, start: usize, end: usize) -> Option<(usize, usize)> {
     let name = std::str::from_utf8(&text[start..end]).ok()?;
-    if matches!(name, "-u" | "--user" | "--proxy-user") {
+    if kind == TextKind::Prose && matches!(name, "-u" | "--user" | "--proxy-user") {
         return password_of_user(text, end);
     }
     let name_kind = name_kind(name).or_else(|| two_words(text, start, name))?;
-    if start.checked_sub(1).is_some_and(|before| text[before] == b'<') && text.get(end) == Some(&b'>') {
-        return Some((end + 1, skip(text, end + 1, |byte| byte != b'<')));
+    if let Some(content) = content_of_element(text, start, end) {
+        return Some(content);
     }
-    let name = Name { text, start, name_kind, is_plain: name.bytes().all(|byte| byte.is_ascii_lowercase()) };
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase());
+    let name = Name { text, kind, start, name_kind, is_plain };
     let closed = closing(text, end);
     let separator = skip(text, closed, is_blank);
     let value = match text.get(separator) {
@@ -65,7 +71,8 @@ fn value_behind(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)>
         }
         _ => None,
     };
-    value.or_else(|| paired(text, closed)).or_else(|| name.in_words(end)).filter(|(from, to)| {
+    let value = value.or_else(|| paired(text, closed)).or_else(|| content_of_part(text, start, closed));
+    value.or_else(|| name.in_words(end)).filter(|(from, to)| {
         let is_directory = text[start..end].eq_ignore_ascii_case(b"pwd") && text.get(*from) == Some(&b'/');
         from < to && !is_directory && !is_no_secret(&text[*from..*to])
     })
@@ -113,6 +120,7 @@ fn password_of_user(text: &[u8], end: usize) -> Option<(usize, usize)> {
 /// A name that indicates a secret.
 struct Name<'t> {
     text: &'t [u8],
+    kind: TextKind,
     start: usize,
     name_kind: NameKind,
     /// Whether it is a word as sentences have it.
@@ -122,16 +130,20 @@ struct Name<'t> {
 impl Name<'_> {
     /// The value after `=`.
     fn assigned(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
-        if stands_for_another(&self.text[value..]) {
+        if self.is_no_value(value) {
             return None;
         }
-        let whole = quoted(self.text, value).or_else(|| nested(self.text, value));
+        let whole = self.whole(value);
         let number = skip(self.text, value, |byte| byte.is_ascii_digit());
         if self.name_kind == NameKind::Doubtful && number == end_of_word(self.text, value) {
             return None;
         }
         whole.or_else(|| {
-            let goes_on = self.name_kind == NameKind::Header || (!is_quoted && self.begins_line());
+            let goes_on = match self.kind {
+                TextKind::Prose => self.name_kind == NameKind::Header || (!is_quoted && self.begins_line()),
+                // `DB_PASSWORD=…` is a line of a file of settings, `password=…` can be a part of a sentence.
+                TextKind::Field => !is_quoted && !self.is_plain && self.begins_line(),
+            };
             let end = if goes_on { self.end_of_quoted_line(value) } else { end_of_word(self.text, value) };
             Some((value, end))
         })
@@ -139,10 +151,10 @@ impl Name<'_> {
 
     /// The value after a colon.
     fn given(&self, value: usize, is_quoted: bool) -> Option<(usize, usize)> {
-        if stands_for_another(&self.text[value..]) {
+        if self.is_no_value(value) {
             return None;
         }
-        if let Some(whole) = quoted(self.text, value).or_else(|| nested(self.text, value)) {
+        if let Some(whole) = self.whole(value) {
             return Some(whole);
         }
         if let Some(block) = yaml_block(self.text, value, self.indent()) {
@@ -152,6 +164,8 @@ impl Name<'_> {
         let word = (value, end_of_word(self.text, value));
         match self.name_kind {
             _ if is_quoted => Some(word),
+            NameKind::Code => Some(word).filter(|(from, to)| self.has_digit(*from, *to)),
+            _ if self.kind == TextKind::Field => self.given_in_field(word),
             NameKind::Password | NameKind::Header => Some((value, self.end_of_quoted_line(value))),
             NameKind::Token if !self.is_plain || self.begins_line() => {
                 Some((value, self.end_of_quoted_line(value)))
@@ -162,11 +176,58 @@ impl Name<'_> {
         }
     }
 
+    /// The value after a colon in a field, where words of sentences stay.
+    fn given_in_field(&self, word: (usize, usize)) -> Option<(usize, usize)> {
+        let is_secret = |word: &[u8]| looks_secret(word, SHORTEST_PASSWORD);
+        let line = (word.0, self.end_of_quoted_line(word.0));
+        let is_first = self.begins_line() || self.quote_before().is_some();
+        let takes_line = match self.name_kind {
+            NameKind::Password => is_first,
+            NameKind::Token => is_first && line.1 <= word.1,
+            NameKind::Header => self.text[line.0..line.1].split(|byte| is_blank(*byte)).any(is_secret),
+            NameKind::Code | NameKind::Doubtful => false,
+        };
+        if takes_line {
+            return Some(line);
+        }
+        let is_member = self.name_kind != NameKind::Doubtful && self.is_member();
+        Some(word).filter(|(from, to)| is_member || is_secret(&self.text[*from..*to]))
+    }
+
+    /// A value that has a beginning and an end of its own.
+    fn whole(&self, value: usize) -> Option<(usize, usize)> {
+        let quoted = match self.kind {
+            TextKind::Prose => quoted(self.text, value),
+            TextKind::Field => between_quotes(self.text, value).map(|(from, to, _)| (from, to)),
+        };
+        quoted.or_else(|| nested(self.text, value))
+    }
+
+    /// Whether nothing that begins here is a secret: a reference to another value, or the object of a session.
+    fn is_no_value(&self, value: usize) -> bool {
+        let is_object = || self.text.get(value).is_some_and(|byte| b"[{".contains(byte));
+        stands_for_another(&self.text[value..]) || self.name_kind == NameKind::Code && is_object()
+    }
+
+    fn has_digit(&self, from: usize, to: usize) -> bool {
+        self.text[from..to].iter().any(u8::is_ascii_digit)
+    }
+
+    /// Whether it is a member of a list: `{user: ann, password: …}`.
+    fn is_member(&self) -> bool {
+        self.text[..self.start].trim_ascii_end().last().is_some_and(|before| b"{,;(".contains(before))
+    }
+
+    /// The quote directly before it.
+    fn quote_before(&self) -> Option<u8> {
+        self.start.checked_sub(1).map(|before| self.text[before]).filter(|byte| b"\"'`".contains(byte))
+    }
+
     /// The value in a sentence or after an option: `--password hunter2`, `the password is hunter2`.
     fn in_words(&self, end: usize) -> Option<(usize, usize)> {
         let text = self.text;
         let mut at = skip(text, end, is_blank);
-        if at == end || self.name_kind == NameKind::Doubtful {
+        if at == end || self.name_kind == NameKind::Doubtful || self.kind == TextKind::Field {
             return None;
         }
         let word = |from| quoted(text, from).unwrap_or((from, end_of_word(text, from)));
@@ -178,6 +239,9 @@ impl Name<'_> {
         if (is_option && text.get(at) != Some(&b'-')) || is_netrc {
             return Some((from, to));
         }
+        if self.name_kind == NameKind::Code {
+            return None;
+        }
         if matches!(&text[from..to], b"is" | b"was") {
             at = skip(text, skip(text, to, is_blank), |byte| byte == b':');
         }
@@ -186,8 +250,7 @@ impl Name<'_> {
             to -= 1;
         }
         let shortest = if self.name_kind == NameKind::Password { SHORTEST_PASSWORD } else { SHORTEST_TOKEN };
-        let has_digit = text[from..to].iter().any(u8::is_ascii_digit);
-        (has_digit && looks_secret(&text[from..to], shortest)).then_some((from, to))
+        (self.has_digit(from, to) && looks_secret(&text[from..to], shortest)).then_some((from, to))
     }
 
     /// Whether nothing comes before it in its line but what comes before assignments.
@@ -207,24 +270,28 @@ impl Name<'_> {
     /// The end of the line, or of the quotes that contain both name and value: `-H "Authorization: …"`.
     fn end_of_quoted_line(&self, from: usize) -> usize {
         let line = end_of_line(self.text, from);
-        let quote =
-            self.start.checked_sub(1).map(|before| self.text[before]).filter(|byte| b"\"'`".contains(byte));
-        let end = quote.and_then(|quote| self.text[from..line].iter().position(|byte| *byte == quote));
+        let end = self
+            .quote_before()
+            .and_then(|quote| self.text[from..line].iter().position(|byte| *byte == quote));
         end.map_or(line, |length| from + length)
     }
 }
 
-/// `Bearer …` and `Basic …` anywhere.
-fn schemes(text: &[u8], found: &mut Vec<(usize, usize)>) {
+/// `Bearer …` and `Basic …` anywhere; in a field only what follows `Bearer`, because `Basic` is an ordinary word.
+fn schemes(text: &[u8], kind: TextKind, found: &mut Vec<(usize, usize)>) {
+    let (schemes, shortest) = match kind {
+        TextKind::Prose => (&["bearer", "basic"][..], SHORTEST_BEARER),
+        TextKind::Field => (&["bearer"][..], SHORTEST_BEARER_IN_FIELD),
+    };
     for at in memchr::memchr2_iter(b'B', b'b', text) {
-        let scheme = ["bearer", "basic"].iter().find(|scheme| {
+        let scheme = schemes.iter().find(|scheme| {
             text.get(at..at + scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme.as_bytes()))
         });
         let Some(scheme) = scheme else { continue };
         let end = at + scheme.len();
         let value = skip(text, end, |byte| is_blank(byte) || byte == b':');
         let to = skip(text, value, |byte| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte));
-        if value > end && looks_secret(&text[value..to], 8) {
+        if value > end && looks_secret(&text[value..to], shortest) {
             found.push((value, to));
         }
     }

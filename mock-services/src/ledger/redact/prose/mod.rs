@@ -1,20 +1,41 @@
-//! Secrets in free text: what a subject prints and claims. Each form is found by how it is written, so some
-//! words that are not secrets are hidden, too; no verdict depends on these texts.
+//! Secrets that are found by how they are written. In free text, which is what a subject prints and claims and
+//! what was on the wire, some words that are not secrets are hidden, too: no verdict depends on these texts.
+//! In the fields of requests and effects, only what is certain is hidden.
 
 mod assigned;
+mod markup;
 mod names;
 mod pem;
+mod queries;
 mod tokens;
 mod urls;
 mod values;
 
+pub(super) use names::{is_secret_field, is_secret_header};
+
+/// What kind of text is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextKind {
+    /// A field, or another text that verdicts depend on.
+    Field,
+    /// Free text.
+    Prose,
+}
+
+/// A field without any of these, in any case, has no secret that is found here.
+pub(super) fn hints() -> impl Iterator<Item = &'static str> {
+    let forms = ["://", "-----", "eyj", "sig=", "signature=", "code="];
+    names::PARTS.into_iter().chain(forms).chain(tokens::hints())
+}
+
 /// Finds all of them.
-pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
+pub(super) fn find(text: &[u8], kind: TextKind, found: &mut Vec<(usize, usize)>) {
     let known = found.len();
-    assigned::find(text, found);
+    assigned::find(text, kind, found);
     urls::find(text, found);
+    queries::find(text, kind, found);
     pem::find(text, found);
-    tokens::find(text, found);
+    tokens::find(text, kind, found);
     let mut at = known;
     while at < found.len() {
         let (from, to) = found[at];

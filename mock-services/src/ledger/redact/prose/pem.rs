@@ -7,6 +7,8 @@ const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
 /// Lines of a body are shorter.
 const LONGEST_LINE: usize = 4096;
+/// A shorter word is an ordinary one.
+const SHORTEST_CUT: usize = 16;
 
 /// Finds all of them, those without a beginning or an end included: the middle of a long output is cut out.
 pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
@@ -54,7 +56,9 @@ fn end_of_body(text: &[u8], from: usize) -> usize {
             return skip(text, end, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         }
         if !is_body(&window[..length]) {
-            break;
+            // The last line of a body can be cut, with something written behind it.
+            let cut = skip(text, end, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+            return if cut - end >= SHORTEST_CUT { cut } else { end };
         }
         end = (end + length + 1).min(text.len());
     }

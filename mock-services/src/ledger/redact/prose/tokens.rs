@@ -1,6 +1,7 @@
 //! Tokens that are recognized by their form, without a name before them.
 
-use super::skip;
+use super::super::keys::is_key_body;
+use super::{TextKind, skip};
 
 /// Keys with these prefixes are found after a letter, too: no word contains them.
 const PREFIXES: [&str; 18] = [
@@ -23,14 +24,20 @@ const PREFIXES: [&str; 18] = [
     "ghs_",
     "ghr_",
 ];
+const SHORT_PREFIX: &str = "sk-";
 const SHORTEST_BODY: usize = 16;
 /// How the ids of Amazon's keys begin.
 const AMAZON: [&str; 6] = ["AKIA", "ASIA", "AROA", "AIDA", "ABIA", "ACCA"];
 const AMAZON_ID: usize = 20;
 const AMAZON_SECRET: usize = 40;
 
-/// Finds all of them.
-pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
+/// Every token that is found in a field has one of these in it, or `eyJ`.
+pub(super) fn hints() -> impl Iterator<Item = &'static str> {
+    PREFIXES.into_iter().chain(AMAZON).chain([SHORT_PREFIX])
+}
+
+/// Finds all of them. In a field, a word without a prefix is an ordinary id.
+pub(super) fn find(text: &[u8], kind: TextKind, found: &mut Vec<(usize, usize)>) {
     let mut at = 0;
     // Every token is checked once, however many times the prefix of a key is in it.
     while at < text.len() {
@@ -41,7 +48,9 @@ pub(super) fn find(text: &[u8], found: &mut Vec<(usize, usize)>) {
         at = end + 1;
     }
     amazon_ids(text, found);
-    amazon_secrets(text, found);
+    if kind == TextKind::Prose {
+        amazon_secrets(text, found);
+    }
 }
 
 fn in_token(byte: u8) -> bool {
@@ -53,11 +62,9 @@ fn key_in(token: &[u8]) -> Option<usize> {
     if token.len() < SHORTEST_BODY {
         return None;
     }
-    let with_digit =
-        |body: usize| token.len() - body >= SHORTEST_BODY && token[body..].iter().any(u8::is_ascii_digit);
     let prefixed = PREFIXES.iter().filter_map(|prefix| {
         let at = memchr::memmem::find(token, prefix.as_bytes())?;
-        with_digit(at + prefix.len()).then_some(at)
+        is_key_body(&token[at + prefix.len()..]).then_some(at)
     });
     // JSON web tokens have three parts, of which the first two are JSON objects in base64.
     let web = memchr::memmem::find(token, b"eyJ")
@@ -67,7 +74,7 @@ fn key_in(token: &[u8]) -> Option<usize> {
 
 /// `sk-…`: ids of tasks end so, too, and have only small letters.
 fn short_prefix(token: &[u8]) -> Option<usize> {
-    let at = memchr::memmem::find(token, b"sk-")?;
+    let at = memchr::memmem::find(token, SHORT_PREFIX.as_bytes())?;
     let is_long = |part: &&[u8]| {
         let is_mixed = part.iter().any(u8::is_ascii_uppercase) && part.iter().any(u8::is_ascii_lowercase);
         part.len() >= SHORTEST_BODY && part.iter().any(u8::is_ascii_digit) && (is_mixed || at == 0)

@@ -15,9 +15,17 @@ pub(super) fn end_of_line(text: &[u8], from: usize) -> usize {
 }
 
 /// The text between the quote that begins here and the one that ends it, and what is joined to it without
-/// a blank: in a shell, `'a'\''b'` is one word. The quote can have backslashes before it, and a letter as in
-/// Python's `b'…'`.
+/// a blank: in a shell, `'a'\''b'` is one word.
 pub(super) fn quoted(text: &[u8], from: usize) -> Option<(usize, usize)> {
+    let (start, end, behind) = between_quotes(text, from)?;
+    let word = skip(text, behind, |byte| byte > b' ' && !b"&;,<>)}]:".contains(&byte));
+    let is_joined = word > behind && text[behind] != b'\\' || word > behind + 1;
+    Some((start, if is_joined { word } else { end }))
+}
+
+/// The text between the quote that begins here and the one that ends it, and what is behind that. The quote can
+/// have backslashes before it, and a letter as in Python's `b'…'`.
+pub(super) fn between_quotes(text: &[u8], from: usize) -> Option<(usize, usize, usize)> {
     let letter = usize::from(matches!(text.get(from), Some(b'a'..=b'z' | b'A'..=b'Z' | b'$' | b'@')));
     let at = skip(text, from + letter, |byte| byte == b'\\');
     let quote = *text.get(at).filter(|byte| b"\"'`".contains(byte))?;
@@ -26,17 +34,11 @@ pub(super) fn quoted(text: &[u8], from: usize) -> Option<(usize, usize)> {
     while at < text.len() {
         let run = skip(text, at, |byte| byte == b'\\') - at;
         if text.get(at + run) == Some(&quote) && run % (2 * (backslashes + 1)) == backslashes {
-            let end = at + run - backslashes;
-            let behind = at + run + 1;
-            let word = skip(text, behind, |byte| byte > b' ' && !b"&;,<>)}]:".contains(&byte));
-            return Some((
-                start,
-                if word > behind && text[behind] != b'\\' || word > behind + 1 { word } else { end },
-            ));
+            return Some((start, at + run - backslashes, at + run + 1));
         }
         at += run.max(1) + usize::from(run > 0);
     }
-    Some((start, text.len()))
+    Some((start, text.len(), text.len()))
 }
 
 /// A list or an object.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::super::prose::TextKind;
 use super::super::view::EscapeView;
 use super::super::{Redactor, joined};
 
@@ -63,10 +64,12 @@ impl LineRedactor<'_> {
                 Token::Name(from, to) => {
                     let text = resolved(from, to);
                     is_named = self.redactor.hides_name(&String::from_utf8_lossy(&text.bytes));
-                    self.redactor.search_view(text, false, &mut found);
+                    self.redactor.search_view(text, TextKind::Field, &mut found);
                 }
                 Token::Text(from, to) if was_named => found.push((from, to)),
-                Token::Text(from, to) => self.redactor.search_view(resolved(from, to), false, &mut found),
+                Token::Text(from, to) => {
+                    self.redactor.search_view(resolved(from, to), TextKind::Field, &mut found)
+                }
                 Token::Bare(from, to) => {
                     if was_named || self.redactor.is_secret(str::from_utf8(&line[from..to]).unwrap()) {
                         found.push((from, to));
