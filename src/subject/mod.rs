@@ -22,6 +22,7 @@ mod running;
 mod sealed;
 #[cfg(not(target_os = "linux"))]
 mod sealed_elsewhere;
+mod secret_words;
 mod settings;
 mod start;
 mod supervised;
@@ -50,6 +51,7 @@ pub use command_call::{CommandCall, CommandEnd};
 pub(crate) use route::ServiceRoute;
 pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
 pub(crate) use sealed::{check as check_sealed, trust_stores};
+pub(crate) use secret_words::{CommandSecret, command_secrets, is_secret_name};
 pub use settings::{AddedServices, Settings, Signal};
 pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
@@ -106,7 +108,7 @@ impl Subject {
     #[must_use]
     pub fn command(program: Vec<String>) -> Self {
         Subject {
-            name: program.join(" "),
+            name: secret_words::shown_command(&program),
             kind: SubjectKind::Command { program },
             settings: Settings::default(),
         }

@@ -11,8 +11,6 @@ mod secrets;
 mod services;
 mod time_limit;
 
-pub(crate) use secrets::is_secret_name;
-
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,22 +1,32 @@
-//! The values of variables that are hidden in the ledger and the report: of variables that are passed on, and
-//! of those that `env` in hapax.yaml sets.
+//! The values that are hidden in the ledger and the report: of variables that are passed on, of those that `env` in
+//! hapax.yaml sets, and secrets of the command. A value that the scenario names is not secret.
+
+use std::collections::HashSet;
 
 use mock_services::ledger::Ledger;
+use mock_services::service::{Fields, Value};
 
 use crate::scenario::Case;
-use crate::subject::Subject;
+use crate::subject::{Subject, SubjectKind, command_secrets, is_secret_name};
 
-/// Parts of names whose values are secret.
-const SECRET_NAME_PARTS: [&str; 9] =
-    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE", "PRIVATE", "DSN"];
 /// A longer value is hidden, regardless of its name.
 const MAX_PLAIN_LENGTH: usize = 20;
 
-/// Hides the secret values of variables. A word that the scenario uses is not secret: hiding `production`
-/// would hide the environment of a deployment.
+/// Hides the secret values of variables and of the command. A word that the scenario uses is not secret: hiding
+/// `production` would hide the environment of a deployment.
 pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
-    for (name, value) in subject.settings.passed_values().into_iter().chain(subject.settings.set_values()) {
-        if is_secret(&name, &value) && !occurs(case, &value) {
+    let named = named_values(case);
+    named.iter().for_each(|value| ledger.show_value(value));
+    let variables = subject.settings.passed_values().into_iter().chain(subject.settings.set_values());
+    let variables = variables.filter(|(name, value)| is_secret(name, value)).map(|(_, value)| value);
+    let in_command = match &subject.kind {
+        SubjectKind::Command { program } | SubjectKind::Http { command: Some(program), .. } => {
+            command_secrets(program)
+        }
+        SubjectKind::Http { command: None, .. } | SubjectKind::Control(_) => Vec::new(),
+    };
+    for value in variables.chain(in_command.into_iter().map(|secret| secret.value)) {
+        if !named.contains(&value) {
             ledger.hide_value(&value);
         }
     }
@@ -26,20 +36,38 @@ fn is_secret(name: &str, value: &str) -> bool {
     value.len() > MAX_PLAIN_LENGTH || is_secret_name(name)
 }
 
-/// Whether the name of a variable says that its value is secret.
-pub(crate) fn is_secret_name(name: &str) -> bool {
-    let name = name.to_uppercase();
-    SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
+/// The values that stand in the scenario.
+fn named_values(case: &Case) -> HashSet<String> {
+    let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
+    let in_work = works.flat_map(|work| &work.steps).map(|step| &step.with);
+    let in_intents = case.terms.intents.iter().flat_map(|intent| [&intent.selector, &intent.expected]);
+    let mut named: HashSet<String> = in_work.chain(in_intents).flat_map(values).collect();
+    for record in &case.terms.records {
+        named.insert(record.key.clone());
+        add_texts(&record.value, &mut named);
+        add_texts(&record.start, &mut named);
+    }
+    named
 }
 
-fn occurs(case: &Case, value: &str) -> bool {
-    let works = std::iter::once(&case.work).chain(&case.each).chain(&case.turns);
-    let in_work = works
-        .flat_map(|work| &work.steps)
-        .any(|step| step.with.iter().any(|(_, have)| have.to_string() == value));
-    let fields =
-        case.terms.intents.iter().flat_map(|intent| intent.selector.iter().chain(intent.expected.iter()));
-    in_work || fields.into_iter().any(|(_, have)| have.to_string() == value)
+fn values(fields: &Fields) -> impl Iterator<Item = String> {
+    fields.iter().flat_map(|(_, value)| match value {
+        Value::List(texts) => texts.clone(),
+        plain => vec![plain.to_string()],
+    })
+}
+
+/// The value of a record as text, and all texts in it.
+fn add_texts(value: &serde_json::Value, named: &mut HashSet<String>) {
+    match value {
+        serde_json::Value::String(text) => {
+            named.insert(text.clone());
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| add_texts(item, named)),
+        serde_json::Value::Object(entries) => entries.values().for_each(|item| add_texts(item, named)),
+        _ => {}
+    }
+    named.insert(value.to_string());
 }
 
 #[cfg(test)]

@@ -265,3 +265,29 @@ fn ordinary_words_and_effects_are_not_hidden() {
     assert!(called.stdout.contains(words), "{}", called.stdout);
     assert!(workspace.read("reports/latest/ledger.jsonl").contains(words));
 }
+
+#[test]
+fn a_secret_of_the_command_is_not_in_the_name_of_the_subject_and_warned_about() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("")).write("agent", &format!("{LOOK}\necho \"got $2\""));
+    let secret = "qwertyuiop-secret";
+    let called = workspace.call(&["run", "plain", "-v", "--", "bash", "agent", "--token", secret]).expect(1);
+    assert_eq!(workspace.report()["subject"], "bash agent --token [hidden]");
+    assert!(called.stderr.contains("warning: --token: "), "{}", called.stderr);
+    assert!(called.stdout.contains("got [redacted "), "{}", called.stdout);
+    assert!(!workspace.read("reports/latest/ledger.jsonl").contains(secret));
+}
+
+#[test]
+fn a_password_that_the_scenario_names_is_compared() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "scenarios/mail.yaml",
+        "about: A mail.\ntags: [mine]\ntask: Send it.\nsteps:\n  - { do: email.send, with: { to: \
+         ann@example.com, subject: \"password: hunter2\", text: \"x\" } }\n\
+         expect:\n  effects:\n    - { effect: email.send, where: { to: ann@example.com }, with: { subject: \
+         \"password: hunter2\" } }\n",
+    );
+    workspace.call(&["run", "mail", "--subject", "careful"]).expect(0);
+    assert!(workspace.read("reports/latest/ledger.jsonl").contains("password: hunter2"));
+}

@@ -35,6 +35,12 @@ use redact::Redactor;
 use store::EntryStore;
 use writer::LineWriter;
 
+/// The parts of a free text that look like secrets, in order.
+#[must_use]
+pub fn secret_parts(text: &str) -> Vec<Range<usize>> {
+    Redactor::default().search(text).into_spans()
+}
+
 /// The number of entries that are copied at once: the services wait meanwhile.
 const COPIED_AT_ONCE: usize = 1_024;
 

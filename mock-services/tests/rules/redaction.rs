@@ -173,6 +173,42 @@ async fn no_secret_is_in_the_ledger_in_any_encoding() {
     }
 }
 
+/// Bodies with a secret in place of `¤`, each with its type.
+const BODIES: [(&str, &str); 8] = [
+    ("application/json", r#"{"clientSecret": "¤", "db": "postgres://u:¤@h.example/db"}"#),
+    ("application/json", r#"{"config": "{\"private_key\": \"¤\"}", "cvc": "¤"}"#),
+    ("application/json", r#"{"key": "-----BEGIN PRIVATE KEY-----\n¤\n-----END PRIVATE KEY-----\n"}"#),
+    ("text/plain", "password: ¤"),
+    ("text/plain", "DB_PASSWORD=¤"),
+    ("application/xml", "<login><wsse:Password Type=\"x\">¤</wsse:Password></login>"),
+    ("application/yaml", "db:\n  user: ann\n  password: ¤\n"),
+    (
+        "multipart/form-data; boundary=b",
+        "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n¤\r\n--b--",
+    ),
+];
+
+#[tokio::test]
+async fn no_secret_is_in_fields_or_messages_by_its_name_or_form() {
+    let services = TestServices::with(&[]).await;
+    let secret = "Hunter2qwertyuiop";
+    for name in ["secret", "db_password", "refresh_token", "private_key", "pin"] {
+        let body = format!("amount=100&currency=usd&customer=cus_1&metadata[{name}]={secret}");
+        services.send("payment", &TestRequest::form("/v1/charges", &body)).await;
+    }
+    for (kind, body) in BODIES {
+        let body = body.replace('¤', secret);
+        let request = TestRequest::form(format!("/login?token={secret}&sig={secret}"), &body);
+        services.send("web", &request.header("Content-Type", kind)).await;
+    }
+    let entries = services.ledger().entries();
+    assert!(entries.len() > 2 * BODIES.len());
+    for entry in entries {
+        let shown = format!("{:?}", entry.event);
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
 #[tokio::test]
 async fn two_redacted_keys_are_distinguishable() {
     let services = TestServices::with(&[]).await;

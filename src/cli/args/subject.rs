@@ -10,9 +10,9 @@ use crate::cli::error::CliError;
 use crate::scenario::{CONTROLS, default_setup};
 use crate::subject::words::quoted;
 use crate::subject::{
-    Assumption, Config, HostError, HostPattern, Subject, checked_operation, checked_variable,
+    Assumption, CommandSecret, Config, HostError, HostPattern, Subject, checked_operation, checked_variable,
+    command_secrets, is_secret_name,
 };
-use crate::trial::is_secret_name;
 
 /// The subject that is tested.
 #[derive(clap::Args)]
@@ -148,6 +148,7 @@ impl SubjectArgs {
             (subject, words)
         } else {
             let words = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            warn_about_secrets(&command_secrets(&self.command));
             (Subject::command(self.command.clone()), format!("-- {words}"))
         };
         for name in self.env.iter().filter(|name| std::env::var_os(name).is_none()) {
@@ -224,6 +225,19 @@ impl SubjectArgs {
                 None => CliError::with_hint("there is no subject to run", HOW_TO_NAME_A_SUBJECT),
             }),
         }
+    }
+}
+
+/// A replay command repeats the command of the user, so it cannot leave its secrets out.
+fn warn_about_secrets(secrets: &[CommandSecret]) {
+    let mut names: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
+    names.dedup();
+    for name in names {
+        eprintln!(
+            "warning: {name}: the replay commands of the report show this secret; set it with `env` of a subject in \
+             hapax.yaml, and run --subject NAME",
+            name = shown(name)
+        );
     }
 }
 

@@ -64,6 +64,57 @@ mod tests {
         assert_eq!(shown, expected);
     }
 
+    /// The text of a message with a secret in place of `¤`, as it is shown.
+    fn shown(form: &str) -> String {
+        redacted(&form.replace('¤', "qwertyuiop"))
+    }
+
+    #[test]
+    fn headers_with_secrets_are_hidden_whatever_their_values_are() {
+        for name in [
+            "X-JWT",
+            "X-Jwt-Assertion",
+            "Authentication",
+            "Ocp-Apim-Subscription-Key",
+            "Session",
+            "X-Sid",
+            "X-Session-Id",
+            "Stripe-Signature",
+            "X-Authorization",
+        ] {
+            let text = shown(&format!("GET /x\n{name}: ¤\nIdempotency-Key: ord_1001\n"));
+            assert_eq!(text, format!("GET /x\n{name}: [redacted 1]\nIdempotency-Key: ord_1001\n"));
+        }
+    }
+
+    #[test]
+    fn parameters_of_queries_are_hidden_in_the_first_line_and_in_urls() {
+        for name in ["key", "sig", "signature", "X-Amz-Signature", "X-Amz-Credential", "code", "token"] {
+            let text = shown(&format!("GET /x?a=1&{name}=¤&b=2\n\nsee https://h.example/?{name}=¤ there"));
+            let expected = format!(
+                "GET /x?a=1&{name}=[redacted 1]&b=2\n\nsee https://h.example/?{name}=[redacted 1] there"
+            );
+            assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn passwords_in_forms_and_elements_are_hidden() {
+        for body in [
+            "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n¤\r\n--b--\r\n",
+            "--b\r\nContent-Disposition: form-data; name=\"password\"\r\nContent-Type: \
+             text/plain\r\n\r\n¤\r\n--b--\r\n",
+            "<wsse:Password Type=\"http://x#PasswordText\">¤</wsse:Password>",
+            "<password><![CDATA[¤]]></password>",
+            "{\"cvc\": \"¤\", \"amount\": 1}",
+            "{\"session\": \"¤\"}",
+            "passphrase=¤&x=1",
+        ] {
+            let text = shown(&format!("POST /x\n\n{body}"));
+            assert_eq!(text, format!("POST /x\n\n{}", body.replace('¤', "[redacted 1]")));
+        }
+    }
+
     #[test]
     fn a_body_stays_json_when_a_value_in_it_is_hidden() {
         let shown = redacted("HTTP 200\n\n{\"client_secret\": \"pi_1_secret_2\", \"amount\": 4999}");

@@ -65,6 +65,12 @@ pub(crate) struct SearchedText {
     spans: Vec<Range<usize>>,
 }
 
+impl SearchedText {
+    pub(crate) fn into_spans(self) -> Vec<Range<usize>> {
+        self.spans
+    }
+}
+
 impl Default for Redactor {
     fn default() -> Self {
         // Every ledger has them, and to build a search takes a while.

@@ -79,6 +79,14 @@ fn text() -> impl Strategy<Value = String> {
         "api_key",
         "Authorization",
         "order",
+        "metadata.clientSecret",
+        "password: ",
+        "\"token\": \"",
+        "postgres://u:hunter2@h ",
+        "?sig=",
+        "-----BEGIN X-----",
+        "<password>",
+        "max_tokens",
     ];
     proptest::collection::vec(prop::sample::select(pieces.to_vec()), 0..4).prop_map(|pieces| pieces.concat())
 }
@@ -265,6 +273,76 @@ fn json_within_a_text_is_searched() {
 }
 
 #[test]
+fn a_field_is_hidden_by_the_words_of_its_name() {
+    for name in
+        ["metadata[secret]", "metadata[db_password]", "refresh_token", "a.private_key", "body.clientSecret"]
+    {
+        let fields = Fields::new().with(name, "hunter").with("order", "hunter");
+        let shown = Redactor::default().redacted_fields(&fields).into_owned();
+        assert_eq!(shown, Fields::new().with(name, "[redacted 1]").with("order", "hunter"));
+    }
+}
+
+/// What is written as `¤` is hidden in a field, and nothing else of the text.
+#[test]
+fn a_secret_in_a_field_is_hidden_by_its_form() {
+    for form in [
+        "password: ¤",
+        "DB_PASSWORD=¤",
+        "a\nexport DB_PASSWORD=¤\nb",
+        "user: ann\npassword: ¤\n",
+        "{user: ann, password: ¤}",
+        "<login><password>¤</password></login>",
+        "<wsse:Password Type=\"x\">¤</wsse:Password>",
+        "{\"a\": \"{\\\"clientSecret\\\": \\\"¤\\\"}\"}",
+        "{\"clientSecret\":\"¤\"}",
+        "postgres://u:¤@h.example/db",
+        "https://h.example/x?token=¤&a=1",
+        "a=1&token=¤",
+        "/x?sig=¤",
+        "-----BEGIN PRIVATE KEY-----¤-----END PRIVATE KEY-----",
+        "your password: ¤",
+        "x eyJ0eXAiOiJK.eyJ¤",
+    ] {
+        let secret = "Hunter2qwertyuiop";
+        let text = shown(&form.replace('¤', secret));
+        assert!(!text.contains(secret) && text.contains("[redacted 1]"), "{form}: {text}");
+    }
+}
+
+#[test]
+fn ordinary_texts_of_fields_stay() {
+    for text in [
+        "Reset your password: click the link below",
+        "The password is not known, and the token was lost.",
+        "Basic Plan2024x for Ann",
+        "tokens: 812, max_tokens=1024, key=ord_1001",
+        "https://shop.example/orders?key=ord_1001&code=usd",
+        "idempotency_key=0b0a3a2c-7d9f-4a30-9d6c-0d9f6f1f7a11",
+        "0b0a3a2c-7d9f-4a30-9d6c-0d9f6f1f7a11",
+        "secretary@keys.example",
+        "pin: blue, session: morning",
+        "wJalrXUtnFEMIxK7MDENGxbPxRfiCYEXAMPLEKEY",
+        "Author: Ann Key, compass=N",
+        "pass: 3 fail: 0",
+    ] {
+        assert_eq!(shown(text), text);
+    }
+}
+
+#[test]
+fn a_value_that_the_test_names_is_shown() {
+    let mut redactor = Redactor::default();
+    ["hunter2", "ord_1001", "4711", "password: ask Ann"].iter().for_each(|value| redactor.show_value(value));
+    let line =
+        r#"{"password":"hunter2","pin":4711,"text":"password: ask Ann","body":"{\"password\":\"hunter2\"}"}"#;
+    assert_eq!(redacted(&mut redactor, line), line);
+    let line = r#"{"password":"hunter3","text":"password: abc for ord_1001"}"#;
+    let expected = r#"{"password":"[redacted 1]","text":"password: [redacted 2]ord_1001"}"#;
+    assert_eq!(redacted(&mut redactor, line), expected);
+}
+
+#[test]
 fn overlapping_secrets_are_hidden_as_one_and_a_number_as_a_whole() {
     assert_eq!(shown("password=4242 4242 4242 4242 x"), "password=[redacted 1] x");
     assert_eq!(redacted(&mut Redactor::default(), r#"{"a":-4242424242424242}"#), r#"{"a":"[redacted 1]"}"#);
@@ -285,6 +363,17 @@ proptest! {
     ) {
         let text = format!("{before}x 4000056655665556{after}");
         prop_assert!(!shown(&text).contains("5665566555"), "{}", text);
+    }
+}
+
+proptest! {
+    #[test]
+    fn ordinary_words_of_a_field_stay(
+        words in proptest::collection::vec(prop::sample::select(vec!["your", "password", "token", "secret", "key",
+            "was", "reset", "for", "Ann", "order", "ord_1001", "session", "pin", "code", "usd", "4999", "and"]), 0..12),
+    ) {
+        let text = words.join(" ");
+        prop_assert_eq!(shown(&text), text);
     }
 }
 
