@@ -198,7 +198,8 @@ async fn no_secret_is_in_fields_or_messages_by_its_name_or_form() {
     }
     for (kind, body) in BODIES {
         let body = body.replace('¤', secret);
-        let request = TestRequest::form(format!("/login?token={secret}&sig={secret}"), &body);
+        let target = format!("/login?token={secret}&sig={secret}");
+        let request = TestRequest { method: "POST", target, body, ..TestRequest::default() };
         services.send("web", &request.header("Content-Type", kind)).await;
     }
     let entries = services.ledger().entries();

@@ -108,7 +108,7 @@ mod tests {
             "<password><![CDATA[¤]]></password>",
             "{\"cvc\": \"¤\", \"amount\": 1}",
             "{\"session\": \"¤\"}",
-            "passphrase=¤&x=1",
+            "a=1&passphrase=¤&x=1",
         ] {
             let text = shown(&format!("POST /x\n\n{body}"));
             assert_eq!(text, format!("POST /x\n\n{}", body.replace('¤', "[redacted 1]")));

@@ -370,7 +370,7 @@ proptest! {
     #[test]
     fn ordinary_words_of_a_field_stay(
         words in proptest::collection::vec(prop::sample::select(vec!["your", "password", "token", "secret", "key",
-            "was", "reset", "for", "Ann", "order", "ord_1001", "session", "pin", "code", "usd", "4999", "and"]), 0..12),
+            "was", "reset", "for", "Ann", "order", "ord_1001", "session", "pin", "code", "usd", "49", "and"]), 0..12),
     ) {
         let text = words.join(" ");
         prop_assert_eq!(shown(&text), text);
