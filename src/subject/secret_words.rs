@@ -42,7 +42,7 @@ pub(crate) fn command_secrets(words: &[String]) -> Vec<CommandSecret> {
             _ => (before.filter(|before| before.starts_with('-') && !word.starts_with('-')), 0),
         };
         let is_named = name.is_some_and(is_secret_option) && is_word(&word[value..]);
-        let whole = is_named.then(|| value..word.len());
+        let whole = is_named.then_some(value..word.len());
         let parts = whole.map_or_else(|| secret_parts(word), |whole| vec![whole]);
         for part in parts.into_iter().filter(|part| !part.is_empty() && !word[part.clone()].contains('$')) {
             let name = name.unwrap_or(&words[0]).to_owned();
