@@ -37,9 +37,10 @@ pub(crate) fn command_secrets(words: &[String]) -> Vec<CommandSecret> {
     let mut found = Vec::new();
     for (place, word) in words.iter().enumerate() {
         let before = place.checked_sub(1).map(|before| words[before].as_str());
+        let option = before.filter(|before| before.starts_with('-') && !before.contains('='));
         let (name, value) = match word.split_once('=') {
             Some((name, _)) if is_name(name) => (Some(name), name.len() + 1),
-            _ => (before.filter(|before| before.starts_with('-') && !word.starts_with('-')), 0),
+            _ => (option.filter(|_| !word.starts_with('-')), 0),
         };
         let is_named = name.is_some_and(is_secret_option) && is_word(&word[value..]);
         let whole = is_named.then_some(value..word.len());
