@@ -247,8 +247,9 @@ fn a_tool_that_refuses_the_key_of_its_file_scores_0() {
 fn a_tool_that_does_not_work_is_an_error_and_never_a_pass() {
     let workspace = Workspace::new();
     let file = |run: &str| {
+        let timeout = if run.contains("sleep") { "300ms" } else { "30s" };
         format!(
-            "tool: broken\ntimeout: 300ms\nstate: {{ run: [echo, '1'], count: number }}\ncommands:\n  add: \
+            "tool: broken\ntimeout: {timeout}\nstate: {{ run: [echo, '1'], count: number }}\ncommands:\n  add: \
              {{ kind: mutating, run: {run} }}\n"
         )
     };
