@@ -31,7 +31,8 @@ Examples:
       was charged exactly once and nothing else was committed.
 
 With a command, hapax prints nothing on standard output, and its exit status is that of the command. If that is \
-0 and there is an --expect: 1 if the ledger is not as expected, 3 if a fault did not fire.
+0 and there is an --expect: 1 if the ledger is not as expected; 3 if that proves nothing, because a fault did not \
+fire, processes of the command still run, or the command reset the ledger.
 
 An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_1,amount=4999
 

@@ -188,7 +188,7 @@ fn a_restart_has_the_same_directory_and_a_turn_too() {
     workspace.write(
         "scenarios/turns.yaml",
         &charge("turns: [{ task: Look again. }]\n")
-            .replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0"),
+            .replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0..1"),
     );
     workspace
         .call(&["run", "scenarios/turns.yaml", "--", "bash", "-c", &format!("{agent}; {LOOK}")])

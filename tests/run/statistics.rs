@@ -6,7 +6,7 @@ use crate::kit::workspace::{Called, LOOK, Workspace, charge};
 
 /// A scenario that a subject passes if it only reads.
 pub(crate) fn idle() -> String {
-    charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0")
+    charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0..1")
 }
 
 /// A folder with `idle`, which a subject that only reads passes, and `due`, which it fails.

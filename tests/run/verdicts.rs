@@ -67,7 +67,7 @@ fn twelve_callers_meet_at_the_start_barrier_and_the_report_says_so() {
 #[test]
 fn a_missing_claim_is_noted_and_fails_only_if_the_scenario_names_claims() {
     let workspace = Workspace::new();
-    let any = charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0");
+    let any = charge("").replace("where: { order: ord_1001 }, with: { amount: 4999 }", "times: 0..1");
     workspace.write("scenarios/none.yaml", &any);
     workspace.call(&["run", "scenarios/none.yaml", "--", "bash", "-c", LOOK]).expect(0);
     assert!(kinds(verdict(&workspace.report(), "none")).contains(&"missing-claim"));

@@ -69,12 +69,14 @@ pub(super) fn read_expect(
     let mut records = read_records(reader, records, setups, false);
     records.extend(read_records(reader, counters, setups, true));
     let (intents, lists) = effects.map(|node| read_intents(reader, known, node)).unwrap_or_default();
+    let is_nothing = |node: &&Node| claim.is_none() && (is_empty_list(node) || all_forbidden(&intents));
+    let nothing = effects.filter(is_nothing).map(|node| node.span);
     Expected {
         intents,
         lists,
         claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
         claim_span: claim.map(|node| node.span).unwrap_or_default(),
-        nothing: effects.filter(|node| claim.is_none() && is_empty_list(node)).map(|node| node.span),
+        nothing,
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
         recovery: recovery.map(|node| read_recovery(reader, node)).unwrap_or_default(),
         respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
@@ -168,6 +170,11 @@ pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], k
         None => format!("expected one of {}", listed(names())),
     };
     reader.report_with_help(key.span, format!("{effect} has no field `{}`", shown(&key.name)), help);
+}
+
+/// Whether there are effects, and each of them must not happen.
+fn all_forbidden(intents: &[PlacedIntent]) -> bool {
+    !intents.is_empty() && intents.iter().all(|placed| placed.intent.times == 0)
 }
 
 fn is_empty_list(node: &Node) -> bool {

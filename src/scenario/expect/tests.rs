@@ -13,7 +13,12 @@ fn read(expect: &str, more: &str) -> Result<Vec<Case>, String> {
 }
 
 fn with_times(times: &str) -> Result<Vec<Case>, String> {
-    read(&format!("  effects: [{{effect: payment.charge, where: {{order: o1}}, times: {times}}}]"), "")
+    read(
+        &format!(
+            "  effects: [{{effect: payment.charge, where: {{order: o1}}, times: {times}}}]\n  claim: [done, not-done]"
+        ),
+        "",
+    )
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn an_effect_that_is_expected_several_times_needs_an_identifying_field() {
         "effect: email.send, where: {subject: Hi}, times: 1",
         "effect: email.send, times: 0",
     ] {
-        expecting(&format!("{{effects: [{{{good}}}]}}"));
+        expecting(&format!("{{effects: [{{{good}}}], claim: [done, not-done]}}"));
     }
     for wrong in [
         "effect: email.send, where: {subject: Hi}, times: 2",

@@ -195,6 +195,8 @@ expect:
   allow: [compensations]
   counters: { hits: many }
 ";
+    only_forbidden_effects_need_a_claim:
+        "about: a\ntask: t\nexpect: {effects: [{effect: payment.charge, times: 0}]}\n";
     no_expected_effect_needs_a_claim: "about: a\ntask: t\nexpect:\n  effects: []\n";
     overlapping_intents_are_refused: "\
 about: a
