@@ -105,7 +105,7 @@ fn a_duplicate_after_the_last_trial_fails_it_too() {
         });
         vec![]
     });
-    let workspace = workspace(port, "500ms");
+    let workspace = workspace(port, "3s");
     workspace.write("scenarios/a.yaml", &charge(""));
     workspace.call(&["run", "scenarios"]).expect(1);
     stop(port);

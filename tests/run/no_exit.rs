@@ -9,7 +9,7 @@ fn ran(agent: &str, status: i32) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge("  claim: [done]\n"));
     workspace.write("agent.sh", &format!("{WRITES}{agent}"));
-    workspace.call(&["run", "plain", "--timeout", "4s", "-v", "--", "bash", "agent.sh"]).expect(status);
+    workspace.call(&["run", "plain", "--timeout", "10s", "-v", "--", "bash", "agent.sh"]).expect(status);
     workspace
 }
 
@@ -22,7 +22,7 @@ fn the_claim_of_a_subject_that_does_not_exit_counts_and_the_report_says_what_is_
     assert_eq!((verdict["claims"][0]["honesty"].as_str(), kinds(verdict)), (Some("honest"), vec!["time-up"]));
     let message = verdict["findings"][0]["message"].as_str().unwrap();
     assert!(
-        message.contains("reported `done` at") && message.contains("did not exit; hapax stopped it at 4 s"),
+        message.contains("reported `done` at") && message.contains("did not exit; hapax stopped it at 10 s"),
         "{message}"
     );
 }

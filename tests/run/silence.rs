@@ -54,14 +54,14 @@ fn a_client_with_a_timeout_ends_the_silence_itself() {
 
 #[test]
 fn a_client_without_a_timeout_makes_a_case_void_that_waits_for_it() {
-    let (workspace, report, stdout) = silent("{ hang: until-timeout }", "plain", &["--timeout", "4s"], 3);
+    let (workspace, report, stdout) = silent("{ hang: until-timeout }", "plain", &["--timeout", "10s"], 3);
     assert_eq!(silences(&workspace), ["limit"]);
     let why = verdict(&report, "silent")["void_because"].to_string();
     assert!(
-        why.contains("the client's timeout was not reached within 3 s") && why.contains("client_timeout"),
+        why.contains("the client's timeout was not reached within 5 s") && why.contains("client_timeout"),
         "{why}"
     );
-    assert!(stdout.contains("the client's timeout was not reached within 3 s"), "{stdout}");
+    assert!(stdout.contains("the client's timeout was not reached within 5 s"), "{stdout}");
     assert!(stdout.contains("Give the client a timeout."), "{stdout}");
 }
 

@@ -33,7 +33,7 @@ const MAX_FORWARDED: usize = 256;
 /// The time limit for reading a request, and for refusing it.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// How long the connections of a subject that has ended may take to close.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request of a subject to a host that is not a service of the trial.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,8 +12,9 @@ use super::detector::ClaimDetector;
 use crate::subject::captured::Captured;
 
 /// How long to wait for the rest of an output after all processes have ended: another process may hold the
-/// pipe.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// pipe. On a busy machine the threads that read may have to wait for a processor, and what they have not read
+/// would be missing from the claim.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An output that is being read.
 struct OneOutput {

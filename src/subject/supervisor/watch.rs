@@ -29,8 +29,9 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 /// what they do, or for them to exit.
 const LEFTOVER_TIME: Duration = Duration::from_secs(1);
 
-/// How long to wait until two reads of the processes agree, or the system reports that none is left.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait until two reads of the processes agree, or the system reports that none is left, which can
+/// take seconds on a busy machine.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An event while a subject runs.
 pub(super) enum WatchEvent {
