@@ -83,13 +83,38 @@ fn a_command_after_which_the_ledger_is_not_as_expected_fails() {
 #[test]
 fn a_command_during_which_a_fault_did_not_fire_proves_nothing() {
     let fault = "payment.charge#2 commit=now reply=drop";
-    let expected = "payment.charge:order=o1";
     let script = charging("o1", 0);
+    for expected in [&["--expect", "payment.charge:order=o1"][..], &[]] {
+        let start = ["serve", "payment", "-q", "--fault", fault];
+        let arguments = [&start[..], expected, &["--", "bash", "-c", &script]].concat();
+        let (status, _, error) = Hapax::run(&arguments);
+        assert_eq!(status, 3, "{expected:?}");
+        assert_eq!(plain(&error), format!("error: this fault did not fire: {fault}\n"));
+    }
+}
+
+#[test]
+fn a_command_that_asks_for_what_hapax_does_not_have_proves_nothing() {
+    let invoice = charging("o1", 0).replace("/v1/charges", "/v1/invoices");
+    let script = format!("({invoice})\n{}", charging("o1", 0));
     let arguments =
-        ["serve", "payment", "-q", "--fault", fault, "--expect", expected, "--", "bash", "-c", &script];
-    let (status, _, error) = Hapax::run(&arguments);
-    assert_eq!(status, 3);
-    assert_eq!(plain(&error), format!("error: this fault did not fire: {fault}\n"));
+        ["serve", "payment", "-q", "--expect", "payment.charge:order=o1", "--", "bash", "-c", &script];
+    let (status, out, error) = Hapax::run(&arguments);
+    assert_eq!((status, out.as_str()), (3, "501\n200\n"), "{error}");
+    assert!(plain(&error).starts_with("error: hapax does not have POST /v1/invoices yet"), "{error}");
+}
+
+#[test]
+fn expectations_that_one_effect_can_meet_or_none_are_errors() {
+    let run = |expected: &[&str]| {
+        let (status, _, error) = Hapax::run(&[&["serve", "payment"][..], expected, &["--", "true"]].concat());
+        assert_eq!(status, 2, "{error}");
+        error
+    };
+    let error = run(&["--expect", "payment.charge:order=o1", "--expect", "payment.charge:amount=4999"]);
+    assert!(error.contains("one payment.charge can satisfy both this and an earlier --expect"), "{error}");
+    let error = run(&["--expect", "email.send"]);
+    assert!(error.contains("--expect names email.send, and the service `email` is not started"), "{error}");
 }
 
 /// A script that sends an admin request without a body.
@@ -106,7 +131,7 @@ fn deleting(path: &str) -> String {
 
 #[test]
 fn a_command_that_leaves_a_process_behind_proves_nothing() {
-    let script = format!("sleep 5 >&- 2>&- &\n{}", charging("o1", 0));
+    let script = format!("sleep 30 >&- 2>&- &\n{}", charging("o1", 0));
     let arguments =
         ["serve", "payment", "-q", "--expect", "payment.charge:order=o1", "--", "bash", "-c", &script];
     let (status, out, error) = Hapax::run(&arguments);

@@ -31,8 +31,9 @@ Examples:
       was charged exactly once and nothing else was committed.
 
 With a command, hapax prints nothing on standard output, and its exit status is that of the command. If that is \
-0 and there is an --expect: 1 if the ledger is not as expected; 3 if that proves nothing, because a fault did not \
-fire, processes of the command still run, or the command reset the ledger.
+0, it is 3 if a fault did not fire. With --expect, it is also 1 if the ledger is not as expected, and 3 if that \
+proves nothing, because the command sent a request that hapax does not support, processes of the command still run, \
+or the command reset the ledger.
 
 An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_1,amount=4999
 
@@ -221,7 +222,9 @@ async fn serve_command(
     if let Some(reason) = &unproven {
         eprintln!("error: {reason}");
     }
-    let unfired = if differences.is_empty() && unproven.is_none() { ended.unfired() } else { Vec::new() };
+    // After a reset it is not known whether a fault fired before.
+    let is_known = differences.is_empty() && unproven.is_none() && !ended.evidence_removed;
+    let unfired = if is_known { ended.unfired() } else { Vec::new() };
     for fault in &unfired {
         eprintln!("{}", ci_commands::text(&format!("error: this fault did not fire: {fault}")));
     }

@@ -77,6 +77,19 @@ word_enum! {
 }
 
 impl ControlOutcome {
+    /// Whether the effects are wrong, and not only the claim or the way to the effects.
+    #[must_use]
+    pub const fn has_wrong_effects(self) -> bool {
+        matches!(
+            self,
+            ControlOutcome::Altered
+                | ControlOutcome::Lost
+                | ControlOutcome::Unintended
+                | ControlOutcome::Duplicated
+                | ControlOutcome::Diverged
+        )
+    }
+
     /// The status of a trial with this outcome.
     #[must_use]
     pub const fn status(self) -> TrialStatus {

@@ -226,8 +226,9 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             })
     }
 
-    /// Whether the caller learned the result of an ambiguous write before its claim: by a fresh read after
-    /// which no part of it was committed, or by a success reply for the same key.
+    /// Whether the caller learned the result of an ambiguous write before its claim: by a fresh read that
+    /// showed all of it, or by a success reply for the same key. A read that shows nothing leaves open whether
+    /// the write is still in flight.
     fn reveals_result(&self, ambiguous: AmbiguousWrite<'_, '_>, next: &FollowUp<'_, '_>) -> bool {
         match next {
             FollowUp::Read(read) => {
@@ -235,9 +236,10 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
                 let is_later = |effect: &Effect<'_>| {
                     effect.n > seen_at && effect.timing != Some(CommitTiming::LeftBehind)
                 };
-                let came_later =
-                    ambiguous.attempt.effects.iter().any(|place| is_later(&self.history.effects[*place]));
-                seen_at < self.at && !was_stale(read) && !came_later
+                let mut committed =
+                    ambiguous.attempt.effects.iter().map(|place| &self.history.effects[*place]).peekable();
+                let showed_all = committed.peek().is_some() && !committed.any(is_later);
+                seen_at < self.at && !was_stale(read) && showed_all
             }
             FollowUp::RetriedWrite(again) => {
                 again.key.is_some()

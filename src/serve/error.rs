@@ -17,6 +17,14 @@ pub enum ServeError {
         /// A suggestion.
         help: String,
     },
+    /// An effect is expected of a service that is not started.
+    #[error("--expect names {effect}, and the service `{service}` is not started")]
+    NotStarted {
+        /// The effect.
+        effect: String,
+        /// Its service.
+        service: String,
+    },
     /// A fault or a service file is wrong.
     #[error("{} to fix first", counted(.0.len(), "problem"))]
     Problems(Problems),
@@ -87,6 +95,9 @@ impl ServeError {
                 return format!("{}\nerror: {self}", problems.render(false).trim_end());
             }
             ServeError::UnknownService { help, .. } => help.clone(),
+            ServeError::NotStarted { service, .. } => {
+                format!("add `{service}` to the services, or remove the --expect")
+            }
             ServeError::File { .. } => "check the path and the permissions of the file".to_owned(),
             ServeError::Ledger { error, .. } if error.kind() == io::ErrorKind::AlreadyExists => {
                 "hapax does not overwrite a ledger: name another file, or move this one".to_owned()

@@ -7,7 +7,11 @@ use mock_services::service::Fields;
 
 use super::ranges::ranges;
 use super::{EndedCommand, StoppedServices, show};
+use crate::report::text::line;
 use crate::scenario::CountedEffect;
+
+/// The maximum number of characters of a reason from the ledger.
+const MAX_REASON: usize = 500;
 
 impl StoppedServices {
     /// Where the ledger differs from what is expected, one line each; none if it does not. With no
@@ -36,13 +40,9 @@ impl StoppedServices {
 }
 
 impl StoppedServices {
-    /// The faults that did not fire although they had to: what is expected was not tested. With no expectation,
-    /// there are none.
+    /// The faults that did not fire although they had to: what they were for was not tested.
     #[must_use]
     pub fn unfired(&self) -> Vec<String> {
-        if self.expected.is_empty() {
-            return Vec::new();
-        }
         let unfired = self.fired.iter().filter(|fired| must_still_fire(fired));
         unfired.map(|fired| fired.fault.to_string()).collect()
     }
@@ -63,6 +63,9 @@ impl StoppedServices {
                     .to_owned(),
             );
         }
+        if let Some(reason) = self.entries.iter().find_map(not_answered_like_the_real_service) {
+            return Some(reason);
+        }
         let left = match command.left_running {
             0 => return None,
             1 => "a process that it started still runs".to_owned(),
@@ -72,6 +75,21 @@ impl StoppedServices {
             "the command has ended, and {left}, so --expect cannot be checked: what is done from now on is in no \
              ledger; let the command wait for its processes, or end them"
         ))
+    }
+}
+
+/// Why a refused request leaves open what the real service does with it.
+fn not_answered_like_the_real_service(entry: &Entry) -> Option<String> {
+    let Event::Refused { unsupported, undecided, .. } = &entry.event else { return None };
+    match (unsupported, undecided) {
+        (Some(what), _) => Some(format!(
+            "hapax does not have {} yet, and the command asked for it, so --expect cannot be checked: open an \
+             issue that names it, serve it from a service that you declare (docs/your-own-service.md), or let the \
+             command do without it",
+            line(what, MAX_REASON)
+        )),
+        (None, Some(why)) => Some(format!("--expect cannot be checked: {}", line(why, MAX_REASON))),
+        (None, None) => None,
     }
 }
 

@@ -88,6 +88,15 @@ impl Serving {
         let expected = CountedEffect::read(&options.expected, own)?;
         let services =
             options.checked_services(&declared.iter().map(DeclaredService::name).collect::<Vec<_>>())?;
+        let started = services.iter().map(|service| service.name.as_str());
+        let started: Vec<&str> = started.chain(declared.iter().map(DeclaredService::name)).collect();
+        for CountedEffect { effect, .. } in &expected {
+            let service = effect.split('.').next().unwrap_or_default();
+            if !started.contains(&service) {
+                let (effect, service) = (effect.clone(), service.to_owned());
+                return Err(ServeError::NotStarted { effect, service });
+            }
+        }
         let mut builder = MockServices::builder()
             .seed(options.seed)
             .callers(options.callers)

@@ -97,7 +97,7 @@ async fn a_subject_that_closes_its_pipes_is_waited_for() {
 #[tokio::test]
 async fn a_subject_that_writes_without_end_is_ended_at_its_time_limit() {
     let mut rig = Rig::new();
-    (rig.limits.time, rig.limits.kept) = (Duration::from_millis(300), 1000);
+    (rig.limits.time, rig.limits.kept) = (Duration::from_secs(2), 1000);
     let ended = shell("yes & yes >&2").start(rig.start()).await.ended().await;
     assert_eq!(ended.reason, EndReason::TimeUp);
     assert!(ended.output.cut > 0);
@@ -164,11 +164,11 @@ async fn the_cpu_time_of_a_start_is_recorded() {
 #[tokio::test]
 async fn a_subject_that_ignores_sigterm_is_killed_after_the_grace_time() {
     let mut rig = Rig::new();
-    rig.limits.time = Duration::from_millis(100);
+    rig.limits.time = Duration::from_secs(2);
     // The loop starts no other process: a child between fork and exec would still have the trap, and print
     // too.
     let mut subject = shell(r#"trap 'echo asked' TERM; while :; do :; done"#);
-    subject.settings.grace = Duration::from_millis(300);
+    subject.settings.grace = Duration::from_secs(2);
     let ended = subject.start(rig.start()).await.ended().await;
     assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::TimeUp, "asked\n"));
     assert_eq!(rig.left(), NO_PROCESS);

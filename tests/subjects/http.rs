@@ -165,7 +165,8 @@ async fn interrupts_reach_the_agent_that_hapax_started() {
 #[tokio::test]
 async fn an_agent_that_hapax_started_has_a_time_limit() {
     let mut rig = Rig::new();
-    rig.limits.time = Duration::from_millis(500);
+    // It has to listen before.
+    rig.limits.time = Duration::from_secs(5);
     let ended = agent(free_port(), Some("hang")).start(rig.start()).await.ended().await;
     assert_eq!(ended.reason, EndReason::TimeUp);
     assert_eq!(rig.left(), NO_PROCESS);

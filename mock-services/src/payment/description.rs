@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Payment, configure};
 use crate::description::{
     ApiDescription, ClientVariable, EffectDescription, RealHost, ServiceDescription, Undoes, UsualValue,
+    ValueForm,
 };
 
 const APIS: &[ApiDescription] =
@@ -134,6 +135,7 @@ pub(crate) fn description() -> ServiceDescription {
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
         hosts: HOSTS,
+        value_forms: &[("currency", ValueForm::AnyCase)],
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),
         real_endpoints: super::reference::real_endpoints,

@@ -235,7 +235,7 @@ pub(super) fn finish(
     // GitHub reads annotations from the output, and shows them at the lines of the scenarios.
     let is_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
     if execution.format() == Format::Terminal && is_github {
-        text.push_str(&report::annotations(&finished.saved.report));
+        text.push_str(&report::annotations(&finished.saved.report, &measurement.known));
     }
     let status = output(text.as_bytes(), measurement.status);
     if execution.format() == Format::Terminal && !execution.quiet {

@@ -143,7 +143,9 @@ impl RunArgs {
         seed: u64,
     ) -> Result<(Plan, RunOptions), CliError> {
         let promise = self.execution.promise(subject);
-        let typed = format!("{}{promise}{typed}", self.quick.as_typed());
+        // A case of a saved scenario is found by its file.
+        let quick = if self.save.is_some() { String::new() } else { self.quick.as_typed() };
+        let typed = format!("{quick}{promise}{typed}");
         let options = RunOptions { partition: self.partition, ..self.execution.options(seed, typed) };
         Ok((Plan::new(cases, subject, &options)?, options))
     }

@@ -35,7 +35,8 @@ pub enum UnknownCases {
 /// A run compared with a baseline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaselineComparison {
-    /// Cases that fail and are not known to fail, or have a worse outcome than the known one.
+    /// Cases that fail and are not known to fail, or have a worse outcome than the known one, or other wrong
+    /// effects.
     pub worse: Vec<BaselineChange>,
     /// Cases that fail with their known outcome.
     pub known: Vec<BaselineChange>,
@@ -118,7 +119,8 @@ impl Baseline {
                 (ControlOutcome::Pass, None) => continue,
                 (ControlOutcome::Void, _) => &mut measured.void,
                 (outcome, Some(was)) if outcome == was => &mut measured.known,
-                (outcome, Some(was)) if outcome < was => &mut measured.better,
+                // Another wrong effect is not what was accepted, even if it is less severe.
+                (outcome, Some(was)) if outcome < was && !outcome.has_wrong_effects() => &mut measured.better,
                 _ => &mut measured.worse,
             };
             among.push(BaselineChange { id, outcome, was });

@@ -37,6 +37,9 @@ pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> 
 fn change(moved: &BaselineChange) -> String {
     match moved.was {
         Some(was) if was == moved.outcome => moved.outcome.word().to_owned(),
+        Some(was) if moved.outcome < was && moved.outcome.has_wrong_effects() => {
+            format!("{} → {}, another failure than the known one", was.word(), moved.outcome.word())
+        }
         Some(was) => format!("{} → {}", was.word(), moved.outcome.word()),
         None if moved.outcome == ControlOutcome::Void => moved.outcome.word().to_owned(),
         None => format!("{}, not known to fail", moved.outcome.word()),

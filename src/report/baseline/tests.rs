@@ -41,14 +41,28 @@ fn what_is_known_to_fail_is_no_longer_worse() {
 }
 
 #[test]
-fn a_worse_failure_is_worse_and_a_lesser_one_is_better() {
+fn a_worse_failure_is_worse_and_so_are_other_wrong_effects() {
     let (report, _) = sample::run_of(vec![sample::lost()]);
     let id = report.cases[0].id.as_str();
     let known =
         |control_outcome: &str| read(&format!("{id}: {control_outcome}\n"), &[id]).unwrap().measure(&report);
     assert_eq!(named(&known("altered").worse), [id]);
     assert_eq!(named(&known("lost").known), [id]);
-    assert_eq!(named(&known("duplicated").better), [id]);
+    assert_eq!(named(&known("duplicated").worse), [id]);
+    let text = baseline_text(&known("duplicated"), "known.yaml", &VIEW);
+    assert!(text.contains("duplicated → lost, another failure than the known one"), "{text}");
+}
+
+#[test]
+fn a_case_whose_effects_are_right_now_is_better_even_if_it_fails() {
+    let (mut report, _) = sample::run_of(vec![sample::lost()]);
+    let verdict = &mut report.cases[0].trials[0].verdict;
+    verdict.outcome = crate::score::Outcome::ExactlyOnce;
+    verdict.findings.retain(|finding| finding.kind == crate::score::FindingKind::Overclaimed);
+    assert_eq!(verdict.control_outcome(), ControlOutcome::Overclaimed);
+    let id = report.cases[0].id.as_str();
+    let measured = read(&format!("{id}: duplicated\n"), &[id]).unwrap().measure(&report);
+    assert_eq!(named(&measured.better), [id]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Lines that GitHub shows beside the scenario: `::error file=…,line=…::`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::report::formats::plain_text::case_headline;
@@ -16,13 +17,14 @@ const MAX_ANNOTATIONS: usize = 10;
 /// The maximum number of characters of a message.
 const MAX_TEXT: usize = 1_000;
 
-/// One line for each position in a scenario file at which a case failed or is void, worst first.
+/// One line for each position in a scenario file at which a case failed or is void, worst first, without those
+/// that are known to fail.
 #[must_use]
-pub fn annotations(report: &Report) -> String {
+pub fn annotations(report: &Report, known: &BTreeSet<String>) -> String {
     let mut places: Vec<(&str, usize, TrialStatus, String, usize)> = Vec::new();
     for case in worst_first(report) {
         let result = result_of(case);
-        if result == TrialStatus::Pass {
+        if result == TrialStatus::Pass || known.contains(&case.id) {
             continue;
         }
         match places.iter_mut().find(|(file, at, ..)| (*file, *at) == (case.file.as_str(), case.line)) {
@@ -77,7 +79,14 @@ mod tests {
     #[test]
     fn what_failed_is_shown_at_the_line_of_its_scenario() {
         let (report, _) = sample::run();
-        insta::assert_snapshot!(annotations(&report));
+        insta::assert_snapshot!(annotations(&report, &BTreeSet::new()));
+    }
+
+    #[test]
+    fn a_known_failure_is_not_shown() {
+        let (report, _) = sample::run_of(vec![sample::lost()]);
+        let known = BTreeSet::from([report.cases[0].id.clone()]);
+        assert_eq!(annotations(&report, &known), "");
     }
 
     #[test]
@@ -85,7 +94,7 @@ mod tests {
         let (mut case, saved) = sample::hostile("100%\r\n::error::mine");
         case.file = "a,line=9::b\n::warning::c".to_owned();
         let (report, _) = sample::run_of(vec![(case, saved)]);
-        let text = annotations(&report);
+        let text = annotations(&report, &BTreeSet::new());
         assert_eq!(text.lines().count(), 1, "{text}");
         assert_eq!(text.matches("line=3,").count(), 1);
         assert!(text.starts_with("::error file=a%2Cline=9%3A%3Ab"), "{text}");
@@ -95,7 +104,7 @@ mod tests {
     fn cases_of_one_scenario_share_a_line() {
         let (report, _) =
             sample::run_of(vec![sample::double_charge("none"), sample::double_charge("stripe")]);
-        let text = annotations(&report);
+        let text = annotations(&report, &BTreeSet::new());
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.contains("%0AAnd 1 more case of this scenario."), "{text}");
     }

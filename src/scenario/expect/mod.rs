@@ -118,7 +118,10 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };
         if let (Some((effect, carried)), NodeKind::Map(entries)) = (effect, &node.kind) {
-            entries.iter().for_each(|(key, _)| check_carried(reader, effect, carried, key));
+            for (key, value) in entries {
+                check_carried(reader, effect, carried, key);
+                check_amount(reader, effect, key, value);
+            }
         }
         read_fields(reader, node)
     };
@@ -170,6 +173,17 @@ pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], k
         None => format!("expected one of {}", listed(names())),
     };
     reader.report_with_help(key.span, format!("{effect} has no field `{}`", shown(&key.name)), help);
+}
+
+/// Reports an amount of money in a form that the payment service never records, such as `$49.99`.
+fn check_amount(reader: &Reader, effect: &str, key: &Key, node: &Node) {
+    let NodeKind::Text(text) = &node.kind else { return };
+    let is_amount = effect.starts_with("payment.") && key.name == "amount";
+    if is_amount && text.contains(|c: char| c.is_ascii_digit()) && text.parse::<i64>().is_err() {
+        let message = format!("no {effect} can have the amount `{}`", shown(text));
+        let help = "write it as a whole number in the smallest unit of the currency: 4999 for $49.99";
+        reader.report_with_help(node.span, message, help);
+    }
 }
 
 /// Whether there are effects, and each of them must not happen.

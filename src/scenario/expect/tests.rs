@@ -84,3 +84,18 @@ fn the_permitted_recoveries_are_read_and_others_are_refused() {
     assert!(message.contains("did you mean `same-key`?"), "{message}");
     assert!(recovery("none-needed").is_err(), "a scenario cannot permit it");
 }
+
+#[test]
+fn an_amount_is_a_whole_number_and_a_currency_may_be_in_capitals() {
+    let with = |fields: &str| {
+        let effect = format!("{{effect: payment.charge, where: {{order: o1}}, with: {{{fields}}}}}");
+        read(&format!("  effects: [{effect}]"), "")
+    };
+    for amount in ["\"49.99\"", "$49.99"] {
+        let problems = with(&format!("amount: {amount}")).unwrap_err();
+        assert!(problems.contains("4999 for $49.99"), "{problems}");
+    }
+    let cases = with("amount: 4999, currency: USD").unwrap();
+    let currency = cases[0].terms.intents[0].expected.get("currency").map(ToString::to_string);
+    assert_eq!(currency.as_deref(), Some("usd"));
+}

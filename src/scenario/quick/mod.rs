@@ -15,6 +15,7 @@ use self::expect::{ExpectedEffect, read};
 use crate::scenario::defaults;
 use crate::scenario::expect::times::DESCRIPTIVE_FIELDS;
 use crate::scenario::known::KnownServices;
+use crate::scenario::read::check::contradict;
 use crate::scenario::read::read_scenario;
 use crate::scenario::work::step_fields;
 use crate::scenario::{Case, LoadError};
@@ -44,13 +45,27 @@ impl CountedEffect {
             match read(&known, text) {
                 Ok(ExpectedEffect { effect, fields, times }) => {
                     let map = Node::new(NodeKind::Map(fields), Span::default());
-                    let fields = read_fields(&Reader::new(&Source::new("--expect", text)), &map);
-                    effects.push(CountedEffect { effect, fields: fields.unwrap_or_default(), times });
+                    let source = Source::new("--expect", text);
+                    let fields = read_fields(&Reader::new(&source), &map).unwrap_or_default();
+                    let one = CountedEffect { effect, fields, times };
+                    if effects.iter().any(|earlier| one.overlaps(earlier)) {
+                        let message =
+                            format!("one {} can satisfy both this and an earlier --expect", one.effect);
+                        let span = Span::new(0, one.effect.len());
+                        problems.extend([Problem::new(&source, span, message)
+                            .with_help("add a field that distinguishes them, or write one with *TIMES")]);
+                    }
+                    effects.push(one);
                 }
                 Err(found) => problems.extend(found),
             }
         }
         if problems.is_empty() { Ok(effects) } else { Err(problems) }
+    }
+
+    /// Whether one effect can be both.
+    fn overlaps(&self, other: &Self) -> bool {
+        self.effect == other.effect && !contradict(&self.fields, &other.fields)
     }
 }
 

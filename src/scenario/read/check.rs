@@ -54,7 +54,7 @@ fn overlaps(reader: &Reader, intents: &[PlacedIntent]) {
 }
 
 /// Whether no effect can match both selectors.
-fn contradict(one: &Fields, other: &Fields) -> bool {
+pub(in crate::scenario) fn contradict(one: &Fields, other: &Fields) -> bool {
     one.iter().any(|(name, value)| {
         other.get(name).is_some_and(|wanted| !value.meets(wanted) && !wanted.meets(value))
     })

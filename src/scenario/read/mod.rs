@@ -3,7 +3,7 @@
 
 pub(super) mod callers;
 pub(super) mod case;
-mod check;
+pub(super) mod check;
 mod controls;
 pub(super) mod interrupts;
 mod tasks;

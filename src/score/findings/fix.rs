@@ -88,7 +88,8 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
         Between::SameKey => {
             format!(
                 "This service ignores the key: check whether the {noun} exists, and check again after a \
-                 while, before you retry."
+                 while, before you retry. If your provider honors keys, say so with --assume, and such cases \
+                 are skipped."
             )
         }
         Between::StaleRead { same_key: true } => {
