@@ -21,7 +21,7 @@ def charge(order="ord_1", key=None, amount=4999):
     url = os.environ["HAPAX_PAYMENT_URL"] + "/v1/charges"
     request = urllib.request.Request(url, data=urllib.parse.urlencode(form).encode(), headers=headers)
     try:
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=60).close()
         return True
     except OSError:
         return False

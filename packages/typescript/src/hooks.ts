@@ -1,12 +1,17 @@
 /** Starts, resets and stops services in the hooks of a test runner. */
 import { Services, type ServiceOptions } from "./services.js";
 
+/** The time limit of a hook. The defaults of the runners, 5 s and 10 s, are too short for a busy machine. */
+const TIMEOUT_MILLISECONDS = 60_000;
+
+type Hook = (run: () => Promise<void>, timeoutMilliseconds: number) => void;
+
 /** The hooks of a test runner, under the names of Vitest and Jest. */
 export interface Hooks {
-  beforeAll(run: () => Promise<void>): void;
-  beforeEach(run: () => Promise<void>): void;
-  afterEach(run: () => Promise<void>): void;
-  afterAll(run: () => Promise<void>): void;
+  beforeAll: Hook;
+  beforeEach: Hook;
+  afterEach: Hook;
+  afterAll: Hook;
 }
 
 /**
@@ -18,9 +23,9 @@ export function withHooks(hooks: Hooks, names: string[] = [], options: ServiceOp
   hooks.beforeAll(async () => {
     await services.start();
     services.setEnv();
-  });
-  hooks.beforeEach(() => services.reset());
-  hooks.afterEach(() => services.checkFaults());
-  hooks.afterAll(() => services.stop());
+  }, TIMEOUT_MILLISECONDS);
+  hooks.beforeEach(() => services.reset(), TIMEOUT_MILLISECONDS);
+  hooks.afterEach(() => services.checkFaults(), TIMEOUT_MILLISECONDS);
+  hooks.afterAll(() => services.stop(), TIMEOUT_MILLISECONDS);
   return services;
 }
