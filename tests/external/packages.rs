@@ -193,7 +193,7 @@ async fn the_typescript_package_passes_its_tests() {
         let file = file.unwrap();
         fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
     }
-    let (status, output) = run(folder.path(), "node --test services.test.mjs");
+    let (status, output) = run(folder.path(), "node --test services.test.mjs hooks.test.mjs");
     assert_eq!(status, Some(0), "{output}");
 }
 

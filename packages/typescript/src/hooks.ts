@@ -15,8 +15,9 @@ export interface Hooks {
 }
 
 /**
- * Services that run while the tests of this file run. Before each test they are reset; after each test, a
- * fault that did not fire fails it. `process.env` points clients at them.
+ * Services that run while the tests of this file run. Before each test they are reset. After each test
+ * it is checked again: wrong effects fail it, and so does what proves nothing, such as a fault that did not
+ * fire. `process.env` points clients at the services.
  */
 export function withHooks(hooks: Hooks, names: string[] = [], options: ServiceOptions = {}): Services {
   const services = new Services(names, options);
@@ -24,8 +25,8 @@ export function withHooks(hooks: Hooks, names: string[] = [], options: ServiceOp
     await services.start();
     services.setEnv();
   }, TIMEOUT_MILLISECONDS);
-  hooks.beforeEach(() => services.reset(), TIMEOUT_MILLISECONDS);
-  hooks.afterEach(() => services.checkFaults(), TIMEOUT_MILLISECONDS);
+  hooks.beforeEach(() => services.begin(), TIMEOUT_MILLISECONDS);
+  hooks.afterEach(() => services.check(), TIMEOUT_MILLISECONDS);
   hooks.afterAll(() => services.stop(), TIMEOUT_MILLISECONDS);
   return services;
 }

@@ -25,18 +25,19 @@ class Expectation:
 
 
 def broken(expectations: List[Expectation], effects: List[Effect]) -> Optional[Expectation]:
-    """The first one that has passed and does not hold any more.
+    """The last one that has passed and does not hold any more.
 
     It need not hold for effects that a later call has counted: a test can expect no charge, check out, and
     expect one charge.
     """
-    for place, expectation in enumerate(expectations):
-        later = expectations[place + 1 :]
+    later: List[Expectation] = []
+    for expectation in reversed(expectations):
         for number, effect in enumerate(effects):
             is_new = number >= expectation.seen and expectation.matches(effect)
             is_counted = any(number < each.seen and each.matches(effect) for each in later)
             if expectation.has_passed and is_new and not is_counted:
                 return expectation
+        later.append(expectation)
     return None
 
 
