@@ -246,6 +246,13 @@ def test_before_a_reset(hapax):
     charge()
     hapax.reset()
 
+def test_a_check_that_fails_counts_nothing(hapax):
+    charge("ord_3")
+    hapax.expect("payment.charge", order="ord_3")
+    charge("ord_3")
+    with pytest.raises(AssertionError):
+        hapax.expect("payment.charge", order="ord_3")
+
 def test_steps(hapax):
     hapax.expect("payment.charge", times=0)
     charge("ord_1")
@@ -267,7 +274,7 @@ def test_expectations_end_with_a_reset(hapax):
     charge("ord_2")
 """
     )
-    result.assert_outcomes(passed=3, failed=3)
+    result.assert_outcomes(passed=3, failed=4)
     result.stdout.fnmatch_lines(
         [
             "expected payment.charge with order=ord_1 to be committed once, but it was committed twice",
@@ -278,6 +285,7 @@ def test_expectations_end_with_a_reset(hapax):
             "Fix: Derive the idempotency key from the order*",
             "expected payment.charge to be committed never, but it was committed once",
             "before reset(): expected payment.charge to be committed once, but it was committed twice",
+            "expected payment.charge with order=ord_3 to be committed once, but it was committed twice",
         ]
     )
 

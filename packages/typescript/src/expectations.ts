@@ -18,15 +18,15 @@ export function counts(expectation: Expectation, effect: Effect): boolean {
 
 /**
  * The last expectation that has passed and does not hold any more. It need not hold for effects that a later
- * call has counted: a test can expect no charge, check out, and expect one charge.
+ * one has counted: a test can expect no charge, check out, and expect one charge.
  */
 export function broken(expectations: Expectation[], effects: Effect[]): Expectation | undefined {
-  const all = expectations.filter((expectation, place) => {
-    const later = expectations.slice(place + 1);
+  const passed = expectations.filter((expectation) => expectation.hasPassed);
+  const all = passed.filter((expectation, place) => {
+    const later = passed.slice(place + 1);
     return effects.some((effect, number) => {
       const isNew = number >= expectation.seen && counts(expectation, effect);
-      const isCounted = later.some((each) => number < each.seen && counts(each, effect));
-      return expectation.hasPassed && isNew && !isCounted;
+      return isNew && !later.some((each) => number < each.seen && counts(each, effect));
     });
   });
   return all.at(-1);

@@ -112,6 +112,7 @@ test("effects after a check are an error at the end, unless a later check counts
   await services.check();
   await services.fault({ on: "payment.charge", commit: "later", reply: { status: 503 } });
   await charge("ord_1", "k2");
+  await message(services.expect("payment.charge"), ExpectationError);
   const text = await message(services.check(), ExpectationError);
   assert.match(text, /expected payment.charge to be committed twice, but it was committed 3 times/);
   assert.match(text, /The check passed when the test called it; more was committed after that/);

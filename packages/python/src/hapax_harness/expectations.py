@@ -27,15 +27,15 @@ class Expectation:
 def broken(expectations: List[Expectation], effects: List[Effect]) -> Optional[Expectation]:
     """The last one that has passed and does not hold any more.
 
-    It need not hold for effects that a later call has counted: a test can expect no charge, check out, and
+    It need not hold for effects that a later one has counted: a test can expect no charge, check out, and
     expect one charge.
     """
     later: List[Expectation] = []
-    for expectation in reversed(expectations):
+    for expectation in reversed([each for each in expectations if each.has_passed]):
         for number, effect in enumerate(effects):
             is_new = number >= expectation.seen and expectation.matches(effect)
             is_counted = any(number < each.seen and each.matches(effect) for each in later)
-            if expectation.has_passed and is_new and not is_counted:
+            if is_new and not is_counted:
                 return expectation
         later.append(expectation)
     return None
