@@ -193,7 +193,7 @@ async fn the_typescript_package_passes_its_tests() {
         let file = file.unwrap();
         fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
     }
-    let (status, output) = run(folder.path(), "node --test services.test.mjs");
+    let (status, output) = run(folder.path(), "node --test services.test.mjs hooks.test.mjs");
     assert_eq!(status, Some(0), "{output}");
 }
 
@@ -202,8 +202,8 @@ async fn a_fault_that_does_not_fire_fails_the_test_in_every_runner() {
     let tests = root().join("packages/typescript/tests");
     for (file, command, failed) in [
         ("unfired.node.mjs", "node --test unfired.node.mjs", "fail 1"),
-        ("unfired.vitest.mjs", "vitest run unfired.vitest.mjs", "1 failed | 1 passed"),
-        ("unfired.jest.cjs", "jest --rootDir . --testMatch '**/*.jest.cjs'", "1 failed, 1 passed"),
+        ("unfired.vitest.mjs", "vitest run --testTimeout 60000 unfired.vitest.mjs", "1 failed | 1 passed"),
+        ("unfired.jest.cjs", "jest --testTimeout 60000 --rootDir . --testMatch '**/*.jest.cjs'", "1 failed, 1 passed"),
     ] {
         // Vitest runs only files with `test` in their names.
         let name = if file.contains("vitest") { "unfired.test.mjs" } else { file };

@@ -15,13 +15,16 @@ import os, urllib.parse, urllib.request
 
 def charge(order="ord_1", key=None, amount=4999):
     form = {"amount": amount, "currency": "usd", "source": "tok_visa", "metadata[order]": order}
+    return post("/v1/charges", key, **form)
+
+def post(path, key=None, **form):
     headers = {"Authorization": "Bearer " + os.environ["HAPAX_PAYMENT_KEY"]}
     if key is not None:
         headers["Idempotency-Key"] = key
-    url = os.environ["HAPAX_PAYMENT_URL"] + "/v1/charges"
+    url = os.environ["HAPAX_PAYMENT_URL"] + path
     request = urllib.request.Request(url, data=urllib.parse.urlencode(form).encode(), headers=headers)
     try:
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=60).close()
         return True
     except OSError:
         return False
@@ -34,7 +37,7 @@ def suite(pytester):
 
     def run(tests, *arguments, ini=""):
         pytester.makepyfile(charges=CHARGE)
-        pytester.makepyfile(test_suite="from charges import charge\nimport os, pytest\n" + tests)
+        pytester.makepyfile(test_suite="from charges import charge, post\nimport os, pytest\n" + tests)
         pytester.makeini(f"[pytest]\nhapax_services = payment\n{ini}")
         return pytester.runpytest_subprocess(*arguments)
 
@@ -140,6 +143,7 @@ def test_service(hapax):
 def test_another_value_of_a_field_is_none(hapax):
     charge()
     hapax.expect("payment.charge", times=0, order="ord_2")
+    hapax.expect("payment.charge", order="ord_1")
 """
     )
     result.assert_outcomes(passed=1, failed=5)
@@ -186,6 +190,193 @@ def test_another(hapax):
             "*Committed with other fields: *order=ord_2*",
         ]
     )
+
+
+def test_a_request_that_hapax_does_not_support_fails_the_test(suite):
+    result = suite(
+        """
+def test_endpoint(hapax):
+    assert not post("/v1/invoices", customer="cus_1")
+    assert not post("/v1/invoices", customer="cus_1")
+
+def test_parameter(hapax):
+    option = {"payment_method_options[card][installments][enabled]": "true"}
+    assert not post("/v1/payment_intents", amount=4999, currency="usd", **option)
+
+def test_before_a_reset(hapax):
+    assert not post("/v1/checkout/sessions", mode="payment")
+    hapax.reset()
+
+def test_refused(hapax):
+    assert not charge(amount=1)
+    assert not post("/v1/no_such_endpoint")
+"""
+    )
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "hapax lacks what a request needs, so the test proves nothing:",
+            "  payment: POST /v1/invoices: hapax does not have POST /v1/invoices yet",
+            "",
+            "*caller 1 *refused with 501*",
+            "Fix: Let the code under test do without it in this test*",
+            "  payment: POST /v1/payment_intents: hapax does not have the parameter *installments*",
+            "before reset(): hapax lacks what a request needs, so the test proves nothing:",
+            "  payment: POST /v1/checkout/sessions: *",
+        ]
+    )
+
+
+def test_effects_after_a_check_fail_the_test(suite):
+    result = suite(
+        """
+def test_more(hapax):
+    charge()
+    hapax.expect("payment.charge", times=1, order="ord_1")
+    charge()
+
+def test_later(hapax):
+    hapax.expect("payment.charge", times=0)
+    hapax.fault("payment.charge", commit="later", reply={"status": 503})
+    charge()
+
+def test_before_a_reset(hapax):
+    charge()
+    hapax.expect("payment.charge")
+    charge()
+    hapax.reset()
+
+def test_a_check_that_fails_counts_nothing(hapax):
+    charge("ord_3")
+    hapax.expect("payment.charge", order="ord_3")
+    charge("ord_3")
+    with pytest.raises(AssertionError):
+        hapax.expect("payment.charge", order="ord_3")
+
+def test_steps(hapax):
+    hapax.expect("payment.charge", times=0)
+    charge("ord_1")
+    hapax.expect("payment.charge", times=1, order="ord_1")
+    charge("ord_2")
+    hapax.expect("payment.charge", times=2)
+
+def test_a_check_that_fails_is_not_repeated(hapax):
+    with pytest.raises(AssertionError):
+        hapax.expect("payment.charge")
+    charge()
+    charge()
+
+def test_expectations_end_with_a_reset(hapax):
+    charge()
+    hapax.expect("payment.charge", times=1)
+    hapax.reset()
+    charge("ord_2")
+    charge("ord_2")
+"""
+    )
+    result.assert_outcomes(passed=3, failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "expected payment.charge with order=ord_1 to be committed once, but it was committed twice",
+            "The check passed when the test called it; more was committed after that.",
+            "Timeline (seconds since the start of the test):",
+            "*committed payment.charge *",
+            "*committed payment.charge *",
+            "Fix: Derive the idempotency key from the order*",
+            "expected payment.charge to be committed never, but it was committed once",
+            "before reset(): expected payment.charge to be committed once, but it was committed twice",
+            "expected payment.charge with order=ord_3 to be committed once, but it was committed twice",
+        ]
+    )
+
+
+def test_effects_that_no_check_matches_fail_the_test(suite):
+    result = suite(
+        """
+def test_other(hapax):
+    charge("ord_1")
+    charge("")
+    hapax.expect("payment.charge", times=1, order="ord_1")
+
+def test_many(hapax):
+    for number in range(12):
+        charge(f"other_{number}")
+    hapax.expect("payment.charge", times=0, order="other")
+
+def test_before_a_reset(hapax):
+    charge("ord_1")
+    charge("ord_2")
+    hapax.expect("payment.charge", times=1, order="ord_1")
+    hapax.reset()
+
+def test_all_are_matched(hapax):
+    charge("ord_1")
+    charge("ord_2")
+    hapax.expect("payment.charge", times=1, order="ord_1")
+    hapax.expect("payment.charge", times=1, order="ord_2")
+
+def test_own_assertions(hapax):
+    charge("ord_1")
+    charge("ord_2")
+    assert len(hapax.effects("payment.charge", order="ord_1")) == 1
+    hapax.expect("payment.refund", times=0)
+"""
+    )
+    result.assert_outcomes(passed=2, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "an effect was committed that no expect of the test matches:",
+            "  payment.charge with amount=4999, *",
+            "",
+            "Timeline (seconds since the start of the test):",
+            "Fix: Do not cause the effect, or add an expect for it if it is right.",
+            "  payment.charge with *other_9*",
+            "  and 2 more",
+            "before reset(): an effect was committed that no expect of the test matches:",
+            "  payment.charge with *ord_2*",
+        ]
+    )
+
+
+def test_a_fault_that_has_not_fired_before_a_reset_fails_the_test(suite):
+    result = suite(
+        """
+def test_required(hapax):
+    hapax.fault("payment.charge", attempt=2, reply="drop")
+    charge()
+    hapax.reset()
+    charge()
+    hapax.expect("payment.charge")
+
+def test_optional(hapax):
+    hapax.fault("payment.charge", attempt=2, reply="drop", optional=True)
+    charge()
+    hapax.reset()
+
+def test_fired(hapax):
+    hapax.fault("payment.charge", reply="drop")
+    charge()
+    hapax.reset()
+"""
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "before reset(): a fault did not fire, so the test proves nothing:",
+            "  payment.charge#2 commit=now reply=drop (1 matching attempt)",
+        ]
+    )
+
+
+def test_without_pytest_each_test_begins_and_is_checked():
+    with hapax_harness.start(["payment"]) as services:
+        services.fault("payment.charge", reply="drop")
+        services.reset()
+        for _ in range(2):
+            with pytest.raises(AssertionError, match="before reset.*a fault did not fire"):
+                services.check()
+        services.begin()
+        services.check()
 
 
 def test_a_marker_chooses_other_services(suite):

@@ -66,6 +66,16 @@ export function attemptsIn(entries: Entry[]): Attempt[] {
     }));
 }
 
+/** The requests that the real services serve and hapax does not, each once, with what hapax lacks. */
+export function unsupportedIn(entries: Entry[]): string[] {
+  const lines = entries.flatMap((entry) => {
+    const { kind, service, method, path, unsupported, undecided } = entry as Record<string, unknown>;
+    const why = unsupported ? `hapax does not have ${unsupported} yet` : undecided;
+    return kind === "refused" && why ? [`${service}: ${method} ${path}: ${why}`] : [];
+  });
+  return [...new Set(lines)];
+}
+
 /** Whether the fields have all wanted values. */
 export function matches(fields: Fields, wanted: Fields): boolean {
   return Object.entries(wanted).every(([name, want]) => {

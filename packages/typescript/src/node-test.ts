@@ -5,5 +5,12 @@ import type { ServiceOptions, Services } from "./services.js";
 
 /** Services that run while the tests of this file run; call it once, at the top of the file. */
 export function useServices(names: string[] = [], options: ServiceOptions = {}): Services {
-  return withHooks({ beforeAll: before, beforeEach, afterEach, afterAll: after }, names, options);
+  // Its hooks have no time limit.
+  const hooks = {
+    beforeAll: (run: () => Promise<void>) => before(run),
+    beforeEach: (run: () => Promise<void>) => beforeEach(run),
+    afterEach: (run: () => Promise<void>) => afterEach(run),
+    afterAll: (run: () => Promise<void>) => after(run),
+  };
+  return withHooks(hooks, names, options);
 }

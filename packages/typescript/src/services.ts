@@ -1,9 +1,11 @@
 /** Running mock services, controlled over the admin API of `hapax serve`. */
 import { Admin } from "./admin.js";
 import { ExpectationError, HapaxError, ServeProcess } from "./binary.js";
-import { attemptsIn, effectsIn, matches } from "./ledger.js";
+import { Calls } from "./calls.js";
+import { broken, unexpected, type Expectation } from "./expectations.js";
+import { attemptsIn, effectsIn, matches, unsupportedIn } from "./ledger.js";
 import type { Attempt, Effect, Entry, Fields } from "./ledger.js";
-import { notFired, unknownField, variablePart, wrongCount } from "./messages.js";
+import { notExpected, notFired, notSupported, unknownField, variablePart, wrongCount } from "./messages.js";
 
 /** How services are started. */
 export interface ServiceOptions {
@@ -59,6 +61,9 @@ interface Running {
 export class Services {
   private running: Running | undefined;
   private saved: Map<string, string | undefined> | undefined;
+  private readonly calls = new Calls();
+  private expectations: Expectation[] = [];
+  private problem: string | undefined;
 
   /** Services that are not started yet; if there is no name and no file, all that hapax ships. */
   constructor(
@@ -132,82 +137,154 @@ export class Services {
     return this.started().env[`HAPAX_${variablePart(service)}_KEY`] ?? "";
   }
 
-  /** Removes all faults and everything that was committed. */
-  async reset(): Promise<void> {
+  /**
+   * Begins a test: removes all faults and effects, and forgets what the test before expected. The hooks of the
+   * runner call it before each test.
+   */
+  async begin(): Promise<void> {
+    await this.calls.end();
+    this.calls.clear();
+    this.problem = undefined;
+    await this.clear();
+  }
+
+  /**
+   * Removes all faults and everything that was committed, in the middle of a test. What would fail the test
+   * if it ended now still fails it at its end.
+   */
+  reset(): Promise<void> {
+    const earlier = this.calls.end();
+    return this.calls.run(async () => {
+      const failed = await earlier;
+      if (failed) throw failed.error;
+      if (this.problem === undefined) {
+        const problem = await this.problemNow();
+        this.problem = problem === undefined ? undefined : `before reset(): ${problem}`;
+      }
+      await this.clear();
+    });
+  }
+
+  private async clear(): Promise<void> {
     const { admin } = this.started();
+    this.expectations = [];
     await admin.json("DELETE", "/v1/faults");
     await admin.json("DELETE", "/v1/ledger");
   }
 
   /** Arms a fault. One that does not fire fails the test, unless it is `optional` or has a `chance`. */
-  async fault(fault: Fault): Promise<void> {
-    const whole = { attempt: 1, commit: "now", reply: "ok", ...fault };
-    await this.started().admin.json("POST", "/v1/faults", [whole]);
+  fault(fault: Fault): Promise<void> {
+    return this.calls.run(async () => {
+      const whole = { attempt: 1, commit: "now", reply: "ok", ...fault };
+      await this.started().admin.json("POST", "/v1/faults", [whole]);
+    });
   }
 
   /** What was committed. */
-  async effects(name?: string, query: EffectQuery = {}): Promise<Effect[]> {
-    const wanted = query.where ?? {};
-    if (query.settle ?? true) await this.settle();
-    this.checkName(name);
-    const all = effectsIn(await this.ledger());
-    const ofName = all.filter((effect) => name === undefined || effect.name === name);
-    return withFields(name ?? "effect", ofName, wanted);
+  effects(name?: string, query: EffectQuery = {}): Promise<Effect[]> {
+    return this.calls.run(async () => {
+      if (query.settle ?? true) await this.settle();
+      this.checkName(name);
+      const all = effectsIn(await this.ledger());
+      const ofName = all.filter((effect) => name === undefined || effect.name === name);
+      return withFields(name ?? "effect", ofName, query.where ?? {});
+    });
   }
 
   /** The requests that the services accepted for operations. */
-  async attempts(operation?: string, query: { where?: Fields } = {}): Promise<Attempt[]> {
-    this.checkName(operation);
-    const all = attemptsIn(await this.ledger());
-    const ofName = all.filter((attempt) => operation === undefined || attempt.operation === operation);
-    return withFields(operation ?? "attempt", ofName, query.where ?? {});
+  attempts(operation?: string, query: { where?: Fields } = {}): Promise<Attempt[]> {
+    return this.calls.run(async () => {
+      this.checkName(operation);
+      const all = attemptsIn(await this.ledger());
+      const ofName = all.filter((attempt) => operation === undefined || attempt.operation === operation);
+      return withFields(operation ?? "attempt", ofName, query.where ?? {});
+    });
   }
 
   /**
    * Fails with the timeline unless the effect was committed `times` times (once by default), and returns the
-   * effects. It also fails if a fault on this operation did not fire.
+   * effects. It also fails if a fault on this operation did not fire. At the end of the test it is checked
+   * again, and an effect of this name that no `expect` of the test matches fails the test.
    */
-  async expect(name: string, query: { times?: number; where?: Fields } = {}): Promise<Effect[]> {
+  expect(name: string, query: { times?: number; where?: Fields } = {}): Promise<Effect[]> {
     const { times = 1, where: wanted = {} } = query;
-    const found = await this.effects(name, { where: wanted });
-    if (found.length !== times) {
-      const others = found.length === 0 ? await this.effects(name, { settle: false }) : [];
-      const attempts = (await this.attempts(name)).length;
-      const service = name.split(".")[0];
-      const refused = (await this.ledger()).filter(
-        (entry) => entry.kind === "refused" && entry["service"] === service,
-      ).length;
-      const timeline = await this.timeline();
-      const check = { name, wanted, times, found, others, attempts, refused, timeline };
-      throw new ExpectationError(wrongCount(check));
-    }
-    await this.checkFaults(name);
-    return found;
+    return this.calls.run(async () => {
+      this.checkName(name);
+      await this.settle();
+      const entries = await this.ledger();
+      const effects = effectsIn(entries);
+      const found = withFields(name, effects.filter((effect) => effect.name === name), wanted);
+      const hasPassed = found.length === times;
+      const expectation = { name, wanted, times, hasPassed, seen: effects.length };
+      this.expectations.push(expectation);
+      if (!hasPassed) throw new ExpectationError(wrongCount(expectation, entries, await this.timeline()));
+      await this.checkFaults(name);
+      return found;
+    });
   }
 
-  /** Fails if a fault (on this operation) did not fire. The hooks of the runner call it after each test. */
-  async checkFaults(operation?: string): Promise<void> {
+  /**
+   * Ends a test. It waits for calls without `await`, and fails
+   *
+   * - if one of them failed,
+   * - if more was committed after an `expect` had passed,
+   * - if an effect was committed that no `expect` matches, though there is one for its name,
+   * - if hapax does not support a request,
+   * - if a fault did not fire.
+   *
+   * The hooks of the runner call it after each test.
+   */
+  async check(): Promise<void> {
+    const failed = await this.calls.end();
+    if (failed) throw failed.error;
+    const problem = this.problem ?? (await this.problemNow());
+    if (problem !== undefined) throw new ExpectationError(problem);
+  }
+
+  /** Fails if a fault (on this operation) did not fire. */
+  checkFaults(operation?: string): Promise<void> {
+    return this.calls.run(async () => {
+      const unused = await this.unusedFaults(operation);
+      if (unused.length > 0) throw new ExpectationError(notFired(unused, await this.timeline()));
+    });
+  }
+
+  /** Why the test would fail if it ended now. A wrong effect comes before what proves nothing. */
+  private async problemNow(): Promise<string | undefined> {
+    if (this.expectations.length > 0) await this.settle();
+    const entries = await this.ledger();
+    const effects = effectsIn(entries);
+    const expectation = broken(this.expectations, effects);
+    if (expectation) return wrongCount(expectation, entries, await this.timeline());
+    const others = unexpected(this.expectations, effects);
+    if (others.length > 0) return notExpected(others, await this.timeline());
+    const unsupported = unsupportedIn(entries);
+    if (unsupported.length > 0) return notSupported(unsupported, await this.timeline());
+    const unused = await this.unusedFaults();
+    return unused.length > 0 ? notFired(unused, await this.timeline()) : undefined;
+  }
+
+  /** The faults (on this operation) that did not fire and had to. */
+  private async unusedFaults(operation?: string): Promise<string[]> {
     const { faults } = await this.started().admin.json<{
       faults: { fault: Fault; line: string; seen: number; fired: number[] }[];
     }>("GET", "/v1/faults");
-    const unused = faults.filter(
-      ({ fault, fired }) =>
-        !fault.optional &&
-        fault.chance === undefined &&
-        fired.length === 0 &&
-        (operation === undefined || fault.on === operation),
-    );
-    if (unused.length > 0) {
-      const lines = unused.map(
-        ({ line, seen }) => `${line} (${seen} matching ${seen === 1 ? "attempt" : "attempts"})`,
-      );
-      throw new ExpectationError(notFired(lines, await this.timeline()));
-    }
+    return faults
+      .filter(
+        ({ fault, fired }) =>
+          !fault.optional &&
+          fault.chance === undefined &&
+          fired.length === 0 &&
+          (operation === undefined || fault.on === operation),
+      )
+      .map(({ line, seen }) => `${line} (${seen} matching ${seen === 1 ? "attempt" : "attempts"})`);
   }
 
   /** Commits everything that is outstanding. */
-  async settle(): Promise<void> {
-    await this.started().admin.json("POST", "/v1/settle");
+  settle(): Promise<void> {
+    return this.calls.run(async () => {
+      await this.started().admin.json("POST", "/v1/settle");
+    });
   }
 
   /** Requests, faults, commits and replies since the last reset, as text. */

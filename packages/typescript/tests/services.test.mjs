@@ -7,13 +7,16 @@ import { ExpectationError, HapaxError, findHapax, startServices } from "hapax";
 
 const services = await startServices(["payment"]);
 services.setEnv();
-beforeEach(() => services.reset());
+beforeEach(() => services.begin());
 after(() => services.stop());
 
-async function charge(order = "ord_1", key = order, amount = "4999") {
-  const body = { amount, currency: "usd", source: "tok_visa", "metadata[order]": order };
+function charge(order = "ord_1", key = order, amount = "4999") {
+  return post("/v1/charges", { amount, currency: "usd", source: "tok_visa", "metadata[order]": order }, key);
+}
+
+async function post(path, body, key) {
   const headers = { Authorization: `Bearer ${process.env.HAPAX_PAYMENT_KEY}`, "Idempotency-Key": key };
-  const url = `${process.env.HAPAX_PAYMENT_URL}/v1/charges`;
+  const url = process.env.HAPAX_PAYMENT_URL + path;
   const sent = fetch(url, { method: "POST", headers, body: new URLSearchParams(body) });
   return (await sent.catch(() => undefined))?.ok ?? false;
 }
@@ -82,6 +85,86 @@ test("a fault that does not fire is an error unless it is optional", async () =>
   for (const check of [() => services.expect("payment.charge"), () => services.checkFaults()]) {
     assert.match(await message(check(), ExpectationError), /payment.charge#3 .* \(0 matching attempts\)/);
   }
+});
+
+test("a fault that has not fired before a reset is an error at the end", async () => {
+  await services.fault({ on: "payment.charge", reply: "drop", optional: true });
+  await services.reset();
+  await services.check();
+  await services.fault({ on: "payment.charge", attempt: 2, reply: "drop" });
+  await charge();
+  await services.reset();
+  await services.checkFaults();
+  assert.match(
+    await message(services.check(), ExpectationError),
+    /before reset\(\): a fault did not fire[^]*payment.charge#2 .* \(1 matching attempt\)/,
+  );
+  await services.begin();
+  await services.check();
+});
+
+test("effects after a check are an error at the end, unless a later check counts them", async () => {
+  await services.expect("payment.charge", { times: 0 });
+  await charge("ord_1");
+  await services.expect("payment.charge", { where: { order: "ord_1" } });
+  await charge("ord_2");
+  await services.expect("payment.charge", { times: 2 });
+  await services.check();
+  await services.fault({ on: "payment.charge", commit: "later", reply: { status: 503 } });
+  await charge("ord_1", "k2");
+  await message(services.expect("payment.charge"), ExpectationError);
+  const text = await message(services.check(), ExpectationError);
+  assert.match(text, /expected payment.charge to be committed twice, but it was committed 3 times/);
+  assert.match(text, /The check passed when the test called it; more was committed after that/);
+  assert.match(text, /Fix: Derive the idempotency key from the order/);
+  await services.reset();
+  await charge("ord_1");
+  assert.match(await message(services.check(), ExpectationError), /^before reset\(\): expected payment.charge/);
+});
+
+test("effects that no check matches are an error at the end", async () => {
+  await charge("ord_1");
+  await charge("", "k2");
+  await services.expect("payment.refund", { times: 0 });
+  await services.check();
+  await services.expect("payment.charge", { where: { order: "ord_1" } });
+  assert.match(
+    await message(services.check(), ExpectationError),
+    /no expect of the test matches:\n  payment.charge with amount=4999[^]*add an expect for it/,
+  );
+  await services.expect("payment.charge", { times: 2 });
+  await services.check();
+  await services.reset();
+  for (let number = 0; number < 12; number++) await charge(`other_${number}`);
+  await services.expect("payment.charge", { times: 0, where: { order: "other" } });
+  assert.match(await message(services.check(), ExpectationError), /other_9[^]*  and 2 more/);
+});
+
+test("a request that hapax does not support is an error at the end", async () => {
+  await charge("ord_1", "k", "1");
+  await post("/v1/no_such_endpoint", {}, "k1");
+  await services.check();
+  const option = { "payment_method_options[card][installments][enabled]": "true" };
+  await post("/v1/payment_intents", { amount: "4999", currency: "usd", ...option }, "k2");
+  assert.match(
+    await message(services.check(), ExpectationError),
+    /proves nothing:\n  payment: POST \/v1\/payment_intents: hapax does not have the parameter .*installments/,
+  );
+});
+
+test("calls without await are waited for, and their errors are not lost", async () => {
+  services.fault({ on: "payment.charge", reply: "drop" });
+  assert.match(await message(services.check(), ExpectationError), /a fault did not fire/);
+  await services.begin();
+  services.fault({ on: "payment.charge", reply: "drp" });
+  assert.match(await message(services.check(), HapaxError), /did you mean `drop`/);
+  await services.begin();
+  services.fault({ on: "payment.charge", reply: "drop" });
+  await services.reset();
+  assert.match(await message(services.check(), ExpectationError), /before reset\(\): a fault did not fire/);
+  await services.begin();
+  await message(services.expect("payment.charge"), ExpectationError);
+  await services.check();
 });
 
 test("names that do not exist are errors", async () => {

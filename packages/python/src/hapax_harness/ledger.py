@@ -68,6 +68,20 @@ def attempts_in(entries: List[Entry]) -> List[Attempt]:
     ]
 
 
+def unsupported_in(entries: List[Entry]) -> List[str]:
+    """The requests that the real services serve and hapax does not, each once, with what hapax lacks."""
+    lines = []
+    for entry in entries:
+        if entry["kind"] != "refused":
+            continue
+        why = entry.get("undecided")
+        if entry.get("unsupported"):
+            why = f"hapax does not have {entry['unsupported']} yet"
+        if why:
+            lines.append(f"{entry['service']}: {entry['method']} {entry['path']}: {why}")
+    return list(dict.fromkeys(lines))
+
+
 def matches(fields: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
     """Whether the fields have all wanted values."""
     return all(name in fields and meets(fields[name], value) for name, value in wanted.items())

@@ -59,7 +59,7 @@ def hapax(request: pytest.FixtureRequest) -> Iterator[Services]:
     node = request.node
     marker = node.get_closest_marker("hapax")
     services = _started(request.config, {} if marker is None else dict(marker.kwargs))
-    services.reset()
+    services.begin()
     node.stash[_OF_TEST] = services
     with pytest.MonkeyPatch.context() as patch:
         _set_variables(patch, services)
@@ -68,18 +68,18 @@ def hapax(request: pytest.FixtureRequest) -> Iterator[Services]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A test whose faults did not fire proves nothing and fails."""
+    """A test that has passed fails if its effects are wrong at its end, or if it proves nothing."""
     result = yield
     services = item.stash.get(_OF_TEST, None)
-    problem = None if services is None else _unfired_faults(services)
+    problem = None if services is None else _problem(services)
     if problem is not None:
         pytest.fail(problem, pytrace=False)
     return result
 
 
-def _unfired_faults(services: Services) -> Optional[str]:
+def _problem(services: Services) -> Optional[str]:
     try:
-        services.check_faults()
+        services.check()
     except AssertionError as error:
         return str(error)
     return None

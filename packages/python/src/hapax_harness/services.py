@@ -10,7 +10,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import messages
 from .binary import HapaxError, ServeProcess
-from .ledger import Attempt, Effect, Entry, Value, attempts_in, effects_in, matches
+from .expectations import Expectation, broken, unexpected
+from .ledger import Attempt, Effect, Entry, Value, attempts_in, effects_in, matches, unsupported_in
 
 # pytest shows the line of the test that failed, not these functions.
 __tracebackhide__ = True
@@ -32,6 +33,8 @@ class Services:
         """The variables that point clients at the services, such as HAPAX_PAYMENT_URL or OPENAI_BASE_URL."""
         self._urls: Dict[str, List[str]] = {one["name"]: one["urls"] for one in answer["services"]}
         self._operations = {each["name"] for one in answer["services"] for each in one["operations"]}
+        self._expectations: List[Expectation] = []
+        self._problem: Optional[str] = None
 
     def url(self, service: str, caller: int = 1) -> str:
         """The address of a service."""
@@ -47,8 +50,26 @@ class Services:
         self.url(service)
         return self.env[f"HAPAX_{messages.variable_part(service)}_KEY"]
 
+    def begin(self) -> None:
+        """Begins a test: removes all faults and effects, and forgets what the test before expected.
+
+        The pytest plugin calls it before each test.
+        """
+        self._problem = None
+        self._clear()
+
     def reset(self) -> None:
-        """Removes all faults and everything that was committed."""
+        """Removes all faults and everything that was committed, in the middle of a test.
+
+        What would fail the test if it ended now still fails it at its end.
+        """
+        if self._problem is None:
+            problem = self._problem_now()
+            self._problem = None if problem is None else f"before reset(): {problem}"
+        self._clear()
+
+    def _clear(self) -> None:
+        self._expectations.clear()
         self._json("DELETE", "/v1/faults")
         self._json("DELETE", "/v1/ledger")
 
@@ -113,26 +134,62 @@ class Services:
     ) -> List[Effect]:
         """Fails with the timeline unless the effect was committed this often, and returns the effects.
 
-        It also fails if a fault on this operation did not fire.
+        It also fails if a fault on this operation did not fire. At the end of the test it is checked again,
+        and an effect of this name that no ``expect`` of the test matches fails the test.
         """
         wanted = {**(where or {}), **fields}
-        found = self.effects(name, where=wanted)
-        if len(found) != times:
-            others = [] if found else self.effects(name, settle=False)
-            count, service = len(self.attempts(name)), name.split(".")[0]
-            refused = [
-                entry for entry in self.ledger() if entry["kind"] == "refused" and entry["service"] == service
-            ]
-            raise AssertionError(
-                messages.wrong_count(
-                    name, wanted, times, found, others, count, len(refused), self.timeline()
-                )
-            )
+        self._check_name(name)
+        self.settle()
+        entries = self.ledger()
+        effects = effects_in(entries)
+        found = _with_fields(name, [effect for effect in effects if effect.name == name], wanted)
+        expectation = Expectation(name, wanted, times, len(found) == times, len(effects))
+        self._expectations.append(expectation)
+        if not expectation.has_passed:
+            raise AssertionError(messages.wrong_count(expectation, entries, self.timeline()))
         self.check_faults(name)
         return found
 
+    def check(self) -> None:
+        """Ends a test. It fails
+
+        - if more was committed after an ``expect`` had passed,
+        - if an effect was committed that no ``expect`` matches, though there is one for its name,
+        - if hapax does not support a request,
+        - if a fault did not fire.
+
+        The pytest plugin calls it after each test.
+        """
+        problem = self._problem_now() if self._problem is None else self._problem
+        if problem is not None:
+            raise AssertionError(problem)
+
     def check_faults(self, operation: Optional[str] = None) -> None:
-        """Fails if a fault (on this operation) did not fire. The pytest plugin calls it after each test."""
+        """Fails if a fault (on this operation) did not fire."""
+        unused = self._unused_faults(operation)
+        if unused:
+            raise AssertionError(messages.not_fired(unused, self.timeline()))
+
+    def _problem_now(self) -> Optional[str]:
+        """Why the test would fail if it ended now. A wrong effect comes before what proves nothing."""
+        if self._expectations:
+            self.settle()
+        entries = self.ledger()
+        effects = effects_in(entries)
+        expectation = broken(self._expectations, effects)
+        if expectation is not None:
+            return messages.wrong_count(expectation, entries, self.timeline())
+        others = unexpected(self._expectations, effects)
+        if others:
+            return messages.not_expected(others, self.timeline())
+        unsupported = unsupported_in(entries)
+        if unsupported:
+            return messages.not_supported(unsupported, self.timeline())
+        unused = self._unused_faults()
+        return messages.not_fired(unused, self.timeline()) if unused else None
+
+    def _unused_faults(self, operation: Optional[str] = None) -> List[str]:
+        """The faults (on this operation) that did not fire and had to."""
         unused = []
         for armed in self._json("GET", "/v1/faults")["faults"]:
             fault = armed["fault"]
@@ -140,8 +197,7 @@ class Services:
             if is_required and not armed["fired"] and operation in (None, fault["on"]):
                 seen = armed["seen"]
                 unused.append(f"{armed['line']} ({seen} matching {'attempt' if seen == 1 else 'attempts'})")
-        if unused:
-            raise AssertionError(messages.not_fired(unused, self.timeline()))
+        return unused
 
     def settle(self) -> None:
         """Commits everything that is outstanding."""

@@ -1,0 +1,51 @@
+"""What a test expects, to be compared again with the effects at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Optional
+
+from .ledger import Effect, Value, matches
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A call of ``expect``."""
+
+    name: str
+    wanted: Dict[str, Value]
+    times: int
+    has_passed: bool
+    seen: int
+    """How many effects, of all names, were committed when it was called."""
+
+    def matches(self, effect: Effect) -> bool:
+        """Whether it counts this effect."""
+        return effect.name == self.name and matches(effect.fields, self.wanted)
+
+
+def broken(expectations: List[Expectation], effects: List[Effect]) -> Optional[Expectation]:
+    """The last one that has passed and does not hold any more.
+
+    It need not hold for effects that a later one has counted: a test can expect no charge, check out, and
+    expect one charge.
+    """
+    later: List[Expectation] = []
+    for expectation in reversed([each for each in expectations if each.has_passed]):
+        for number, effect in enumerate(effects):
+            is_new = number >= expectation.seen and expectation.matches(effect)
+            is_counted = any(number < each.seen and each.matches(effect) for each in later)
+            if is_new and not is_counted:
+                return expectation
+        later.append(expectation)
+    return None
+
+
+def unexpected(expectations: List[Expectation], effects: List[Effect]) -> List[Effect]:
+    """The effects that none matches, of the names for which there is one."""
+    names = {expectation.name for expectation in expectations}
+    return [
+        effect
+        for effect in effects
+        if effect.name in names and not any(each.matches(effect) for each in expectations)
+    ]

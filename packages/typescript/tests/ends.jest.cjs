@@ -1,0 +1,4 @@
+const { useServices } = require("hapax/jest");
+const { define } = require("./ends.cjs");
+
+define(test, useServices(["payment"]));

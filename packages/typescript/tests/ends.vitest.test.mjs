@@ -1,0 +1,5 @@
+import { useServices } from "hapax/vitest";
+import { test } from "vitest";
+import { define } from "./ends.cjs";
+
+define(test, useServices(["payment"]));
