@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use super::{RunError, RunFolder, confirm};
-use crate::report::{self, MAX_SUMMARY_BYTES, Report, SavedRun, StoreError};
+use crate::report::{self, Report, SavedRun, StoreError};
 
 /// Where the results of a run are shown besides its own folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FinishOptions<'a> {
-    /// A file that the Markdown summary is appended to, such as the summary of a GitHub step.
-    pub step_summary: Option<&'a Path>,
     /// The folder whose link `latest` points to the newest run; `None` not to link it.
     pub reports: Option<&'a Path>,
     /// How many runs stay in that folder; `None` for all.
@@ -51,10 +49,6 @@ pub fn finish(
     }
     if !report.interrupted {
         folder.complete();
-    }
-    if let Some(path) = options.step_summary {
-        let summary = report::summary_md(report, ledgers, MAX_SUMMARY_BYTES);
-        report::append_summary(path, &summary).map_err(failed)?;
     }
     if let Some(reports) = options.reports.filter(|reports| folder.is_below(reports)) {
         warnings.extend(link_latest(folder, reports));

@@ -39,6 +39,23 @@ fn github_gets_a_summary_after_existing_text_and_an_annotation_at_the_line_of_th
 }
 
 #[test]
+fn github_gets_the_result_that_the_baseline_decides() {
+    let workspace = Workspace::new();
+    let update = ["run", CASES[0], "--subject", "naive", "--baseline", "known.yaml"];
+    workspace.call(&[&update[..], &["--update-baseline"]].concat()).expect(0);
+    let called = workspace
+        .command(&update)
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", workspace.path().join("step.md"))
+        .output();
+    let called = Called::from(called.unwrap()).expect(0);
+    assert!(!called.stdout.contains("::error"), "{}", called.stdout);
+    let step = workspace.read("step.md");
+    assert!(step.starts_with("## hapax: PASSED nothing is worse, 1 known to fail"), "{step}");
+    assert!(step.contains("\n### All verdicts: failed\n"), "{step}");
+}
+
+#[test]
 fn outside_github_nothing_is_written_for_it() {
     let workspace = Workspace::new();
     assert!(!run_with(&workspace, &[]).stdout.contains("::error"));

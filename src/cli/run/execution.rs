@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{message, output};
 use crate::report::text::ci_commands;
-use crate::report::{self, Format, Report, RunJudgment, SavedRun, View};
+use crate::report::{self, Format, MAX_SUMMARY_BYTES, Report, RunJudgment, SavedRun, View};
 use crate::run::{
     self, ConcurrencyLimiter, FinishOptions, FinishedRun, Measure, Measurement, Plan, RunFolder, RunOptions,
     Verbosity,
@@ -200,9 +200,7 @@ pub(super) fn save(
     folder: &RunFolder,
     execution: &ExecutionArgs,
 ) -> Result<FinishedRun, CliError> {
-    let step_summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
     let options = FinishOptions {
-        step_summary: step_summary.as_deref().map(Path::new),
         // A folder that the user names with --out is not linked.
         reports: execution.out.is_none().then_some(Path::new(REPORTS)),
         keep: Some(execution.keep).filter(|keep| *keep > 0),
@@ -212,6 +210,20 @@ pub(super) fn save(
         message(warning);
     }
     Ok(finished)
+}
+
+/// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line where the
+/// verdicts do not decide it.
+pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), CliError> {
+    let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+    let Some(path) = path else { return Ok(()) };
+    let mut summary = report::summary_md(&saved.report, &saved.ledgers, MAX_SUMMARY_BYTES);
+    if !result.is_empty() {
+        let result = anstream::adapter::strip_str(result).to_string();
+        let result = report::text::markdown(&result.split_whitespace().collect::<Vec<_>>().join(" "));
+        summary = format!("## hapax: {result}\n\n{}", summary.replacen("## hapax:", "### All verdicts:", 1));
+    }
+    Ok(report::append_summary(Path::new(&path), &summary)?)
 }
 
 /// Saves the results of a run, and prints them.
@@ -224,6 +236,7 @@ pub(super) fn finish(
     let finished = save(report, folder, execution)?;
     let view = crate::cli::view(execution.verbose);
     let measurement = measure.judge(&finished.saved.report, &view)?;
+    append_step_summary(&finished.saved, &measurement.line)?;
     let mut text = match execution.format() {
         Format::Terminal if execution.quiet => one_line(&finished.saved.report, &measurement, folder, &view),
         Format::Terminal => terminal_text(&finished.saved, &measurement, &view),

@@ -1,6 +1,6 @@
 //! Several subjects with the same cases and the same seed, in one table.
 
-use super::execution::{execute, save};
+use super::execution::{append_step_summary, execute, save};
 use super::{RunArgs, smoke};
 use crate::ExitStatus;
 use crate::cli::error::CliError;
@@ -33,7 +33,9 @@ pub(super) fn run(
         let live = Live::new(args.execution.verbosity());
         let report = execute(plan, subject, options, &args.execution, &folder, live)?;
         let is_interrupted = report.interrupted;
-        saved.push((save(report, &folder, &args.execution)?.saved, folder));
+        let finished = save(report, &folder, &args.execution)?;
+        append_step_summary(&finished.saved, "")?;
+        saved.push((finished.saved, folder));
         if is_interrupted {
             break;
         }
