@@ -192,7 +192,8 @@ mod tests {
         let (report, _) = sample::run();
         let causes = causes(&report);
         assert_eq!(causes[0].fixes[0].kind, FindingKind::Duplicated);
-        assert_eq!(causes[0].reach.cases.len(), 2, "{causes:?}");
+        assert_eq!(causes[0].fixes[0].reach.cases.len(), 2, "{causes:?}");
+        assert_eq!(causes[0].reach.cases.len(), 3, "{causes:?}");
         let order: Vec<_> = causes.iter().map(|cause| order(cause.harm, &cause.reach)).collect();
         assert!(order.is_sorted(), "{causes:?}");
     }
