@@ -1,70 +1,159 @@
-//! What to fix first: findings grouped by their fix, rather than by case or by kind of effect.
+//! What to fix first: findings grouped by the kind of change that fixes them, rather than by case or by kind of effect.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{CaseReport, Report};
 use crate::report::text::words;
 use crate::score::{Finding, FindingKind, Remedy};
 
-/// One fix, and the findings that it is for.
+/// One kind of change, and the findings that it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailureCause<'a> {
     /// What kind of change it is.
     pub(crate) remedy: Remedy,
+    /// How harmful the worst of its findings is.
+    harm: Harm,
+    /// The cases and trials with such a finding.
+    pub(crate) reach: Reach<'a>,
+    /// The different advice for this kind of change, the most harmful first.
+    pub(crate) fixes: Vec<CauseFix<'a>>,
+}
+
+/// One advice, and the findings that have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CauseFix<'a> {
     /// The kind of its first finding.
     pub(crate) kind: FindingKind,
+    harm: Harm,
     /// The advice, which is that of every finding.
     pub(crate) fix: &'a str,
     /// The first finding, as an example.
     pub(crate) example: &'a str,
+    /// The cases and trials with such a finding.
+    pub(crate) reach: Reach<'a>,
+}
+
+/// The cases and trials that have a finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Reach<'a> {
     /// The ids of the cases, each once.
     pub(crate) cases: Vec<&'a str>,
     /// How many trials.
     pub(crate) trials: usize,
 }
 
-impl FailureCause<'_> {
-    /// How many trials and cases it affects.
-    pub(crate) fn reach(&self) -> String {
+impl<'a> Reach<'a> {
+    fn add_trial(&mut self, case: &'a CaseReport) {
+        self.trials += 1;
+        if self.cases.last() != Some(&case.id.as_str()) {
+            self.cases.push(&case.id);
+        }
+    }
+
+    /// How many trials and cases it has.
+    pub(crate) fn words(&self) -> String {
         format!("{} in {}", words::counted(self.trials, "trial"), words::counted(self.cases.len(), "case"))
     }
 }
 
-/// The causes of all findings that fail, the one that affects the most cases first.
+/// How harmful a finding is, the most harmful first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Harm {
+    /// An effect is wrong: double, unintended, lost or altered.
+    Effect,
+    /// A claim is wrong.
+    Claim,
+    /// Everything else.
+    Other,
+}
+
+impl Harm {
+    const fn of(kind: FindingKind) -> Self {
+        match kind {
+            FindingKind::Diverged
+            | FindingKind::Duplicated
+            | FindingKind::Unintended
+            | FindingKind::UnintendedAttempted
+            | FindingKind::Lost
+            | FindingKind::Altered
+            | FindingKind::AlteredAttempted
+            | FindingKind::Record
+            | FindingKind::LateWrite
+            | FindingKind::Escaped => Harm::Effect,
+            FindingKind::Overclaimed
+            | FindingKind::Underclaimed
+            | FindingKind::UnexpectedClaim
+            | FindingKind::MissingClaim => Harm::Claim,
+            FindingKind::NotAttempted
+            | FindingKind::OverBudget
+            | FindingKind::EarlyRetry
+            | FindingKind::UnexpectedRecovery
+            | FindingKind::TimeUp
+            | FindingKind::OverLimit
+            | FindingKind::Compensated
+            | FindingKind::LateRead
+            | FindingKind::TimeoutNotReached => Harm::Other,
+        }
+    }
+}
+
+/// The causes of all findings that fail: the most harmful first, then the one that affects the most cases.
 pub(crate) fn causes(report: &Report) -> Vec<FailureCause<'_>> {
     causes_of(report.cases.iter())
 }
 
 /// The causes of the findings of these cases.
 pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<FailureCause<'a>> {
-    let mut causes: BTreeMap<CauseKey<'a>, FailureCause<'a>> = BTreeMap::new();
+    let mut reaches: BTreeMap<Remedy, Reach<'a>> = BTreeMap::new();
+    let mut fixes: BTreeMap<CauseKey<'a>, CauseFix<'a>> = BTreeMap::new();
     for case in cases {
         for trial in &case.trials {
-            let mut seen = Vec::new();
-            for finding in trial.verdict.findings.iter().filter(|finding| finding.fails) {
-                let key = key_of(finding);
-                if seen.contains(&key) {
-                    continue;
-                }
-                seen.push(key);
-                let cause = causes.entry(key).or_insert_with(|| FailureCause {
-                    remedy: finding.remedy,
+            let failing = || trial.verdict.findings.iter().filter(|finding| finding.fails);
+            for remedy in failing().map(|finding| finding.remedy).collect::<BTreeSet<Remedy>>() {
+                reaches.entry(remedy).or_default().add_trial(case);
+            }
+            let mut seen = BTreeSet::new();
+            for finding in failing() {
+                let fix = fixes.entry(key_of(finding)).or_insert_with(|| CauseFix {
                     kind: finding.kind,
+                    harm: Harm::Other,
                     fix: &finding.fix,
                     example: &finding.message,
-                    cases: Vec::new(),
-                    trials: 0,
+                    reach: Reach::default(),
                 });
-                cause.trials += 1;
-                if cause.cases.last() != Some(&case.id.as_str()) {
-                    cause.cases.push(&case.id);
+                fix.harm = fix.harm.min(Harm::of(finding.kind));
+                if seen.insert(key_of(finding)) {
+                    fix.reach.add_trial(case);
                 }
             }
         }
     }
-    let mut causes: Vec<FailureCause<'a>> = causes.into_values().collect();
-    causes.sort_by_key(|cause| std::cmp::Reverse((cause.cases.len(), cause.trials)));
+    let mut causes: Vec<FailureCause<'a>> = reaches
+        .into_iter()
+        .map(|(remedy, reach)| FailureCause { remedy, harm: Harm::Other, reach, fixes: Vec::new() })
+        .collect();
+    for ((remedy, _), fix) in fixes {
+        if let Some(cause) = causes.iter_mut().find(|cause| cause.remedy == remedy) {
+            cause.harm = cause.harm.min(fix.harm);
+            cause.fixes.push(fix);
+        }
+    }
+    for cause in &mut causes {
+        cause.fixes.sort_by_key(|fix| order(fix.harm, &fix.reach));
+    }
+    causes.sort_by_key(|cause| order(cause.harm, &cause.reach));
     causes
+}
+
+/// The most harmful first, then the one that affects the most cases and trials.
+const fn order(harm: Harm, reach: &Reach<'_>) -> (Harm, Reverse<(usize, usize)>) {
+    (harm, Reverse((reach.cases.len(), reach.trials)))
+}
+
+/// `1 other fix`, `2 other fixes`.
+pub(crate) fn other_fixes(count: usize) -> String {
+    if count == 1 { "1 other fix".to_owned() } else { format!("{count} other fixes") }
 }
 
 /// What findings with the same cause have in common.
@@ -85,29 +174,74 @@ mod tests {
     use super::*;
     use crate::report::sample;
 
+    /// The run of the samples, with another remedy, fix and kind for the findings of each case.
+    fn run_with(change: impl Fn(usize, &mut Finding)) -> Report {
+        let (mut report, _) = sample::run();
+        report.cases.retain(|case| case.trials.iter().any(|trial| !trial.verdict.findings.is_empty()));
+        for (place, case) in report.cases.iter_mut().enumerate() {
+            for finding in case.trials.iter_mut().flat_map(|trial| &mut trial.verdict.findings) {
+                finding.fails = true;
+                change(place, finding);
+            }
+        }
+        report
+    }
+
     #[test]
     fn findings_with_one_fix_are_one_cause_and_the_widest_comes_first() {
         let (report, _) = sample::run();
         let causes = causes(&report);
-        assert_eq!(causes[0].kind, FindingKind::Duplicated);
-        assert_eq!(causes[0].cases.len(), 2, "{causes:?}");
-        assert!(causes.windows(2).all(|pair| pair[0].cases.len() >= pair[1].cases.len()));
+        assert_eq!(causes[0].fixes[0].kind, FindingKind::Duplicated);
+        assert_eq!(causes[0].fixes[0].reach.cases.len(), 2, "{causes:?}");
+        assert_eq!(causes[0].reach.cases.len(), 3, "{causes:?}");
+        let order: Vec<_> = causes.iter().map(|cause| order(cause.harm, &cause.reach)).collect();
+        assert!(order.is_sorted(), "{causes:?}");
     }
 
-    /// The advice that is shown for a cause is then true of every case that is listed below it.
+    /// The advice that is shown is then true of every case that is listed below it.
     #[test]
-    fn findings_with_another_fix_are_another_cause() {
-        let (mut report, _) = sample::run();
-        for (place, case) in report.cases.iter_mut().enumerate() {
-            for finding in case.trials.iter_mut().flat_map(|trial| &mut trial.verdict.findings) {
-                finding.remedy = Remedy::WholeTask;
-                finding.fix = if place == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
-            }
+    fn one_kind_of_change_is_one_cause_with_each_of_its_fixes() {
+        let report = run_with(|place, finding| {
+            finding.kind = FindingKind::Lost;
+            finding.remedy = Remedy::WholeTask;
+            finding.fix = if place == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
+        });
+        let causes = causes(&report);
+        assert_eq!(causes.len(), 1, "{causes:?}");
+        assert_eq!(causes[0].reach.cases.len(), report.cases.len());
+        let fixes: Vec<&str> = causes[0].fixes.iter().map(|fix| fix.fix).collect();
+        assert_eq!(fixes, ["retry", "it was not attempted"]);
+        assert_eq!(causes[0].fixes[1].reach.cases, [report.cases[0].id.as_str()]);
+    }
+
+    #[test]
+    fn a_wrong_effect_comes_before_a_wrong_claim_and_this_before_everything_else() {
+        let report = run_with(|place, finding| {
+            (finding.kind, finding.remedy) = match place {
+                0 => (FindingKind::Lost, Remedy::WholeTask),
+                1 => (FindingKind::Overclaimed, Remedy::TrueClaim),
+                _ => (FindingKind::TimeUp, Remedy::EndInTime),
+            };
+        });
+        assert!(report.cases.len() > 3, "the last kind is in the most cases");
+        let remedies: Vec<Remedy> = causes(&report).iter().map(|cause| cause.remedy).collect();
+        assert_eq!(remedies, [Remedy::WholeTask, Remedy::TrueClaim, Remedy::EndInTime]);
+    }
+
+    #[test]
+    fn a_case_with_two_fixes_of_one_kind_of_change_is_counted_once() {
+        let mut report = run_with(|_, finding| finding.remedy = Remedy::WholeTask);
+        for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
+            let more = trial.verdict.findings.clone();
+            trial
+                .verdict
+                .findings
+                .extend(more.into_iter().map(|finding| Finding { fix: "other".to_owned(), ..finding }));
         }
         let causes = causes(&report);
-        let fixes: Vec<&str> = causes.iter().map(|cause| cause.fix).collect();
-        assert_eq!(fixes, ["retry", "it was not attempted"]);
-        assert_eq!(causes[1].cases, [report.cases[0].id.as_str()]);
+        assert_eq!(causes[0].reach.cases.len(), report.cases.len());
+        assert!(causes[0].reach.trials <= report.cases.iter().map(|case| case.trials.len()).sum());
+        assert!(causes[0].fixes.len() > 1);
     }
 
     #[test]

@@ -59,6 +59,10 @@ checks! {
         a_link_to_a_case_leads_to_it,
         what_to_fix_first_links_to_its_case_even_if_filters_hide_it,
         an_address_with_unknown_names_does_no_harm,
+        a_link_to_an_unknown_case_says_so,
+        filters_open_the_first_case_that_they_show,
+        keys_in_the_text_filter_open_the_first_case,
+        a_square_that_scrolls_says_so,
         tab_reaches_everything_in_order,
         enter_opens_a_case_and_escape_goes_back_to_it,
         arrows_go_from_case_to_case_and_skip_hidden_ones,
@@ -89,6 +93,7 @@ checks! {
     }
     large {
         five_thousand_trials_open_and_can_be_filtered,
+        the_skip_link_leads_to_the_heading_of_the_cases,
     }
 }
 
@@ -96,6 +101,7 @@ checks! {
 const RUN_BY_DOCS_SITE: &str = "the_search_of_the_site_finds_a_page";
 const FILLS_UP: &str = "a_page_of_a_running_run_fills_up";
 const DOES_NOTHING: &str = "a_hostile_text_is_shown_and_does_nothing";
+const BREAKS_NO_WORDS: &str = "the_words_of_a_comparison_do_not_break";
 const BREAKS_NO_LAYOUT: &str = "a_hostile_text_breaks_no_layout";
 const CAN_BE_READ: &str = "a_hostile_text_can_be_read";
 
@@ -148,6 +154,15 @@ async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
     }
 }
 
+async fn the_words_of_a_comparison_do_not_break() {
+    let (old, mut new) = (runs::usual().0, runs::usual().0);
+    new.cases.truncate(3);
+    for comparison in [compare(&old, &new), compare(&new, &old)] {
+        let page = compare_page(&comparison, Some(&RunLinks::to_folders("reports/a", "reports/b")));
+        holds_on(BREAKS_NO_WORDS, &page).await;
+    }
+}
+
 async fn a_page_of_a_running_run_fills_up() {
     let (mut report, ledgers) = runs::usual();
     report.planned = 20;
@@ -157,7 +172,7 @@ async fn a_page_of_a_running_run_fills_up() {
 }
 
 async fn every_check_has_its_test() {
-    let others = [DOES_NOTHING, BREAKS_NO_LAYOUT, CAN_BE_READ, FILLS_UP, RUN_BY_DOCS_SITE];
+    let others = [DOES_NOTHING, BREAKS_NO_WORDS, BREAKS_NO_LAYOUT, CAN_BE_READ, FILLS_UP, RUN_BY_DOCS_SITE];
     let mut tested = [CHECKED, &others, super::live_page::CHECKED].concat();
     let mut checks = browser::names().await;
     tested.sort_unstable();
@@ -174,6 +189,7 @@ pub(crate) fn tests() -> Vec<Test> {
         bidirectional_marks_in_every_field_do_not_reorder_text,
         a_megabyte_without_a_space_in_every_field_breaks_no_layout,
         the_page_of_a_comparison_opens_without_errors_and_can_be_read,
+        the_words_of_a_comparison_do_not_break,
         a_page_of_a_running_run_fills_up,
         every_check_has_its_test,
     ];

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::causes::causes;
+use crate::report::causes::{CauseFix, FailureCause, causes, other_fixes};
 use crate::report::formats::plain_text::{case_headline, case_text};
 use crate::report::headline;
 use crate::report::impact::impact;
@@ -24,6 +24,8 @@ const MAX_NOTES: usize = 10;
 const MAX_TEXT: usize = 600;
 /// The maximum number of causes that are shown.
 const MAX_CAUSES: usize = 10;
+/// The maximum number of fixes of a cause that are shown.
+const MAX_FIXES: usize = 5;
 
 /// The run for a pull request, in at most `size` bytes.
 #[must_use]
@@ -151,9 +153,7 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
     }
     out.push_str("### What to fix first\n\n");
     for cause in causes.iter().take(MAX_CAUSES) {
-        let text = markdown(&line(cause.fix, MAX_TEXT));
-        let (change, kind) = (cause.remedy.sentence(), cause.kind.word());
-        let row = format!("1. **{change}** ({}) {kind}: {text}\n", cause.reach());
+        let row = cause_row(cause);
         if out.len() + row.len() < limit {
             out.push_str(&row);
         }
@@ -163,6 +163,27 @@ fn push_causes(out: &mut String, report: &Report, limit: usize) {
         let _ = writeln!(out, "\nAnd {}.", counted(more, "other cause"));
     }
     out.push('\n');
+}
+
+/// One cause as an item of a list; several fixes are a list in it.
+fn cause_row(cause: &FailureCause<'_>) -> String {
+    let mut row = format!("1. **{}** ({})", cause.remedy.sentence(), cause.reach.words());
+    let text = |fix: &CauseFix<'_>| markdown(&line(fix.fix, MAX_TEXT));
+    if let [only] = cause.fixes.as_slice() {
+        let _ = writeln!(row, " {}: {}", only.kind.word(), text(only));
+        return row;
+    }
+    row.push('\n');
+    for fix in cause.fixes.iter().take(MAX_FIXES) {
+        let cases = counted(fix.reach.cases.len(), "case");
+        let example = fix.reach.cases.first().map_or_else(String::new, |id| code(&line(id, 300)));
+        let _ = writeln!(row, "   - {} in {cases}: {} Example: {example}", fix.kind.word(), text(fix));
+    }
+    let more = cause.fixes.len().saturating_sub(MAX_FIXES);
+    if more > 0 {
+        let _ = writeln!(row, "   - And {}.", other_fixes(more));
+    }
+    row
 }
 
 fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: usize) {

@@ -134,6 +134,33 @@ export async function an_address_with_unknown_names_does_no_harm(page) {
   await caseLink(page, lostReply).waitFor();
 }
 
+export async function a_link_to_an_unknown_case_says_so(page) {
+  const address = page.url().split("#")[0];
+  const message = page.getByRole("alert");
+  assert.equal(await message.count(), 0);
+  for (const id of ["nonexistent", "<b>`x`</b>"]) {
+    await page.goto("about:blank");
+    await page.goto(`${address}#case=${encodeURIComponent(id)}`);
+    await becomes(page, () => message.textContent(), `This run has no case ${id}.`);
+    assert.equal(await message.locator("code").textContent(), id);
+    const top = () => message.evaluate((one) => one.getBoundingClientRect().top);
+    await becomes(page, async () => (await top()) > 0 && (await top()) < 900, true);
+  }
+  await open(page, lostReply);
+  assert.equal(await message.count(), 0);
+}
+
+export async function filters_open_the_first_case_that_they_show(page) {
+  await cell(page, "payment.charge never ok").click();
+  await detail(page).getByRole("heading", { name: "payment/success-lies" }).waitFor();
+  assert.deepEqual(await state(page), { cell: "payment.charge never ok" });
+  await filter.reset(page).click();
+  await filter.tag(page).selectOption("reads");
+  await detail(page).getByRole("heading", { name: passes[0] }).waitFor();
+  await filter.text(page).fill("no case has this");
+  await detail(page).waitFor({ state: "hidden" });
+}
+
 export async function a_cell_of_a_square_shows_only_its_cases(page) {
   const lies = cell(page, "payment.charge never ok");
   await lies.click();

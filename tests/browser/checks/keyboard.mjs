@@ -83,7 +83,6 @@ export async function the_filters_work_by_keyboard(page) {
   await filter.text(page).focus();
   await page.keyboard.type("lies");
   await becomes(page, () => shownCases(page), [lies]);
-  await page.keyboard.press("Enter");
   await becomes(page, () => state(page), { text: "lies" });
   await filter.reset(page).focus();
   await page.keyboard.press("Enter");
@@ -128,6 +127,38 @@ export async function a_trial_is_chosen_by_keyboard_and_keeps_the_focus(page) {
   const chosen = detail(page).getByRole("button", { name: "trial 2", pressed: true });
   await chosen.waitFor();
   assert.ok(await hasFocus(chosen));
+}
+
+/** Enter moves to the details of the first case, an arrow key to its place in the list. */
+export async function keys_in_the_text_filter_open_the_first_case(page) {
+  const heading = detail(page).getByRole("heading", { name: lies });
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const [key, focused] of [["Enter", heading], ["ArrowDown", caseLink(page, lies)]]) {
+      await filter.reset(page).click();
+      await open(page, "crash/after-commit");
+      await filter.text(page).fill("lies");
+      await filter.text(page).press(key);
+      await becomes(page, () => state(page), { text: "lies", case: lies });
+      await becomes(page, () => hasFocus(focused), true);
+    }
+  }
+  await filter.text(page).fill("no case has this");
+  await filter.text(page).press("Enter");
+  assert.ok(await hasFocus(filter.text(page)));
+}
+
+/** Also where the list is much taller than the window. */
+export async function the_skip_link_leads_to_the_heading_of_the_cases(page) {
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.getByRole("link", { name: "To the cases" }).focus();
+    await page.keyboard.press("Enter");
+    const top = () => page.getByRole("heading", { name: "Cases", exact: true }).evaluate((one) => one.getBoundingClientRect().top);
+    await becomes(page, async () => (await top()) >= 0 && (await top()) < 60, true);
+    assert.ok(await page.locator("#list").evaluate((one) => one === document.activeElement));
+  }
 }
 
 /** The first stop leads past the head to the cases, and leaves the filters as they are. */

@@ -1,7 +1,7 @@
 // The live page of `hapax serve`, with a payment service.
 
 import assert from "node:assert/strict";
-import { becomes, cell, tooWide } from "./parts.mjs";
+import { becomes, brokenWords, cell, tooWide } from "./parts.mjs";
 
 const armedCell = "payment.charge now drop";
 
@@ -44,7 +44,15 @@ export async function the_live_page_shows_services_and_the_ledger_as_it_grows(pa
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     assert.deepEqual(await tooWide(page), [], `at ${width}`);
+    assert.deepEqual(await brokenWords(page, "main th, main .corner, main td.short, main button, main label"), [], `at ${width}`);
+    await becomes(page, () => page.getByText("Scroll sideways for more replies").isVisible(), width === 390);
   }
+}
+
+/** The number above the ledger is that of the rows below it. */
+async function counted(page) {
+  const number = async () => Number(/^\d+/.exec(await page.locator("#count").textContent())?.[0]);
+  await becomes(page, async () => (await number()) === (await entries(page).count()), true);
 }
 
 export async function a_cell_of_the_live_square_arms_and_clears_a_fault(page) {
@@ -83,9 +91,13 @@ export async function a_reset_empties_the_ledger_of_the_live_page(page) {
   await connected(page);
   assert.equal(await charge(page, "ord_1"), 200);
   await entries(page).getByText("committed payment.charge").waitFor();
-  await page.getByRole("button", { name: "Reset services and ledger" }).click();
+  await counted(page);
+  const reset = page.getByRole("button", { name: "Reset services and ledger", description: /is armed again/ });
+  await reset.click();
   await becomes(page, () => entries(page).getByText("committed").count(), 0);
   await page.getByText("Nothing was committed.").waitFor();
+  await counted(page);
+  await page.getByText("the start of the ledger and closed connections are not shown").waitFor();
   assert.equal(await charge(page, "ord_9"), 200);
   await entries(page).getByText("ord_9").first().waitFor();
 }

@@ -1,7 +1,7 @@
 // Light, dark, on paper and on a small screen.
 
 import assert from "node:assert/strict";
-import { detail, drawing, filter, open, shownCases, tooWide } from "./parts.mjs";
+import { becomes, brokenWords, detail, drawing, filter, open, shownCases, tooWide } from "./parts.mjs";
 
 const lostReply = "payment/lost-reply@keys=none,reply=drop";
 const sameJob = "concurrency/same-job@callers=12";
@@ -29,6 +29,41 @@ export async function a_page_can_be_read_everywhere(page) {
   for (const width of [360, 1280]) {
     await page.setViewportSize({ width, height: 740 });
     assert.deepEqual(await tooWide(page), [], `at ${width}`);
+  }
+}
+
+/** Rows are stacked where the window is narrow, so that columns are never a letter wide. Only a long id may break. */
+export async function the_words_of_a_comparison_do_not_break(page) {
+  for (const width of [360, 390, 800, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    assert.deepEqual(await brokenWords(page, "main thead th, main td, dt"), [], `at ${width}`);
+    const ids = page.locator("main th[scope=row]");
+    const narrow = await ids.evaluateAll((all) => all.filter((one) => one.clientWidth < 140).map((one) => one.textContent));
+    assert.deepEqual(narrow, [], `at ${width}`);
+    if (width > 768) assert.deepEqual(await wrapped(page, "main th[scope=col], main td.short"), [], `at ${width}`);
+  }
+}
+
+/** The texts of the parts with this selector that take more than one line. */
+async function wrapped(page, selector) {
+  return page.locator(selector).evaluateAll((all) =>
+    all
+      .filter((one) => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        const boxes = [...range.getClientRects()];
+        return boxes.some((box) => box.top >= boxes[0].bottom);
+      })
+      .map((one) => one.textContent),
+  );
+}
+
+/** A square that is cut off says so, and only such a square. */
+export async function a_square_that_scrolls_says_so(page) {
+  const cue = page.getByText("Scroll sideways for more replies").first();
+  for (const [width, isCut] of [[1280, false], [200, true], [1280, false]]) {
+    await page.setViewportSize({ width, height: 800 });
+    await becomes(page, () => cue.isVisible(), isCut);
   }
 }
 

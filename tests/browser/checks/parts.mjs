@@ -120,6 +120,25 @@ export async function hasFocus(locator) {
   return locator.evaluate((node) => node === document.activeElement);
 }
 
+/** The short words in the parts of the page with this selector that are broken over several lines. */
+export async function brokenWords(page, selector) {
+  return page.locator(selector).evaluateAll((all) => {
+    const broken = [];
+    for (const one of all.filter((part) => part.checkVisibility())) {
+      const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        for (const { 0: word, index } of texts.currentNode.data.matchAll(/[\p{L}\p{N}]{2,20}/gu)) {
+          const range = document.createRange();
+          range.setStart(texts.currentNode, index);
+          range.setEnd(texts.currentNode, index + word.length);
+          if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) broken.push(word);
+        }
+      }
+    }
+    return broken;
+  });
+}
+
 /** What is wider than the window, where something makes it scroll sideways. */
 export async function tooWide(page) {
   return page.evaluate(() => {

@@ -69,12 +69,7 @@ pub fn compare_page(comparison: &Comparison, links: Option<&RunLinks>) -> String
                     span aria-hidden="true" { (kind_mark(Some(kind))) " " }
                     (comparison.of_kind(kind).count()) " " (kind.words())
                 }
-                div.wide-table { table {
-                    thead { tr {
-                        @for name in ["case", "was", "is", "cause", "chance"] { th scope="col" { (name) } }
-                    } }
-                    tbody { @for change in comparison.of_kind(kind) { (row(change, old, new)) } }
-                } }
+                (table(&comparison.of_kind(kind).collect::<Vec<_>>(), old, new))
             }
         } }
     };
@@ -82,6 +77,18 @@ pub fn compare_page(comparison: &Comparison, links: Option<&RunLinks>) -> String
         &frame(Frame { title: "hapax: two runs", body, script: PageScript::None }).into_string(),
     )
     .into_owned()
+}
+
+/// The changes of one kind. The last column is left out where it would be empty.
+fn table(changes: &[&Change], old: Option<&str>, new: Option<&str>) -> Markup {
+    let has_chance = changes.iter().any(|change| change.chance.is_some());
+    let columns = ["case", "was", "is", "cause"].into_iter().chain(has_chance.then_some("chance"));
+    html! {
+        div.wide-table { table.stacked {
+            thead { tr { @for name in columns { th.short scope="col" { (name) } } } }
+            tbody { @for change in changes { (row(change, old, new, has_chance)) } }
+        } }
+    }
 }
 
 /// The comparison in one sentence.
@@ -141,26 +148,26 @@ fn run((name, subject): &(String, String), link: Option<&str>) -> Markup {
     }
 }
 
-fn row(change: &Change, old: Option<&str>, new: Option<&str>) -> Markup {
+fn row(change: &Change, old: Option<&str>, new: Option<&str>, has_chance: bool) -> Markup {
     html! {
         tr {
             th scope="row" { code { (line(&change.id, 300)) } }
-            (state_cell(change, change.old, old))
-            (state_cell(change, change.new, new))
-            td { (cause(change)) }
-            td { (significance_text(change)) }
+            (state_cell("was", change, change.old, old))
+            (state_cell("is", change, change.new, new))
+            td data-name="cause" { (cause(change)) }
+            @if has_chance { td data-name="chance" { (significance_text(change)) } }
         }
     }
 }
 
 /// The state of a case in one run, as a link to the case in the page of the run.
-fn state_cell(change: &Change, is: Option<CaseState>, page: Option<&str>) -> Markup {
+fn state_cell(name: &str, change: &Change, is: Option<CaseState>, page: Option<&str>) -> Markup {
     let words = html! {
         @if let Some(state) = is { span.(state.result.word()) aria-hidden="true" { (symbol(state.result)) " " } }
         (state(is))
     };
     html! {
-        td { @match page.filter(|_| is.is_some()) {
+        td.short data-name=(name) { @match page.filter(|_| is.is_some()) {
             Some(page) => { a href=(format!("{page}{}", case_link(&change.id))) { (words) } }
             None => { (words) }
         } }

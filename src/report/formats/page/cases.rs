@@ -95,6 +95,7 @@ pub(super) fn cases(report: &Report) -> Markup {
             h2 #cases-title { "Cases" }
             (filters(report))
             p #nothing hidden { "No case matches these filters." }
+            p #unknown.warning role="alert" hidden {}
             div.beside {
                 div #list tabindex="-1" {
                     @for (result, word, cases) in &groups {

@@ -1,8 +1,9 @@
-//! What to fix first: one fix, how many cases it is for, one example, and the other cases folded.
+//! What to fix first: one kind of change, how many cases it is for, and each of its fixes with one example and the
+//! other cases folded.
 
 use maud::{Markup, html};
 
-use crate::report::causes::{FailureCause, causes};
+use crate::report::causes::{CauseFix, FailureCause, causes, other_fixes};
 use crate::report::formats::page::cases::case_link;
 use crate::report::model::Report;
 use crate::report::text::line;
@@ -11,7 +12,10 @@ use crate::report::text::words::counted;
 /// The maximum number of causes that are shown, and how many of them are not folded.
 const MAX_CAUSES: usize = 20;
 const UNFOLDED_CAUSES: usize = 5;
-/// The maximum number of cases of each cause that are listed.
+/// How many fixes of each cause are not folded, and the maximum number of folded ones.
+const UNFOLDED_FIXES: usize = 4;
+const MAX_FIXES: usize = 20;
+/// The maximum number of cases of each fix that are listed.
 const MAX_CASES: usize = 60;
 
 /// What to fix first, by cause.
@@ -39,29 +43,53 @@ pub(super) fn fixes(report: &Report) -> Markup {
 }
 
 fn item(cause: &FailureCause<'_>) -> Markup {
-    let (example, others) = match cause.cases.split_first() {
+    let (first, rest) = cause.fixes.split_at(cause.fixes.len().min(UNFOLDED_FIXES));
+    html! {
+        li {
+            p.fix { span.count { (counted(cause.reach.cases.len(), "case")) } " " (cause.remedy.sentence()) }
+            @if let [only] = cause.fixes.as_slice() {
+                (advice(only, false))
+            } @else {
+                ul.fixes { @for fix in first { li { (advice(fix, true)) } } }
+                @if !rest.is_empty() {
+                    details.more {
+                        summary { (other_fixes(rest.len())) }
+                        ul.fixes { @for fix in rest.iter().take(MAX_FIXES) { li { (advice(fix, true)) } } }
+                        @if rest.len() > MAX_FIXES {
+                            p { "And " (other_fixes(rest.len() - MAX_FIXES)) "." }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One advice, with an example and its cases; with their number where it is not that of the whole cause.
+fn advice(fix: &CauseFix<'_>, is_counted: bool) -> Markup {
+    let (example, others) = match fix.reach.cases.split_first() {
         Some((first, others)) => (Some(*first), others),
         None => (None, [].as_slice()),
     };
     html! {
-        li {
-            p.fix { span.count { (counted(cause.cases.len(), "case")) } " " (cause.remedy.sentence()) }
-            p { (with_code(&line(cause.fix, 1_000))) }
-            p.cause {
-                span.tag { (cause.kind.word()) } " " (with_code(&line(cause.example, 600))) " "
-                @if let Some(id) = example {
-                    "Example: " a href=(case_link(id)) { (line(id, 300)) }
-                }
+        p {
+            @if is_counted { strong { (counted(fix.reach.cases.len(), "case")) ":" } " " }
+            (with_code(&line(fix.fix, 1_000)))
+        }
+        p.cause {
+            span.tag { (fix.kind.word()) } " " (with_code(&line(fix.example, 600))) " "
+            @if let Some(id) = example {
+                "Example: " a href=(case_link(id)) { (line(id, 300)) }
             }
-            @if !others.is_empty() {
-                details.ids {
-                    summary { (counted(others.len(), "other case")) }
-                    ul { @for id in others.iter().take(MAX_CASES) {
-                        li { a href=(case_link(id)) { (line(id, 300)) } }
-                    } }
-                    @if others.len() > MAX_CASES {
-                        p { "And " (others.len() - MAX_CASES) " more." }
-                    }
+        }
+        @if !others.is_empty() {
+            details.ids {
+                summary { (counted(others.len(), "other case")) }
+                ul { @for id in others.iter().take(MAX_CASES) {
+                    li { a href=(case_link(id)) { (line(id, 300)) } }
+                } }
+                @if others.len() > MAX_CASES {
+                    p { "And " (others.len() - MAX_CASES) " more." }
                 }
             }
         }

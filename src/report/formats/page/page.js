@@ -138,9 +138,7 @@ function apply() {
     drawn = null;
   }
   sorted = state.sort || '';
-  // The worst case is shown first, unless the filters hide it or there is no space beside the list.
-  const first = DATA.first === null || !wide.matches ? null : text(DATA.cases[DATA.first].id);
-  const id = state.case || (first === null || known.get(first).hidden ? null : first);
+  const id = state.case || firstToShow();
   const chosen = JSON.stringify([id, state.trial, state.finding]);
   const isNew = chosen !== drawn;
   if (isNew) drawDetail(id, state);
@@ -148,8 +146,26 @@ function apply() {
   return isNew;
 }
 
+// The case whose details are shown before the user selects one: the worst, or the first in the list if filters hide the
+// worst; none where there is no space beside the list.
+function firstToShow() {
+  if (!wide.matches) return null;
+  const worst = DATA.first === null ? null : text(DATA.cases[DATA.first].id);
+  if (worst !== null && !known.get(worst).hidden) return worst;
+  const row = FILTERS.some((name) => readState()[name]) ? visibleRows()[0] : undefined;
+  return row ? idOf(row) : null;
+}
+
+// The cases that are shown, in order.
+function visibleRows() {
+  return [...document.querySelectorAll('#list .group[open]:not([hidden]) .cells > li:not([hidden])')];
+}
+
 function drawDetail(id, state) {
   const row = id === null ? undefined : known.get(id);
+  const unknown = document.getElementById('unknown');
+  unknown.hidden = id === null || Boolean(row);
+  if (!unknown.hidden) unknown.replaceChildren(DATA.running ? 'This run has no result yet of a case ' : 'This run has no case ', el('code', {}, id.slice(0, 300)), '.');
   for (const link of document.querySelectorAll('.cell[aria-current]')) link.removeAttribute('aria-current');
   detail.hidden = !row;
   if (!row) return;
@@ -175,10 +191,15 @@ function place(row) {
 // Scrolls to the selected case. The list can still move while it is laid out.
 function scrollToCase() {
   const current = document.querySelector('.cell[aria-current]');
-  if (!current) return;
+  if (!current) return scrollToCases();
   const go = () => (wide.matches ? current.scrollIntoView({ block: 'center' }) : current.scrollIntoView({ block: 'start' }));
   go();
   requestAnimationFrame(() => requestAnimationFrame(go));
+}
+
+// Scrolls to the heading of the cases.
+function scrollToCases() {
+  document.getElementById('cases').scrollIntoView({ block: 'start', behavior: 'instant' });
 }
 
 const form = document.getElementById('filters');
@@ -196,7 +217,9 @@ document.addEventListener('click', (event) => {
   if (event.target.closest('.skip')) {
     // The URL contains the state of the page, not a position in it.
     event.preventDefault();
-    document.getElementById('list').focus();
+    // The list is taller than the window: focus alone would scroll to its middle.
+    document.getElementById('list').focus({ preventScroll: true });
+    scrollToCases();
     return;
   }
   const cell = event.target.closest('.place');
@@ -225,6 +248,15 @@ document.addEventListener('click', (event) => {
 });
 document.addEventListener('keydown', (event) => {
   const typing = event.target.closest('input, select, textarea');
+  if (event.target.id === 'f-text' && ['Enter', 'ArrowDown'].includes(event.key) && !event.isComposing) {
+    const link = visibleRows()[0]?.querySelector('a');
+    if (!link) return;
+    event.preventDefault();
+    link.click();
+    // From the case, arrow keys move to the others.
+    if (event.key === 'ArrowDown') link.focus();
+    return;
+  }
   if (event.key === '/' && !typing) {
     event.preventDefault();
     document.getElementById('f-text').focus();
@@ -236,7 +268,7 @@ document.addEventListener('keydown', (event) => {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   const row = event.target.closest('#list a.cell')?.closest('li');
   if (!step || !row || event.altKey || event.ctrlKey || event.metaKey) return;
-  const visible = [...document.querySelectorAll('#list .group[open] .cells > li:not([hidden])')];
+  const visible = visibleRows();
   const next = visible[visible.indexOf(row) + step];
   if (!next) return;
   event.preventDefault();
@@ -267,3 +299,9 @@ if (DATA.running) {
   };
   setTimeout(reload, 2000);
 }
+
+// A square that is wider than the window says that it scrolls.
+const squares = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle('overflows', target.scrollWidth > target.clientWidth + 1);
+});
+document.querySelectorAll('.square').forEach((square) => squares.observe(square));

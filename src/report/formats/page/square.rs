@@ -246,7 +246,7 @@ fn square(operation: &str, cells: &Cells) -> Markup {
     let columns: BTreeSet<&Label> = own().map(|place| &place.reply).collect();
     html! {
         table.square {
-            caption { (line(operation, 100)) }
+            caption { (line(operation, 100)) span.cue { "Scroll sideways for more replies →" } }
             thead { tr {
                 td.corner { "commit ↓ reply →" }
                 @for column in &columns { th scope="col" title=(reply_words(&column.1)) { (line(&column.1, 40)) } }
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(operations(&report, &cells), ["payment.charge", "email.send"]);
         let page = squares(&report).into_string();
         let at = |text: &str| page.find(text).unwrap();
-        assert!(at("payment.charge</caption>") < at("email.send</caption>"));
+        assert!(at("payment.charge<") < at("email.send<"));
         assert!(at(">reset</th>") < at(">503</th>"));
         assert!(page.contains("data-cell=\"email.send never 503\""), "{page}");
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{cases_counted, title};
-use crate::report::causes::FailureCause;
+use crate::report::causes::{FailureCause, other_fixes};
 use crate::report::formats::terminal::View;
 use crate::report::formats::terminal::case::{push_hanging, push_labelled};
 use crate::report::model::{Report, Skipped};
@@ -18,7 +18,9 @@ const MAX_CAUSES: usize = 5;
 const MAX_SKIPPED: usize = 10;
 /// The number of cases with the same reason up to which each is shown.
 const MAX_ALIKE: usize = 3;
-/// The maximum number of cases of a cause that are shown.
+/// The maximum number of fixes of a cause that are shown.
+const MAX_FIXES: usize = 4;
+/// The maximum number of cases of a cause with one fix that are shown.
 const MAX_CASES: usize = 3;
 
 pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
@@ -117,19 +119,37 @@ pub(super) fn push_causes(out: &mut String, causes: &[FailureCause<'_>], view: &
     }
     let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
     for (place, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
-        let head = format!("{} ({})", cause.remedy.sentence(), cause.reach());
+        let head = format!("{} ({})", cause.remedy.sentence(), cause.reach.words());
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
-        push_hanging(out, "", 3, &format!("{}: {}", cause.kind.word(), line(cause.fix, 600)), view);
-        let mut cases: Vec<String> = cause.cases.iter().take(MAX_CASES).map(|id| line(id, 200)).collect();
-        let more = cause.cases.len().saturating_sub(MAX_CASES);
-        cases.extend((more > 0).then(|| format!("and {more} more")));
-        push_hanging(out, "", 3, &cases.join("  "), view);
+        if let [only] = cause.fixes.as_slice() {
+            push_hanging(out, "", 3, &format!("{}: {}", only.kind.word(), line(only.fix, 600)), view);
+            push_hanging(out, "", 3, &named(&only.reach.cases, MAX_CASES), view);
+            continue;
+        }
+        for fix in cause.fixes.iter().take(MAX_FIXES) {
+            let cases = counted(fix.reach.cases.len(), "case");
+            let advice = format!("{} in {cases}: {}", fix.kind.word(), line(fix.fix, 600));
+            push_hanging(out, "   -", 5, &advice, view);
+            push_hanging(out, "", 5, &named(&fix.reach.cases, 1), view);
+        }
+        let more = cause.fixes.len().saturating_sub(MAX_FIXES);
+        if more > 0 {
+            push_hanging(out, "   -", 5, &format!("and {}", other_fixes(more)), view);
+        }
     }
     let more = causes.len().saturating_sub(MAX_CAUSES);
     if more > 0 {
         push_labelled(out, "", &format!("and {}", counted(more, "other cause")), view);
     }
     out.push('\n');
+}
+
+/// The first cases, and how many others there are.
+fn named(cases: &[&str], limit: usize) -> String {
+    let mut named: Vec<String> = cases.iter().take(limit).map(|id| line(id, 200)).collect();
+    let more = cases.len().saturating_sub(limit);
+    named.extend((more > 0).then(|| format!("and {more} more")));
+    named.join("  ")
 }
 
 /// The result of a run in one line.

@@ -102,11 +102,18 @@ function drawSquare() {
     return el('td', {}, el('button', { type: 'button', class: 'place ' + state, 'data-cell': key, 'aria-pressed': String(waiting.length > 0), 'aria-label': `${key}: ${words}`, title: `${key}: ${words}`, onclick: toggle }, shown));
   };
   byId('square').replaceChildren(
-    el('caption', {}, operation.name),
+    el('caption', {}, operation.name, el('span', { class: 'cue' }, 'Scroll sideways for more replies →')),
     el('thead', {}, el('tr', {}, el('td', { class: 'corner' }, 'commit ↓ reply →'), replies.map(([name]) => el('th', { scope: 'col' }, name)))),
     el('tbody', {}, commits.map((commit) => el('tr', {}, el('th', { scope: 'row' }, commit[0]), replies.map((reply) => cell(commit, reply))))),
   );
+  markOverflow();
   if (focused) [...document.querySelectorAll('[data-cell]')].find((one) => one.dataset.cell === focused)?.focus();
+}
+
+// A square that is wider than the window says that it scrolls.
+function markOverflow() {
+  const square = byId('square');
+  square.classList.toggle('overflows', square.scrollWidth > square.clientWidth + 1);
 }
 
 function arm(on, commit, reply) {
@@ -140,8 +147,11 @@ function describe(entry) {
     case 'replied': return entry.whole
       ? ['reply', `← attempt ${entry.attempt} answered${entry.status ? ' ' + entry.status : ''}`]
       : ['fault', `✗ attempt ${entry.attempt}: ${SILENT[entry.reply] || 'incomplete reply: ' + entry.reply}`];
+    case 'unsent': return ['fault', `✗ attempt ${entry.attempt}: only ${entry.bytes} bytes were sent, because the caller had left`];
+    case 'lapsed': return ['fault', `◇ attempt ${entry.attempt} was not committed later: the service refused it with ${entry.status}`];
     case 'noted': return ['note', `${entry.name}  ${fields(entry.fields)}`];
     case 'barrier': return ['note', `caller ${entry.caller}: ${entry.event}`];
+    // The start of the ledger, and closed connections: `drawCount` says so.
     default: return null;
   }
 }
@@ -158,12 +168,19 @@ function addEntries(entries) {
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
+// How many entries are shown, and which are not.
+function drawCount(count) {
+  const shown = byId('entries').children.length;
+  const some = shown === MOST_ENTRIES ? 'the last ' + shown : shown;
+  byId('count').textContent = `${some} of ${count} ${count === 1 ? 'entry' : 'entries'}; the start of the ledger and closed connections are not shown`;
+}
+
 async function drawEffects() {
   const { effects } = await ask('GET', '/v1/effects');
   const line = (one) => el('tr', { class: one.times > 1 ? 'fail' : '' },
     el('th', { scope: 'row' }, one.effect),
     el('td', {}, Object.entries(one.identity).map(([name, value]) => `${name}=${value}`).join('  ')),
-    el('td', {}, one.times > 1 ? `✗ ${one.times} times` : 'once'),
+    el('td', { class: 'short' }, one.times > 1 ? `✗ ${one.times} times` : 'once'),
     el('td', {}, 'attempt ' + one.attempts.join(', ')));
   byId('effects').replaceChildren(...effects.map(line));
   byId('no-effects').hidden = effects.length > 0;
@@ -185,7 +202,7 @@ async function refresh() {
   }
   if (!page.entries.length && byId('count').textContent) return;
   addEntries(page.entries);
-  byId('count').textContent = `${page.count} ${page.count === 1 ? 'entry' : 'entries'}`;
+  drawCount(page.count);
   await drawEffects();
 }
 
@@ -240,5 +257,6 @@ byId('clear').addEventListener('click', () => act(() => ask('DELETE', '/v1/fault
 byId('reset').addEventListener('click', () => act(() => ask('DELETE', '/v1/ledger')));
 byId('settle').addEventListener('click', () => act(() => ask('POST', '/v1/settle')));
 window.addEventListener('hashchange', readToken);
+new ResizeObserver(markOverflow).observe(byId('square'));
 readToken();
 poll();

@@ -9,6 +9,10 @@ use crate::report::{Frame, PageScript, frame};
 
 const SCRIPT: &str = concat!("'use strict';\n", include_str!("live.js"));
 
+/// What the button for a reset does.
+const RESET: &str = "A reset removes all effects and starts a new ledger. It does not clear faults: a fault that was \
+                     already applied is armed again.";
+
 /// Headers against frames around the page, copies of it, and its address in requests to others.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
@@ -42,7 +46,7 @@ fn page() -> String {
         main #live hidden {
             section aria-labelledby="services-title" {
                 h2 #services-title { "Services" }
-                div.wide-table { table { tbody #services {} } }
+                div.wide-table { table.stacked { tbody #services {} } }
             }
             section aria-labelledby="faults-title" {
                 h2 #faults-title { "Faults" }
@@ -65,15 +69,18 @@ fn page() -> String {
             section aria-labelledby="effects-title" {
                 h2 #effects-title { "Effects" }
                 p #no-effects { "Nothing was committed." }
-                div.wide-table { table { tbody #effects {} } }
+                div.wide-table { table.stacked { tbody #effects {} } }
             }
             section aria-labelledby="ledger-title" {
                 h2 #ledger-title { "Ledger" }
                 p.actions {
                     button #settle type="button" { "Commit what is outstanding" }
-                    button #reset type="button" { "Reset services and ledger" }
+                    button #reset type="button" title=(RESET) aria-describedby="reset-does" {
+                        "Reset services and ledger"
+                    }
                     output #count {}
                 }
+                p #reset-does.faint { (RESET) }
                 ol #entries.ledger tabindex="0" aria-label="Entries of the ledger" {}
             }
         }
