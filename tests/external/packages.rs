@@ -203,7 +203,11 @@ async fn a_fault_that_does_not_fire_fails_the_test_in_every_runner() {
     for (file, command, failed) in [
         ("unfired.node.mjs", "node --test unfired.node.mjs", "fail 1"),
         ("unfired.vitest.mjs", "vitest run --testTimeout 60000 unfired.vitest.mjs", "1 failed | 1 passed"),
-        ("unfired.jest.cjs", "jest --testTimeout 60000 --rootDir . --testMatch '**/*.jest.cjs'", "1 failed, 1 passed"),
+        (
+            "unfired.jest.cjs",
+            "jest --testTimeout 60000 --rootDir . --testMatch '**/*.jest.cjs'",
+            "1 failed, 1 passed",
+        ),
     ] {
         // Vitest runs only files with `test` in their names.
         let name = if file.contains("vitest") { "unfired.test.mjs" } else { file };

@@ -220,7 +220,7 @@ pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), 
     let mut summary = report::summary_md(&saved.report, &saved.ledgers, MAX_SUMMARY_BYTES);
     if !result.is_empty() {
         let result = anstream::adapter::strip_str(result).to_string();
-        let result = report::text::markdown(&result.split_whitespace().collect::<Vec<_>>().join(" "));
+        let result = report::text::escape::markdown(&result.split_whitespace().collect::<Vec<_>>().join(" "));
         summary = format!("## hapax: {result}\n\n{}", summary.replacen("## hapax:", "### All verdicts:", 1));
     }
     Ok(report::append_summary(Path::new(&path), &summary)?)
