@@ -13,7 +13,7 @@ pub(crate) struct FailureCause<'a> {
     /// What kind of change it is.
     pub(crate) remedy: Remedy,
     /// How harmful the worst of its findings is.
-    harm: Harm,
+    harm: HarmRank,
     /// The cases and trials with such a finding.
     pub(crate) reach: Reach<'a>,
     /// The different advice for this kind of change, the most harmful first.
@@ -25,7 +25,7 @@ pub(crate) struct FailureCause<'a> {
 pub(crate) struct CauseFix<'a> {
     /// The kind of its first finding.
     pub(crate) kind: FindingKind,
-    harm: Harm,
+    harm: HarmRank,
     /// The advice, which is that of every finding.
     pub(crate) fix: &'a str,
     /// The first finding, as an example.
@@ -59,7 +59,7 @@ impl<'a> Reach<'a> {
 
 /// How harmful a finding is, the most harmful first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Harm {
+enum HarmRank {
     /// An effect is wrong: double, unintended, lost or altered.
     Effect,
     /// A claim is wrong.
@@ -68,7 +68,7 @@ enum Harm {
     Other,
 }
 
-impl Harm {
+impl HarmRank {
     const fn of(kind: FindingKind) -> Self {
         match kind {
             FindingKind::Diverged
@@ -80,11 +80,11 @@ impl Harm {
             | FindingKind::AlteredAttempted
             | FindingKind::Record
             | FindingKind::LateWrite
-            | FindingKind::Escaped => Harm::Effect,
+            | FindingKind::Escaped => HarmRank::Effect,
             FindingKind::Overclaimed
             | FindingKind::Underclaimed
             | FindingKind::UnexpectedClaim
-            | FindingKind::MissingClaim => Harm::Claim,
+            | FindingKind::MissingClaim => HarmRank::Claim,
             FindingKind::NotAttempted
             | FindingKind::OverBudget
             | FindingKind::EarlyRetry
@@ -93,7 +93,7 @@ impl Harm {
             | FindingKind::OverLimit
             | FindingKind::Compensated
             | FindingKind::LateRead
-            | FindingKind::TimeoutNotReached => Harm::Other,
+            | FindingKind::TimeoutNotReached => HarmRank::Other,
         }
     }
 }
@@ -117,12 +117,12 @@ pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<
             for finding in failing() {
                 let fix = fixes.entry(key_of(finding)).or_insert_with(|| CauseFix {
                     kind: finding.kind,
-                    harm: Harm::Other,
+                    harm: HarmRank::Other,
                     fix: &finding.fix,
                     example: &finding.message,
                     reach: Reach::default(),
                 });
-                fix.harm = fix.harm.min(Harm::of(finding.kind));
+                fix.harm = fix.harm.min(HarmRank::of(finding.kind));
                 if seen.insert(key_of(finding)) {
                     fix.reach.add_trial(case);
                 }
@@ -131,7 +131,7 @@ pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<
     }
     let mut causes: Vec<FailureCause<'a>> = reaches
         .into_iter()
-        .map(|(remedy, reach)| FailureCause { remedy, harm: Harm::Other, reach, fixes: Vec::new() })
+        .map(|(remedy, reach)| FailureCause { remedy, harm: HarmRank::Other, reach, fixes: Vec::new() })
         .collect();
     for ((remedy, _), fix) in fixes {
         if let Some(cause) = causes.iter_mut().find(|cause| cause.remedy == remedy) {
@@ -147,7 +147,7 @@ pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<
 }
 
 /// The most harmful first, then the one that affects the most cases and trials.
-const fn order(harm: Harm, reach: &Reach<'_>) -> (Harm, Reverse<(usize, usize)>) {
+const fn order(harm: HarmRank, reach: &Reach<'_>) -> (HarmRank, Reverse<(usize, usize)>) {
     (harm, Reverse((reach.cases.len(), reach.trials)))
 }
 
