@@ -220,7 +220,7 @@ async fn serve_command(
     }
     let unproven = ended.not_comparable(command);
     if let Some(reason) = &unproven {
-        eprintln!("error: {reason}");
+        eprintln!("{}", ci_commands::text(&format!("error: {reason}")));
     }
     // After a reset it is not known whether a fault fired before.
     let is_known = differences.is_empty() && unproven.is_none() && !ended.evidence_removed;
