@@ -386,4 +386,5 @@ fn grouped(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "impact_tests.rs"]
 mod tests;

@@ -132,4 +132,5 @@ pub(super) fn has_name(names: &[String], name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "known_tests.rs"]
 mod tests;

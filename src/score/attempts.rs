@@ -40,4 +40,103 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use mock_services::ledger::Event;
+
+    use super::*;
+    use crate::scenario::{ClaimedOutcome, ControlOutcome};
+    use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
+    use crate::score::{FindingKind, TrialStatus, score};
+
+    /// A declined charge is expected: nothing is due, and it must be tried.
+    fn declined(at_least: u32, at_most: Option<u32>) -> Terms {
+        let budget = Budget { operation: "payment.charge".to_owned(), at_least, at_most };
+        Terms { attempts: vec![budget], claim: vec![ClaimedOutcome::NotDone], ..terms([due("o1", 10, 0)]) }
+    }
+
+    fn refuse(script: &mut LedgerScript, operation: &'static str) {
+        script.add(Event::Refused {
+            service: "payment".into(),
+            operation: Some(operation.into()),
+            method: "POST".into(),
+            path: "/v1/charges".into(),
+            status: 402,
+            caller: 1,
+            connection: 1,
+            key: None,
+            reason: None,
+            unsupported: None,
+            undecided: None,
+            message: None,
+            answer: None,
+        });
+    }
+
+    fn control_outcome(terms: &Terms, tell: impl FnOnce(&mut LedgerScript)) -> ControlOutcome {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        tell(&mut script);
+        script.claims(1, ClaimedOutcome::NotDone);
+        score(terms, &script.end(), None).control_outcome()
+    }
+
+    #[test]
+    fn one_read_and_not_done_is_not_an_attempt() {
+        let terms = declined(1, Some(3));
+        assert_eq!(
+            control_outcome(&terms, |script| _ = script.read("payment.list")),
+            ControlOutcome::NotAttempted
+        );
+        assert_eq!(
+            control_outcome(&declined(0, Some(3)), |script| _ = script.read("payment.list")),
+            ControlOutcome::Pass
+        );
+    }
+
+    #[test]
+    fn the_lower_bound_counts_attempts_and_refusals_and_the_upper_one_attempts() {
+        let terms = declined(2, Some(2));
+        let write_without_commit = |script: &mut LedgerScript| {
+            _ = script.write_without_commit("payment.charge", None, &charge("o1", 10), Sees::Status(503))
+        };
+        assert_eq!(
+            control_outcome(&terms, |script| refuse(script, "payment.charge")),
+            ControlOutcome::NotAttempted
+        );
+        let both = |script: &mut LedgerScript| {
+            refuse(script, "payment.charge");
+            write_without_commit(script);
+        };
+        assert_eq!(control_outcome(&terms, both), ControlOutcome::Pass);
+        let many_refusals = |script: &mut LedgerScript| (0..5).for_each(|_| refuse(script, "payment.charge"));
+        assert_eq!(control_outcome(&terms, many_refusals), ControlOutcome::Pass);
+        assert_eq!(
+            control_outcome(&terms, |script| (0..3).for_each(|_| write_without_commit(script))),
+            ControlOutcome::OverBudget
+        );
+        assert_eq!(
+            control_outcome(&declined(1, None), |script| (0..9).for_each(|_| write_without_commit(script))),
+            ControlOutcome::Pass
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_another_operation_is_no_attempt() {
+        assert_eq!(
+            control_outcome(&declined(1, Some(3)), |script| refuse(script, "payment.refund")),
+            ControlOutcome::NotAttempted
+        );
+    }
+
+    #[test]
+    fn a_torn_ledger_may_have_held_the_attempt() {
+        let mut script = LedgerScript::new();
+        script.read("payment.list");
+        script.claims(1, ClaimedOutcome::NotDone);
+        let verdict = score(&declined(1, None), &script.end(), Some("a line is missing"));
+        let finding =
+            verdict.findings.iter().find(|finding| finding.kind == FindingKind::NotAttempted).unwrap();
+        assert!(!finding.fails);
+        assert_eq!(verdict.result, TrialStatus::Void);
+    }
+}

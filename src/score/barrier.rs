@@ -150,4 +150,5 @@ pub(super) fn callers(numbers: &[u32]) -> String {
 }
 
 #[cfg(test)]
+#[path = "barrier_tests.rs"]
 mod tests;

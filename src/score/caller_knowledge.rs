@@ -253,4 +253,5 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
 }
 
 #[cfg(test)]
+#[path = "caller_knowledge_tests.rs"]
 mod tests;

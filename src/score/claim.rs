@@ -193,4 +193,5 @@ fn claim(
 }
 
 #[cfg(test)]
+#[path = "claim_tests.rs"]
 mod tests;

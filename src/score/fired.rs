@@ -191,4 +191,5 @@ fn bounded(text: &str, limit: usize) -> String {
 }
 
 #[cfg(test)]
+#[path = "fired_tests.rs"]
 mod tests;

@@ -181,4 +181,5 @@ fn design_effect(clusters: &[(u64, u64)], passes: u64, trials: u64) -> f64 {
 }
 
 #[cfg(test)]
+#[path = "rate_tests.rs"]
 mod tests;

@@ -308,4 +308,5 @@ fn bounded(text: &str, part: Range<usize>, hide: &Hide) -> String {
 }
 
 #[cfg(test)]
+#[path = "claim_tests.rs"]
 mod tests;

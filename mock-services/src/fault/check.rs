@@ -392,4 +392,5 @@ impl FaultChecks {
 }
 
 #[cfg(test)]
+#[path = "check_tests.rs"]
 mod tests;

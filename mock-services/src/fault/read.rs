@@ -337,4 +337,5 @@ fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
 }
 
 #[cfg(test)]
+#[path = "read_tests.rs"]
 mod tests;

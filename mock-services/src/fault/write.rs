@@ -177,4 +177,5 @@ fn value_node(value: &Value) -> Node {
 }
 
 #[cfg(test)]
+#[path = "write_tests.rs"]
 mod tests;

@@ -371,4 +371,5 @@ fn starts_turn(before: &Turn, next: &Turn) -> bool {
 }
 
 #[cfg(test)]
+#[path = "think_tests.rs"]
 mod tests;

@@ -280,4 +280,5 @@ fn too_deep() -> String {
 }
 
 #[cfg(test)]
+#[path = "tree_tests.rs"]
 mod tests;

@@ -101,7 +101,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in inside {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         let is_source = path.extension().is_some_and(|end| end == "rs");
-        if of_tests.contains(&stem) || stem == "tests" {
+        if of_tests.contains(&stem) || stem.ends_with("tests") {
             continue;
         }
         if path.is_dir() {

@@ -380,4 +380,5 @@ pub(super) fn says_try_again(text: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "judge_tests.rs"]
 mod tests;

@@ -171,4 +171,122 @@ fn hosts() -> Value {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use mock_services::yaml::{Source, parse};
+
+    use super::*;
+    use crate::subject::config::Config;
+
+    fn as_json(name: &str, text: &str) -> Value {
+        let tree = parse(&Source::new(name, text)).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+        serde_json::to_value(&tree).unwrap()
+    }
+
+    fn validator() -> jsonschema::Validator {
+        jsonschema::validator_for(&config_schema()).unwrap()
+    }
+
+    fn problems(text: &str) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hapax.yaml");
+        fs::write(&path, text).unwrap();
+        Config::load(&path).err().map(|error| error.to_string())
+    }
+
+    /// The keys that the reader accepts, from its message about an unknown one.
+    fn accepted(text: &str) -> Vec<String> {
+        let all = problems(text).unwrap();
+        let line = all.lines().find(|line| line.contains("it can have")).unwrap_or_else(|| panic!("{all}"));
+        let names = line.split("it can have").nth(1).unwrap();
+        let mut names: Vec<String> = names.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn keys(value: &Value) -> Vec<String> {
+        value["properties"].as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn the_schema_has_the_keys_that_the_reader_accepts() {
+        let schema = config_schema();
+        assert_eq!(accepted("zzzz: 1"), keys(&schema));
+        assert_eq!(accepted("subjects: { agent: { zzzz: 1 } }"), keys(&schema["$defs"]["subject"]));
+    }
+
+    #[test]
+    fn the_schema_in_docs_is_fresh() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/config.schema.json");
+        let stored = fs::read_to_string(path).unwrap();
+        assert_eq!(
+            stored,
+            config_schema_text(),
+            "stale: cargo run -- schema config > docs/config.schema.json"
+        );
+    }
+
+    #[test]
+    fn the_schema_and_the_reader_accept_the_same_files() {
+        let validator = validator();
+        for text in [
+            "{command: python agent.py}",
+            "{command: [python, agent.py], env: {A: \"${payment.url}\"}, pass: [HOME], timeout: 90s, can: [payment]}",
+            "{http: \"http://127.0.0.1:8080/task\", watch: 2s, stdin: open, command: ./serve.sh}",
+            "{command: ./a, claim: {exit-status: {0: done}}, promise: at-most-once, cancel: SIGTERM}",
+            "{command: ./a, claim: model, web: {}, sealed: true, via: mcp}",
+            "{command: ./a, hosts: {payment: [pay.example]}, assume: {payment: {idempotency: stripe}}}",
+        ] {
+            let text = format!("subjects: {{ agent: {text} }}");
+            assert_eq!(problems(&text), None, "{text}");
+            let errors: Vec<String> =
+                validator.iter_errors(&as_json("valid", &text)).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{text}: {errors:?}");
+        }
+        for text in [
+            "{comand: python agent.py}",
+            "{}",
+            "{command: 5}",
+            "{command: ./a, timeout: 30}",
+            "{command: ./a, env: {PORT: 80}}",
+            "{command: ./a, claim: {exit-status: {0: maybe}}}",
+            "{command: ./a, claim: somewhere}",
+            "{command: ./a, promise: always}",
+            "{command: ./a, sealed: \"yes\"}",
+            "{command: ./a, assume: {payment: {idempotency: maybe}}}",
+        ] {
+            let text = format!("subjects: {{ agent: {text} }}");
+            assert!(problems(&text).is_some(), "the reader accepts {text}");
+            assert!(!validator.is_valid(&as_json("invalid", &text)), "the schema accepts {text}");
+        }
+    }
+
+    fn files_below(folder: &Path, name: &str, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let (path, hidden) = (entry.path(), entry.file_name().to_string_lossy().starts_with('.'));
+            let is_installed = ["target", "node_modules"].iter().any(|skipped| path.ends_with(skipped));
+            if entry.file_type().unwrap().is_dir() && !hidden && !is_installed {
+                files_below(&path, name, found);
+            } else if path.ends_with(name) {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_hapax_yaml_of_the_repository_is_valid() {
+        let mut found = Vec::new();
+        files_below(Path::new(env!("CARGO_MANIFEST_DIR")), "hapax.yaml", &mut found);
+        assert!(found.len() > 1, "{found:?}");
+        let validator = validator();
+        for path in found {
+            // In the template of `hapax init` a placeholder stands for the command.
+            let text = fs::read_to_string(&path).unwrap().replace("@COMMAND@", "[./agent.sh]");
+            let errors: Vec<String> =
+                validator.iter_errors(&as_json("hapax.yaml", &text)).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+        }
+    }
+}

@@ -94,4 +94,99 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use mock_services::service::Fields;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn step(operation: &str, with: Fields) -> Step {
+        Step { operation: operation.to_owned(), with }
+    }
+
+    fn charge(order: &str, amount: i64) -> Step {
+        step(
+            "payment.charge",
+            Fields::new().with("order", order).with("customer", "cus_42").with("amount", amount),
+        )
+    }
+
+    #[test]
+    fn equal_charges_for_two_orders_are_two_intents() {
+        assert_ne!(identity(&charge("ord_1", 4999), "1"), identity(&charge("ord_2", 4999), "1"));
+        assert_ne!(identity(&charge("ord_1", 4999), "1"), identity(&charge("ord_1", 5000), "1"));
+        assert_ne!(derived_key(&charge("ord_1", 4999)), derived_key(&charge("ord_2", 4999)));
+    }
+
+    #[test]
+    fn all_callers_of_one_task_share_the_intent_unless_they_count() {
+        assert_eq!(identity(&charge("ord_1", 1), "1"), identity(&charge("ord_1", 1), "2"));
+        let count = step("records.increment", Fields::new().with("counter", "visits"));
+        assert_ne!(identity(&count, "1"), identity(&count, "2"));
+        let named = step("records.increment", Fields::new().with("counter", "visits").with("order", "ord_1"));
+        assert_eq!(identity(&named, "1"), identity(&named, "2"));
+    }
+
+    #[test]
+    fn callers_share_a_task_regardless_of_their_own_tasks() {
+        let own = |by: i64| step("records.increment", Fields::new().with("counter", "visits").with("by", by));
+        assert_eq!(
+            task_identity(&[charge("ord_1", 1), own(1)]),
+            task_identity(&[charge("ord_1", 1), own(2)])
+        );
+        assert_ne!(task_identity(&[charge("ord_1", 1)]), task_identity(&[charge("ord_2", 1)]));
+        assert_ne!(
+            task_identity(&[charge("ord_1", 1), charge("ord_2", 1)]),
+            task_identity(&[charge("ord_2", 1), charge("ord_1", 1)])
+        );
+    }
+
+    #[test]
+    fn other_words_are_the_same_intent_and_another_key() {
+        let mail = |text: &str| {
+            step(
+                "email.send",
+                Fields::new().with("to", "a@x.example").with("subject", "Hi").with("text", text),
+            )
+        };
+        assert_eq!(identity(&mail("one"), "1"), identity(&mail("two"), "1"));
+        assert_ne!(derived_key(&mail("one")), derived_key(&mail("two")));
+    }
+
+    #[test]
+    fn a_step_with_another_amount_is_about_the_same_order() {
+        assert!(is_about_the_same(&charge("ord_1", 1), &charge("ord_1", 2)));
+        assert!(!is_about_the_same(&charge("ord_1", 1), &charge("ord_2", 1)));
+        assert!(!is_about_the_same(
+            &charge("ord_1", 1),
+            &step("payment.refund", Fields::new().with("order", "ord_1"))
+        ));
+        assert!(!is_about_the_same(&step("a.b", Fields::new()), &step("a.b", Fields::new())));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_fields_means_nothing(a in "[a-z]{1,6}", b in "[a-z]{1,6}") {
+            let one = step("x.y", Fields::new().with("p", a.as_str()).with("q", b.as_str()));
+            let other = step("x.y", Fields::new().with("q", b.as_str()).with("p", a.as_str()));
+            prop_assert_eq!(identity(&one, "1"), identity(&other, "1"));
+            prop_assert_eq!(derived_key(&one), derived_key(&other));
+        }
+
+        #[test]
+        fn values_cannot_be_shifted_from_one_field_into_the_next(a in "[a-z,\" ]{0,6}", b in "[a-z,\" ]{0,6}") {
+            let one = step("x.y", Fields::new().with("p", format!("{a}{b}")).with("q", ""));
+            let other = step("x.y", Fields::new().with("p", a.as_str()).with("q", b.as_str()));
+            prop_assert_eq!(derived_key(&one) == derived_key(&other), b.is_empty());
+        }
+    }
+
+    #[test]
+    fn fresh_keys_differ_within_a_start_and_between_callers_and_starts() {
+        let all = [("1", 1), ("2", 1), ("1", 2), ("12", 1), ("1", 21)]
+            .map(|(caller, start)| FreshKeys::new(caller, start));
+        let keys: std::collections::BTreeSet<String> =
+            all.iter().flat_map(|keys| (0..100).map(|_| keys.next())).collect();
+        assert_eq!(keys.len(), 500);
+    }
+}

@@ -61,4 +61,142 @@ pub(crate) const fn symbol(result: TrialStatus) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::report::sample;
+    use crate::report::{CaseReport, TrialReport};
+
+    fn data_of(page: &str) -> serde_json::Value {
+        let (_, rest) = page.split_once(r#"<script id="data" type="application/json">"#).unwrap();
+        let (json, _) = rest.split_once("</script>").unwrap();
+        serde_json::from_str(json).unwrap()
+    }
+
+    /// The page without its style, its script and its data.
+    fn frame_of(page: &str) -> String {
+        let (before, rest) = page.split_once("<style>").unwrap();
+        let (_, rest) = rest.split_once("</style>").unwrap();
+        let (body, _) = rest.split_once("<script").unwrap();
+        format!("{}{body}", before.replace("><", ">\n<")).replace("><", ">\n<")
+    }
+
+    #[test]
+    fn the_page_names_the_subject_and_what_to_fix_first() {
+        let (report, ledgers) = sample::run();
+        let page = page(&report, &ledgers);
+        let frame: String = frame_of(&page)
+            .lines()
+            .filter(|line| !line.contains("Content-Security-Policy"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        insta::assert_snapshot!(frame);
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let (report, ledgers) = sample::run();
+        let page = page(&report, &ledgers);
+        for asking in
+            ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "<iframe", "<link rel=\"stylesheet\""]
+        {
+            assert!(!page.contains(asking), "{asking}");
+        }
+        assert_eq!(
+            page.matches("http").count(),
+            2 + page.matches("www.w3.org").count() - 1,
+            "the policy's attribute and the name of SVG"
+        );
+        assert!(page.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn hostile_text_is_shown_and_does_nothing() {
+        let hostile = format!("{}</style>{}", sample::HOSTILE, "x".repeat(1_000_000));
+        let (mut case, saved) = sample::hostile(&hostile);
+        case.about.clone_from(&hostile);
+        case.task.clone_from(&hostile);
+        case.tags = vec![hostile.clone()];
+        case.trials[0].verdict.findings[0].fix.clone_from(&hostile);
+        let (mut report, ledgers) = sample::run_of(vec![(case, saved)]);
+        report.subject.clone_from(&hostile);
+        let page = page(&report, &ledgers);
+        assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
+        assert_eq!(page.matches("</style>").count(), 1);
+        assert!(!page.contains("<img"));
+        assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
+        assert!(page.len() < 200_000, "{} bytes", page.len());
+        data_of(&page);
+    }
+
+    #[test]
+    fn timelines_are_in_full_for_what_failed_and_in_short_for_what_passed() {
+        let (report, ledgers) = sample::run_of(vec![sample::twelve_callers(), sample::pass(1)]);
+        let data = data_of(&page(&report, &ledgers));
+        let (failed, passed) = (&data["cases"][0]["trials"][0], &data["cases"][1]["trials"][0]);
+        assert_eq!(failed["left_out"], 0);
+        assert_eq!(failed["lanes"].as_array().unwrap().len(), 13);
+        assert!(passed["items"].as_array().unwrap().len() <= 12);
+        assert_eq!(data["first"], 0, "the worst case is open");
+    }
+
+    /// So many trials, one in `nth` of them failed, each with a ledger as long as twelve callers make it.
+    fn many(count: usize, nth: usize, wordy: bool) -> (Report, Ledgers) {
+        let mut ledgers = Ledgers::new();
+        let mut cases: Vec<CaseReport> = Vec::new();
+        for number in 0..count {
+            let (mut case, saved) =
+                if number % nth == 0 { sample::twelve_callers() } else { sample::pass(1) };
+            case.id = format!("{}-{}@n={number}", case.scenario, number % 40);
+            case.scenario = format!("{}-{}", case.scenario, number % 40);
+            let trial: &mut TrialReport = &mut case.trials[0];
+            trial.ledger.clone_from(&case.id);
+            trial.replay = format!("hapax replay reports/many '{}' --trial 1", case.id);
+            if wordy {
+                let words = format!("{number} {}", "<lorem> & ".repeat(300));
+                trial.output = vec![crate::domain::CapturedOutput {
+                    caller: 1,
+                    start: 1,
+                    stdout: words.clone(),
+                    stderr: words,
+                    cut: 0,
+                }];
+            }
+            ledgers.insert(case.id.clone(), saved);
+            cases.push(case);
+        }
+        let (mut report, _) = sample::run_of(vec![]);
+        report.cases = cases;
+        (report, ledgers)
+    }
+
+    const LARGEST: usize = 15_000_000;
+
+    #[test]
+    fn five_thousand_trials_make_a_page_that_a_browser_opens() {
+        let (report, ledgers) = many(5_000, 10, false);
+        let page = page(&report, &ledgers);
+        assert!(page.len() < LARGEST, "{} bytes", page.len());
+    }
+
+    #[test]
+    fn five_thousand_failures_of_wordy_subjects_do_so_too() {
+        let (report, ledgers) = many(5_000, 1, true);
+        let page = page(&report, &ledgers);
+        assert!(page.len() < LARGEST, "{} bytes", page.len());
+        assert_eq!(data_of(&page)["cut"], true);
+    }
+
+    #[test]
+    fn the_page_of_a_run_that_is_not_finished_says_so_and_reloads_itself() {
+        let (mut report, ledgers) = sample::run_of(vec![sample::pass(1), sample::pass(2)]);
+        report.planned = 9;
+        let running = page_so_far(&report, &ledgers);
+        assert!(running.contains("Running: 2 of 9 trials have ended."));
+        assert!(running.contains("○</span> running"), "it has not passed");
+        assert!(!running.contains("planned trials were not run"));
+        assert_eq!(data_of(&running)["running"], true);
+        let finished = page(&report, &ledgers);
+        assert!(!finished.contains("Running:") && finished.contains("7 of 9 planned trials were not run"));
+        assert_eq!(data_of(&finished)["running"], false);
+    }
+}
