@@ -17,7 +17,7 @@ async fn charges(fault: &str, keys: Profile, table: &[(&str, ControlResult)]) {
             trial.outcome(control, CHARGE).await,
             *expected,
             "{control} in {fault} with {}",
-            keys.word()
+            keys.as_str()
         );
         assert!(trial.all_fired(), "{control} in {fault}");
     }

@@ -58,7 +58,7 @@ async fn of_many_careful_callers_of_one_task_one_acts() {
             (trial.effects("payment.charge"), trial.effects("email.send")),
             (1, 1),
             "careful with {}",
-            keys.word()
+            keys.as_str()
         );
         assert!(!trial.has_late_caller(), "a caller that waits for another does not write later");
     }

@@ -209,10 +209,10 @@ fn the_pages_have_a_row_for_every_format_finding_and_reply() {
     let reports = first_cells(include_str!("../docs/reports.md"));
     let glossary = first_cells(include_str!("../docs/glossary.md"));
     let faults = first_cells(include_str!("../docs/faults.md"));
-    let formats = Format::ALL.map(|format| (&reports, format.word()));
-    let findings = FindingKind::ALL.map(|kind| (&reports, kind.word()));
-    let replies = ReplyKind::ALL.map(|reply| (&faults, reply.word()));
-    let explained = FindingKind::ALL.map(|kind| (&glossary, kind.word()));
+    let formats = Format::ALL.map(|format| (&reports, format.as_str()));
+    let findings = FindingKind::ALL.map(|kind| (&reports, kind.as_str()));
+    let replies = ReplyKind::ALL.map(|reply| (&faults, reply.as_str()));
+    let explained = FindingKind::ALL.map(|kind| (&glossary, kind.as_str()));
     for (rows, word) in formats.into_iter().chain(findings).chain(replies).chain(explained) {
         let is_row = |row: &str| row.trim_start_matches('{').split(['`', ':']).next() == Some(word);
         assert!(rows.lines().any(is_row), "no row for `{word}` in\n{rows}");
@@ -235,7 +235,7 @@ fn the_page_about_controls_explains_each_and_shows_their_expected_outcomes() {
         let case = cases.iter().find(|case| case.id == id).unwrap_or_else(|| panic!("there is no case {id}"));
         for (control, shown) in columns.iter().zip(&cells[1..]) {
             let expected = case.controls.iter().find(|term| term.control == *control);
-            assert_eq!(*shown, expected.map_or("–", |term| term.is.word()), "{control} in {id}");
+            assert_eq!(*shown, expected.map_or("–", |term| term.is.as_str()), "{control} in {id}");
             compared += 1;
         }
     }

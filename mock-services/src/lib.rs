@@ -168,6 +168,7 @@ pub mod yaml;
 
 #[doc(hidden)]
 pub use serde;
+pub use word_enum::UnknownWord;
 
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};

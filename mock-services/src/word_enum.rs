@@ -1,9 +1,14 @@
 //! Enums whose variants are words in files and messages. The word of a variant is written once, in the
 //! definition of the enum; serialization, parsing, JSON Schemas and everything that is displayed use it.
 
+/// A text that is not the word of a variant of an enum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("unknown word")]
+pub struct UnknownWord;
+
 /// Defines an enum whose variants each have one word.
 ///
-/// The enum gets `ALL` (every variant, in order), `word`, `from_word`, `Display`, and implementations of
+/// The enum gets `ALL` (every variant, in order), `as_str`, `FromStr`, `Display`, and implementations of
 /// `Serialize` and `Deserialize` that write and read the word. Variants are ordered as they are listed.
 ///
 /// ```
@@ -17,9 +22,9 @@
 ///     }
 /// }
 ///
-/// assert_eq!(Shipping::NextDay.word(), "next-day");
-/// assert_eq!(Shipping::from_word("standard"), Some(Shipping::Standard));
-/// assert_eq!(Shipping::ALL.map(Shipping::word), ["standard", "next-day"]);
+/// assert_eq!(Shipping::NextDay.as_str(), "next-day");
+/// assert_eq!("standard".parse(), Ok(Shipping::Standard));
+/// assert_eq!(Shipping::ALL.map(Shipping::as_str), ["standard", "next-day"]);
 /// ```
 #[macro_export]
 macro_rules! word_enum {
@@ -42,31 +47,33 @@ macro_rules! word_enum {
 
             /// The word of this variant in files and messages.
             #[must_use]
-            $visibility const fn word(self) -> &'static str {
+            $visibility const fn as_str(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)+
                 }
             }
+        }
 
-            /// The variant that has this word.
-            #[must_use]
-            $visibility fn from_word(word: &str) -> Option<$name> {
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
                 match word {
-                    $($word => Some($name::$variant),)+
-                    _ => None,
+                    $($word => Ok($name::$variant),)+
+                    _ => Err($crate::UnknownWord),
                 }
             }
         }
 
         impl ::std::fmt::Display for $name {
             fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                formatter.pad(self.word())
+                formatter.pad(self.as_str())
             }
         }
 
         impl $crate::serde::Serialize for $name {
             fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.word())
+                serializer.serialize_str(self.as_str())
             }
         }
 
@@ -74,7 +81,7 @@ macro_rules! word_enum {
             fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 use $crate::serde::de::Error as _;
                 let word: ::std::borrow::Cow<'de, str> = $crate::serde::Deserialize::deserialize(deserializer)?;
-                $name::from_word(&word).ok_or_else(|| D::Error::unknown_variant(&word, &[$($word),+]))
+                word.parse().map_err(|_| D::Error::unknown_variant(&word, &[$($word),+]))
             }
         }
     };
@@ -96,10 +103,10 @@ mod tests {
     fn every_word_is_written_and_read_as_itself() {
         for sample in Sample::ALL {
             let json = serde_json::to_string(&sample).unwrap();
-            assert_eq!(json, format!("\"{}\"", sample.word()));
+            assert_eq!(json, format!("\"{}\"", sample.as_str()));
             assert_eq!(serde_json::from_str::<Sample>(&json).unwrap(), sample);
-            assert_eq!(Sample::from_word(sample.word()), Some(sample));
-            assert_eq!(sample.to_string(), sample.word());
+            assert_eq!(sample.as_str().parse(), Ok(sample));
+            assert_eq!(sample.to_string(), sample.as_str());
         }
     }
 

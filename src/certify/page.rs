@@ -97,7 +97,7 @@ fn results(certificate: &Certificate) -> Markup {
             tbody { @for result in &certificate.reached.results { tr {
                 th scope="row" { code { (line(&result.tool, 200)) } }
                 td { code { (line(&result.question, 200)) } }
-                td { (result.result.word()) }
+                td { (result.result.as_str()) }
                 td {
                     (result.trials)
                     @if result.failures > 0 { ", " (result.failures) " failed" }

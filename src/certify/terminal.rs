@@ -104,7 +104,7 @@ fn rows(results: &[QuestionResult], width: usize, verbose: bool, style: TextStyl
     for result in shown.iter().take(limit) {
         let tool = if last == result.tool { String::new() } else { line(&result.tool, 80) };
         last = &result.tool;
-        let word = result.result.word();
+        let word = result.result.as_str();
         let colored = match result.result {
             QuestionStatus::Held => style.good(word),
             QuestionStatus::Failed => style.bad(word),

@@ -17,8 +17,8 @@ pub(super) struct ControlServerArgs {
 
 fn control() -> impl clap::builder::TypedValueParser<Value = ControlServer> {
     // The parser accepts only these words.
-    clap::builder::PossibleValuesParser::new(ControlServer::BOTH.map(ControlServer::word))
-        .map(|word| ControlServer::from_word(&word).unwrap_or(ControlServer::Keyless))
+    clap::builder::PossibleValuesParser::new(ControlServer::BOTH.map(ControlServer::as_str))
+        .map(|word| word.parse().unwrap_or(ControlServer::Keyless))
 }
 
 pub(super) fn run(args: &ControlServerArgs) -> Result<ExitStatus, CliError> {

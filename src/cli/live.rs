@@ -93,7 +93,7 @@ fn trial_line(case: &Case, trial: &TrialReport) -> String {
     // The findings follow at the end of the run, with their evidence.
     let outcome = match trial.verdict.result {
         TrialStatus::Pass => String::new(),
-        TrialStatus::Fail => format!("  {}", trial.verdict.control_outcome().word()),
+        TrialStatus::Fail => format!("  {}", trial.verdict.control_outcome().as_str()),
         TrialStatus::Void => {
             trial.verdict.void_because.first().map(|why| format!("  {}", shown(why))).unwrap_or_default()
         }

@@ -123,9 +123,9 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
 
 fn profile(text: &str) -> Result<(String, Profile), String> {
     let (service, name) = pair(text)?;
-    let profile = Profile::from_word(name).ok_or_else(|| {
-        format!("unknown profile `{name}`; the profiles are stripe, ietf, acp, resend, none")
-    })?;
+    let profile = name
+        .parse::<Profile>()
+        .map_err(|_| format!("unknown profile `{name}`; the profiles are stripe, ietf, acp, resend, none"))?;
     Ok((service.to_owned(), profile))
 }
 

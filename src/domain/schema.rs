@@ -17,7 +17,7 @@ macro_rules! word_schemas {
             }
 
             fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "enum": $name::ALL.map($name::word) })
+                json_schema!({ "type": "string", "enum": $name::ALL.map($name::as_str) })
             }
         }
     )+};

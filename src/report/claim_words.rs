@@ -15,7 +15,7 @@ pub(crate) fn honesty_words(verdict: &Verdict, claim: &Claim) -> &'static str {
     });
     match claim.honesty {
         Honesty::Honest if is_refused => "not what the scenario expects",
-        honesty => honesty.word(),
+        honesty => honesty.as_str(),
     }
 }
 

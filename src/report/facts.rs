@@ -49,8 +49,8 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
         let effect = line(effect, MAX_TEXT);
         facts.push(("cost", format!("{effect} {made} made, {delivered} delivered{twice}{tokens}")));
     }
-    let who = verdict.retried_by.word();
-    facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.word())));
+    let who = verdict.retried_by.as_str();
+    facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.as_str())));
     facts.extend(verdict.retries.iter().take(MAX_RETRIES).map(|retry| ("retry", retry_text(retry))));
     let more = verdict.retries.len().saturating_sub(MAX_RETRIES);
     facts.extend((more > 0).then(|| ("retry", format!("and {more} more"))));
@@ -100,7 +100,7 @@ fn intent_text(intent: Option<&Intent>, outcome: &IntentOutcome) -> String {
     };
     format!(
         "{which}{}, due {}, happened {}{}{}{}; {}",
-        outcome.outcome.word(),
+        outcome.outcome.as_str(),
         due(outcome),
         outcome.effects.len(),
         entries("at", &outcome.effects),
@@ -114,7 +114,7 @@ fn retry_text(retry: &Retry) -> String {
     let what = retry.name.as_ref().map_or_else(|| format!("entry {}", retry.entry), |name| line(name, 100));
     let who = match retry.by {
         RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
-        by => format!("the {}", by.word()),
+        by => format!("the {}", by.as_str()),
     };
     format!("{what}, {who}: {}", line(&retry.evidence, MAX_TEXT))
 }

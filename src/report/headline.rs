@@ -12,7 +12,7 @@ const MAX_NAMED_FAILURES: usize = 3;
 /// The headline of a trial: the outcome if it passed or its effects are wrong, otherwise the failure.
 pub(crate) fn of_verdict(verdict: &Verdict) -> String {
     match verdict.result {
-        TrialStatus::Pass => verdict.outcome.word().to_owned(),
+        TrialStatus::Pass => verdict.outcome.as_str().to_owned(),
         TrialStatus::Void => "proves nothing".to_owned(),
         TrialStatus::Fail => failed(verdict),
     }
@@ -45,14 +45,14 @@ fn failed(verdict: &Verdict) -> String {
     for kind in kinds() {
         match words_for(kind, verdict) {
             // A wrong effect matters most.
-            None => return verdict.outcome.word().to_owned(),
+            None => return verdict.outcome.as_str().to_owned(),
             Some(words) if !named.contains(&words) => named.push(words),
             Some(_) => {}
         }
     }
     let effects = match verdict.outcome {
         Outcome::ExactlyOnce => "the effects are as expected".to_owned(),
-        other => format!("the effects: {}", other.word()),
+        other => format!("the effects: {}", other.as_str()),
     };
     let more = named.len().saturating_sub(MAX_NAMED_FAILURES);
     named.truncate(MAX_NAMED_FAILURES);

@@ -128,7 +128,7 @@ impl Serialize for ServiceSetup {
         let mut fields = serializer.serialize_struct("ServiceSetup", 4)?;
         fields.serialize_field("name", &self.name)?;
         fields.serialize_field("configuration", &self.service.configuration())?;
-        let idempotency = self.idempotency.map(|rules| (rules.profile.word(), rules.lifetime));
+        let idempotency = self.idempotency.map(|rules| (rules.profile.as_str(), rules.lifetime));
         fields.serialize_field("idempotency", &idempotency)?;
         fields.serialize_field("hosts", &self.extra_hosts)?;
         fields.end()

@@ -9,18 +9,18 @@ use crate::domain::{KeyDescription, ToolCards, ToolHints};
 
 /// The words of `hints`.
 pub(super) const HINT_WORDS: [&str; 3] =
-    [ToolHints::Right.word(), ToolHints::Absent.word(), ToolHints::Wrong.word()];
+    [ToolHints::Right.as_str(), ToolHints::Absent.as_str(), ToolHints::Wrong.as_str()];
 /// The words of `key_description`.
 pub(super) const KEY_WORDS: [&str; 2] =
-    [KeyDescription::PerOperation.word(), KeyDescription::PerRequest.word()];
+    [KeyDescription::PerOperation.as_str(), KeyDescription::PerRequest.as_str()];
 
 /// Reads `mcp`.
 pub(super) fn read_mcp(reader: &Reader, node: &Node) -> ToolCards {
     let Some(mut map) = reader.map(node, "`mcp`") else { return ToolCards::default() };
     let (hints, keys) = (map.optional("hints"), map.optional("key_description"));
     map.finish();
-    let hint_words = ToolHints::ALL.map(|hints| (hints.word(), hints));
-    let key_words = KeyDescription::ALL.map(|description| (description.word(), description));
+    let hint_words = ToolHints::ALL.map(|hints| (hints.as_str(), hints));
+    let key_words = KeyDescription::ALL.map(|description| (description.as_str(), description));
     ToolCards {
         hints: hints.and_then(|node| reader.one_of(node, &hint_words)).unwrap_or_default(),
         key_description: keys.and_then(|node| reader.one_of(node, &key_words)).unwrap_or_default(),

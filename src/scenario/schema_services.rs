@@ -53,7 +53,7 @@ fn one_of_several(option: &OptionType) -> Value {
 }
 
 fn idempotency() -> Value {
-    let profile = || word(Profile::ALL.map(Profile::word));
+    let profile = || word(Profile::ALL.map(Profile::as_str));
     let with_lifetime = object([("profile", profile()), ("lifetime", reference("after"))], &["profile"]);
     json!({ "anyOf": [profile(), with_lifetime] })
 }

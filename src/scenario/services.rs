@@ -227,7 +227,7 @@ pub(crate) fn default_setup(name: &str) -> Option<ServiceSetup> {
 }
 
 fn read_idempotency(reader: &Reader, node: &Node) -> Option<Idempotency> {
-    let words = Profile::ALL.map(|profile| (profile.word(), profile));
+    let words = Profile::ALL.map(|profile| (profile.as_str(), profile));
     if !matches!(node.kind, NodeKind::Map(_)) {
         return reader.one_of(node, &words).map(Idempotency::new);
     }

@@ -66,10 +66,10 @@ fn outcome_of(scenario: &[Case], control: &str) -> String {
         }
     }
     match found.as_slice() {
-        [(outcome, _)] => outcome.word().to_owned(),
+        [(outcome, _)] => outcome.as_str().to_owned(),
         several => several
             .iter()
-            .map(|(outcome, count)| format!("{} {count}", outcome.word()))
+            .map(|(outcome, count)| format!("{} {count}", outcome.as_str()))
             .collect::<Vec<_>>()
             .join(", "),
     }

@@ -102,12 +102,12 @@ mod tests {
     #[test]
     fn every_word_is_its_own() {
         let words: std::collections::BTreeSet<_> =
-            ControlOutcome::ALL.iter().map(|control_outcome| control_outcome.word()).collect();
+            ControlOutcome::ALL.iter().map(|control_outcome| control_outcome.as_str()).collect();
         assert_eq!(words.len(), ControlOutcome::ALL.len());
         for control_outcome in ControlOutcome::ALL {
             assert_eq!(
                 serde_json::to_value(control_outcome).unwrap(),
-                control_outcome.word(),
+                control_outcome.as_str(),
                 "the word is the one that files have"
             );
         }

@@ -22,7 +22,7 @@ pub fn render(judged: &SelftestResult, table: bool) -> String {
                 row.control,
                 outcome(row),
                 row.case,
-                row.expected.word(),
+                row.expected.as_str(),
                 because(row)
             ),
             SelftestProblem::NothingFails(scenario) => writeln!(
@@ -62,7 +62,7 @@ pub fn render(judged: &SelftestResult, table: bool) -> String {
 }
 
 fn outcome(row: &SelftestRow) -> &'static str {
-    row.outcome.map_or("not run", |outcome| outcome.word())
+    row.outcome.map_or("not run", |outcome| outcome.as_str())
 }
 
 fn because(row: &SelftestRow) -> String {

@@ -17,7 +17,7 @@ pub struct Assumption {
 }
 
 fn word<S: serde::Serializer>(profile: &Profile, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(profile.word())
+    serializer.serialize_str(profile.as_str())
 }
 
 impl Assumption {
@@ -33,8 +33,9 @@ impl Assumption {
         if let Some(problem) = unknown_service(service) {
             return Err(problem);
         }
-        let profile = Profile::from_word(profile)
-            .ok_or_else(|| format!("unknown profile `{}`: expected {}", shown(profile), listed(words())))?;
+        let profile = profile
+            .parse::<Profile>()
+            .map_err(|_| format!("unknown profile `{}`: expected {}", shown(profile), listed(words())))?;
         Ok(Assumption { service: service.to_owned(), profile })
     }
 
@@ -48,15 +49,15 @@ impl Assumption {
             let Assumption { service, profile: assumed } = self;
             format!(
                 "{service} has idempotency {} here; {} is assumed (`assume` in hapax.yaml, or --assume)",
-                profile.word(),
-                assumed.word()
+                profile.as_str(),
+                assumed.as_str()
             )
         })
     }
 }
 
 fn words() -> impl Iterator<Item = &'static str> + Clone {
-    Profile::ALL.iter().map(|profile| profile.word())
+    Profile::ALL.iter().map(|profile| profile.as_str())
 }
 
 /// A name that is nearly that of a shipped service; others can be services of the user.
@@ -70,7 +71,7 @@ fn unknown_service(name: &str) -> Option<String> {
 
 /// `{payment: {idempotency: stripe}}`.
 pub(super) fn read_assumptions(reader: &Reader, node: &Node) -> Vec<Assumption> {
-    let profiles: Vec<(&str, Profile)> = Profile::ALL.iter().map(|one| (one.word(), *one)).collect();
+    let profiles: Vec<(&str, Profile)> = Profile::ALL.iter().map(|one| (one.as_str(), *one)).collect();
     let mut assumptions = Vec::new();
     for (key, node) in reader.entries(node).unwrap_or_default() {
         if let Some(problem) = unknown_service(&key.name) {

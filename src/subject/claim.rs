@@ -168,7 +168,7 @@ fn last_line(stdout: &str, hide: &Hide) -> Option<ReceivedClaim> {
     if let Some(text) = over_lines(stdout) {
         return Some(read(text, ClaimOrigin::LastLine, "the end of the output", hide));
     }
-    let claims = |line: &&&str| outcome(line).is_some_and(|word| ClaimedOutcome::from_word(&word).is_some());
+    let claims = |line: &&&str| outcome(line).is_some_and(|word| word.parse::<ClaimedOutcome>().is_ok());
     let tries = |line: &&&str| outcome(line).is_some();
     if let Some(line) = lines.iter().find(claims).or_else(|| lines.iter().find(tries)) {
         return Some(read(line, ClaimOrigin::LastLine, "the last line", hide));
@@ -183,7 +183,7 @@ fn over_lines(stdout: &str) -> Option<&str> {
     let is_first = |(at, _): &(usize, &str)| text[..*at].is_empty() || text[..*at].ends_with('\n');
     let begins = text.rmatch_indices("{\n").filter(is_first).take(MAX_FIRST_LINES);
     let mut texts = begins.filter(|_| text.ends_with('}')).map(|(at, _)| &text[at..]);
-    texts.find(|text| outcome(text).is_some_and(|word| ClaimedOutcome::from_word(&word).is_some()))
+    texts.find(|text| outcome(text).is_some_and(|word| word.parse::<ClaimedOutcome>().is_ok()))
 }
 
 /// The `outcome` of an object, where it is a text.
@@ -236,8 +236,8 @@ fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> ReceivedCla
         }
         None => return invalid(origin, format!("{what} has no `outcome`; {HELP}")),
     };
-    let Some(outcome) = ClaimedOutcome::from_word(outcome) else {
-        let help = match nearest(outcome, ClaimedOutcome::ALL.map(ClaimedOutcome::word)) {
+    let Ok(outcome) = outcome.parse::<ClaimedOutcome>() else {
+        let help = match nearest(outcome, ClaimedOutcome::ALL.map(ClaimedOutcome::as_str)) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => HELP.to_owned(),
         };

@@ -174,7 +174,7 @@ pub enum EndReason {
 
 impl EndReason {
     /// Its word in hapax's own log.
-    pub(crate) const fn word(&self) -> &'static str {
+    pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             EndReason::Exited(_) => "exited",
             EndReason::Signaled(_) => "signaled",

@@ -74,7 +74,7 @@ impl Caller<'_> {
                 case = self.case.id,
                 caller = self.number,
                 start,
-                reason = ended.reason.word(),
+                reason = ended.reason.as_str(),
                 cpu_ms,
                 "subject ended"
             );

@@ -109,7 +109,7 @@ impl EventLog {
             }
         }
         let (_, fields) = last.filter(|(attempt, _)| sent.contains(attempt))?;
-        let outcome = ClaimedOutcome::from_word(&fields.get(field)?.to_string())?;
+        let outcome = fields.get(field)?.to_string().parse::<ClaimedOutcome>().ok()?;
         let message = fields.get("says").map(ToString::to_string).unwrap_or_default();
         let origin = Some(ClaimOrigin::Service);
         Some(ReceivedClaim { outcome: Some(outcome), message, origin, problem: None })

@@ -259,7 +259,7 @@ fn faults(page: &mut String, service: &ServiceDescription) {
         page,
         &format!(
             "Idempotency keys are treated as in the profile `{}`, unless the scenario says otherwise.",
-            service.profile.word()
+            service.profile.as_str()
         ),
     );
 }

@@ -9,7 +9,7 @@ use crate::idempotency::Profile;
 /// The schema (draft 2020-12).
 #[must_use]
 pub fn service_schema() -> Value {
-    let profiles = Profile::ALL.map(Profile::word);
+    let profiles = Profile::ALL.map(Profile::as_str);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "hapax service",

@@ -106,7 +106,7 @@ fn every_form_of_commit_is_read() {
 #[test]
 fn a_generated_answer_can_be_cut_at_a_place() {
     for place in CutPlace::ALL {
-        let read = one(&format!("- {{on: model.generate, reply: {{truncate: {}}}}}", place.word()));
+        let read = one(&format!("- {{on: model.generate, reply: {{truncate: {}}}}}", place.as_str()));
         assert_eq!(read.reply, Reply::Truncate(Truncation::At(place)));
     }
 }

@@ -35,9 +35,9 @@ pub const REPLY_WORDS: [(&str, Reply); 7] = [
 pub const TRUNCATION_WORDS: [(&str, Truncation); 5] = [
     ("length", Truncation::Length),
     ("chunked", Truncation::Chunked),
-    (CutPlace::Word.word(), Truncation::At(CutPlace::Word)),
-    (CutPlace::Arguments.word(), Truncation::At(CutPlace::Arguments)),
-    (CutPlace::EndMarker.word(), Truncation::At(CutPlace::EndMarker)),
+    (CutPlace::Word.as_str(), Truncation::At(CutPlace::Word)),
+    (CutPlace::Arguments.as_str(), Truncation::At(CutPlace::Arguments)),
+    (CutPlace::EndMarker.as_str(), Truncation::At(CutPlace::EndMarker)),
 ];
 
 /// The value of `after` in a `delay` of the body.

@@ -136,7 +136,7 @@ impl Reply {
             }
             Reply::Truncate(Truncation::Length) => map([("truncate", text("length"))]),
             Reply::Truncate(Truncation::Chunked) => map([("truncate", text("chunked"))]),
-            Reply::Truncate(Truncation::At(place)) => map([("truncate", text(place.word()))]),
+            Reply::Truncate(Truncation::At(place)) => map([("truncate", text(place.as_str()))]),
             Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
             Reply::Stale(Lag::Reads(reads)) => map([("stale", map([("reads", number(*reads))]))]),
             Reply::Stale(Lag::Time(time)) => map([("stale", text(write_duration(*time)))]),

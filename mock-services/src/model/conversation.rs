@@ -16,7 +16,7 @@ pub(super) enum ModelApi {
 
 impl ModelApi {
     /// Its word in the ledger.
-    pub(super) const fn word(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             ModelApi::Chat => "chat",
             ModelApi::Responses => "responses",

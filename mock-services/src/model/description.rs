@@ -94,13 +94,13 @@ fn endpoints() -> Vec<EndpointDescription> {
     ]
 }
 
-const BILLING: [&str; 2] = [TokenBilling::Generated.word(), TokenBilling::Delivered.word()];
+const BILLING: [&str; 2] = [TokenBilling::Generated.as_str(), TokenBilling::Delivered.as_str()];
 
 const CHARACTERS: [&str; Character::ALL.len()] = {
     let mut words = [""; Character::ALL.len()];
     let mut at = 0;
     while at < words.len() {
-        words[at] = Character::ALL[at].word();
+        words[at] = Character::ALL[at].as_str();
         at += 1;
     }
     words
@@ -131,7 +131,7 @@ fn scripted_turn() -> OptionType {
 
 fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let usual = ModelOptions::default();
-    let words = Character::ALL.map(|character| (character.word(), character));
+    let words = Character::ALL.map(|character| (character.as_str(), character));
     let character = map.optional("character").and_then(|node| reader.one_of(node, &words));
     let tools = map.optional("tools").and_then(|node| reader.entries(node)).unwrap_or_default();
     let tools =
@@ -140,7 +140,7 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let second = map.optional("second_generation").and_then(|node| reader.entries(node)).unwrap_or_default();
     let attempts = map.optional("attempts").and_then(|node| reader.integer(node, 1..=20));
     let models = map.optional("models").map(|node| read_texts(reader, node));
-    let billing_words = TokenBilling::ALL.map(|billing| (billing.word(), billing));
+    let billing_words = TokenBilling::ALL.map(|billing| (billing.as_str(), billing));
     let billing = map.optional("billing").and_then(|node| reader.one_of(node, &billing_words));
     let replay = map.optional("replay").and_then(|node| read_cassette(reader, node));
     ModelOptions {

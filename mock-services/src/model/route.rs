@@ -112,7 +112,7 @@ pub(super) fn route(
             let conversation = conversation_id(request);
             let fields = Fields::new()
                 .with("model", question.model.as_str())
-                .with("api", question.api.word())
+                .with("api", question.api.as_str())
                 .with("conversation", conversation.as_str())
                 .with("stream", question.stream);
             let call = match options.replay {

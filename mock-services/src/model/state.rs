@@ -64,7 +64,7 @@ impl GeneratedTurn {
         let mut fields = Fields::new()
             .with("conversation", conversation)
             .with("model", question.model.as_str())
-            .with("api", question.api.word())
+            .with("api", question.api.as_str())
             .with("generation", number(before + 1))
             .with("input_tokens", number(question.input_tokens()))
             .with("output_tokens", number(thought.generation.output_tokens()));
@@ -104,7 +104,7 @@ impl GeneratedTurn {
         let fields = Fields::new()
             .with("conversation", conversation)
             .with("model", question.model.as_str())
-            .with("api", question.api.word())
+            .with("api", question.api.as_str())
             .with("generation", i64::try_from(before + 1).unwrap_or(i64::MAX))
             .with("recorded_line", i64::try_from(line).unwrap_or(i64::MAX));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));

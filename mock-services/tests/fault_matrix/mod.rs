@@ -104,7 +104,7 @@ async fn check_combination(
     let Event::Replied { reply: word, status, bytes, whole, replay, .. } = replied else { unreachable!() };
     let sent = seen.bytes.len() as u64;
     let all = !matches!(reply_word, "drop" | "reset" | "hang" | "truncate");
-    assert_eq!((word.word(), bytes, whole, replay), (reply_word, sent, all, false));
+    assert_eq!((word.as_str(), bytes, whole, replay), (reply_word, sent, all, false));
     // A garbled SMTP reply is recorded with its code, although the client does not receive it.
     let expected = if reply_word == "garble" { Some(facts.status) } else { seen.status() };
     assert_eq!(status, expected);
@@ -163,7 +163,7 @@ fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, repl
     };
     assert!(received < fault && fault < replied);
     let (commit_kind, reply_kind) =
-        (CommitKind::from_word(commit).unwrap(), ReplyKind::from_word(reply).unwrap());
+        (commit.parse::<CommitKind>().unwrap(), reply.parse::<ReplyKind>().unwrap());
     let applied = entries.iter().find_map(|entry| match entry.event {
         Event::Fault { attempt, fault, commit, reply, drawn: None, .. } => {
             Some((attempt, fault, commit, reply))

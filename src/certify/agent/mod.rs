@@ -134,7 +134,7 @@ pub async fn certify_agent(
     }
     let mut findings = trials::findings(&first);
     if !subject.settings.promise.is_default() {
-        let promise = subject.settings.promise.word();
+        let promise = subject.settings.promise.as_str();
         findings.insert(0, format!("It was judged by the promise `{promise}`, not by exactly-once."));
     }
     Ok(BatteryResult {
@@ -264,8 +264,8 @@ impl AgentBattery<'_> {
         let check = |row: &selftest::SelftestRow| ControlCheck {
             control: row.control.clone(),
             question: row.case.clone(),
-            expected: row.expected.word().to_owned(),
-            found: row.outcome.map_or("not finished", |outcome| outcome.word()).to_owned(),
+            expected: row.expected.as_str().to_owned(),
+            found: row.outcome.map_or("not finished", |outcome| outcome.as_str()).to_owned(),
         };
         Ok(result.rows.iter().map(check).collect())
     }

@@ -88,7 +88,7 @@ fn probe_trial(report: &Report, case: &CaseReport, trial: &TrialReport, number: 
         TrialStatus::Fail => {
             let finding = verdict.findings.iter().find(|finding| finding.fails);
             let said = finding.map_or_else(
-                || verdict.control_outcome().word().to_owned(),
+                || verdict.control_outcome().as_str().to_owned(),
                 |finding| finding.message.clone(),
             );
             (ProbeOutcome::Failed, said)

@@ -94,7 +94,7 @@ impl<F: Future<Output = ()>> Battery<'_, F> {
                 if let Err(why) = self.asked(tool, facts).trials(question) {
                     trials.push(ProbeTrial {
                         tool: facts.name.clone(),
-                        question: question.word().to_owned(),
+                        question: question.as_str().to_owned(),
                         trial: 1,
                         second_try: false,
                         outcome: ProbeOutcome::NotAsked,

@@ -67,7 +67,7 @@ impl AskedTrial {
     pub(super) fn probe_trial(&self) -> ProbeTrial {
         ProbeTrial {
             tool: self.name.clone(),
-            question: self.question.word().to_owned(),
+            question: self.question.as_str().to_owned(),
             trial: self.number,
             second_try: self.second_try,
             outcome: self.outcome,
@@ -153,7 +153,7 @@ pub(super) fn callers_folder(count: u32) -> String {
 /// A ramp of callers before the first number.
 pub(super) fn empty_ramp() -> CallersHeld {
     CallersHeld {
-        question: McpQuestion::CallersAtOnce.word().to_owned(),
+        question: McpQuestion::CallersAtOnce.as_str().to_owned(),
         held: 0,
         broke_at: None,
         tried: Vec::new(),

@@ -132,7 +132,7 @@ async fn control_checks<F: Future<Output = ()>>(
     on: &mut (dyn FnMut(RunEvent<'_>) + Send),
 ) -> Result<Vec<ControlCheck>, McpError> {
     let hapax = std::env::current_exe()?.to_string_lossy().into_owned();
-    let command = vec![hapax, "control-server".to_owned(), control.word().to_owned()];
+    let command = vec![hapax, "control-server".to_owned(), control.as_str().to_owned()];
     let folder = options.folder.join(format!("control-{control}"));
     std::fs::create_dir_all(&folder)?;
     let control_options = McpOptions {
@@ -149,12 +149,12 @@ async fn control_checks<F: Future<Output = ()>>(
     let report = run_battery(&control_options, limiter, stop, on).await?;
     let results = question_results(&report.battery.trials, 0.0, 0.95);
     let check = |(question, expected): (McpQuestion, QuestionStatus)| {
-        let found = results.iter().find(|result| result.question == question.word());
+        let found = results.iter().find(|result| result.question == question.as_str());
         ControlCheck {
             control: format!("control-server {control}"),
-            question: question.word().to_owned(),
-            expected: expected.word().to_owned(),
-            found: found.map_or("not-asked", |found| found.result.word()).to_owned(),
+            question: question.as_str().to_owned(),
+            expected: expected.as_str().to_owned(),
+            found: found.map_or("not-asked", |found| found.result.as_str()).to_owned(),
         }
     };
     Ok(control.known().map(check).to_vec())

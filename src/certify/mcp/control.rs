@@ -71,7 +71,7 @@ impl ControlServer {
             "initialize" => json!({
                 "protocolVersion": params["protocolVersion"],
                 "capabilities": {"tools": {}},
-                "serverInfo": {"name": format!("hapax-control-{}", self.word()), "version": "1"}
+                "serverInfo": {"name": format!("hapax-control-{}", self.as_str()), "version": "1"}
             }),
             "tools/list" => json!({"tools": [self.card()]}),
             "tools/call" => {

@@ -48,7 +48,7 @@ pub fn render_mcp(report: &McpReport, results: &[QuestionResult]) -> String {
     for tool in &report.writes {
         let mine = || results.iter().filter(|result| result.tool == *tool);
         let matters = |result: &&QuestionResult| {
-            let informs = result.question == McpQuestion::SameCallTwice.word();
+            let informs = result.question == McpQuestion::SameCallTwice.as_str();
             matches!(result.result, QuestionStatus::Failed | QuestionStatus::Unsure)
                 || (informs && result.result == QuestionStatus::Held)
         };
@@ -111,7 +111,7 @@ fn table(out: &mut String, report: &McpReport, results: &[QuestionResult]) {
         let _ = write!(out, "{tool:<first$}");
         for (question, head) in McpQuestion::EVERY.iter().zip(heads) {
             let found =
-                results.iter().find(|result| result.tool == *tool && result.question == question.word());
+                results.iter().find(|result| result.tool == *tool && result.question == question.as_str());
             let word = found.map_or("-", |result| word(result.result));
             let _ = write!(out, "  {word:<width$}", width = head.len().max(6));
         }

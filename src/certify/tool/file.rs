@@ -153,7 +153,7 @@ fn read_one(
     let leave_out = map.optional("leave_out");
     let place = map.place();
     map.finish();
-    let kind = kind.and_then(|node| reader.one_of(node, &CommandKind::ALL.map(|kind| (kind.word(), kind))));
+    let kind = kind.and_then(|node| reader.one_of(node, &CommandKind::ALL.map(|kind| (kind.as_str(), kind))));
     let state = match state {
         Some(node) => read_state(reader, node, folder),
         None => shared_state.cloned(),
@@ -172,7 +172,7 @@ fn read_one(
             "remove it, or write kind: mutating",
         );
     }
-    let words = ToolQuestion::ALL.map(|question| (question.word(), question));
+    let words = ToolQuestion::ALL.map(|question| (question.as_str(), question));
     Some(ToolCommand {
         name: key.name.clone(),
         kind: kind?,

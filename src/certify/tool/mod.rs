@@ -290,7 +290,7 @@ fn not_asked(file: &ToolFile) -> Vec<ProbeTrial> {
 fn no_trial(command: &ToolCommand, question: ToolQuestion, why: &str) -> ProbeTrial {
     ProbeTrial {
         tool: command.name.clone(),
-        question: question.word().to_owned(),
+        question: question.as_str().to_owned(),
         trial: 1,
         second_try: false,
         outcome: ProbeOutcome::NotAsked,
@@ -314,7 +314,7 @@ async fn one_trial(
         let is_void = |question: &str| {
             found.iter().any(|trial| trial.question == question && trial.outcome == ProbeOutcome::Void)
         };
-        if second_try && !sequence.questions().iter().any(|question| is_void(question.word())) {
+        if second_try && !sequence.questions().iter().any(|question| is_void(question.as_str())) {
             break;
         }
         let seed = trial_seed(seed, sequence, &command.name, number, second_try);
@@ -323,10 +323,10 @@ async fn one_trial(
         let trials: Vec<ProbeTrial> = shown
             .into_iter()
             .filter(|shown| sequence.cannot_ask(command, shown.question).is_none())
-            .filter(|shown| !second_try || is_void(shown.question.word()))
+            .filter(|shown| !second_try || is_void(shown.question.as_str()))
             .map(|shown| ProbeTrial {
                 tool: command.name.clone(),
-                question: shown.question.word().to_owned(),
+                question: shown.question.as_str().to_owned(),
                 trial: number,
                 second_try,
                 outcome: shown.outcome,

@@ -222,7 +222,7 @@ pub(super) fn said(end: &CommandEnd) -> String {
         EndReason::Exited(status) => format!("exited with {status}"),
         EndReason::Signaled(_) if end.killed => "was killed by hapax".to_owned(),
         EndReason::Signaled(signal) => format!("was ended by signal {signal}"),
-        other => other.word().to_owned(),
+        other => other.as_str().to_owned(),
     };
     match beginning(&end.stdout).or_else(|| beginning(&end.stderr)) {
         Some(text) => format!("{how}: {text}"),

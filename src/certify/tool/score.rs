@@ -33,7 +33,7 @@ pub(super) fn score_of(file: &ToolFile, results: &[QuestionResult]) -> u8 {
     let held = |command: &str, question: ToolQuestion| {
         results.iter().any(|result| {
             result.tool == command
-                && result.question == question.word()
+                && result.question == question.as_str()
                 && result.result == QuestionStatus::Held
         })
     };
@@ -67,11 +67,11 @@ pub(super) fn remarks(file: &ToolFile, results: &[QuestionResult], score: u8) ->
             .filter(|question| {
                 !results.iter().any(|result| {
                     result.tool == command
-                        && result.question == question.word()
+                        && result.question == question.as_str()
                         && result.result == QuestionStatus::Held
                 })
             })
-            .map(|question| question.word())
+            .map(|question| question.as_str())
             .collect()
     };
     let next = score + 1;
@@ -116,7 +116,7 @@ mod tests {
     fn held(command: &str, questions: &[ToolQuestion]) -> Vec<QuestionResult> {
         let result = |question: &ToolQuestion| QuestionResult {
             tool: command.to_owned(),
-            question: question.word().to_owned(),
+            question: question.as_str().to_owned(),
             trials: 29,
             failures: 0,
             voids: 0,

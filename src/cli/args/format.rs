@@ -6,7 +6,7 @@ use crate::report::Format;
 
 /// Reads the name of a format.
 pub(in crate::cli) fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let values = Format::ALL.map(|format| PossibleValue::new(format.word()).help(format.about()));
+    let values = Format::ALL.map(|format| PossibleValue::new(format.as_str()).help(format.about()));
     // The parser accepts only these words.
-    PossibleValuesParser::new(values).map(|word| Format::from_word(&word).unwrap_or(Format::Terminal))
+    PossibleValuesParser::new(values).map(|word| word.parse().unwrap_or(Format::Terminal))
 }

@@ -68,8 +68,8 @@ pub(super) struct McpArgs {
 }
 
 fn question(text: &str) -> Result<McpQuestion, String> {
-    McpQuestion::from_word(text).ok_or_else(|| {
-        let words = McpQuestion::EVERY.map(McpQuestion::word);
+    text.parse().map_err(|_| {
+        let words = McpQuestion::EVERY.map(McpQuestion::as_str);
         format!("the questions are {}", words.join(", "))
     })
 }

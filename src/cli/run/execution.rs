@@ -108,8 +108,8 @@ enum ClaimRule {
 fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
     use clap::builder::TypedValueParser as _;
     // The parser accepts only these words.
-    clap::builder::PossibleValuesParser::new(Promise::ALL.map(Promise::word))
-        .map(|word| Promise::from_word(&word).unwrap_or_default())
+    clap::builder::PossibleValuesParser::new(Promise::ALL.map(Promise::as_str))
+        .map(|word| word.parse().unwrap_or_default())
 }
 
 pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {

@@ -1,5 +1,7 @@
 //! Subject events as notes of the ledger, and back: the only place that knows their words.
 
+use std::str::FromStr;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -8,10 +10,10 @@ use mock_services::service::{Fields, Value};
 use mock_services::word_enum;
 
 use super::{
-    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,
+    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, StartEnd,
     StartEvent, SubjectEvent,
 };
-use crate::domain::{ClaimOrigin, ClaimedOutcome, HostRequests, HostTreatment, InterruptKind};
+use crate::domain::{ClaimOrigin, ClaimedOutcome, HostRequests, HostTreatment};
 
 /// The name of late requests, which mock-services itself writes.
 const _: () = assert!(matches!(LATE_REQUEST.as_bytes(), b"late-request"));
@@ -93,7 +95,7 @@ impl SubjectEvent {
     #[must_use]
     pub fn to_ledger(&self, caller: Option<u32>) -> Event<'static> {
         let (name, fields) = self.parts();
-        Event::Noted { name: Cow::Borrowed(name.word()), caller, fields: Cow::Owned(fields) }
+        Event::Noted { name: Cow::Borrowed(name.as_str()), caller, fields: Cow::Owned(fields) }
     }
 
     /// The event of a note of the ledger.
@@ -101,14 +103,14 @@ impl SubjectEvent {
     /// # Errors
     /// Where the note is not a subject event.
     pub fn from_ledger(name: &str, fields: &Fields) -> Result<Self, SubjectEventError> {
-        let name = Name::from_word(name).ok_or_else(|| SubjectEventError::UnknownName(name.to_owned()))?;
+        let name = name.parse::<Name>().map_err(|_| SubjectEventError::UnknownName(name.to_owned()))?;
         let mut reader = NoteReader { name, fields, read: Vec::new() };
         let event = reader.event()?;
         let unknown = fields.iter().map(|(field, _)| field).find(|field| !reader.read.contains(field));
         match unknown {
             None => Ok(event),
             Some(field) => {
-                Err(SubjectEventError::UnknownField { event: name.word(), field: field.to_owned() })
+                Err(SubjectEventError::UnknownField { event: name.as_str(), field: field.to_owned() })
             }
         }
     }
@@ -180,7 +182,7 @@ impl SubjectEvent {
                 none.with("service", event.service.as_str())
                     .with("method", event.method.as_str())
                     .with("path", event.path.as_str())
-                    .with("kind", event.kind.word())
+                    .with("kind", event.kind.as_str())
                     .with_some("operation", event.operation.as_deref()),
             ),
         }
@@ -207,7 +209,7 @@ fn ended(event: &EndEvent) -> Fields {
     let left = Some(event.left_running).filter(|left| *left > 0).map(number);
     let fields = Fields::new()
         .with("start", i64::from(event.start))
-        .with("end", word.word())
+        .with("end", word.as_str())
         .with_some("status", status)
         .with_some("left_running", left);
     match &event.claimed_before_limit {
@@ -222,16 +224,16 @@ fn ended(event: &EndEvent) -> Fields {
 fn claimed(event: &ClaimEvent) -> Fields {
     Fields::new()
         .with("start", i64::from(event.start))
-        .with("outcome", event.outcome.map_or(MISSING, ClaimedOutcome::word))
+        .with("outcome", event.outcome.map_or(MISSING, ClaimedOutcome::as_str))
         .with("message", event.message.as_str())
-        .with_some("origin", event.origin.map(ClaimOrigin::word))
+        .with_some("origin", event.origin.map(ClaimOrigin::as_str))
         .with_some("problem", event.problem.as_deref())
 }
 
 fn interrupt(event: &InterruptEvent) -> Fields {
     Fields::new()
         .with("interrupt", i64::from(event.interrupt))
-        .with("action", event.action.word())
+        .with("action", event.action.as_str())
         .with("attempt", number(event.attempt))
 }
 
@@ -278,11 +280,11 @@ impl NoteReader<'_> {
                 start: self.number("start")?,
                 outcome: match self.text("outcome")?.as_str() {
                     MISSING => None,
-                    _ => Some(self.word("outcome", ClaimedOutcome::from_word)?),
+                    _ => Some(self.word("outcome")?),
                 },
                 message: self.text("message")?,
                 origin: match self.has("origin") {
-                    true => Some(self.word("origin", ClaimOrigin::from_word)?),
+                    true => Some(self.word("origin")?),
                     false => None,
                 },
                 problem: self.optional_text("problem")?,
@@ -310,14 +312,14 @@ impl NoteReader<'_> {
                 service: self.text("service")?,
                 method: self.optional_text("method")?.unwrap_or_default(),
                 path: self.optional_text("path")?.unwrap_or_default(),
-                kind: self.word("kind", LateRequestKind::from_word)?,
+                kind: self.word("kind")?,
                 operation: self.optional_text("operation")?,
             }),
         })
     }
 
     fn end(&mut self) -> Result<StartEnd, SubjectEventError> {
-        Ok(match self.word("end", EndWord::from_word)? {
+        Ok(match self.word("end")? {
             EndWord::Exited => StartEnd::Exited(self.number("status")?),
             EndWord::Signaled => StartEnd::Signaled(self.number("status")?),
             EndWord::Answered => StartEnd::Answered(self.number("status")?),
@@ -341,7 +343,7 @@ impl NoteReader<'_> {
     fn interrupt(&mut self) -> Result<InterruptEvent, SubjectEventError> {
         Ok(InterruptEvent {
             interrupt: self.number("interrupt")?,
-            action: self.word("action", InterruptKind::from_word)?,
+            action: self.word("action")?,
             attempt: self.number("attempt")?,
         })
     }
@@ -362,13 +364,13 @@ impl NoteReader<'_> {
 
     fn value(&mut self, field: &'static str) -> Result<&Value, SubjectEventError> {
         self.read.push(field);
-        let event = self.name.word();
+        let event = self.name.as_str();
         self.fields.get(field).ok_or(SubjectEventError::MissingField { event, field })
     }
 
     fn invalid(&self, field: &'static str) -> SubjectEventError {
         let value = self.fields.get(field).map(ToString::to_string).unwrap_or_default();
-        SubjectEventError::InvalidField { event: self.name.word(), field, value }
+        SubjectEventError::InvalidField { event: self.name.as_str(), field, value }
     }
 
     fn text(&mut self, field: &'static str) -> Result<String, SubjectEventError> {
@@ -382,9 +384,9 @@ impl NoteReader<'_> {
         if self.has(field) { self.text(field).map(Some) } else { Ok(None) }
     }
 
-    fn word<T>(&mut self, field: &'static str, read: fn(&str) -> Option<T>) -> Result<T, SubjectEventError> {
+    fn word<T: FromStr>(&mut self, field: &'static str) -> Result<T, SubjectEventError> {
         let text = self.text(field)?;
-        read(&text).ok_or_else(|| self.invalid(field))
+        text.parse().map_err(|_| self.invalid(field))
     }
 
     fn number<T: TryFrom<i64>>(&mut self, field: &'static str) -> Result<T, SubjectEventError> {
@@ -409,6 +411,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::{InterruptKind, LateRequestKind};
 
     /// A ledger keeps whole numbers up to this one.
     const LARGEST: u64 = i64::MAX as u64;

@@ -167,7 +167,7 @@ impl Baseline {
             text.push_str("{}\n");
         }
         for (id, control_outcome) in &self.0 {
-            let _ = writeln!(text, "{}: {}", key(id), control_outcome.word());
+            let _ = writeln!(text, "{}: {}", key(id), control_outcome.as_str());
         }
         text
     }
@@ -181,7 +181,7 @@ fn failures() -> Vec<(&'static str, ControlOutcome)> {
     ControlOutcome::ALL
         .into_iter()
         .filter(fails)
-        .map(|control_outcome| (control_outcome.word(), control_outcome))
+        .map(|control_outcome| (control_outcome.as_str(), control_outcome))
         .collect()
 }
 

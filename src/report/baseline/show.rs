@@ -36,13 +36,13 @@ pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> 
 
 fn change(moved: &BaselineChange) -> String {
     match moved.was {
-        Some(was) if was == moved.outcome => moved.outcome.word().to_owned(),
+        Some(was) if was == moved.outcome => moved.outcome.as_str().to_owned(),
         Some(was) if moved.outcome < was && moved.outcome.has_wrong_effects() => {
-            format!("{} → {}, another failure than the known one", was.word(), moved.outcome.word())
+            format!("{} → {}, another failure than the known one", was.as_str(), moved.outcome.as_str())
         }
-        Some(was) => format!("{} → {}", was.word(), moved.outcome.word()),
-        None if moved.outcome == ControlOutcome::Void => moved.outcome.word().to_owned(),
-        None => format!("{}, not known to fail", moved.outcome.word()),
+        Some(was) => format!("{} → {}", was.as_str(), moved.outcome.as_str()),
+        None if moved.outcome == ControlOutcome::Void => moved.outcome.as_str().to_owned(),
+        None => format!("{}, not known to fail", moved.outcome.as_str()),
     }
 }
 

@@ -62,7 +62,7 @@ fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) ->
         suite.add_property(Property::new("subject", line(&report.subject, 500)));
         suite.add_property(Property::new("seed", report.seed.to_string()));
         if report.promise() != Promise::default() {
-            suite.add_property(Property::new("promise", report.promise().word()));
+            suite.add_property(Property::new("promise", report.promise().as_str()));
         }
         suites.push(suite);
         suites.len() - 1
@@ -83,7 +83,7 @@ fn test(case: &CaseReport, ledgers: &Ledgers) -> TestCase {
     };
     let status = match result {
         TrialStatus::Pass => TestCaseStatus::success(),
-        TrialStatus::Fail => failed(NonSuccessKind::Failure, control_outcome_of(case).word()),
+        TrialStatus::Fail => failed(NonSuccessKind::Failure, control_outcome_of(case).as_str()),
         TrialStatus::Void => failed(NonSuccessKind::Error, "void"),
     };
     let mut test = TestCase::new(line(&case.id, 500), status);

@@ -170,14 +170,14 @@ fn cause_row(cause: &FailureCause<'_>) -> String {
     let mut row = format!("1. **{}** ({})", cause.remedy.sentence(), cause.reach.words());
     let text = |fix: &CauseFix<'_>| markdown(&line(fix.fix, MAX_TEXT));
     if let [only] = cause.fixes.as_slice() {
-        let _ = writeln!(row, " {}: {}", only.kind.word(), text(only));
+        let _ = writeln!(row, " {}: {}", only.kind.as_str(), text(only));
         return row;
     }
     row.push('\n');
     for fix in cause.fixes.iter().take(MAX_FIXES) {
         let cases = counted(fix.reach.cases.len(), "case");
         let example = fix.reach.cases.first().map_or_else(String::new, |id| code(&line(id, 300)));
-        let _ = writeln!(row, "   - {} in {cases}: {} Example: {example}", fix.kind.word(), text(fix));
+        let _ = writeln!(row, "   - {} in {cases}: {} Example: {example}", fix.kind.as_str(), text(fix));
     }
     let more = cause.fixes.len().saturating_sub(MAX_FIXES);
     if more > 0 {
@@ -195,7 +195,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
         let count = count(&case.trials);
         let row = format!(
             "| {} | {} | {} | {} of {} | {} |\n",
-            result_of(case).word(),
+            result_of(case).as_str(),
             code(&line(&case.id, 300)),
             headline::of_case(case),
             count.pass,

@@ -24,7 +24,7 @@ pub(crate) fn headline(trial: &TrialReport) -> String {
     let verdict = &trial.verdict;
     let finding = verdict.findings.iter().find(|finding| finding.fails).or(verdict.findings.first());
     match (finding, verdict.void_because.first()) {
-        (Some(finding), _) => format!("{}: {}", finding.kind.word(), line(&finding.message, MAX_TEXT)),
+        (Some(finding), _) => format!("{}: {}", finding.kind.as_str(), line(&finding.message, MAX_TEXT)),
         (None, Some(why)) => format!("void: {}", line(why, MAX_TEXT)),
         (None, None) => headline::of_verdict(verdict),
     }
@@ -62,7 +62,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     }
     for finding in &verdict.findings {
         let noted = if finding.fails { "" } else { "noted, " };
-        let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.word(), line(&finding.message, MAX_TEXT));
+        let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.as_str(), line(&finding.message, MAX_TEXT));
         let _ = writeln!(out, "fix: {}", line(&finding.fix, MAX_TEXT));
     }
     if let Some(saved) = ledgers.get(&trial.ledger) {

@@ -41,8 +41,8 @@ fn push_block(out: &mut String, case: &CaseReport) {
     let mut fixes: Vec<String> = fixes.map(|finding| line(&finding.fix, 1_000)).collect();
     fixes.dedup();
     let rows = [
-        ("result", json!(result_of(case).word())),
-        ("verdict", json!(control_outcome_of(case).word())),
+        ("result", json!(result_of(case).as_str())),
+        ("verdict", json!(control_outcome_of(case).as_str())),
         ("message", json!(case_headline(case))),
         ("fix", json!(fixes.first())),
         ("at", json!({ "file": case.file, "line": case.line })),

@@ -196,7 +196,7 @@ fn is_empty_list(node: &Node) -> bool {
 }
 
 fn read_claim(reader: &Reader, node: &Node) -> Vec<ClaimedOutcome> {
-    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.word(), outcome));
+    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
         NodeKind::List(items) if items.is_empty() => {
@@ -297,7 +297,7 @@ fn report_reversed(reader: &Reader, node: &Node, least: u32, most: u32) {
 
 /// The permitted ways to recover.
 fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
-    let words = Recovery::PERMITTED.map(|recovery| (recovery.word(), recovery));
+    let words = Recovery::PERMITTED.map(|recovery| (recovery.as_str(), recovery));
     let one = |node: &Node| reader.one_of(node, &words);
     match &node.kind {
         NodeKind::List(items) if items.is_empty() => {

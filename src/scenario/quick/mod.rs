@@ -168,7 +168,7 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
         let _ = writeln!(out, "  on: [{}]", effects.join(", "));
     }
     if let Some(service) = keyed {
-        let _ = writeln!(out, "  keys: [{}, none]", service.profile.word());
+        let _ = writeln!(out, "  keys: [{}, none]", service.profile.as_str());
     }
     let _ = writeln!(out, "  commit: [now, never, {{ later: {{ requests: 2 }} }}]");
     let _ = writeln!(

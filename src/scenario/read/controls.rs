@@ -159,5 +159,5 @@ fn read_condition(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> O
 }
 
 fn read_outcome(reader: &Reader, node: &Node) -> Option<ControlOutcome> {
-    reader.one_of(node, &ControlOutcome::ALL.map(|outcome| (outcome.word(), outcome)))
+    reader.one_of(node, &ControlOutcome::ALL.map(|outcome| (outcome.as_str(), outcome)))
 }

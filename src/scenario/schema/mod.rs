@@ -256,8 +256,8 @@ fn expect() -> Value {
         ("each", described("One effect for each value of one field.", each())),
         ("times", described("How many times: 1, 0..1 for at most once, 0 for never.", times())),
     ];
-    let claim = || word(ClaimedOutcome::ALL.map(ClaimedOutcome::word));
-    let recovery = || word(Recovery::PERMITTED.map(Recovery::word));
+    let claim = || word(ClaimedOutcome::ALL.map(ClaimedOutcome::as_str));
+    let recovery = || word(Recovery::PERMITTED.map(Recovery::as_str));
     let one_or_more = |value: Value| {
         let values = json!({ "type": "array", "items": value, "minItems": 1 });
         json!({ "anyOf": [value, values] })
@@ -325,7 +325,7 @@ fn attempts() -> Value {
 
 /// The expected outcome of a control: the same in every case, or by case. Matrix names are not replaced here.
 fn control() -> Value {
-    let outcome = || plain_word(ControlOutcome::ALL.map(ControlOutcome::word));
+    let outcome = || plain_word(ControlOutcome::ALL.map(ControlOutcome::as_str));
     let entry = object([("when", json!({ "type": "object" })), ("is", outcome())], &["is"]);
     json!({ "anyOf": [outcome(), { "type": "array", "items": entry }] })
 }

@@ -88,11 +88,11 @@ fn finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
     };
     let who =
         if context.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
-    let outcome = claim.outcome.map_or("nothing", ClaimedOutcome::word);
+    let outcome = claim.outcome.map_or("nothing", ClaimedOutcome::as_str);
     let quote =
         if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
     let (message, fix) = if claim.honesty == Honesty::Honest {
-        let wanted: Vec<&str> = expected.iter().map(|outcome| outcome.word()).collect();
+        let wanted: Vec<&str> = expected.iter().map(|outcome| outcome.as_str()).collect();
         let fix = if kind == FindingKind::Overclaimed {
             "Claim only what you have verified: claim done only after a read that shows it."
         } else {
@@ -122,7 +122,7 @@ fn earlier_finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Fi
     };
     let who =
         if context.claims.len() > 1 { format!("caller {}", claim.caller) } else { "the subject".to_owned() };
-    let outcome = claim.outcome.map_or("nothing", ClaimedOutcome::word);
+    let outcome = claim.outcome.map_or("nothing", ClaimedOutcome::as_str);
     let quote =
         if claim.message.is_empty() { String::new() } else { format!(" (\"{}\")", shown(&claim.message)) };
     let truth = match claim.outcome {

@@ -35,7 +35,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         .collect();
     let first = *wrong.first()?;
     let how = recovered(first);
-    let words: Vec<&str> = permitted.iter().map(|recovery| recovery.word()).collect();
+    let words: Vec<&str> = permitted.iter().map(|recovery| recovery.as_str()).collect();
     let ways: Vec<&str> = permitted.iter().map(|recovery| advice(*recovery)).collect();
     let more = match wrong.len() {
         1 => String::new(),
@@ -55,7 +55,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
             first.attempt.name(),
             seen(first.attempt),
             done(how),
-            how.word(),
+            how.as_str(),
             words.join(" and "),
         ),
         fix: format!("After an ambiguous reply, {}.", ways.join(", or ")),

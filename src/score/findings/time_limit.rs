@@ -90,7 +90,7 @@ fn who(context: &FindingContext<'_, '_>, ended: &[End<'_>], one: &str) -> String
 fn claimed(context: &FindingContext<'_, '_>, ended: End<'_>) -> &'static str {
     let mut claims = context.history.claims();
     let own = claims.find(|claim| claim.caller == ended.caller && claim.event.start == ended.event.start);
-    own.and_then(|claim| claim.event.outcome).map_or("missing", ClaimedOutcome::word)
+    own.and_then(|claim| claim.event.outcome).map_or("missing", ClaimedOutcome::as_str)
 }
 
 /// A time in seconds, with one decimal where it matters.

@@ -162,7 +162,7 @@ fn read_subject(
         can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
         assume: assume.map(|node| read_assumptions(reader, node)).unwrap_or_default(),
         promise: promise
-            .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.word(), promise))))
+            .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.as_str(), promise))))
             .unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
         open_input: stdin

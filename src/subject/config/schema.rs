@@ -59,7 +59,7 @@ fn subject() -> Value {
         ("tools", map("The tool of the subject for an operation.", "string")),
         ("can", texts("The services or operations that it can use. Cases that need others are skipped.")),
         ("claim", claim()),
-        ("promise", word("What it promises.", &Promise::ALL.map(Promise::word))),
+        ("promise", word("What it promises.", &Promise::ALL.map(Promise::as_str))),
         ("timeout", duration_of("The time limit of one start.")),
         ("client_timeout", duration_of("The time after which its clients give up on a request.")),
         ("grace", duration_of("The time that it has to end after a signal.")),
@@ -96,7 +96,7 @@ fn claim() -> Value {
         .into_iter()
         .chain(services.map(|service| service.name.as_str()))
         .collect();
-    let outcomes = json!({ "enum": ClaimedOutcome::ALL.map(ClaimedOutcome::word) });
+    let outcomes = json!({ "enum": ClaimedOutcome::ALL.map(ClaimedOutcome::as_str) });
     let of = |name: &str| {
         let values = json!({ "type": "object", "additionalProperties": outcomes });
         let mut one = object("", &[(name, values)]);
@@ -151,7 +151,7 @@ fn duration_of(description: &str) -> Value {
 }
 
 fn assume() -> Value {
-    let profiles = Profile::ALL.map(Profile::word);
+    let profiles = Profile::ALL.map(Profile::as_str);
     let one = object("", &[("idempotency", json!({ "enum": profiles }))]);
     described(
         "What is known of a real provider: {SERVICE: {idempotency: stripe}}. Cases that assume otherwise are \

@@ -303,7 +303,7 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
 
 /// Texts and their outcomes; `None` where there is a problem.
 fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
-    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.word(), outcome));
+    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
     let before = reader.count();
     let mut all = Vec::new();
     for (key, node) in reader.entries(node)? {

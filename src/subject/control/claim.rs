@@ -31,7 +31,7 @@ impl StepClaim {
 
 /// Writes the claim to the result file, or as the last line of the output. The file is written atomically.
 pub(super) fn write(environment: &Environment, claim: &StepClaim) -> Result<(), ControlError> {
-    let line = json!({"outcome": claim.outcome.word(), "message": claim.message}).to_string();
+    let line = json!({"outcome": claim.outcome.as_str(), "message": claim.message}).to_string();
     let Some(path) = environment.result() else {
         return writeln!(std::io::stdout(), "{line}")
             .map_err(|error| ControlError::Claim { path: "standard output".into(), error });

@@ -54,7 +54,8 @@ impl SharedFolder {
         let Some(folder) = &self.folder else { return };
         let draft = folder.join(format!("{id}.{}.draft", self.caller));
         // Without it, the other callers verify it themselves.
-        let _ = fs::write(&draft, outcome.word()).and_then(|()| fs::rename(&draft, outcome_path(folder, id)));
+        let _ =
+            fs::write(&draft, outcome.as_str()).and_then(|()| fs::rename(&draft, outcome_path(folder, id)));
     }
 
     /// Waits for the outcome of an intent; `None` when it was not published in time.
@@ -63,7 +64,7 @@ impl SharedFolder {
         let begun = Instant::now();
         while begun.elapsed() < MAX_WAIT {
             if let Some(outcome) =
-                fs::read_to_string(&path).ok().and_then(|word| ClaimedOutcome::from_word(&word))
+                fs::read_to_string(&path).ok().and_then(|word| word.parse::<ClaimedOutcome>().ok())
             {
                 return Some(outcome);
             }

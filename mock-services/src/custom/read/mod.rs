@@ -35,7 +35,7 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let about = map.optional("about").and_then(|node| reader.text(node)).map(str::to_owned);
     let profile = map
         .optional("idempotency")
-        .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.word(), profile))));
+        .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.as_str(), profile))));
     let profile = profile.unwrap_or(Profile::None);
     let key = map.optional("key").map_or_else(
         || Some(FieldPlace::Header("Idempotency-Key".to_owned())),

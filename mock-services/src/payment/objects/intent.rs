@@ -79,7 +79,7 @@ pub(crate) enum IntentStatus {
 
 impl IntentStatus {
     /// Stripe's name of the status.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             IntentStatus::RequiresPaymentMethod => "requires_payment_method",
             IntentStatus::RequiresConfirmation => "requires_confirmation",

@@ -101,7 +101,7 @@ impl Searchable for Intent {
             "created" => FieldValue::Number(self.created),
             "currency" => FieldValue::Text(self.currency),
             "customer" => self.customer().into(),
-            "status" => FieldValue::Text(self.status.word()),
+            "status" => FieldValue::Text(self.status.as_str()),
             _ => FieldValue::Nothing,
         }
     }

@@ -163,7 +163,7 @@ fn row(change: &Change, old: Option<&str>, new: Option<&str>, has_chance: bool) 
 /// The state of a case in one run, as a link to the case in the page of the run.
 fn state_cell(name: &str, change: &Change, is: Option<CaseState>, page: Option<&str>) -> Markup {
     let words = html! {
-        @if let Some(state) = is { span.(state.result.word()) aria-hidden="true" { (symbol(state.result)) " " } }
+        @if let Some(state) = is { span.(state.result.as_str()) aria-hidden="true" { (symbol(state.result)) " " } }
         (state(is))
     };
     html! {

@@ -62,11 +62,11 @@ fn state(state: Option<CaseState>) -> String {
         String::new()
     };
     let failed = if state.result == TrialStatus::Fail {
-        format!(", {}", state.control_outcome.word())
+        format!(", {}", state.control_outcome.as_str())
     } else {
         String::new()
     };
-    format!("{}{failed}{several}", state.result.word())
+    format!("{}{failed}{several}", state.result.as_str())
 }
 
 /// Whether a difference is significant.

@@ -50,7 +50,7 @@ pub(super) fn filters(report: &Report) -> Markup {
                 option value="void" { "void" }
                 option value="pass" { "passed" }
                 option value="skipped" { "skipped" }
-                @for outcome in outcomes.iter().rev() { option value=(outcome.word()) { (outcome.word()) } }
+                @for outcome in outcomes.iter().rev() { option value=(outcome.as_str()) { (outcome.as_str()) } }
             } }
             (choice("tag", "Tag", &tags))
             (choice("service", "Service", &services))
@@ -101,7 +101,7 @@ pub(super) fn cases(report: &Report) -> Markup {
                     @for (result, word, cases) in &groups {
                         @if !cases.is_empty() {
                             @let is_open = *result != TrialStatus::Pass || all_passed;
-                            (group(result.word(), symbol(*result), word, cases.len(), is_open, html! {
+                            (group(result.as_str(), symbol(*result), word, cases.len(), is_open, html! {
                                 @for case in cases { (row(place(case), case)) }
                             }))
                         }
@@ -153,10 +153,10 @@ fn row(place: usize, case: &CaseReport) -> Markup {
     let slowest = case.trials.iter().map(|trial| trial.duration_ms).max().unwrap_or(0);
     let why = case_headline(case);
     html! {
-        li data-case=(place) data-ms=(slowest) { a.cell.(result.word()) href=(case_link(&case.id)) {
+        li data-case=(place) data-ms=(slowest) { a.cell.(result.as_str()) href=(case_link(&case.id)) {
             span.mark {
                 span aria-hidden="true" { (symbol(result)) " " }
-                (control_outcome_of(case).word())
+                (control_outcome_of(case).as_str())
                 @if case.trials.len() > 1 { small { " " (count.pass) " of " (count.all()) " passed" } }
             }
             span.took { (duration(slowest)) }

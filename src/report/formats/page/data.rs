@@ -198,10 +198,10 @@ impl Packer {
                 .iter()
                 .map(|control| {
                     let name = self.texts.name(&control.control);
-                    (name, control.is.word(), control.is.status().word(), behavior(&control.control))
+                    (name, control.is.as_str(), control.is.status().as_str(), behavior(&control.control))
                 })
                 .collect(),
-            result: result_of(case).word(),
+            result: result_of(case).as_str(),
             trials: case
                 .trials
                 .iter()
@@ -222,8 +222,8 @@ impl Packer {
         };
         TrialData {
             trial: trial.trial,
-            result: verdict.result.word(),
-            outcome: verdict.outcome.word(),
+            result: verdict.result.as_str(),
+            outcome: verdict.outcome.as_str(),
             headline: self.words(&headline::of_verdict(verdict)),
             findings: verdict.findings.iter().map(|finding| self.finding(finding)).collect(),
             void: verdict.void_because.iter().map(|why| self.words(why)).collect(),
@@ -260,7 +260,7 @@ impl Packer {
 
     fn finding(&mut self, finding: &Finding) -> FindingData {
         FindingData {
-            kind: finding.kind.word(),
+            kind: finding.kind.as_str(),
             fails: finding.fails,
             message: self.words(&finding.message),
             fix: self.words(&finding.fix),
@@ -275,7 +275,7 @@ impl Packer {
     }
 
     fn claim(&mut self, verdict: &Verdict, claim: &Claim, start: u32) -> ClaimData {
-        let outcome = claim.outcome.map_or("missing", crate::scenario::ClaimedOutcome::word);
+        let outcome = claim.outcome.map_or("missing", crate::scenario::ClaimedOutcome::as_str);
         let honesty = honesty_words(verdict, claim);
         ClaimData(claim.caller, outcome, self.texts.line(&claim.message, 500), honesty, start)
     }

@@ -77,7 +77,7 @@ fn advice(fix: &CauseFix<'_>, is_counted: bool) -> Markup {
             (with_code(&line(fix.fix, 1_000)))
         }
         p.cause {
-            span.tag { (fix.kind.word()) } " " (with_code(&line(fix.example, 600))) " "
+            span.tag { (fix.kind.as_str()) } " " (with_code(&line(fix.example, 600))) " "
             @if let Some(id) = example {
                 "Example: " a href=(case_link(id)) { (line(id, 300)) }
             }

@@ -38,14 +38,14 @@ impl FaultPlace {
         let reply = value_of(fault, " reply=")?;
         let word = first_word(reply).to_owned();
         let order =
-            ReplyKind::ALL.iter().position(|kind| kind.word() == word).unwrap_or(ReplyKind::ALL.len());
-        let status = (word == ReplyKind::Status.word()).then(|| number_in(reply)).flatten();
+            ReplyKind::ALL.iter().position(|kind| kind.as_str() == word).unwrap_or(ReplyKind::ALL.len());
+        let status = (word == ReplyKind::Status.as_str()).then(|| number_in(reply)).flatten();
         let reply = match status {
             // Statuses come in the order of their numbers, after the other replies.
             Some(status) => Label(1_000 + status, status.to_string()),
             None => Label(order, word),
         };
-        let order = CommitKind::ALL.iter().position(|kind| kind.word() == commit);
+        let order = CommitKind::ALL.iter().position(|kind| kind.as_str() == commit);
         let commit = Label(order.unwrap_or(CommitKind::ALL.len()), commit);
         Some(FaultPlace { operation: operation.to_owned(), commit, reply })
     }
@@ -272,7 +272,8 @@ fn square(operation: &str, cells: &Cells) -> Markup {
 }
 
 fn cell(key: &str, named: &str, results: Results) -> Markup {
-    let (class, mark) = results.result().map_or(("skipped", "–"), |result| (result.word(), symbol(result)));
+    let (class, mark) =
+        results.result().map_or(("skipped", "–"), |result| (result.as_str(), symbol(result)));
     let Count { pass, fail, void } = results.count;
     let all = results.count.all();
     let number = match results.result() {
@@ -296,7 +297,7 @@ fn cell(key: &str, named: &str, results: Results) -> Markup {
 }
 
 fn commit_words(word: &str) -> &'static str {
-    match CommitKind::from_word(word) {
+    match word.parse::<CommitKind>().ok() {
         Some(CommitKind::Now) => "the service commits before it replies",
         Some(CommitKind::Never) => "the service does not commit",
         Some(CommitKind::Later) => "the service commits after the reply",
@@ -307,7 +308,7 @@ fn commit_words(word: &str) -> &'static str {
 }
 
 fn reply_words(word: &str) -> &'static str {
-    match ReplyKind::from_word(word) {
+    match word.parse::<ReplyKind>().ok() {
         Some(ReplyKind::Ok) => "a complete reply that says success",
         Some(ReplyKind::Delay) => "the reply comes late",
         Some(ReplyKind::Drop) => "the connection is closed without a reply",

@@ -61,7 +61,7 @@ pub(super) fn push_case(
                 1 => format!(", and the same in trial {}", words::numbers(same)),
                 _ => format!(", and the same in trials {}", words::numbers(same)),
             };
-            let head = format!("trial {}{also}: {}", trial.trial, trial.verdict.result.word());
+            let head = format!("trial {}{also}: {}", trial.trial, trial.verdict.result.as_str());
             let _ = writeln!(out, "      {}", style.strong(&head));
         }
         push_trial(out, case, trial, ledgers, view);
@@ -158,7 +158,7 @@ fn push_finding(out: &mut String, finding: &Finding, view: &View) {
     push_labelled(
         out,
         label,
-        &format!("{}: {}", finding.kind.word(), line(&finding.message, MAX_TEXT)),
+        &format!("{}: {}", finding.kind.as_str(), line(&finding.message, MAX_TEXT)),
         view,
     );
     push_labelled(out, "fix", &line(&finding.fix, MAX_TEXT), view);

@@ -122,13 +122,13 @@ pub(super) fn push_causes(out: &mut String, causes: &[FailureCause<'_>], view: &
         let head = format!("{} ({})", cause.remedy.sentence(), cause.reach.words());
         push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
         if let [only] = cause.fixes.as_slice() {
-            push_hanging(out, "", 3, &format!("{}: {}", only.kind.word(), line(only.fix, 600)), view);
+            push_hanging(out, "", 3, &format!("{}: {}", only.kind.as_str(), line(only.fix, 600)), view);
             push_hanging(out, "", 3, &named(&only.reach.cases, MAX_CASES), view);
             continue;
         }
         for fix in cause.fixes.iter().take(MAX_FIXES) {
             let cases = counted(fix.reach.cases.len(), "case");
-            let advice = format!("{} in {cases}: {}", fix.kind.word(), line(fix.fix, 600));
+            let advice = format!("{} in {cases}: {}", fix.kind.as_str(), line(fix.fix, 600));
             push_hanging(out, "   -", 5, &advice, view);
             push_hanging(out, "", 5, &named(&fix.reach.cases, 1), view);
         }

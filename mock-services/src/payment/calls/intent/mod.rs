@@ -327,7 +327,7 @@ impl ApiCall for UpdateIntent {
                  a PaymentIntent with one of the following statuses: requires_payment_method, \
                  requires_confirmation, \
                  requires_action.",
-                old.status.word()
+                old.status.as_str()
             );
             return Err(unexpected_state(message, old));
         }

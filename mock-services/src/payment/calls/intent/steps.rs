@@ -90,7 +90,7 @@ impl ApiCall for ConfirmIntent {
                  with one of the \
                  following statuses may be confirmed: requires_confirmation, requires_payment_method, \
                  requires_action.",
-                old.status.word()
+                old.status.as_str()
             );
             return Err(unexpected_state(message, old));
         }
@@ -286,7 +286,7 @@ impl ApiCall for CaptureIntent {
                     "it has a status of {}. Only a PaymentIntent with one of the following statuses may be \
                      captured: \
                      requires_capture.",
-                    old.status.word()
+                    old.status.as_str()
                 )
             };
             return Err(unexpected_state(
@@ -342,7 +342,7 @@ impl ApiCall for CancelIntent {
                  following statuses may be canceled: requires_payment_method, requires_capture, \
                  requires_reauthorization, \
                  requires_confirmation, requires_action, processing.",
-                old.status.word()
+                old.status.as_str()
             );
             return Err(unexpected_state(message, old));
         }
