@@ -29,7 +29,7 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
             .iter()
             .filter(|entry| !matches!(entry.event, Event::Opened { .. } | Event::End { .. }))
         {
-            ledger.append(&entry.event);
+            ledger.append(entry.event.clone());
         }
         ledger.close();
     }

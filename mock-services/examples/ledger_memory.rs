@@ -3,7 +3,6 @@
 
 #![expect(clippy::print_stdout, reason = "what is measured is printed")]
 
-use std::borrow::Cow;
 use std::time::Instant;
 
 use mock_services::Clock;
@@ -29,29 +28,29 @@ fn attempt(ledger: &Ledger, attempt: u64) {
     let id = format!("ch_3{attempt:023}");
     let key = format!("5f2b8c1e-0000-4000-a000-{attempt:012}");
     let client = Fields::new().with("user-agent", "Stripe/v1 PythonBindings/16.1.0");
-    ledger.append(&Event::Received(Received {
+    ledger.append(Event::Received(Box::new(Received {
         attempt,
         operation: "payment.charge".into(),
         method: "POST".into(),
         path: "/v1/charges".into(),
-        fields: Cow::Borrowed(&fields),
+        fields: fields.clone(),
         key: Some(key.into()),
         replay: false,
         caller: 1,
         connection: attempt,
         repeats: None,
-        client: Cow::Borrowed(&client),
+        client,
         message: None,
-    }));
+    })));
     let fields = fields.with("charge", id.as_str());
-    ledger.append(&Event::Committed {
+    ledger.append(Event::Committed {
         attempt,
         effect: "payment.charge".into(),
         id: id.into(),
-        fields: Cow::Borrowed(&fields),
+        fields,
         timing: CommitTiming::Now,
     });
-    ledger.append(&Event::Replied {
+    ledger.append(Event::Replied {
         attempt,
         reply: ReplyKind::Ok,
         status: Some(200),

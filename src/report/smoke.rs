@@ -166,7 +166,7 @@ fn advice(failure: &SmokeFailure) -> String {
 }
 
 fn has_asked(failure: &SmokeFailure) -> bool {
-    let is_refused = |entry: &Entry| matches!(entry.event, Event::Refused { .. });
+    let is_refused = |entry: &Entry| matches!(entry.event, Event::Refused(_));
     failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0)
         || failure.entries.iter().any(is_refused)
 }

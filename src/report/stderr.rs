@@ -94,8 +94,6 @@ fn caller_of(entry: &Entry) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use mock_services::service::Fields;
 
     use super::*;
@@ -105,7 +103,7 @@ mod tests {
     fn an_entry_that_cannot_be_read_is_shown() {
         let (case, mut saved) = sample::pass(1);
         assert_eq!(of_bad_ends(&case.trials[0], &saved.entries), []);
-        let fields = Cow::Owned(Fields::new().with("start", "two"));
+        let fields = Fields::new().with("start", "two");
         let event = Event::Noted { name: "ended".into(), caller: Some(1), fields };
         saved.entries.push(Entry { n: 99, at: 0, wall: 0, event });
         let found = of_bad_ends(&case.trials[0], &saved.entries);

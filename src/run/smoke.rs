@@ -73,7 +73,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
     let (mut is_silent, mut end) = (true, None);
     let mut asked = false;
     for entry in entries {
-        asked |= matches!(entry.event, Event::Received(_) | Event::Refused { .. });
+        asked |= matches!(entry.event, Event::Received(_) | Event::Refused(_));
         let event = match SubjectEvent::of(&entry.event) {
             Ok(Some(event)) => event,
             Ok(None) => continue,
@@ -144,7 +144,6 @@ fn unpassed(stderr: &str, case: &Case, subject: &Subject) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
 
     use mock_services::service::Fields;
 
@@ -153,8 +152,7 @@ mod tests {
     #[test]
     fn an_entry_that_cannot_be_read_is_a_problem() {
         let case = crate::scenario::shipped().unwrap().remove(0);
-        let event =
-            Event::Noted { name: "claimed".into(), caller: Some(1), fields: Cow::Owned(Fields::new()) };
+        let event = Event::Noted { name: "claimed".into(), caller: Some(1), fields: Fields::new() };
         let problem = problem(&case, &[Entry { n: 7, at: 0, wall: 0, event }], TrialStatus::Void);
         let Some(SmokeProblem::Unreadable(why)) = &problem else { panic!("{problem:?}") };
         assert!(why.starts_with("entry 7: "), "{why}");

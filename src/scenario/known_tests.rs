@@ -167,7 +167,7 @@ async fn the_catalog_says_which_fields_effects_carry() {
         for (name, _) in fields.iter() {
             assert!(has_name(&known.carried, name), "{effect} carries {name}");
         }
-        left.insert(effect.into_owned());
+        left.insert(effect.to_string());
     }
     let described = catalog::built_in().iter().flat_map(|service| &service.effects);
     let described: BTreeSet<String> = described.map(|effect| effect.name.clone()).collect();

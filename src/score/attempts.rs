@@ -41,7 +41,7 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
 
 #[cfg(test)]
 mod tests {
-    use mock_services::ledger::Event;
+    use mock_services::ledger::{Event, Refused};
 
     use super::*;
     use crate::scenario::{ClaimedOutcome, ControlOutcome};
@@ -55,7 +55,7 @@ mod tests {
     }
 
     fn refuse(script: &mut LedgerScript, operation: &'static str) {
-        script.add(Event::Refused {
+        script.add(Event::Refused(Box::new(Refused {
             service: "payment".into(),
             operation: Some(operation.into()),
             method: "POST".into(),
@@ -69,7 +69,7 @@ mod tests {
             undecided: None,
             message: None,
             answer: None,
-        });
+        })));
     }
 
     fn control_outcome(terms: &Terms, tell: impl FnOnce(&mut LedgerScript)) -> ControlOutcome {

@@ -1,4 +1,4 @@
-use mock_services::ledger::Event;
+use mock_services::ledger::{Event, Refused};
 use mock_services::service::Fields;
 
 use crate::domain::{EndEvent, InterruptKind, StartEnd, SubjectEvent};
@@ -71,7 +71,7 @@ fn a_note_that_cannot_be_read_makes_a_pass_void() {
     script.add(mock_services::ledger::Event::Noted {
         name: "struck".into(),
         caller: Some(1),
-        fields: std::borrow::Cow::Owned(Fields::new().with("do", "kill")),
+        fields: Fields::new().with("do", "kill"),
     });
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Void);
@@ -120,7 +120,7 @@ fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
 
 /// A request for something that the real service has and hapax does not.
 fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
-    script.add(Event::Refused {
+    script.add(Event::Refused(Box::new(Refused {
         service: "payment".into(),
         operation: None,
         method: "POST".into(),
@@ -134,7 +134,7 @@ fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
         undecided: None,
         message: None,
         answer: None,
-    })
+    })))
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_proven_failure_counts_even_if_hapax_lacks_a_feature() {
 #[test]
 fn a_refusal_is_shown_with_its_reason() {
     let mut script = LedgerScript::new();
-    script.add(Event::Refused {
+    script.add(Event::Refused(Box::new(Refused {
         service: "payment".into(),
         operation: None,
         method: "POST".into(),
@@ -180,7 +180,7 @@ fn a_refusal_is_shown_with_its_reason() {
         undecided: None,
         message: None,
         answer: None,
-    });
+    })));
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Fail);
     insta::assert_snapshot!(verdict.findings[0].message, @"No charge for o1, but 1 is expected. The service refused POST /v1/charges: 400 Missing required param: amount (entry 2).");

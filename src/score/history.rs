@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mock_services::fault::{CommitKind, ReplyKind};
-use mock_services::ledger::{BarrierEvent, Entry, Event, Received, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, Entry, Event, Received, Refused, SilenceEnd};
 use mock_services::yaml::shown;
 
 use super::effects::Effect;
@@ -46,7 +46,7 @@ pub(super) struct Attempt<'a> {
     /// When it was received.
     pub(super) at: u64,
     /// The request.
-    pub(super) received: &'a Received<'static>,
+    pub(super) received: &'a Received,
     /// Whether it can have an effect.
     pub(super) write: bool,
     /// The commit and the reply of the fault on it.
@@ -348,19 +348,20 @@ impl<'a> TrialHistory<'a> {
                     }
                 }
             }
-            Event::Refused {
-                service,
-                operation,
-                method,
-                path,
-                status,
-                caller,
-                key,
-                reason,
-                unsupported,
-                undecided,
-                ..
-            } => {
+            Event::Refused(refused) => {
+                let Refused {
+                    service,
+                    operation,
+                    method,
+                    path,
+                    status,
+                    caller,
+                    key,
+                    reason,
+                    unsupported,
+                    undecided,
+                    ..
+                } = &**refused;
                 self.refusals.push(Refusal {
                     n,
                     service,

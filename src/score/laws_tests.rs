@@ -1,6 +1,5 @@
 //! Laws that hold for every ledger.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use mock_services::fault::ReplyKind;
@@ -208,7 +207,7 @@ proptest! {
         events in prop::collection::vec(an_event(), 0..30),
         numbers in prop::collection::vec(0_u64..40, 30),
     ) {
-        let entry = |(event, n): (Event<'static>, u64)| Entry { n, at: n * 7 % 13, wall: 0, event };
+        let entry = |(event, n): (Event, u64)| Entry { n, at: n * 7 % 13, wall: 0, event };
         let entries: Vec<Entry> = events.into_iter().zip(numbers).map(entry).collect();
         let intents = [due("o1", 10, 1), due("o2", 10, u32::MAX)];
         let claim = vec![ClaimedOutcome::Done];
@@ -220,7 +219,7 @@ proptest! {
     }
 }
 
-fn an_event() -> impl Strategy<Value = Event<'static>> {
+fn an_event() -> impl Strategy<Value = Event> {
     let attempt = || 0_u64..4;
     let name = prop::sample::select(vec![
         "started",
@@ -274,7 +273,7 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
             attempt,
             effect: if is_charge { "payment.charge" } else { "payment.refund" }.into(),
             id: "x".into(),
-            fields: Cow::Owned(fields),
+            fields,
             timing: CommitTiming::Twice,
         }),
         (attempt(), any::<bool>()).prop_map(|(attempt, whole)| Event::Replied {
@@ -292,7 +291,7 @@ fn an_event() -> impl Strategy<Value = Event<'static>> {
         (name, fields, prop::option::of(0_u32..3)).prop_map(|(name, fields, caller)| Event::Noted {
             name: name.into(),
             caller,
-            fields: Cow::Owned(fields),
+            fields,
         }),
         any::<u64>().prop_map(|count| Event::End { count }),
     ]

@@ -81,8 +81,7 @@ fn evidence_of(
 ) -> RetryEvidence {
     let (before, now) = (ambiguous.attempt.received, attempt.received);
     let between = ambiguous.ambiguity.n..attempt.n;
-    let first_of =
-        |received: &mock_services::ledger::Received<'_>| received.repeats.unwrap_or(received.attempt);
+    let first_of = |received: &mock_services::ledger::Received| received.repeats.unwrap_or(received.attempt);
     let bytes = if first_of(before) == first_of(now) {
         Bytes::Same
     } else if before.fields == now.fields {

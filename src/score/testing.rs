@@ -1,9 +1,7 @@
 //! Ledgers for tests, told step by step.
 
-use std::borrow::Cow;
-
 use mock_services::fault::{CommitKind, ReplyKind};
-use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received};
+use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, Refused};
 use mock_services::service::Fields;
 
 use crate::domain::{
@@ -35,7 +33,7 @@ impl LedgerScript {
         script
     }
 
-    pub(crate) fn add(&mut self, event: Event<'static>) -> u64 {
+    pub(crate) fn add(&mut self, event: Event) -> u64 {
         let n = self.entries.len() as u64 + 1;
         self.now += 1_000;
         self.entries.push(Entry { n, at: self.now, wall: 0, event });
@@ -67,20 +65,20 @@ impl LedgerScript {
     ) -> u64 {
         self.attempts += 1;
         let attempt = self.attempts;
-        self.add(Event::Received(Received {
+        self.add(Event::Received(Box::new(Received {
             attempt,
             operation: operation.to_owned().into(),
             method: "POST".into(),
             path: "/".into(),
-            fields: Cow::Owned(fields.clone()),
+            fields: fields.clone(),
             key: key.map(|key| key.to_owned().into()),
             replay: false,
             caller: self.caller,
             connection: attempt,
             repeats: None,
-            client: Cow::Owned(client),
+            client,
             message: None,
-        }));
+        })));
         attempt
     }
 
@@ -100,15 +98,14 @@ impl LedgerScript {
             attempt,
             effect: effect.to_owned().into(),
             id: id.into(),
-            fields: Cow::Owned(fields.clone()),
+            fields: fields.clone(),
             timing,
         })
     }
 
     /// A fault keeps an effect from being committed.
     pub(crate) fn withheld(&mut self, attempt: u64, effect: &str, fields: &Fields) -> u64 {
-        let (effect, id, fields) =
-            (effect.to_owned().into(), format!("id_{attempt}").into(), Cow::Owned(fields.clone()));
+        let (effect, id, fields) = (effect.to_owned().into(), format!("id_{attempt}").into(), fields.clone());
         self.add(Event::Withheld { attempt, effect, id, fields })
     }
 
@@ -176,7 +173,7 @@ impl LedgerScript {
 
     /// A request with this key is refused.
     pub(crate) fn refused(&mut self, operation: &str, key: &str) -> u64 {
-        self.add(Event::Refused {
+        self.add(Event::Refused(Box::new(Refused {
             service: "payment".into(),
             operation: Some(operation.to_owned().into()),
             method: "POST".into(),
@@ -190,7 +187,7 @@ impl LedgerScript {
             undecided: None,
             message: None,
             answer: None,
-        })
+        })))
     }
 
     pub(crate) fn event(&mut self, event: &SubjectEvent) -> u64 {

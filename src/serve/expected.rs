@@ -80,8 +80,8 @@ impl StoppedServices {
 
 /// Why a refused request leaves open what the real service does with it.
 fn not_answered_like_the_real_service(entry: &Entry) -> Option<String> {
-    let Event::Refused { unsupported, undecided, .. } = &entry.event else { return None };
-    match (unsupported, undecided) {
+    let Event::Refused(refused) = &entry.event else { return None };
+    match (&refused.unsupported, &refused.undecided) {
         (Some(what), _) => Some(format!(
             "hapax does not have {} yet, and the command asked for it, so --expect cannot be checked: open an \
              issue that names it, serve it from a service that you declare (docs/your-own-service.md), or let the \
@@ -138,7 +138,6 @@ fn difference(expected: &CountedEffect, attempts: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
 
     use mock_services::Clock;
     use mock_services::ledger::{CommitTiming, Ledger};
@@ -148,11 +147,11 @@ mod tests {
     fn stopped(expected: &[&str], effects: &[(&'static str, Fields)]) -> StoppedServices {
         let ledger = Ledger::new("t", 1, Clock::default());
         for (attempt, (effect, fields)) in (1..).zip(effects) {
-            ledger.append(&Event::Committed {
+            ledger.append(Event::Committed {
                 attempt,
                 effect: (*effect).into(),
                 id: "x".into(),
-                fields: Cow::Owned(fields.clone()),
+                fields: fields.clone(),
                 timing: CommitTiming::Now,
             });
         }

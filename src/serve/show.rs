@@ -1,7 +1,7 @@
 //! One entry of the ledger as a line for the terminal. Text of callers is escaped.
 
 use anstyle::{AnsiColor, Style};
-use mock_services::ledger::{BarrierEvent, ClosedBy, CommitTiming, Entry, Event, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, ClosedBy, CommitTiming, Entry, Event, Refused, SilenceEnd};
 use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
@@ -28,7 +28,8 @@ pub fn line(entry: &Entry) -> Option<String> {
             );
             (Style::new(), "received", who)
         }
-        Event::Refused { service, method, path, status, caller, reason, .. } => {
+        Event::Refused(refused) => {
+            let Refused { service, method, path, status, caller, reason, .. } = &**refused;
             let request = if method.is_empty() {
                 "unreadable".to_owned()
             } else {

@@ -134,7 +134,7 @@ fn counts(entries: &[Entry]) -> String {
                 attempts += 1;
                 keys.extend(received.key.clone());
             }
-            Event::Refused { .. } => refused += 1,
+            Event::Refused(_) => refused += 1,
             _ => {}
         }
     }
@@ -160,7 +160,7 @@ mod tests {
                 attempt,
                 effect: "tickets.open".into(),
                 id: "t".into(),
-                fields: std::borrow::Cow::Owned(Fields::new().with("order", order)),
+                fields: Fields::new().with("order", order),
                 timing: mock_services::ledger::CommitTiming::Now,
             },
         };

@@ -32,7 +32,7 @@ impl EventLog {
 
     /// Writes an event about a caller.
     pub(super) fn write(&self, caller: u32, event: &SubjectEvent) {
-        self.ledger.append(&event.to_ledger(Some(caller)));
+        self.ledger.append(event.to_ledger(Some(caller)));
     }
 
     pub(super) fn started(&self, given: &Start, turn: u32) {
@@ -48,7 +48,7 @@ impl EventLog {
 
     pub(super) fn unprepared(&self, error: &str) {
         let error = self.ledger.redacted(error).to_string();
-        self.ledger.append(&SubjectEvent::Unprepared { error }.to_ledger(None));
+        self.ledger.append(SubjectEvent::Unprepared { error }.to_ledger(None));
     }
 
     pub(super) fn interrupt_missed(&self, caller: u32, interrupt: InterruptEvent, reason: &str) {
@@ -100,7 +100,7 @@ impl EventLog {
                 Event::Committed { attempt, effect, fields, .. }
                     if effect == effect_name && own.contains(&attempt) =>
                 {
-                    last = Some((attempt, fields.into_owned()));
+                    last = Some((attempt, fields));
                 }
                 Event::Replied { attempt, whole: true, .. } => {
                     sent.insert(attempt);

@@ -114,7 +114,9 @@ impl Trial {
                 Event::Committed { effect, .. } if effect == "payment.charge" => control_outcome.charges += 1,
                 Event::Committed { effect, .. } if effect == "email.send" => control_outcome.mails += 1,
                 Event::Committed { effect, .. } => panic!("nobody asked for {effect}"),
-                Event::Refused { path, status, .. } => panic!("the service refused {path} with {status}"),
+                Event::Refused(refused) => {
+                    panic!("the service refused {} with {}", refused.path, refused.status)
+                }
                 _ => {}
             }
         }

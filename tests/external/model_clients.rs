@@ -38,7 +38,7 @@ async fn report(script: &str, arguments: &[&str], faults: Vec<Fault>) -> (Value,
     let variables = description.client_variables(&url, &key).collect();
     let output = installed::output(&format!("tests/clients/{script}"), arguments, variables).await;
     let events = services.ledger().entries().into_iter().map(|entry| entry.event);
-    let conversation = |event: Event<'_>| match event {
+    let conversation = |event: Event| match event {
         Event::Committed { fields, .. } => Some(fields.get("conversation")?.to_string()),
         _ => None,
     };

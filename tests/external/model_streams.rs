@@ -33,7 +33,7 @@ async fn received(arguments: &[&str], reply: Reply, delivered: bool) -> Vec<Valu
         serde_json::from_str(output.lines().last().unwrap_or_default()).expect("a line of JSON");
     services.caller_left(1).await;
     let entries = services.ledger().entries();
-    let count = |is: fn(&Event<'_>) -> bool| entries.iter().filter(|entry| is(&entry.event)).count();
+    let count = |is: fn(&Event) -> bool| entries.iter().filter(|entry| is(&entry.event)).count();
     let billed = count(|event| matches!(event, Event::Committed { .. }));
     let whole = count(|event| matches!(event, Event::Replied { whole: true, .. }));
     let unsent = count(|event| matches!(event, Event::Unsent { .. }));

@@ -47,8 +47,8 @@ impl WebRun {
         for entry in ledgers.into_values().flat_map(|ledger| ledger.entries) {
             match entry.event {
                 Event::Received(received) => {
-                    let key = received.key.map(|key| key.into_owned());
-                    attempts.push((received.operation.into_owned(), key));
+                    let key = received.key.map(|key| key.to_string());
+                    attempts.push((received.operation.to_string(), key));
                 }
                 Event::Committed { effect, fields, .. } => {
                     let host = fields.get("host").map(ToString::to_string).unwrap_or_default();

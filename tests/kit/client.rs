@@ -113,12 +113,12 @@ impl Client {
         assert_eq!(faulted.collect::<Vec<_>>(), due, "the fault should fire on the first attempt only");
         let refusal = entries
             .iter()
-            .find(|entry| matches!(entry.event, Event::Refused { status, .. } if status != 404));
+            .find(|entry| matches!(&entry.event, Event::Refused(refused) if refused.status != 404));
         assert!(refusal.is_none(), "the service refused a request of {}: {refusal:?}", self.script);
         Outcome { attempts: attempts.len(), effects: self.effects(&entries), keys: keys(&attempts), report }
     }
 
-    fn attempt(self, entry: &Entry) -> Option<&Received<'static>> {
+    fn attempt(self, entry: &Entry) -> Option<&Received> {
         match &entry.event {
             Event::Received(received) if received.operation == self.operation => Some(received),
             _ => None,

@@ -150,14 +150,14 @@ impl Trial {
     /// The number of effects of that name, or of all effects if it is empty.
     pub(crate) fn effects(&self, name: &str) -> usize {
         let counts =
-            |event: &Event<'_>| matches!(event, Event::Committed { effect, .. } if effect.starts_with(name));
+            |event: &Event| matches!(event, Event::Committed { effect, .. } if effect.starts_with(name));
         self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
     }
 
     /// The number under a key of the record store.
     pub(crate) async fn record(&self, key: &str) -> i64 {
         self.services.settle().await;
-        let puts = |event: &Event<'_>| match event {
+        let puts = |event: &Event| match event {
             Event::Committed { effect, id, fields, .. } if effect == "records.put" && id == key => {
                 fields.get("value").cloned()
             }
@@ -170,7 +170,7 @@ impl Trial {
     /// The number of attempts of an operation.
     pub(crate) fn attempts(&self, operation: &str) -> usize {
         let counts =
-            |event: &Event<'_>| matches!(event, Event::Received(received) if received.operation == operation);
+            |event: &Event| matches!(event, Event::Received(received) if received.operation == operation);
         self.services.ledger().entries().iter().filter(|entry| counts(&entry.event)).count()
     }
 
@@ -180,13 +180,13 @@ impl Trial {
             .ledger()
             .entries()
             .iter()
-            .filter(|entry| matches!(entry.event, Event::Refused { .. }))
+            .filter(|entry| matches!(entry.event, Event::Refused(_)))
             .count()
     }
 
     /// Whether a caller wrote after the start barrier had opened without it.
     pub(crate) fn has_late_caller(&self) -> bool {
-        let is_late = |event: &Event<'_>| matches!(event, Event::Barrier { event: BarrierEvent::Late, .. });
+        let is_late = |event: &Event| matches!(event, Event::Barrier { event: BarrierEvent::Late, .. });
         self.services.ledger().entries().iter().any(|entry| is_late(&entry.event))
     }
 

@@ -1,6 +1,5 @@
 //! The record of a reply in the ledger, which is written before the last byte of the reply leaves.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::last_byte::LastByteHold;
@@ -87,7 +86,7 @@ impl<'l> PendingReply<'l> {
 
     fn record(&self, bytes: usize, whole: bool, silence: Option<SilenceEnd>) {
         self.is_done.store(true, Ordering::Relaxed);
-        self.append(&Event::Replied {
+        self.append(Event::Replied {
             attempt: self.attempt.number,
             reply: self.reply,
             status: (bytes > 0).then_some(self.status),
@@ -96,17 +95,17 @@ impl<'l> PendingReply<'l> {
             replay: self.replay,
             retry_after: self.retry_after.filter(|_| whole),
             silence,
-            message: self.message.as_deref().map(Cow::Borrowed),
+            message: self.message.clone(),
         });
     }
 
     /// Records that the network took no more bytes than this.
     pub(crate) fn record_unsent(&self, bytes: usize) {
-        self.append(&Event::Unsent { attempt: self.attempt.number, bytes: bytes as u64 });
+        self.append(Event::Unsent { attempt: self.attempt.number, bytes: bytes as u64 });
     }
 
     /// A restarted ledger has nothing about this attempt, and gives its number to another one.
-    fn append(&self, event: &Event<'_>) {
+    fn append(&self, event: Event) {
         self.ledger.append_about(self.attempt, event);
     }
 }

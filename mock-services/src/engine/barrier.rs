@@ -139,7 +139,7 @@ impl StartBarrier {
     }
 
     fn note(&self, caller: u32, event: BarrierEvent) {
-        self.ledger.append(&Event::Barrier { caller, event });
+        self.ledger.append(Event::Barrier { caller, event });
     }
 
     fn state(&self) -> MutexGuard<'_, BarrierState> {

@@ -1,6 +1,5 @@
 //! How one request is processed: accepted or refused, recorded, committed as the fault says, and answered.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::core::{Cause, Core, RequestAssessment};
@@ -165,28 +164,28 @@ impl<S: Service> Engine<S> {
         };
         core.count_read(operation.kind);
         let repeats = core.repeats(job, attempt.number);
-        self.ledger().append(&Event::Received(Received {
+        self.ledger().append(Event::Received(Box::new(Received {
             attempt: attempt.number,
-            operation: Cow::Borrowed(operation.name.as_ref()),
-            method: Cow::Borrowed(job.request.method()),
+            operation: operation.name.as_ref().into(),
+            method: job.request.method().into(),
             path: job::shown(job.request.path()),
-            fields: Cow::Borrowed(&job.recognized.fields),
+            fields: job.recognized.fields.clone(),
             key: job.shown_key(service, self.idempotency.profile),
             replay: matches!(assessment, RequestAssessment::Replay(_)),
             caller: job.origin.caller,
             connection: job.origin.connection,
             repeats,
-            client: Cow::Borrowed(&job.client),
-            message: self.ledger().keeps_messages().then(|| message::of_request(&job.request).into()),
-        }));
+            client: job.client.clone(),
+            message: self.ledger().keeps_messages().then(|| message::of_request(&job.request)),
+        })));
         if let Some((index, fault)) = &chosen {
-            self.ledger().append(&Event::Fault {
+            self.ledger().append(Event::Fault {
                 attempt: attempt.number,
                 fault: *index,
                 commit: fault.commit.kind(),
                 reply: fault.reply.kind(),
                 status: fault.reply.forced_status(),
-                drawn: self.drawn(*index, fault).map(Cow::Owned),
+                drawn: self.drawn(*index, fault).map(Into::into),
             });
         }
         let accepted =

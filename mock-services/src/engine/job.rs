@@ -1,9 +1,9 @@
 //! One request that the engine processes.
 
-use std::borrow::Cow;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use foldhash::fast::FixedState;
 
 use super::keys::{Keyed, SentKey, fingerprint};
@@ -72,7 +72,7 @@ impl<S: Service> Job<S> {
     }
 
     /// The key for the ledger, as it was sent, also if the profile ignores it.
-    pub(super) fn shown_key(&self, service: &S, profile: Profile) -> Option<Cow<'_, str>> {
+    pub(super) fn shown_key(&self, service: &S, profile: Profile) -> Option<CompactString> {
         match &self.keyed {
             Some(keyed) => Some(shown(&keyed.key)),
             None => shown_key(service, &self.request, profile),
@@ -102,15 +102,12 @@ fn endpoint(request: &Request) -> Arc<str> {
 }
 
 /// The key for the ledger, as it was sent, also if the profile ignores it.
-pub(super) fn shown_key<'a, S: Service>(
+pub(super) fn shown_key<S: Service>(
     service: &S,
-    request: &'a Request,
+    request: &Request,
     profile: Profile,
-) -> Option<Cow<'a, str>> {
-    service.key_of(request).map(|value| match value {
-        Cow::Borrowed(value) => shown(SentKey::new(value, profile).key),
-        Cow::Owned(value) => Cow::Owned(shown(SentKey::new(&value, profile).key).into_owned()),
-    })
+) -> Option<CompactString> {
+    service.key_of(request).map(|value| shown(SentKey::new(&value, profile).key))
 }
 
 fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fields {
@@ -126,10 +123,10 @@ fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fiel
 }
 
 /// The text, cut if it is too long to be shown.
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
+pub(super) fn shown(text: &str) -> CompactString {
     if text.len() <= LONGEST_SHOWN {
-        return Cow::Borrowed(text);
+        return text.into();
     }
     let end = (0..=LONGEST_SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-    Cow::Owned(format!("{}…", &text[..end]))
+    compact_str::format_compact!("{}…", &text[..end])
 }

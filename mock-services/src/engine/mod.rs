@@ -146,12 +146,7 @@ impl<S: Service> Engine<S> {
     /// Records that a connection which carried requests ends.
     pub(crate) fn record_closed(&self, origin: Origin, by: ClosedBy) {
         let Origin { caller, connection } = origin;
-        self.ledger().append(&Event::Closed {
-            service: self.service().name().into(),
-            connection,
-            caller,
-            by,
-        });
+        self.ledger().append(Event::Closed { service: self.service().name().into(), connection, caller, by });
     }
 
     /// Pauses the service at moments of this kind until the listener releases it.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::job;
 use super::{Engine, message, reason};
 use crate::delivery::{AnswerDelivery, DeliveryMode, Origin};
-use crate::ledger::Event;
+use crate::ledger::{Event, Refused};
 use crate::service::{Answer, Context, Request, Service};
 
 impl<S: Service> Engine<S> {
@@ -17,7 +17,7 @@ impl<S: Service> Engine<S> {
         status: u16,
         reason: Option<&str>,
     ) {
-        self.ledger().append(&Event::Refused {
+        self.ledger().append(Event::Refused(Box::new(Refused {
             service: self.service().name().into(),
             operation: None,
             method: method.into(),
@@ -26,12 +26,12 @@ impl<S: Service> Engine<S> {
             caller: origin.caller,
             connection: origin.connection,
             key: None,
-            reason: reason.map(Cow::Borrowed),
+            reason: reason.map(Into::into),
             unsupported: None,
             undecided: None,
             message: None,
             answer: None,
-        });
+        })));
     }
 
     /// Records a refused request with the reason that its answer gives, and answers it.
@@ -47,21 +47,21 @@ impl<S: Service> Engine<S> {
         let reason = reason::reason(&answer);
         service.add_standard_headers(&mut answer, request, context);
         let keeps_messages = self.ledger().keeps_messages();
-        self.ledger().append(&Event::Refused {
-            service: Cow::Borrowed(service.name()),
-            operation: operation.map(|name| Cow::Borrowed(name.as_ref())),
+        self.ledger().append(Event::Refused(Box::new(Refused {
+            service: service.name().into(),
+            operation: operation.map(|name| name.as_ref().into()),
             method: job::shown(request.method()),
             path: job::shown(request.path()),
             status: answer.status,
             caller: origin.caller,
             connection: origin.connection,
             key: job::shown_key(service, request, self.idempotency.profile),
-            reason: reason.map(Cow::Owned),
-            unsupported: answer.missing_feature().map(Cow::Borrowed),
-            undecided: answer.undecided_because().map(Cow::Borrowed),
-            message: keeps_messages.then(|| message::of_request(request).into()),
-            answer: keeps_messages.then(|| message::of_answer(&answer).into()),
-        });
+            reason: reason.map(Into::into),
+            unsupported: answer.missing_feature().map(Into::into),
+            undecided: answer.undecided_because().map(Into::into),
+            message: keeps_messages.then(|| message::of_request(request)),
+            answer: keeps_messages.then(|| message::of_answer(&answer)),
+        })));
         AnswerDelivery { answer, mode: DeliveryMode::Whole, pending: None }
     }
 }

@@ -48,9 +48,9 @@ impl Ledger {
             Event::Committed { attempt, effect, id, fields, timing } => Some(CommittedEffect {
                 entry: entry.n,
                 attempt,
-                name: effect.into_owned(),
-                id: id.into_owned(),
-                fields: fields.into_owned(),
+                name: effect.into(),
+                id: id.into(),
+                fields,
                 timing,
             }),
             _ => None,
@@ -59,9 +59,9 @@ impl Ledger {
 
     /// The attempts of this operation so far, in order. A request that the service itself refused is not an
     /// attempt.
-    pub fn attempts(&self, operation: &str) -> impl Iterator<Item = Received<'static>> + use<> {
+    pub fn attempts(&self, operation: &str) -> impl Iterator<Item = Received> + use<> {
         let attempts = self.entries().into_iter().filter_map(|entry| match entry.event {
-            Event::Received(received) if received.operation == operation => Some(received),
+            Event::Received(received) if received.operation == operation => Some(*received),
             _ => None,
         });
         attempts.collect::<Vec<_>>().into_iter()

@@ -1,7 +1,6 @@
 //! The entries of a ledger: plain data, the same in memory, in the file and when the file is read.
 
-use std::borrow::Cow;
-
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{CommitKind, ReplyKind};
@@ -27,13 +26,13 @@ pub struct Entry {
     pub wall: i64,
     /// What happened.
     #[serde(flatten)]
-    pub event: Event<'static>,
+    pub event: Event,
 }
 
 /// Something that happened in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Event<'a> {
+pub enum Event {
     /// The first entry.
     Opened {
         /// The format of the ledger: [`LEDGER_FORMAT`].
@@ -43,47 +42,12 @@ pub enum Event<'a> {
         seed: u64,
         /// The hash of the plan record that opens the file, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        plan: Option<Cow<'a, str>>,
+        plan: Option<CompactString>,
     },
     /// An attempt came in.
-    Received(Received<'a>),
+    Received(Box<Received>),
     /// A request came in that the service itself refused, so it is not an attempt.
-    Refused {
-        /// The service.
-        service: Cow<'a, str>,
-        /// The operation, if the request was recognized.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        operation: Option<Cow<'a, str>>,
-        /// The method.
-        method: Cow<'a, str>,
-        /// The path, without its query.
-        path: Cow<'a, str>,
-        /// The status of the refusal; 0 if none was sent, as after a TLS handshake that failed.
-        status: u16,
-        /// The caller.
-        caller: u32,
-        /// The connection.
-        connection: u64,
-        /// The idempotency key.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Cow<'a, str>>,
-        /// The reason, from the answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<Cow<'a, str>>,
-        /// What the real service has and the mock does not, if that is the reason: `POST /v1/invoices`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        unsupported: Option<Cow<'a, str>>,
-        /// Why the service cannot decide what the scenario wants, if that is the reason, and what to write
-        /// into the scenario.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        undecided: Option<Cow<'a, str>>,
-        /// The request as text, as in [`Received`].
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        message: Option<Cow<'a, str>>,
-        /// The answer as text, in the same form.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        answer: Option<Cow<'a, str>>,
-    },
+    Refused(Box<Refused>),
     /// A fault applies to an attempt.
     Fault {
         /// The attempt.
@@ -99,18 +63,18 @@ pub enum Event<'a> {
         status: Option<u16>,
         /// The time after which it is committed, if it was drawn from the seed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        drawn: Option<Cow<'a, str>>,
+        drawn: Option<CompactString>,
     },
     /// An effect was committed.
     Committed {
         /// The attempt that caused it.
         attempt: u64,
         /// Its name.
-        effect: Cow<'a, str>,
+        effect: CompactString,
         /// The id that the service gave it.
-        id: Cow<'a, str>,
+        id: CompactString,
         /// What was done.
-        fields: Cow<'a, Fields>,
+        fields: Fields,
         /// Why it was committed at this moment.
         timing: CommitTiming,
     },
@@ -119,11 +83,11 @@ pub enum Event<'a> {
         /// The attempt.
         attempt: u64,
         /// The effect's name.
-        effect: Cow<'a, str>,
+        effect: CompactString,
         /// The id that it would have had.
-        id: Cow<'a, str>,
+        id: CompactString,
         /// What would have been done.
-        fields: Cow<'a, Fields>,
+        fields: Fields,
     },
     /// A late commit failed: when it was due, the service refused it.
     Lapsed {
@@ -165,12 +129,12 @@ pub enum Event<'a> {
         /// The answer as text before the fault changed how it is sent: the status, the headers, an empty line
         /// and the body, without secrets. Only in the first entries of a ledger.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        message: Option<Cow<'a, str>>,
+        message: Option<String>,
     },
     /// A connection ended.
     Closed {
         /// The service.
-        service: Cow<'a, str>,
+        service: CompactString,
         /// The connection.
         connection: u64,
         /// The caller.
@@ -188,13 +152,13 @@ pub enum Event<'a> {
     /// An event that a user of the ledger adds: a subject started, was killed, claimed.
     Noted {
         /// What it is: `started`, `killed`, `claimed`.
-        name: Cow<'a, str>,
+        name: CompactString,
         /// The caller that it concerns.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caller: Option<u32>,
         /// Its details.
-        #[serde(default, skip_serializing_if = "no_fields")]
-        fields: Cow<'a, Fields>,
+        #[serde(default, skip_serializing_if = "Fields::is_empty")]
+        fields: Fields,
     },
     /// The last entry.
     End {
@@ -205,20 +169,20 @@ pub enum Event<'a> {
 
 /// An attempt as it came in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Received<'a> {
+pub struct Received {
     /// Its number in the ledger, from 1.
     pub attempt: u64,
     /// The full name of the operation.
-    pub operation: Cow<'a, str>,
+    pub operation: CompactString,
     /// The method.
-    pub method: Cow<'a, str>,
+    pub method: CompactString,
     /// The path, without its query.
-    pub path: Cow<'a, str>,
+    pub path: CompactString,
     /// The fields of the request.
-    pub fields: Cow<'a, Fields>,
+    pub fields: Fields,
     /// The idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<Cow<'a, str>>,
+    pub key: Option<CompactString>,
     /// Whether its answer was already stored under that key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub replay: bool,
@@ -230,12 +194,51 @@ pub struct Received<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
     /// The headers that identify the client and its retry count.
-    #[serde(default, skip_serializing_if = "no_fields")]
-    pub client: Cow<'a, Fields>,
+    #[serde(default, skip_serializing_if = "Fields::is_empty")]
+    pub client: Fields,
     /// The request as text: its first line, the headers, an empty line and the body, without secrets. A long
     /// body is cut. Only in the first entries of a ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<Cow<'a, str>>,
+    pub message: Option<String>,
+}
+
+/// A request that the service itself refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The service.
+    pub service: CompactString,
+    /// The operation, if the request was recognized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<CompactString>,
+    /// The method.
+    pub method: CompactString,
+    /// The path, without its query.
+    pub path: CompactString,
+    /// The status of the refusal; 0 if none was sent, as after a TLS handshake that failed.
+    pub status: u16,
+    /// The caller.
+    pub caller: u32,
+    /// The connection.
+    pub connection: u64,
+    /// The idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<CompactString>,
+    /// The reason, from the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<CompactString>,
+    /// What the real service has and the mock does not, if that is the reason: `POST /v1/invoices`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsupported: Option<CompactString>,
+    /// Why the service cannot decide what the scenario wants, if that is the reason, and what to write
+    /// into the scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<CompactString>,
+    /// The request as text, as in [`Received`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The answer as text, in the same form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 word_enum! {
@@ -308,9 +311,4 @@ const fn first_format() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-#[expect(clippy::ptr_arg, reason = "serde passes the field as it is")]
-fn no_fields(fields: &Cow<'_, Fields>) -> bool {
-    fields.is_empty()
 }

@@ -1,168 +1,84 @@
-//! The texts in an event: one list of the kinds of events and of what each has, for everything that copies or
-//! changes texts.
+//! The parts of an event that can have something in them that a caller sent: one list of the kinds of events
+//! and of what each has.
 
-use std::borrow::Cow;
+use compact_str::CompactString;
 
-use super::entry::{Event, Received};
+use super::entry::{Event, Received, Refused};
 use crate::service::Fields;
 
-/// What each text of an event is replaced by. The event itself lives for `'a`, what replaces its texts for
-/// `'b`.
-pub(super) trait EventTexts<'a, 'b> {
-    /// A text that the ledger or the service wrote: the name of a service, an operation or an effect. Nothing
-    /// that a caller sent is in it.
-    fn own(&mut self, text: &'a str) -> Cow<'b, str>;
-
-    /// The text of the member of this name, which can have something in it that a caller sent.
-    fn sent(&mut self, member: &'static str, text: &'a str) -> Cow<'b, str>;
-
+/// A part of an event that can have something in it that a caller sent. The names of services, operations and
+/// effects are not among them.
+pub(super) enum SentPart<'e> {
+    /// The member of this name.
+    Member(&'static str, &'e mut CompactString),
     /// A request or an answer as text.
-    fn message(&mut self, text: &'a str) -> Cow<'b, str>;
-
+    Message(&'e mut String),
     /// The fields of a request, of an effect or of a note.
-    fn fields(&mut self, fields: &'a Fields) -> Cow<'b, Fields>;
+    Fields(&'e mut Fields),
 }
 
-impl Event<'_> {
-    /// The same event with copies of everything that it borrows.
-    #[must_use]
-    pub fn to_owned_event(&self) -> Event<'static> {
-        self.with_texts(&mut CopiedTexts)
-    }
-
-    /// The same event with other texts.
-    pub(super) fn with_texts<'a, 'b>(&'a self, texts: &mut impl EventTexts<'a, 'b>) -> Event<'b> {
+impl Event {
+    /// Calls `visit` with each of these parts.
+    pub(super) fn sent_parts(&mut self, visit: &mut impl FnMut(SentPart<'_>)) {
         match self {
-            Event::Opened { format, seed, plan } => Event::Opened {
-                format: *format,
-                seed: *seed,
-                plan: plan.as_ref().map(|plan| texts.own(plan)),
-            },
-            Event::Received(received) => Event::Received(received.with_texts(texts)),
-            Event::Refused {
-                service,
-                operation,
-                method,
-                path,
-                status,
-                caller,
-                connection,
-                key,
-                reason,
-                unsupported,
-                undecided,
-                message,
-                answer,
-            } => Event::Refused {
-                service: texts.own(service),
-                operation: operation.as_ref().map(|operation| texts.own(operation)),
-                method: texts.sent("method", method),
-                path: texts.sent("path", path),
-                status: *status,
-                caller: *caller,
-                connection: *connection,
-                key: key.as_ref().map(|key| texts.sent("key", key)),
-                reason: reason.as_ref().map(|reason| texts.sent("reason", reason)),
-                unsupported: unsupported.as_ref().map(|what| texts.sent("unsupported", what)),
-                undecided: undecided.as_ref().map(|why| texts.sent("undecided", why)),
-                message: message.as_ref().map(|message| texts.message(message)),
-                answer: answer.as_ref().map(|answer| texts.message(answer)),
-            },
-            Event::Fault { attempt, fault, commit, reply, status, drawn } => Event::Fault {
-                attempt: *attempt,
-                fault: *fault,
-                commit: *commit,
-                reply: *reply,
-                status: *status,
-                drawn: drawn.as_ref().map(|time| texts.own(time)),
-            },
-            Event::Committed { attempt, effect, id, fields, timing } => Event::Committed {
-                attempt: *attempt,
-                effect: texts.own(effect),
-                id: texts.sent("id", id),
-                fields: texts.fields(fields),
-                timing: *timing,
-            },
-            Event::Withheld { attempt, effect, id, fields } => Event::Withheld {
-                attempt: *attempt,
-                effect: texts.own(effect),
-                id: texts.sent("id", id),
-                fields: texts.fields(fields),
-            },
-            Event::Lapsed { attempt, status } => Event::Lapsed { attempt: *attempt, status: *status },
-            Event::Unsent { attempt, bytes } => Event::Unsent { attempt: *attempt, bytes: *bytes },
-            Event::Replied {
-                attempt,
-                reply,
-                status,
-                bytes,
-                whole,
-                replay,
-                retry_after,
-                silence,
-                message,
-            } => Event::Replied {
-                attempt: *attempt,
-                reply: *reply,
-                status: *status,
-                bytes: *bytes,
-                whole: *whole,
-                replay: *replay,
-                retry_after: *retry_after,
-                silence: *silence,
-                message: message.as_ref().map(|message| texts.message(message)),
-            },
-            Event::Closed { service, connection, caller, by } => Event::Closed {
-                service: texts.own(service),
-                connection: *connection,
-                caller: *caller,
-                by: *by,
-            },
-            Event::Barrier { caller, event } => Event::Barrier { caller: *caller, event: *event },
-            Event::Noted { name, caller, fields } => {
-                Event::Noted { name: texts.sent("name", name), caller: *caller, fields: texts.fields(fields) }
+            Event::Received(received) => received.sent_parts(visit),
+            Event::Refused(refused) => refused.sent_parts(visit),
+            Event::Committed { id, fields, .. } | Event::Withheld { id, fields, .. } => {
+                visit(SentPart::Member("id", id));
+                visit(SentPart::Fields(fields));
             }
-            Event::End { count } => Event::End { count: *count },
+            Event::Replied { message, .. } => {
+                if let Some(message) = message {
+                    visit(SentPart::Message(message));
+                }
+            }
+            Event::Noted { name, fields, .. } => {
+                visit(SentPart::Member("name", name));
+                visit(SentPart::Fields(fields));
+            }
+            Event::Opened { .. }
+            | Event::Fault { .. }
+            | Event::Lapsed { .. }
+            | Event::Unsent { .. }
+            | Event::Closed { .. }
+            | Event::Barrier { .. }
+            | Event::End { .. } => {}
         }
     }
 }
 
-impl Received<'_> {
-    fn with_texts<'a, 'b>(&'a self, texts: &mut impl EventTexts<'a, 'b>) -> Received<'b> {
-        Received {
-            attempt: self.attempt,
-            operation: texts.own(&self.operation),
-            method: texts.sent("method", &self.method),
-            path: texts.sent("path", &self.path),
-            fields: texts.fields(&self.fields),
-            key: self.key.as_ref().map(|key| texts.sent("key", key)),
-            replay: self.replay,
-            caller: self.caller,
-            connection: self.connection,
-            repeats: self.repeats,
-            client: texts.fields(&self.client),
-            message: self.message.as_ref().map(|message| texts.message(message)),
+impl Received {
+    fn sent_parts(&mut self, visit: &mut impl FnMut(SentPart<'_>)) {
+        visit(SentPart::Member("method", &mut self.method));
+        visit(SentPart::Member("path", &mut self.path));
+        visit(SentPart::Fields(&mut self.fields));
+        if let Some(key) = &mut self.key {
+            visit(SentPart::Member("key", key));
+        }
+        visit(SentPart::Fields(&mut self.client));
+        if let Some(message) = &mut self.message {
+            visit(SentPart::Message(message));
         }
     }
 }
 
-/// Copies of the texts.
-struct CopiedTexts;
-
-impl<'a> EventTexts<'a, 'static> for CopiedTexts {
-    fn own(&mut self, text: &'a str) -> Cow<'static, str> {
-        Cow::Owned(text.to_owned())
-    }
-
-    fn sent(&mut self, _member: &'static str, text: &'a str) -> Cow<'static, str> {
-        Cow::Owned(text.to_owned())
-    }
-
-    fn message(&mut self, text: &'a str) -> Cow<'static, str> {
-        Cow::Owned(text.to_owned())
-    }
-
-    fn fields(&mut self, fields: &'a Fields) -> Cow<'static, Fields> {
-        Cow::Owned(fields.clone())
+impl Refused {
+    fn sent_parts(&mut self, visit: &mut impl FnMut(SentPart<'_>)) {
+        visit(SentPart::Member("method", &mut self.method));
+        visit(SentPart::Member("path", &mut self.path));
+        let optional = [
+            ("key", &mut self.key),
+            ("reason", &mut self.reason),
+            ("unsupported", &mut self.unsupported),
+            ("undecided", &mut self.undecided),
+        ];
+        for (name, member) in optional {
+            if let Some(member) = member {
+                visit(SentPart::Member(name, member));
+            }
+        }
+        for message in [&mut self.message, &mut self.answer].into_iter().flatten() {
+            visit(SentPart::Message(message));
+        }
     }
 }

@@ -6,14 +6,11 @@ mod effects;
 mod entry;
 mod event_texts;
 mod file;
-mod names;
 mod plan;
 mod read;
 mod redact;
-mod store;
 mod writer;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,14 +22,14 @@ use crate::clock::Clock;
 use crate::service::Fields;
 pub use effects::CommittedEffect;
 pub use entry::{
-    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, SilenceEnd,
+    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, Refused,
+    SilenceEnd,
 };
 use file::FileQueue;
 pub use file::LedgerFile;
 pub use plan::{OtherFormat, SavedPlan};
 pub use read::{LedgerContents, LedgerDamage, SavedLedger, read_contents, read_ledgers};
 use redact::Redactor;
-use store::EntryStore;
 use writer::LineWriter;
 
 /// The parts of a free text that look like secrets, in order.
@@ -56,7 +53,6 @@ pub struct Ledger {
 #[derive(Debug)]
 struct LedgerShared {
     clock: Clock,
-    recording: bool,
     state: Mutex<LedgerState>,
     file: Option<Arc<FileQueue>>,
     /// Used only by the thread of the file.
@@ -72,7 +68,7 @@ struct LedgerState {
     /// Counts restarts: a reader of an earlier ledger of this handle begins from the first entry again.
     edition: u64,
     attempts: u64,
-    entries: EntryStore,
+    entries: Vec<Entry>,
     closed: bool,
     /// No entry is earlier: time does not go back at a restart.
     earliest: u64,
@@ -85,7 +81,7 @@ struct LedgerState {
 #[derive(Debug)]
 struct FinishedLedger {
     trial: String,
-    entries: EntryStore,
+    entries: Vec<Entry>,
 }
 
 /// The number of an attempt, and the edition of the ledger that it is in: a restarted ledger counts from 1
@@ -100,27 +96,21 @@ impl Ledger {
     /// A ledger in memory.
     #[must_use]
     pub fn new(trial: &str, seed: u64, clock: Clock) -> Self {
-        Ledger::open(trial, seed, clock, true, None)
+        Ledger::open(trial, seed, clock, None)
     }
 
     /// A ledger in memory that is also written to the file as it grows.
     #[must_use]
     pub fn in_file(trial: &str, seed: u64, clock: Clock, file: &LedgerFile) -> Self {
-        Ledger::open(trial, seed, clock, true, Some(file.queue()))
+        Ledger::open(trial, seed, clock, Some(file.queue()))
     }
 
-    /// A ledger that records nothing, to measure what recording costs.
-    #[must_use]
-    pub fn off() -> Self {
-        Ledger::open("off", 0, Clock::default(), false, None)
-    }
-
-    fn open(trial: &str, seed: u64, clock: Clock, recording: bool, file: Option<Arc<FileQueue>>) -> Self {
+    fn open(trial: &str, seed: u64, clock: Clock, file: Option<Arc<FileQueue>>) -> Self {
         let state = LedgerState {
             trial: trial.to_owned(),
             edition: 0,
             attempts: 0,
-            entries: EntryStore::default(),
+            entries: Vec::new(),
             closed: false,
             earliest: 0,
             redactor: Redactor::default(),
@@ -128,7 +118,6 @@ impl Ledger {
         };
         let shared = LedgerShared {
             clock,
-            recording,
             state: Mutex::new(state),
             file,
             writer: Mutex::default(),
@@ -136,28 +125,26 @@ impl Ledger {
             grown: Notify::new(),
         };
         let ledger = Ledger { shared: Arc::new(shared) };
-        ledger.append(&ledger.opened(seed));
+        ledger.append(ledger.opened(seed));
         ledger
     }
 
     /// The first entry of a ledger.
-    fn opened(&self, seed: u64) -> Event<'_> {
+    fn opened(&self, seed: u64) -> Event {
         let plan = self.shared.file.as_ref().and_then(|file| file.plan.as_deref());
-        Event::Opened { format: LEDGER_FORMAT, seed, plan: plan.map(Cow::Borrowed) }
+        Event::Opened { format: LEDGER_FORMAT, seed, plan: plan.map(Into::into) }
     }
 
     /// Adds an entry. After [`Ledger::close`] nothing is added.
-    pub fn append(&self, event: &Event<'_>) {
-        if self.shared.recording {
-            self.shared.state().add(&self.shared.clock, event);
-            self.announce();
-        }
+    pub fn append(&self, event: Event) {
+        self.shared.state().add(&self.shared.clock, event);
+        self.announce();
     }
 
     /// Whether requests and answers are still kept as text: only in the first entries, so that a caller cannot
     /// fill the ledger with them.
     pub(crate) fn keeps_messages(&self) -> bool {
-        self.shared.recording && self.shared.state().entries.len() < ENTRIES_WITH_MESSAGES
+        self.shared.state().entries.len() < ENTRIES_WITH_MESSAGES
     }
 
     /// The number of the next attempt, counted over all services of the trial.
@@ -168,10 +155,7 @@ impl Ledger {
     }
 
     /// Adds an entry about an attempt, unless the ledger was restarted since the attempt got its number.
-    pub(crate) fn append_about(&self, attempt: AttemptId, event: &Event<'_>) {
-        if !self.shared.recording {
-            return;
-        }
+    pub(crate) fn append_about(&self, attempt: AttemptId, event: Event) {
         let mut state = self.shared.state();
         if state.edition == attempt.edition {
             state.add(&self.shared.clock, event);
@@ -219,22 +203,16 @@ impl Ledger {
 
     /// Closes the ledger with an entry that counts all others.
     pub fn close(&self) {
-        if self.shared.recording {
-            self.shared.state().close(&self.shared.clock);
-            self.announce();
-        }
+        self.shared.state().close(&self.shared.clock);
+        self.announce();
     }
 
     /// Adds a note of a request that came too late, and closes the ledger again where it was closed.
     pub(crate) fn append_late(&self, caller: u32, fields: Fields) {
-        if !self.shared.recording {
-            return;
-        }
-        let event =
-            Event::Noted { name: LATE_REQUEST.into(), caller: Some(caller), fields: Cow::Owned(fields) };
+        let event = Event::Noted { name: LATE_REQUEST.into(), caller: Some(caller), fields };
         let mut state = self.shared.state();
         let was_closed = std::mem::replace(&mut state.closed, false);
-        state.add(&self.shared.clock, &event);
+        state.add(&self.shared.clock, event);
         if was_closed {
             state.close(&self.shared.clock);
         }
@@ -245,10 +223,8 @@ impl Ledger {
     /// Closes the ledger and begins an empty one under another name, in the same file where there is one.
     pub fn restart(&self, trial: &str, seed: u64) {
         let mut state = self.shared.state();
-        if self.shared.recording {
-            state.close(&self.shared.clock);
-        }
-        state.earliest = state.earliest.max(state.entries.last_at());
+        state.close(&self.shared.clock);
+        state.earliest = state.last_at();
         let finished = FinishedLedger {
             trial: std::mem::replace(&mut state.trial, trial.to_owned()),
             entries: std::mem::take(&mut state.entries),
@@ -258,9 +234,7 @@ impl Ledger {
         }
         state.edition += 1;
         (state.attempts, state.closed) = (0, false);
-        if self.shared.recording {
-            state.add(&self.shared.clock, &self.opened(seed));
-        }
+        state.add(&self.shared.clock, self.opened(seed));
         drop(state);
         self.announce();
     }
@@ -271,7 +245,7 @@ impl Ledger {
         self.shared.state().entries.len() as u64
     }
 
-    /// Whether there are no entries, as in a ledger that is off.
+    /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -307,20 +281,32 @@ impl LedgerShared {
 }
 
 impl LedgerState {
-    fn add(&mut self, clock: &Clock, event: &Event<'_>) {
+    fn add(&mut self, clock: &Clock, event: Event) {
         if self.closed {
             return;
         }
         // Taken under the lock and never less than before, so that order and time agree.
         let elapsed = u64::try_from(clock.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let at = elapsed.max(self.entries.last_at()).max(self.earliest);
-        self.entries.add(at, clock.wall().as_millisecond(), &self.redactor.redact(event));
+        let at = elapsed.max(self.last_at());
+        let event = self.redactor.redact(event);
+        let n = self.entries.len() as u64 + 1;
+        self.entries.push(Entry { n, at, wall: clock.wall().as_millisecond(), event });
+    }
+
+    /// The time of the last entry.
+    fn last_at(&self) -> u64 {
+        self.entries.last().map_or(self.earliest, |entry| entry.at)
     }
 
     fn close(&mut self, clock: &Clock) {
-        self.add(clock, &Event::End { count: self.entries.len() as u64 });
+        self.add(clock, Event::End { count: self.entries.len() as u64 });
         self.closed = true;
     }
+}
+
+/// At most `count` of the entries after the first `from`.
+fn next_of(entries: &[Entry], from: usize, count: usize) -> &[Entry] {
+    &entries[from..entries.len().min(from + count)]
 }
 
 /// Reads the entries of a ledger in order, each once.
@@ -342,13 +328,12 @@ impl LedgerReader {
                 (self.edition, self.next) = (state.edition, 0);
                 entries.clear();
             }
-            let copied = state.entries.entries(self.next, COPIED_AT_ONCE);
-            drop(state);
+            let copied = next_of(&state.entries, self.next, COPIED_AT_ONCE);
             if copied.is_empty() {
                 return entries;
             }
             self.next += copied.len();
-            entries.extend(copied);
+            entries.extend_from_slice(copied);
         }
     }
 

@@ -85,7 +85,7 @@ struct LedgerReading {
     closed: bool,
 }
 
-fn is_late(event: &Event<'_>) -> bool {
+fn is_late(event: &Event) -> bool {
     matches!(event, Event::Noted { name, .. } if name == LATE_REQUEST)
 }
 

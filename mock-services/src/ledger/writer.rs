@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::chain::Chain;
 use super::entry::Entry;
-use super::{FinishedLedger, LedgerShared};
+use super::{FinishedLedger, LedgerShared, next_of};
 
 /// How many entries are sealed with one hash.
 const SEALED_TOGETHER: usize = 64;
@@ -59,14 +59,14 @@ impl LedgerShared {
             if let Some(FinishedLedger { trial, entries }) = state.finished.pop_front() {
                 drop(state);
                 while writer.next < entries.len() {
-                    let group = entries.entries(writer.next, SEALED_TOGETHER);
-                    writer.add(&trial, &group, lines)?;
+                    let group = next_of(&entries, writer.next, SEALED_TOGETHER);
+                    writer.add(&trial, group, lines)?;
                     write(lines)?;
                 }
                 *writer = LineWriter::default();
                 continue;
             }
-            let group = state.entries.entries(writer.next, SEALED_TOGETHER);
+            let group = next_of(&state.entries, writer.next, SEALED_TOGETHER).to_vec();
             let trial = state.trial.clone();
             drop(state);
             if group.is_empty() {

@@ -6,7 +6,7 @@ use std::ops::{RangeFrom, RangeInclusive, RangeToInclusive};
 use std::sync::{Mutex, PoisonError};
 
 use super::MockServices;
-use crate::ledger::{Entry, Event, Ledger};
+use crate::ledger::{Entry, Event, Ledger, Refused};
 use crate::service::{Fields, Value};
 
 /// How often an effect is expected: `1`, `1..=3`, `2..` or `..=1`.
@@ -210,7 +210,7 @@ impl Expectation {
         Some(format!("expected {} {}{with}, found {found}\n{timeline}", self.times, self.effect))
     }
 
-    fn counts(&self, event: &Event<'_>) -> bool {
+    fn counts(&self, event: &Event) -> bool {
         match event {
             Event::Committed { effect, fields, .. } => *effect == self.effect && fields.meet(&self.fields),
             _ => false,
@@ -221,7 +221,7 @@ impl Expectation {
 /// The entries about the attempts of an operation, and about the attempts that caused the effect of this
 /// name.
 fn timeline(name: &str, entries: &[Entry]) -> String {
-    let concerns = |event: &Event<'_>| match event {
+    let concerns = |event: &Event| match event {
         Event::Received(received) if received.operation == name => Some(received.attempt),
         Event::Committed { attempt, effect, .. } | Event::Withheld { attempt, effect, .. }
             if *effect == name =>
@@ -259,10 +259,9 @@ fn line(entry: &Entry, name: &str, attempts: &[u64]) -> Option<String> {
             let part = if *whole { "" } else { ", not the whole answer" };
             (*attempt, format!("replied {reply}{status}, {bytes} bytes{part}"))
         }
-        Event::Refused { operation: Some(operation), method, path, status, reason, .. }
-            if operation == name =>
-        {
-            let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        Event::Refused(refused) if refused.operation.as_deref() == Some(name) => {
+            let Refused { method, path, status, .. } = &**refused;
+            let reason = refused.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             return Some(format!("  {:>4}  refused {method} {path} with status {status}{reason}", entry.n));
         }
         _ => return None,

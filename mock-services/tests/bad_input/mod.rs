@@ -23,9 +23,9 @@ async fn assert_alive(services: &MockServices) -> Vec<u16> {
     events(services).into_iter().filter_map(refused).collect()
 }
 
-fn refused(event: Event<'static>) -> Option<u16> {
+fn refused(event: Event) -> Option<u16> {
     match event {
-        Event::Refused { status, .. } => Some(status),
+        Event::Refused(refused) => Some(refused.status),
         _ => None,
     }
 }

@@ -66,7 +66,7 @@ async fn run_record_store() {
 }
 
 fn refusals(services: &MockServices) -> usize {
-    events(services).iter().filter(|event| matches!(event, Event::Refused { .. })).count()
+    events(services).iter().filter(|event| matches!(event, Event::Refused(_))).count()
 }
 
 /// Idle connections from their own process.

@@ -150,7 +150,7 @@ async fn check_combination(
 /// One attempt, one fault and one reply, in this order, with the immediate commits between the last two.
 fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, reply): (&str, &str)) {
     let entries = services.ledger().entries();
-    let places = |like: &dyn Fn(&Event<'_>) -> bool| -> Vec<u64> {
+    let places = |like: &dyn Fn(&Event) -> bool| -> Vec<u64> {
         entries.iter().filter(|entry| like(&entry.event)).map(|entry| entry.n).collect()
     };
     let received = places(

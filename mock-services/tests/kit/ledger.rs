@@ -40,13 +40,13 @@ pub(crate) struct Replied {
 }
 
 /// All events so far.
-pub(crate) fn events(of: &impl HasLedger) -> Vec<Event<'static>> {
+pub(crate) fn events(of: &impl HasLedger) -> Vec<Event> {
     of.ledger_ref().entries().into_iter().map(|entry| entry.event).collect()
 }
 
 /// All attempts so far.
-pub(crate) fn received(of: &impl HasLedger) -> Vec<Received<'static>> {
-    let received = |event| if let Event::Received(received) = event { Some(received) } else { None };
+pub(crate) fn received(of: &impl HasLedger) -> Vec<Received> {
+    let received = |event| if let Event::Received(received) = event { Some(*received) } else { None };
     events(of).into_iter().filter_map(received).collect()
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn commits(of: &impl HasLedger) -> Vec<u64> {
 
 /// The statuses of the refused requests.
 pub(crate) fn refused(of: &impl HasLedger) -> Vec<u16> {
-    let status = |event| if let Event::Refused { status, .. } = event { Some(status) } else { None };
+    let status = |event| if let Event::Refused(refused) = event { Some(refused.status) } else { None };
     events(of).into_iter().filter_map(status).collect()
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn replies(of: &impl HasLedger) -> Vec<Replied> {
 }
 
 /// Waits for an entry for which `pick` returns a value, and returns the value.
-pub(crate) async fn wait_for_value<T>(of: &impl HasLedger, pick: impl Fn(&Event<'static>) -> Option<T>) -> T {
+pub(crate) async fn wait_for_value<T>(of: &impl HasLedger, pick: impl Fn(&Event) -> Option<T>) -> T {
     let mut reader = of.ledger_ref().reader();
     let picked = async {
         loop {
@@ -94,7 +94,7 @@ pub(crate) async fn wait_for_value<T>(of: &impl HasLedger, pick: impl Fn(&Event<
 }
 
 /// Waits for a matching entry, and returns the first.
-pub(crate) async fn wait_for(of: &impl HasLedger, like: impl Fn(&Event<'static>) -> bool) -> Event<'static> {
+pub(crate) async fn wait_for(of: &impl HasLedger, like: impl Fn(&Event) -> bool) -> Event {
     wait_for_count(of, 1, like).await
 }
 
@@ -102,8 +102,8 @@ pub(crate) async fn wait_for(of: &impl HasLedger, like: impl Fn(&Event<'static>)
 pub(crate) async fn wait_for_count(
     of: &impl HasLedger,
     count: usize,
-    like: impl Fn(&Event<'static>) -> bool,
-) -> Event<'static> {
+    like: impl Fn(&Event) -> bool,
+) -> Event {
     let mut reader = of.ledger_ref().reader();
     let mut have = 0;
     let last = async {
@@ -124,7 +124,7 @@ pub(crate) async fn replied(of: &impl HasLedger, wanted: u64) -> Replied {
     wait_for_value(of, |event| reply(event).filter(|reply| reply.attempt == wanted)).await
 }
 
-fn reply(event: &Event<'static>) -> Option<Replied> {
+fn reply(event: &Event) -> Option<Replied> {
     match event {
         Event::Replied { attempt, reply, status, bytes, whole, .. } => Some(Replied {
             attempt: *attempt,

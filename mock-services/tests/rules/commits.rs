@@ -110,9 +110,9 @@ async fn a_request_is_recorded_before_the_late_commit_that_it_triggers() {
         let services = TestServices::with(&["payment.charge commit={later: {requests: 1}} reply=drop"]).await;
         services.send("payment", &charge("o1")).await;
         services.send("payment", &request).await;
-        let kept = |event: &Event<'_>| matches!(event, Event::Refused { .. } | Event::Committed { .. });
+        let kept = |event: &Event| matches!(event, Event::Refused(_) | Event::Committed { .. });
         let order: Vec<_> = events(services.ledger()).into_iter().filter(kept).collect();
-        assert!(matches!(order[..], [Event::Refused { .. }, Event::Committed { .. }]), "{order:?}");
+        assert!(matches!(order[..], [Event::Refused(_), Event::Committed { .. }]), "{order:?}");
     }
 }
 
@@ -130,12 +130,11 @@ async fn requests_to_another_service_do_not_count() {
 async fn a_late_commit_is_recorded_when_it_happens_after_its_caller_has_left() {
     let services = TestServices::with(&["payment.charge commit={later: {requests: 1}} reply=reset"]).await;
     services.send_as(1, "payment", &charge("o1")).await;
-    let gone = |event: &Event<'_>| matches!(event, Event::Closed { caller: 1, .. });
+    let gone = |event: &Event| matches!(event, Event::Closed { caller: 1, .. });
     crate::kit::ledger::wait_for(services.ledger(), gone).await;
     services.send_as(2, "payment", &TestRequest::get("/v1/balance")).await;
     let entries = services.ledger().entries();
-    let place =
-        |like: &dyn Fn(&Event<'_>) -> bool| entries.iter().position(|entry| like(&entry.event)).unwrap();
+    let place = |like: &dyn Fn(&Event) -> bool| entries.iter().position(|entry| like(&entry.event)).unwrap();
     let (left, read) = (place(&gone), place(&|event| matches!(event, Event::Received(it) if it.caller == 2)));
     let committed =
         place(&|event| matches!(event, Event::Committed { attempt: 1, timing: CommitTiming::Later, .. }));

@@ -11,11 +11,11 @@ use crate::kit::write::charge;
 fn messages(services: &TestServices) -> Vec<String> {
     let texts = events(services.ledger()).into_iter().flat_map(|event| match event {
         Event::Received(received) => [received.message, None],
-        Event::Refused { message, answer, .. } => [message, answer],
+        Event::Refused(refused) => [refused.message, refused.answer],
         Event::Replied { message, .. } => [message, None],
         _ => [None, None],
     });
-    texts.flatten().map(std::borrow::Cow::into_owned).collect()
+    texts.flatten().collect()
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ async fn received_is_before_the_commit_and_committed_before_the_reply() {
                 ("payment.charge", 1, 1)
             );
             let have = events(services.ledger());
-            let is = |like: fn(&Event<'_>) -> bool| have.iter().filter(|event| like(event)).count();
+            let is = |like: fn(&Event) -> bool| have.iter().filter(|event| like(event)).count();
             assert_eq!(is(|event| matches!(event, Event::Committed { .. })), committed, "{kind:?}");
             assert_eq!(is(|event| matches!(event, Event::Replied { .. })), 0, "{kind:?}");
             drop(held);

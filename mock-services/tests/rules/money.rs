@@ -113,7 +113,7 @@ async fn a_fault_on_a_charge_fires_only_on_the_request_that_moves_money() {
 /// The operations of the attempts so far.
 fn operations(services: &TestServices) -> Vec<String> {
     let attempts = services.mock.ledger().entries().into_iter().filter_map(|entry| match entry.event {
-        Event::Received(received) => Some(received.operation.into_owned()),
+        Event::Received(received) => Some(received.operation.to_string()),
         _ => None,
     });
     attempts.collect()

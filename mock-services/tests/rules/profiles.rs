@@ -145,7 +145,7 @@ async fn an_ietf_key_is_the_same_with_and_without_quotes() {
     services.send("records", &put("a", 1).key("\"k1\"")).await;
     services.send("records", &put("a", 1).key("k1")).await;
     assert_eq!(services.count(), 1);
-    let of = |event: &Event<'_>| match event {
+    let of = |event: &Event| match event {
         Event::Received(it) => {
             Some((it.key.as_deref().map(str::to_owned), it.client.get("key-form").map(ToString::to_string)))
         }

@@ -46,7 +46,7 @@ async fn a_change_is_visible_after_the_stale_time() {
     let seen = async { while listed(&services).await == 0 {} };
     tokio::time::timeout(Duration::from_secs(30), seen).await.unwrap();
     let entries = services.ledger().entries();
-    let at = |like: fn(&Event<'_>) -> bool| entries.iter().rev().find(|entry| like(&entry.event)).unwrap().at;
+    let at = |like: fn(&Event) -> bool| entries.iter().rev().find(|entry| like(&entry.event)).unwrap().at;
     let committed = at(|event| matches!(event, Event::Committed { .. }));
     let shown = at(|event| matches!(event, Event::Replied { .. }));
     assert!(shown - committed >= 20_000, "{committed} {shown}");

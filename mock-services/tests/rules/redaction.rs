@@ -1,7 +1,5 @@
 //! No secret is in a ledger, in memory or in its file, wherever it was sent.
 
-use std::borrow::Cow;
-
 use mock_services::Clock;
 use mock_services::ledger::{Event, LEDGER_FORMAT, Ledger, LedgerFile, read_ledgers};
 use mock_services::service::Fields;
@@ -251,8 +249,8 @@ fn a_value_is_redacted_within_one_string_and_not_across_two() {
     let ledger = Ledger::new("t", 1, Clock::default());
     ledger.hide_value("b\",\"c\":\"d");
     let fields = Fields::new().with("a", "b").with("c", "d").with("e", "x b\",\"c\":\"d y");
-    ledger.append(&Event::Noted { name: "said".into(), caller: None, fields: Cow::Borrowed(&fields) });
-    let expected = Cow::Owned(fields.with("e", "x [redacted 1] y"));
+    ledger.append(Event::Noted { name: "said".into(), caller: None, fields: fields.clone() });
+    let expected = fields.with("e", "x [redacted 1] y");
     assert_eq!(
         ledger.entries()[1].event,
         Event::Noted { name: "said".into(), caller: None, fields: expected }
@@ -278,14 +276,14 @@ proptest! {
                 .with(name.clone(), text.as_str())
                 .with("password", text.as_str())
                 .with("n", 4_242_424_242_424_242);
-            ledger.append(&Event::Noted { name: text.into(), caller: Some(1), fields: Cow::Owned(fields) });
+            ledger.append(Event::Noted { name: text.into(), caller: Some(1), fields });
         }
         prop_assert_eq!(ledger.entries().len() as u64, ledger.len());
         for entry in ledger.entries() {
             if let Event::Noted { name, fields, .. } = entry.event {
                 let fields = fields.iter().map(|(name, value)| format!("{name}\n{value}"));
                 let has_secret = |text: &String| secrets.iter().any(|secret| text.contains(secret.as_str()));
-                let found = fields.chain([name.into_owned()]).find(has_secret);
+                let found = fields.chain([name.to_string()]).find(has_secret);
                 prop_assert_eq!(found, None);
             }
         }

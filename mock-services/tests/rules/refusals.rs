@@ -137,12 +137,12 @@ async fn a_refusal_names_the_operation_if_it_is_known() {
             &TestRequest::form("/v1/charges", "amount=4999&currency=usd&customer=cus_none").key("k1"),
         )
         .await;
-    let of = |event: &Event<'_>| match event {
-        Event::Refused { operation, key, status, caller, .. } => Some((
-            operation.as_deref().map(str::to_owned),
-            key.as_deref().map(str::to_owned),
-            *status,
-            *caller,
+    let of = |event: &Event| match event {
+        Event::Refused(refused) => Some((
+            refused.operation.as_deref().map(str::to_owned),
+            refused.key.as_deref().map(str::to_owned),
+            refused.status,
+            refused.caller,
         )),
         _ => None,
     };
@@ -152,11 +152,11 @@ async fn a_refusal_names_the_operation_if_it_is_known() {
 
 /// The refusals in the ledger: status, reason, and unsupported feature.
 fn reasons(services: &TestServices) -> Vec<(u16, String, Option<String>)> {
-    let of = |event: &Event<'_>| match event {
-        Event::Refused { status, reason, unsupported, .. } => Some((
-            *status,
-            reason.as_deref().unwrap_or_default().to_owned(),
-            unsupported.as_deref().map(str::to_owned),
+    let of = |event: &Event| match event {
+        Event::Refused(refused) => Some((
+            refused.status,
+            refused.reason.as_deref().unwrap_or_default().to_owned(),
+            refused.unsupported.as_deref().map(str::to_owned),
         )),
         _ => None,
     };

@@ -212,7 +212,7 @@ async fn a_replay_is_matched_by_the_request_of_its_key() {
 async fn a_suppressed_effect_is_in_the_ledger() {
     let withheld = |services: &TestServices| -> Vec<String> {
         let entries = services.ledger().entries().into_iter();
-        let of = |event: Event<'static>| match event {
+        let of = |event: Event| match event {
             Event::Withheld { effect, fields, .. } => {
                 Some(format!("{effect} {}", fields.get("order").map(ToString::to_string)?))
             }
@@ -262,7 +262,7 @@ async fn a_write_that_changes_nothing_or_only_a_label_uses_up_no_fault() {
         assert_eq!(services.send("deploy", &deploy(version)).await.status(), status, "{version}");
     }
     let operations: Vec<String> =
-        received(services.ledger()).into_iter().map(|received| received.operation.into_owned()).collect();
+        received(services.ledger()).into_iter().map(|received| received.operation.to_string()).collect();
     let expected = "payment.subscribe payment.relabel payment.relabel payment.amend payment.no-change \
                     payment.no-change \
                     payment.upgrade deploy.deploy deploy.no-change deploy.no-change deploy.deploy";

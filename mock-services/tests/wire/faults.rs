@@ -252,7 +252,7 @@ async fn the_reply_is_recorded_before_the_client_can_retry() {
 }
 
 /// Who ended a silence, and the `Retry-After` that was sent, from the ledger.
-fn silence_end(event: &Event<'static>) -> Option<(Option<u64>, Option<SilenceEnd>)> {
+fn silence_end(event: &Event) -> Option<(Option<u64>, Option<SilenceEnd>)> {
     match event {
         Event::Replied { retry_after, silence, .. } => Some((*retry_after, *silence)),
         _ => None,

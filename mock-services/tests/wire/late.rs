@@ -13,7 +13,7 @@ use crate::kit::{
 fn late(services: &MockServices) -> Vec<(String, String)> {
     let text = |fields: &Fields, name: &str| fields.get(name).map(ToString::to_string).unwrap_or_default();
     let entries = services.ledger().entries();
-    let of_entry = |event: &Event<'static>| match event {
+    let of_entry = |event: &Event| match event {
         Event::Noted { name, fields, .. } if name == LATE_REQUEST => {
             Some((text(fields, "kind"), text(fields, "operation")))
         }

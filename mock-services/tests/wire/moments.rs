@@ -227,7 +227,7 @@ async fn counter(services: &MockServices) -> String {
     String::from_utf8(seen.body).unwrap()
 }
 
-fn late(event: &Event<'static>) -> Option<u64> {
+fn late(event: &Event) -> Option<u64> {
     match event {
         Event::Committed { attempt, timing: CommitTiming::Later, .. } => Some(*attempt),
         _ => None,

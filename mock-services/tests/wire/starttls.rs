@@ -129,8 +129,8 @@ async fn refusals(services: &mock_services::MockServices, count: usize) -> Vec<(
     while found.len() < count {
         found.extend(within_timeout(reader.grown()).await.into_iter().filter_map(
             |entry| match entry.event {
-                Event::Refused { method, reason, .. } => {
-                    Some((method.into_owned(), reason.unwrap_or_default().into_owned()))
+                Event::Refused(refused) => {
+                    Some((refused.method.to_string(), refused.reason.unwrap_or_default().to_string()))
                 }
                 _ => None,
             },

@@ -156,9 +156,8 @@ async fn an_attempt_interrupted_by_the_stop_has_its_reply_in_the_ledger() {
     connection.send(&put(&services, "a")).await;
     wait_for_value(&services, |event| matches!(event, Event::Committed { .. }).then_some(())).await;
     services.stop().await;
-    let replied =
-        |event: &Event<'_>| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });
-    let closed = |event: &Event<'_>| matches!(event, Event::Closed { by: ClosedBy::Service, .. });
+    let replied = |event: &Event| matches!(event, Event::Replied { attempt: 1, bytes: 0, whole: false, .. });
+    let closed = |event: &Event| matches!(event, Event::Closed { by: ClosedBy::Service, .. });
     let entries = ledger.entries();
     let last = &entries[entries.len() - 2..];
     assert!(replied(&last[0].event) && closed(&last[1].event), "{last:?}");

@@ -136,8 +136,10 @@ impl ObservedTrial {
                 self.effects.push((effect.to_string(), operation));
             }
             Event::Fault { .. } => self.fault_applied = true,
-            Event::Refused { unsupported: Some(what), .. } => {
-                push_new(&mut self.unsupported, what.to_string())
+            Event::Refused(refused) => {
+                if let Some(what) = &refused.unsupported {
+                    push_new(&mut self.unsupported, what.to_string());
+                }
             }
             Event::Noted { .. } => match SubjectEvent::of(&entry.event) {
                 Ok(Some(SubjectEvent::Escaped { host, .. })) => push_new(&mut self.escaped, host),

@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use mock_services::ledger::{Event, LATE_REQUEST};
@@ -10,8 +9,8 @@ use mock_services::service::{Fields, Value};
 use mock_services::word_enum;
 
 use super::{
-    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, StartEnd,
-    StartEvent, SubjectEvent,
+    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, StartEnd, StartEvent,
+    SubjectEvent,
 };
 use crate::domain::{ClaimOrigin, ClaimedOutcome, HostRequests, HostTreatment};
 
@@ -93,9 +92,9 @@ pub enum SubjectEventError {
 impl SubjectEvent {
     /// The event as an entry of the ledger, about this caller.
     #[must_use]
-    pub fn to_ledger(&self, caller: Option<u32>) -> Event<'static> {
+    pub fn to_ledger(&self, caller: Option<u32>) -> Event {
         let (name, fields) = self.parts();
-        Event::Noted { name: Cow::Borrowed(name.as_str()), caller, fields: Cow::Owned(fields) }
+        Event::Noted { name: name.as_str().into(), caller, fields: fields }
     }
 
     /// The event of a note of the ledger.
@@ -119,12 +118,12 @@ impl SubjectEvent {
     ///
     /// # Errors
     /// Where the note is not a subject event.
-    pub fn of(event: &Event<'_>) -> Result<Option<Self>, SubjectEventError> {
+    pub fn of(event: &Event) -> Result<Option<Self>, SubjectEventError> {
         match event {
             Event::Noted { name, fields, .. } => SubjectEvent::from_ledger(name, fields).map(Some),
             Event::Opened { .. }
             | Event::Received(_)
-            | Event::Refused { .. }
+            | Event::Refused(_)
             | Event::Fault { .. }
             | Event::Committed { .. }
             | Event::Withheld { .. }
@@ -527,7 +526,7 @@ mod tests {
             prop_assert_eq!(back, caller);
             prop_assert_eq!(SubjectEvent::from_ledger(&name, &fields), Ok(event.clone()));
             let json = serde_json::to_string(&event.to_ledger(caller)).unwrap();
-            let read: Event<'static> = serde_json::from_str(&json).unwrap();
+            let read: Event = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(SubjectEvent::of(&read).unwrap(), Some(event));
         }
     }
@@ -540,7 +539,7 @@ mod tests {
             action: InterruptKind::Kill,
             attempt: 3,
         });
-        ledger.append(&event.to_ledger(Some(2)));
+        ledger.append(event.to_ledger(Some(2)));
         let entries = ledger.entries();
         assert_eq!(
             entries.iter().filter_map(|entry| SubjectEvent::of(&entry.event).unwrap()).collect::<Vec<_>>(),

@@ -1,7 +1,5 @@
 //! Builds a ledger entry by entry.
 
-use std::borrow::Cow;
-
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, SavedLedger};
 use mock_services::service::Fields;
@@ -24,7 +22,7 @@ impl LedgerBuilder {
     }
 
     /// Adds an entry some milliseconds later, and returns its number.
-    pub fn add(&mut self, later: u64, event: Event<'static>) -> u64 {
+    pub fn add(&mut self, later: u64, event: Event) -> u64 {
         self.at += later * 1_000;
         let n = self.entries.len() as u64 + 1;
         self.entries.push(Entry {
@@ -75,21 +73,21 @@ impl LedgerBuilder {
         self.attempts += 1;
         let received = Received {
             attempt: self.attempts,
-            operation: Cow::Owned(operation.to_owned()),
-            method: Cow::Borrowed(if operation.ends_with("list") { "GET" } else { "POST" }),
-            path: Cow::Borrowed("/v1/charges"),
-            fields: Cow::Owned(fields),
-            key: key.map(|key| Cow::Owned(key.to_owned())),
+            operation: operation.into(),
+            method: if operation.ends_with("list") { "GET" } else { "POST" }.into(),
+            path: "/v1/charges".into(),
+            fields,
+            key: key.map(Into::into),
             replay: false,
             caller,
             connection: self.attempts,
             repeats: None,
-            client: Cow::Owned(Fields::new()),
-            message: Some(Cow::Borrowed(
-                "POST /v1/charges\nauthorization: [redacted 1]\n\namount=4999&currency=usd",
-            )),
+            client: Fields::new(),
+            message: Some(
+                "POST /v1/charges\nauthorization: [redacted 1]\n\namount=4999&currency=usd".to_owned(),
+            ),
         };
-        (self.attempts, self.add(later, Event::Received(received)))
+        (self.attempts, self.add(later, Event::Received(Box::new(received))))
     }
 
     pub fn fault(&mut self, attempt: u64, commit: CommitKind, reply: ReplyKind) -> u64 {
@@ -103,11 +101,8 @@ impl LedgerBuilder {
     }
 
     pub fn committed(&mut self, attempt: u64, effect: &str, id: &str, fields: Fields) -> u64 {
-        let (effect, id) = (Cow::Owned(effect.to_owned()), Cow::Owned(id.to_owned()));
-        self.add(
-            1,
-            Event::Committed { attempt, effect, id, fields: Cow::Owned(fields), timing: CommitTiming::Now },
-        )
+        let (effect, id) = (effect.into(), id.into());
+        self.add(1, Event::Committed { attempt, effect, id, fields, timing: CommitTiming::Now })
     }
 
     pub fn replied(&mut self, attempt: u64, reply: ReplyKind, status: Option<u16>) -> u64 {
@@ -123,9 +118,10 @@ impl LedgerBuilder {
                 replay: false,
                 retry_after: None,
                 silence: None,
-                message: Some(Cow::Borrowed(
-                    "HTTP 200\nContent-Type: application/json\n\n{\"object\":\"charge\",\"amount\":4999}",
-                )),
+                message: Some(
+                    "HTTP 200\nContent-Type: application/json\n\n{\"object\":\"charge\",\"amount\":4999}"
+                        .to_owned(),
+                ),
             },
         )
     }

@@ -269,7 +269,6 @@ fn differs(what: String) -> Result<(), Disagreement> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
 
     use mock_services::ledger::{LEDGER_FORMAT, SavedPlan};
 
@@ -284,7 +283,7 @@ mod tests {
         for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
             let saved = ledgers.get_mut(&trial.ledger).unwrap();
             saved.entries[0].event =
-                Event::Opened { format: LEDGER_FORMAT, seed: trial.seed, plan: Some(Cow::Borrowed("hash")) };
+                Event::Opened { format: LEDGER_FORMAT, seed: trial.seed, plan: Some("hash".into()) };
             saved.seal = format!("seal of {}", trial.ledger);
             trial.seal.clone_from(&saved.seal);
         }
@@ -355,7 +354,7 @@ mod tests {
             ("a ledger of another run takes the place of one", |report, contents| {
                 let saved = contents.ledgers.get_mut(&report.cases[0].trials[0].ledger).unwrap();
                 saved.entries[0].event =
-                    Event::Opened { format: LEDGER_FORMAT, seed: 77, plan: Some(Cow::Borrowed("another")) };
+                    Event::Opened { format: LEDGER_FORMAT, seed: 77, plan: Some("another".into()) };
             }),
             ("terms are changed", |report, _| report.cases[0].terms.intents[0].times = 2),
             ("the subject is changed", |report, _| "careful".clone_into(&mut report.subject)),

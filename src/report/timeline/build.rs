@@ -88,7 +88,7 @@ fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {
     callers.into_iter().map(Lane::Caller).chain(services).collect()
 }
 
-fn attempt_of(event: &Event<'_>) -> Option<u64> {
+fn attempt_of(event: &Event) -> Option<u64> {
     match event {
         Event::Received(received) => Some(received.attempt),
         Event::Fault { attempt, .. }
@@ -97,7 +97,7 @@ fn attempt_of(event: &Event<'_>) -> Option<u64> {
         | Event::Unsent { attempt, .. }
         | Event::Replied { attempt, .. } => Some(*attempt).filter(|attempt| *attempt > 0),
         Event::Withheld { .. }
-        | Event::Refused { .. }
+        | Event::Refused(_)
         | Event::Barrier { .. }
         | Event::Noted { .. }
         | Event::Opened { .. }
@@ -107,11 +107,11 @@ fn attempt_of(event: &Event<'_>) -> Option<u64> {
 }
 
 /// The caller and the service of an entry.
-fn participants<'a>(event: &'a Event<'static>, attempts: &Attempts<'a>) -> (Option<u32>, Option<&'a str>) {
+fn participants<'a>(event: &'a Event, attempts: &Attempts<'a>) -> (Option<u32>, Option<&'a str>) {
     let of = |attempt: &u64| attempts.get(attempt).copied().unzip();
     match event {
         Event::Received(received) => (Some(received.caller), Some(service_of(&received.operation))),
-        Event::Refused { caller, service, .. } => (Some(*caller), Some(service)),
+        Event::Refused(refused) => (Some(refused.caller), Some(&refused.service)),
         Event::Replied { attempt, .. } | Event::Unsent { attempt, .. } => of(attempt),
         Event::Fault { attempt, .. } | Event::Lapsed { attempt, .. } => (None, of(attempt).1),
         Event::Committed { effect, .. } | Event::Withheld { effect, .. } => (None, Some(service_of(effect))),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use mock_services::fault::ReplyKind;
-use mock_services::ledger::{BarrierEvent, CommitTiming, Event, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, CommitTiming, Event, Refused, SilenceEnd};
 use mock_services::service::Fields;
 
 use super::Shape;
@@ -53,7 +53,7 @@ impl ItemText {
 }
 
 /// The entry as text; `None` where it is not drawn.
-pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<ItemText> {
+pub(super) fn describe(event: &Event, attempts: &AttemptNames) -> Option<ItemText> {
     match event {
         Event::Received(received) => {
             let key = received.key.as_ref().map(|key| format!("key {}", short(key)));
@@ -64,7 +64,8 @@ pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<Ite
             let detail: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
             ItemText::with(Shape::Request, attempt_name(attempts, received.attempt), detail.join("  "))
         }
-        Event::Refused { method, path, status, reason, .. } => {
+        Event::Refused(refused) => {
+            let Refused { method, path, status, reason, .. } = &**refused;
             let method = if method.is_empty() { "unreadable".to_owned() } else { line(method, MAX_VALUE) };
             let reason =
                 reason.as_ref().map(|reason| format!(": {}", line(reason, MAX_MESSAGE))).unwrap_or_default();

@@ -24,7 +24,7 @@ impl<S: Service> Core<S> {
             RequestAssessment::Refused(refusal) => {
                 // It was acceptable when it came, and no longer is: the state changed while it was held.
                 let answer = self.refused(job, refusal);
-                self.setting.ledger.append(&Event::Lapsed { attempt: cause.attempt, status: answer.status });
+                self.setting.ledger.append(Event::Lapsed { attempt: cause.attempt, status: answer.status });
                 AttemptOutcome { answer, replay: false, committed: false }
             }
             RequestAssessment::Replay(answer) => {

@@ -1,6 +1,5 @@
 //! What was not ended when the trial ended: held money, a lock that was not released.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::Core;
@@ -15,11 +14,11 @@ impl<S: Service> Core<S> {
         for past in self.history.iter().filter(|past| past.reads.is_some()) {
             let Some(facts) = setting.service.left_behind(&self.state, &past.effect) else { continue };
             if seen.insert((facts.effect.clone(), facts.id.clone())) {
-                setting.ledger.append(&Event::Committed {
+                setting.ledger.append(Event::Committed {
                     attempt: past.attempt,
-                    effect: facts.effect,
+                    effect: facts.effect.as_ref().into(),
                     id: facts.id.into(),
-                    fields: Cow::Owned(facts.fields),
+                    fields: facts.fields,
                     timing: CommitTiming::LeftBehind,
                 });
             }

@@ -312,11 +312,11 @@ impl<S: Service> Core<S> {
         S::Effect: 'e,
     {
         for facts in self.facts(effects) {
-            self.setting.ledger.append(&Event::Withheld {
+            self.setting.ledger.append(Event::Withheld {
                 attempt: cause.attempt,
-                effect: facts.effect,
+                effect: facts.effect.as_ref().into(),
                 id: facts.id.into(),
-                fields: std::borrow::Cow::Owned(facts.fields),
+                fields: facts.fields,
             });
         }
     }
@@ -343,11 +343,11 @@ impl<S: Service> Core<S> {
     fn commit(&mut self, effect: S::Effect, cause: Cause, timing: CommitTiming) {
         let setting = &self.setting;
         if let Some(facts) = setting.service.describe(&effect) {
-            setting.ledger.append(&Event::Committed {
+            setting.ledger.append(Event::Committed {
                 attempt: cause.attempt,
-                effect: facts.effect,
+                effect: facts.effect.as_ref().into(),
                 id: facts.id.into(),
-                fields: std::borrow::Cow::Owned(facts.fields),
+                fields: facts.fields,
                 timing,
             });
         }

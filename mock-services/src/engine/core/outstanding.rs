@@ -132,7 +132,7 @@ impl<S: Service> Core<S> {
                     Decision::Refuse(refusal) => {
                         self.setting
                             .ledger
-                            .append(&Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
+                            .append(Event::Lapsed { attempt: cause.attempt, status: refusal.answer.status });
                         self.withhold(&decided, cause);
                         if let Some(keyed) = &job.keyed {
                             self.keys.forget(keyed);

@@ -2,35 +2,29 @@
 
 use std::borrow::Cow;
 
+use compact_str::CompactString;
+
 use super::prose::TextKind;
 use super::{Redactor, is_mark};
 use crate::ledger::entry::Event;
-use crate::ledger::event_texts::EventTexts;
+use crate::ledger::event_texts::SentPart;
 use crate::service::{Fields, Value};
-
-impl<'e> EventTexts<'e, 'e> for Redactor {
-    fn own(&mut self, text: &'e str) -> Cow<'e, str> {
-        Cow::Borrowed(text)
-    }
-
-    /// Users can hide members of events by name, as they can hide fields.
-    fn sent(&mut self, member: &'static str, text: &'e str) -> Cow<'e, str> {
-        self.value(self.hides_name(member), text)
-    }
-
-    fn message(&mut self, text: &'e str) -> Cow<'e, str> {
-        Cow::Owned(Redactor::message(self, text))
-    }
-
-    fn fields(&mut self, fields: &'e Fields) -> Cow<'e, Fields> {
-        self.redacted_fields(fields)
-    }
-}
 
 impl Redactor {
     /// The event without what must be hidden in it.
-    pub(in crate::ledger) fn redact<'e>(&mut self, event: &'e Event<'_>) -> Event<'e> {
-        event.with_texts(self)
+    pub(in crate::ledger) fn redact(&mut self, mut event: Event) -> Event {
+        event.sent_parts(&mut |part| match part {
+            // Users can hide members of events by name, as they can hide fields.
+            SentPart::Member(name, text) => {
+                let is_hidden = self.hides_name(name);
+                if let Cow::Owned(shown) = self.value(is_hidden, text) {
+                    *text = CompactString::from(shown);
+                }
+            }
+            SentPart::Message(text) => *text = self.message(text),
+            SentPart::Fields(fields) => self.redact_fields(fields),
+        });
+        event
     }
 
     fn value<'t>(&mut self, is_hidden: bool, text: &'t str) -> Cow<'t, str> {
@@ -43,10 +37,10 @@ impl Redactor {
         }
     }
 
-    /// The fields without what must be hidden in their names and values.
-    pub(super) fn redacted_fields<'e>(&mut self, fields: &'e Fields) -> Cow<'e, Fields> {
+    /// Hides what must be hidden in the names and values of fields.
+    pub(super) fn redact_fields(&mut self, fields: &mut Fields) {
         if !fields.iter().any(|(name, value)| self.hides_field(name, value)) {
-            return Cow::Borrowed(fields);
+            return;
         }
         let mut shown = Fields::new();
         for (name, value) in fields.iter() {
@@ -69,7 +63,7 @@ impl Redactor {
             };
             shown.set(&*name, value);
         }
-        Cow::Owned(shown)
+        *fields = shown;
     }
 
     /// Whether something must be hidden in a field.
