@@ -91,21 +91,32 @@ async fn finish(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     let _ = tokio::time::timeout(DRAIN_LIMIT, drain).await;
 }
 
-/// Waits for the first byte without consuming it. `false` if none comes: the caller leaves or sends nothing
-/// for too long, or the process runs out of file descriptors, so that connections without input are closed.
+/// Whether the first byte of a caller has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstByte {
+    /// It has come.
+    Sent,
+    /// The caller sends nothing for too long.
+    TimedOut,
+    /// The caller left, or the process runs out of file descriptors, so that connections without input are
+    /// closed.
+    Gone,
+}
+
+/// Waits for the first byte without consuming it.
 pub(super) async fn sends_first_byte(
     stream: &TcpStream,
     shed: &mut watch::Receiver<u64>,
     deadline: Duration,
-) -> bool {
+) -> FirstByte {
     let mut byte = [0];
     tokio::select! {
         // First, so that a connection with input is not closed. The socket is read, because it can seem
         // readable without data.
         biased;
-        peeked = stream.peek(&mut byte) => matches!(peeked, Ok(1)),
-        _ = shed.changed() => false,
-        () = tokio::time::sleep(deadline) => false,
+        peeked = stream.peek(&mut byte) => if matches!(peeked, Ok(1)) { FirstByte::Sent } else { FirstByte::Gone },
+        _ = shed.changed() => FirstByte::Gone,
+        () = tokio::time::sleep(deadline) => FirstByte::TimedOut,
     }
 }
 

@@ -105,6 +105,18 @@ async fn half_a_request_is_not_an_attempt() {
 }
 
 #[tokio::test]
+async fn a_silent_smtp_client_is_told_that_it_timed_out() {
+    let services = start(email(&[]).limits(Limits { idle_time: SHORT, ..with_long_timeouts() })).await;
+    let mut connection = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
+    let (seen, end) = connection.read_to_end().await;
+    let expected = "220 localhost ESMTP\r\n421 4.4.2 localhost Error: timeout exceeded\r\n";
+    assert_eq!(
+        (seen.escape_ascii().to_string(), end),
+        (expected.as_bytes().escape_ascii().to_string(), End::Fin)
+    );
+}
+
+#[tokio::test]
 async fn a_slow_smtp_dialogue_times_out() {
     let services = start(email(&[]).limits(Limits { idle_time: SHORT, ..with_long_timeouts() })).await;
     let connection = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;

@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::service::{Answer, Request, Service};
 use crate::wire::Limits;
 use crate::wire::activity::{ConnectionActivity, TrackedConnection};
-use crate::wire::close::{ConnectionEnd, run_while_watching, sends_first_byte};
+use crate::wire::close::{ConnectionEnd, FirstByte, run_while_watching, sends_first_byte};
 use crate::wire::deliver::deliver;
 use crate::wire::garble::garble;
 use crate::wire::open::ConnectionRecord;
@@ -69,7 +69,7 @@ pub(in crate::wire) async fn serve<S: Service>(
     let _ = stream.set_nodelay(true);
     let has_input = tokio::select! {
         biased;
-        has_input = sends_first_byte(&stream, &mut shed, limits.idle_time) => Some(has_input),
+        first = sends_first_byte(&stream, &mut shed, limits.idle_time) => Some(first == FirstByte::Sent),
         () = tracked.is_late() => None,
     };
     drop(shed);

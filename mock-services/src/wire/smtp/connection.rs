@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::service::{Envelope, Request, Service};
 use crate::wire::Limits;
 use crate::wire::activity::{ConnectionActivity, TrackedConnection};
-use crate::wire::close::{ConnectionEnd, WireStream, run_while_watching, sends_first_byte};
+use crate::wire::close::{ConnectionEnd, FirstByte, WireStream, run_while_watching, sends_first_byte};
 use crate::wire::deliver::{Encoded, Filler, deliver};
 use crate::wire::garble::garble;
 use crate::wire::open::ConnectionRecord;
@@ -66,14 +66,18 @@ pub(in crate::wire) async fn serve<S: Service>(
         // Over TLS the client sends first, and is greeted after the handshake.
         let greeted =
             matches!(security, Security::Implicit(_)) || stream.write_all(&session.greeting()).await.is_ok();
-        greeted && sends_first_byte(&stream, &mut shed, limits.idle_time).await
+        if greeted { sends_first_byte(&stream, &mut shed, limits.idle_time).await } else { FirstByte::Gone }
     };
-    let has_input = tokio::select! {
+    let first_byte = tokio::select! {
         biased;
-        has_input = first_byte => has_input,
-        () = tracked.is_late() => true,
+        first_byte = first_byte => first_byte,
+        () = tracked.is_late() => FirstByte::Sent,
     };
-    if has_input {
+    if first_byte == FirstByte::TimedOut && matches!(security, Security::StartTls(_)) {
+        let _ = stream.write_all(&session.timed_out()).await;
+        ConnectionEnd::TimedOut.carry_out(&mut stream).await;
+    }
+    if first_byte == FirstByte::Sent {
         drop(shed);
         let connection = SmtpConnection {
             session,
