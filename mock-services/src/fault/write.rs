@@ -4,28 +4,31 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-use super::words::{ANY, EVERY, HEADERS, UNTIL_TIMEOUT};
-use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Truncation};
+use super::{ANY, After, Attempts, Commit, EVERY, Fault};
 use crate::service::{Fields, Value};
-use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow, write_size};
+use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow};
 
 fn bare(kind: NodeKind) -> Node {
     Node::new(kind, Span::default())
 }
 
-fn text(text: impl Into<String>) -> Node {
+pub(super) fn text(text: impl Into<String>) -> Node {
     bare(NodeKind::Text(text.into()))
 }
 
-fn number(number: impl Into<i64>) -> Node {
+pub(super) fn number(number: impl Into<i64>) -> Node {
     bare(NodeKind::Integer(number.into()))
 }
 
-fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
+pub(super) fn flag(value: bool) -> Node {
+    bare(NodeKind::Bool(value))
+}
+
+pub(super) fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
     named(entries.into_iter().map(|(name, node)| (name.to_owned(), node)))
 }
 
-fn named(entries: impl IntoIterator<Item = (String, Node)>) -> Node {
+pub(super) fn named(entries: impl IntoIterator<Item = (String, Node)>) -> Node {
     let key = |name| Key { name, span: Span::default() };
     bare(NodeKind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
 }
@@ -43,7 +46,7 @@ impl Fault {
         entries.extend(trigger.caller.map(|caller| ("caller", number(caller))));
         entries.extend(trigger.chance.map(|chance| ("chance", bare(NodeKind::Float(chance)))));
         if self.optional {
-            entries.push(("optional", bare(NodeKind::Bool(true))));
+            entries.push(("optional", flag(true)));
         }
         entries.push(("commit", self.commit.node()));
         entries.push(("reply", self.reply.node()));
@@ -118,58 +121,13 @@ impl Commit {
     }
 }
 
-impl Reply {
-    fn node(&self) -> Node {
-        match self {
-            Reply::Ok => text("ok"),
-            Reply::Drop => text("drop"),
-            Reply::Reset => text("reset"),
-            Reply::Garble => text("garble"),
-            Reply::Delay(time) => map([("delay", text(write_duration(*time)))]),
-            Reply::DelayBody(time) => {
-                let delay = map([("time", text(write_duration(*time))), ("after", text(HEADERS))]);
-                map([("delay", delay)])
-            }
-            Reply::Hang { release: None } => map([("hang", text(UNTIL_TIMEOUT))]),
-            Reply::Hang { release: Some(release) } => {
-                map([("hang", map([("release", text(write_duration(*release)))]))])
-            }
-            Reply::Truncate(Truncation::Length) => map([("truncate", text("length"))]),
-            Reply::Truncate(Truncation::Chunked) => map([("truncate", text("chunked"))]),
-            Reply::Truncate(Truncation::At(place)) => map([("truncate", text(place.as_str()))]),
-            Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
-            Reply::Stale(Lag::Reads(reads)) => map([("stale", map([("reads", number(*reads))]))]),
-            Reply::Stale(Lag::Time(time)) => map([("stale", text(write_duration(*time)))]),
-            Reply::Oversize(size) => map([("oversize", text(write_size(*size)))]),
-            Reply::Status(reply) => reply.node(),
-        }
-    }
-}
-
-impl StatusReply {
-    fn node(&self) -> Node {
-        let mut entries = vec![("status", number(self.status))];
-        if !self.headers.is_empty() {
-            let headers = self.headers.iter().map(|(name, value)| (name.clone(), text(&**value)));
-            entries.push(("headers", named(headers)));
-        }
-        entries.extend(self.body.as_ref().map(|body| ("body", text(&**body))));
-        let seconds = self.retry_after.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
-        entries.extend(seconds.map(|seconds| ("retry_after", number(seconds))));
-        if self.kept {
-            entries.push(("kept", bare(NodeKind::Bool(true))));
-        }
-        map(entries)
-    }
-}
-
 fn fields_node(fields: &Fields) -> Node {
     named(fields.iter().map(|(name, value)| (name.to_owned(), value_node(value))))
 }
 
 fn value_node(value: &Value) -> Node {
     match value {
-        Value::Bool(value) => bare(NodeKind::Bool(*value)),
+        Value::Bool(value) => flag(*value),
         Value::Number(value) => number(*value),
         Value::Text(value) => text(&**value),
         Value::List(values) => bare(NodeKind::List(values.iter().map(|value| text(&**value)).collect())),

@@ -1,18 +1,12 @@
-use std::time::Duration;
-
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
 use super::super::line::read_unchecked;
+use super::super::replies::{any_reply, any_time};
 use super::super::{Trigger, read_fault_list};
 use super::*;
-use crate::service::CutPlace;
 use crate::yaml::{Reader, Source, parse};
-
-fn times() -> impl Strategy<Value = Duration> {
-    prop_oneof![(0u64..600).prop_map(Duration::from_secs), (0u64..1 << 50).prop_map(Duration::from_nanos)]
-}
 
 fn values() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -38,38 +32,9 @@ fn commits() -> impl Strategy<Value = Commit> {
         Just(Commit::Twice),
         Just(Commit::Later(After::Settled)),
         any::<u32>().prop_map(|requests| Commit::Later(After::Requests(requests))),
-        times().prop_map(|time| Commit::Later(After::Time(time))),
-        (times(), times()).prop_map(|(first, last)| Commit::LaterWithin(first, last)),
+        any_time().prop_map(|time| Commit::Later(After::Time(time))),
+        (any_time(), any_time()).prop_map(|(first, last)| Commit::LaterWithin(first, last)),
         (0.0f64..=1.0).prop_map(Commit::Part),
-    ]
-}
-
-fn statuses() -> impl Strategy<Value = Reply> {
-    let headers = btree_map("[A-Za-z-]{1,8}", any::<String>(), 0..3);
-    let rest = (option::of(any::<String>()), option::of(any::<u32>()), any::<bool>());
-    (any::<u16>(), headers, rest).prop_map(|(status, headers, (body, retry_after, kept))| {
-        let headers = headers.into_iter().collect();
-        Reply::Status(StatusReply { status, headers, body, retry_after: retry_after.map(u64::from), kept })
-    })
-}
-
-fn replies() -> impl Strategy<Value = Reply> {
-    prop_oneof![
-        Just(Reply::Ok),
-        Just(Reply::Drop),
-        Just(Reply::Reset),
-        Just(Reply::Garble),
-        any::<u64>().prop_map(Reply::Oversize),
-        Just(Reply::Truncate(Truncation::Length)),
-        Just(Reply::Truncate(Truncation::Chunked)),
-        Just(Reply::Truncate(Truncation::At(CutPlace::Arguments))),
-        times().prop_map(Reply::Delay),
-        times().prop_map(Reply::DelayBody),
-        times().prop_map(Reply::Drip),
-        proptest::option::of(times()).prop_map(|release| Reply::Hang { release }),
-        times().prop_map(|time| Reply::Stale(Lag::Time(time))),
-        any::<u32>().prop_map(|reads| Reply::Stale(Lag::Reads(reads))),
-        statuses(),
     ]
 }
 
@@ -90,7 +55,7 @@ fn faults() -> impl Strategy<Value = Fault> {
                 caller,
                 chance,
             });
-    (trigger, commits(), replies(), any::<bool>()).prop_map(|(trigger, commit, reply, optional)| Fault {
+    (trigger, commits(), any_reply(), any::<bool>()).prop_map(|(trigger, commit, reply, optional)| Fault {
         trigger,
         commit,
         reply,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{CommitKind, ReplyKind};
+use crate::fault::{CommitKind, ReplyKind, SilenceEnd};
 use crate::service::Fields;
 use crate::word_enum;
 
@@ -267,20 +267,6 @@ word_enum! {
         Service => "service",
         /// The caller sent nothing for too long, or too slowly.
         Timeout => "timeout",
-    }
-}
-
-word_enum! {
-    /// Who ended the silence of a `hang`.
-    pub enum SilenceEnd {
-        /// The caller closed the connection: its timeout was reached, or it ended.
-        Caller => "caller",
-        /// The service closed the connection after the time that the fault gives (`release`), and the caller
-        /// was still waiting.
-        Released => "released",
-        /// The service stopped waiting: the silence was to last until the caller's timeout, but the trial's
-        /// limit was reached first.
-        Limit => "limit",
     }
 }
 

@@ -22,11 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+pub use crate::fault::SilenceEnd;
 use crate::service::Fields;
 pub use effects::CommittedEffect;
-pub use entry::{
-    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, SilenceEnd,
-};
+pub use entry::{BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received};
 use file::FileQueue;
 pub use file::LedgerFile;
 pub use plan::{OtherFormat, SavedPlan};

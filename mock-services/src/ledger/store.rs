@@ -330,7 +330,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ledger::entry::{LEDGER_FORMAT, SilenceEnd};
+    use crate::ledger::{LEDGER_FORMAT, SilenceEnd};
 
     fn value() -> impl Strategy<Value = Value> {
         prop_oneof![

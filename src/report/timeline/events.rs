@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::fault::ReplyKind;
+use mock_services::fault::{ReplyKind, SentReply};
 use mock_services::ledger::{BarrierEvent, CommitTiming, Event, SilenceEnd};
 use mock_services::service::Fields;
 
@@ -98,7 +98,7 @@ pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<Ite
             format!("{bytes} bytes"),
         ),
         Event::Replied { reply, status, whole, bytes, replay, .. } => {
-            replied(*reply, *status, *whole, *bytes, *replay)
+            replied(*reply, SentReply { status: *status, whole: *whole }, *bytes, *replay)
         }
         Event::Barrier { event, .. } => ItemText::new(Shape::Note, at_barrier(*event)),
         Event::Noted { name, fields, .. } => match SubjectEvent::from_ledger(name, fields) {
@@ -111,44 +111,18 @@ pub(super) fn describe(event: &Event<'_>, attempts: &AttemptNames) -> Option<Ite
     }
 }
 
-fn replied(reply: ReplyKind, status: Option<u16>, whole: bool, bytes: u64, replay: bool) -> Option<ItemText> {
-    let status = status.map_or_else(String::new, |status| status.to_string());
-    if reply == ReplyKind::Oversize {
-        let end = if whole { "" } else { ", until the caller closed the connection" };
-        return ItemText::with(
-            Shape::BrokenReply,
-            format!("answered {status}, too large{end}"),
-            format!("{bytes} bytes"),
-        );
-    }
-    if whole && reply.can_be_parsed() {
-        let again = if replay { " (replayed for this key)" } else { "" };
-        return ItemText::with(Shape::Reply, format!("answered {status}{again}"), format!("{bytes} bytes"));
-    }
-    let lost = match reply {
-        ReplyKind::Drop => "no reply: the connection was closed".to_owned(),
-        ReplyKind::Reset => "no reply: the connection was reset".to_owned(),
-        ReplyKind::Hang => "no reply: the connection stayed silent".to_owned(),
-        ReplyKind::Truncate => format!("partial reply: {status}, then the connection was closed"),
-        ReplyKind::Garble => format!("answered {status}, with an invalid body"),
-        ReplyKind::Ok
-        | ReplyKind::Delay
-        | ReplyKind::Drip
-        | ReplyKind::Status
-        | ReplyKind::Stale
-        | ReplyKind::Oversize
-            if status.is_empty() =>
-        {
-            "no reply: the caller had disconnected".to_owned()
+fn replied(reply: ReplyKind, sent: SentReply, bytes: u64, replay: bool) -> Option<ItemText> {
+    let status = sent.status.map_or_else(String::new, |status| status.to_string());
+    let (shape, label) = match (reply.facts().words)(sent) {
+        _ if reply.is_usable(sent) => {
+            let again = if replay { " (replayed for this key)" } else { "" };
+            (Shape::Reply, format!("answered {status}{again}"))
         }
-        ReplyKind::Ok
-        | ReplyKind::Delay
-        | ReplyKind::Drip
-        | ReplyKind::Status
-        | ReplyKind::Stale
-        | ReplyKind::Oversize => format!("incomplete reply: {status}"),
+        Some(words) => (Shape::BrokenReply, words.timeline),
+        None if status.is_empty() => (Shape::BrokenReply, "no reply: the caller had disconnected".to_owned()),
+        None => (Shape::BrokenReply, format!("incomplete reply: {status}")),
     };
-    ItemText::with(Shape::BrokenReply, lost, format!("{bytes} bytes"))
+    ItemText::with(shape, label, format!("{bytes} bytes"))
 }
 
 fn silence(end: SilenceEnd) -> &'static str {

@@ -308,19 +308,7 @@ fn commit_words(word: &str) -> &'static str {
 }
 
 fn reply_words(word: &str) -> &'static str {
-    match word.parse::<ReplyKind>().ok() {
-        Some(ReplyKind::Ok) => "a complete reply that says success",
-        Some(ReplyKind::Delay) => "the reply comes late",
-        Some(ReplyKind::Drop) => "the connection is closed without a reply",
-        Some(ReplyKind::Reset) => "the connection is reset",
-        Some(ReplyKind::Hang) => "no reply until the timeout of the client",
-        Some(ReplyKind::Truncate) => "the reply ends too early",
-        Some(ReplyKind::Garble) => "the reply is not readable",
-        Some(ReplyKind::Drip) => "the reply comes byte by byte",
-        Some(ReplyKind::Status) | None => "an HTTP status",
-        Some(ReplyKind::Stale) => "an old state",
-        Some(ReplyKind::Oversize) => "a reply that is too large",
-    }
+    word.parse::<ReplyKind>().unwrap_or(ReplyKind::Status).facts().title
 }
 
 #[cfg(test)]
