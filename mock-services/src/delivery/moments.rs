@@ -149,8 +149,8 @@ impl Drop for ClosedGate<'_> {
     }
 }
 
-/// Holds one reply before its last byte, and the service with it: a listener can stop the caller there, so that
-/// the whole reply is in the caller's socket before the caller can act on it.
+/// Holds one reply before its last byte, and the service with it: a listener can stop the caller there, so
+/// that the whole reply is in the caller's socket before the caller can act on it.
 #[derive(Debug)]
 pub(crate) struct LastByteHold<'e> {
     pub(crate) moments: &'e Moments,

@@ -1,5 +1,5 @@
-//! Sends the bytes of an answer as its reply says. All replies send the same bytes, so that they reveal nothing but
-//! the reply.
+//! Sends the bytes of an answer as its reply says. All replies send the same bytes, so that they reveal
+//! nothing but the reply.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -38,9 +38,9 @@ pub(super) struct Filler {
     pub(super) first: bool,
 }
 
-/// Sends the answer as its reply says, step by step, and returns how the connection ends if it does. The reply is
-/// recorded before its last byte is sent, and the connection is ended by its owner: everything the caller does
-/// next comes after both in the ledger.
+/// Sends the answer as its reply says, step by step, and returns how the connection ends if it does. The
+/// reply is recorded before its last byte is sent, and the connection is ended by its owner: everything the
+/// caller does next comes after both in the ledger.
 pub(super) async fn deliver<L: WireStream>(
     stream: &mut L,
     unread: &mut Vec<u8>,
@@ -149,8 +149,8 @@ async fn write_paused<L: WireStream>(
     end
 }
 
-/// Sends what is left of the answer, and its padding piece by piece. A caller that closes the connection before the
-/// end got a part of it.
+/// Sends what is left of the answer, and its padding piece by piece. A caller that closes the connection
+/// before the end got a part of it.
 async fn write_rest<L: WireStream>(
     stream: &mut L,
     encoded: &Encoded,

@@ -1,4 +1,5 @@
-//! The part of the schema that describes faults, from the tables of the reader of faults and the list of replies.
+//! The part of the schema that describes faults, from the tables of the reader of faults and the list of
+//! replies.
 
 use mock_services::fault::{
     ANY, COMMIT_WORDS, EVERY, MAX_FAULTS, PlainWord, ReplyKind, ReplyValue, ValueShape,

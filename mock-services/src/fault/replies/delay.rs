@@ -30,8 +30,8 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     help: &["{delay: 800ms}"],
     docs: &[(
         "{delay: 800ms}",
-        "the real reply, delayed; `{delay: {time: 2s, after: headers}}` sends the status and the headers at once \
-         and delays the body",
+        "the real reply, delayed; `{delay: {time: 2s, after: headers}}` sends the status and the headers at \
+         once and delays the body",
     )],
     samples: &["{delay: 5ms}", "{delay: {time: 5ms, after: headers}}"],
 };

@@ -72,13 +72,13 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     docs: &[
         (
             "hang",
-            "no reply: the connection stays open until the caller closes it, or until hapax closes it after 3 s \
-             (`{hang: {release: 10s}}`)",
+            "no reply: the connection stays open until the caller closes it, or until hapax closes it after \
+             3 s (`{hang: {release: 10s}}`)",
         ),
         (
             "{hang: until-timeout}",
-            "the same, until the timeout of the client closes the connection. If that does not happen in time, the \
-             trial is void",
+            "the same, until the timeout of the client closes the connection. If that does not happen in \
+             time, the trial is void",
         ),
     ],
     samples: &["{hang: {release: 5ms}}", "{hang: until-timeout}"],

@@ -1,5 +1,6 @@
-//! The list of replies. Each is a module with everything about it: how it is written, read and checked, how it
-//! is sent, what it is called, and its samples for tests. To add one, add a module and its line in the list.
+//! The list of replies. Each is a module with everything about it: how it is written, read and checked, how
+//! it is sent, what it is called, and its samples for tests. To add one, add a module and its line in the
+//! list.
 
 mod delay;
 mod drip;
@@ -176,6 +177,15 @@ impl Reply {
             return None;
         }
         reader.one_of(node, &plain_words().collect::<Vec<_>>())
+    }
+}
+
+impl ReplyKind {
+    /// How every reply can be written: the plain words, and then the forms with a value.
+    #[must_use]
+    pub fn forms() -> Vec<&'static str> {
+        let words = plain_words().map(|(word, _)| word);
+        words.chain(ReplyKind::ALL.into_iter().flat_map(|kind| kind.facts().help).copied()).collect()
     }
 }
 

@@ -29,10 +29,10 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     help: &["{oversize: 6MB}"],
     docs: &[(
         "{oversize: 6MB}",
-        "the real reply, its body padded with spaces to that size, 1KB to 256MB, sent as a stream (`KB`, `MB`, `KiB` \
-         or `MiB`). A client that closes the connection before the end has received a part of it. Whether a client \
-         that reads all of it accepts it shows only in its next requests, so both `done` and `unknown` are true \
-         afterwards",
+        "the real reply, its body padded with spaces to that size, 1KB to 256MB, sent as a stream (`KB`, \
+         `MB`, `KiB` or `MiB`). A client that closes the connection before the end has received a part of \
+         it. Whether a client that reads all of it accepts it shows only in its next requests, so both \
+         `done` and `unknown` are true afterwards",
     )],
     samples: &["{oversize: 20KB}"],
 };

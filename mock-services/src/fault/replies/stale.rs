@@ -28,8 +28,8 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     help: &["{stale: {reads: 1}}"],
     docs: &[(
         "{stale: {reads: 1}}",
-        "reads only: a change becomes visible after this many reads have missed it; `{stale: 2s}`: after this time. \
-         A deleted object is still shown until then",
+        "reads only: a change becomes visible after this many reads have missed it; `{stale: 2s}`: after \
+         this time. A deleted object is still shown until then",
     )],
     samples: &["{stale: {reads: 1}}", "{stale: 5ms}"],
 };
@@ -73,8 +73,8 @@ impl ReplyBehavior for Lag {
             let name = &operation.name;
             check.object(
                 format!(
-                    "{name} is a write, and only a read can be `stale`: a write is always decided on the present \
-                     state"
+                    "{name} is a write, and only a read can be `stale`: a write is always decided on the \
+                     present state"
                 ),
                 format!("put the fault on a read: {reads}"),
             );

@@ -93,8 +93,8 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     help: &["{status: 503, retry_after: 2}"],
     docs: &[(
         "{status: 503}",
-        "that status with the body of the real service; also `headers`, `body`, `retry_after`, and `kept: true`: the \
-         reply of the service itself, stored for the key and replayed",
+        "that status with the body of the real service; also `headers`, `body`, `retry_after`, and `kept: \
+         true`: the reply of the service itself, stored for the key and replayed",
     )],
     samples: &[
         "{status: 202}",

@@ -60,15 +60,15 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     docs: &[
         (
             "truncate",
-            "the real reply up to the middle of its body, with the full length declared, then closed; `{truncate: \
-             chunked}` uses chunked encoding. A reply without a body is cut in its head",
+            "the real reply up to the middle of its body, with the full length declared, then closed; \
+             `{truncate: chunked}` uses chunked encoding. A reply without a body is cut in its head",
         ),
         (
             "{truncate: word}",
-            "`model.generate` only: the stream is cut inside a word of the text. `{truncate: arguments}`: inside the \
-             arguments of a tool call; `{truncate: end-marker}`: after everything but the marker with which it ends. \
-             An answer that is not streamed is cut at the same place of its JSON. Attempts whose answer does not \
-             have the place are not counted",
+            "only answers that a model generates: the stream is cut inside a word of the text. `{truncate: \
+             arguments}`: inside the arguments of a tool call; `{truncate: end-marker}`: after everything \
+             but the marker with which it ends. An answer that is not streamed is cut at the same place of \
+             its JSON. Attempts whose answer does not have the place are not counted",
         ),
     ],
     samples: &[

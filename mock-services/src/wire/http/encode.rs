@@ -20,8 +20,8 @@ pub(super) struct ResponseFrame {
     pub(super) head_only: bool,
 }
 
-/// Encodes an answer with its body, ready to be sent as it is asked for, into a buffer that may have been used
-/// before.
+/// Encodes an answer with its body, ready to be sent as it is asked for, into a buffer that may have been
+/// used before.
 pub(super) fn encode(
     answer: &Answer,
     body: &[u8],

@@ -1,5 +1,6 @@
 //! The schema and the reader accept and refuse the same documents. The documents are in `agreement.txt`:
-//! fragments that are added to a minimal scenario, one on each line. Those about replies come from their list.
+//! fragments that are added to a minimal scenario, one on each line. Those about replies come from their
+//! list.
 
 use mock_services::fault::{ReplyContent, ReplyKind};
 use mock_services::yaml::{Source, parse};
