@@ -19,7 +19,7 @@ use std::time::Duration;
 #[cfg(test)]
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
 
-use super::reply::{PlainWord, ReplyBehavior, ReplyFacts};
+use super::reply::{PlainWord, ReplyBehavior, ReplyFacts, SentReply};
 use super::write::{map, text};
 use crate::service::CutPlace;
 use crate::word_enum;
@@ -144,6 +144,17 @@ impl Reply {
     #[must_use]
     pub fn cut_place(&self) -> Option<CutPlace> {
         self.behavior().cut_place()
+    }
+
+    /// What the service does, after its name: `closes the connection`, `replies 503`.
+    #[must_use]
+    pub fn service_words(&self) -> String {
+        let sent = SentReply { status: self.forced_status(), whole: true };
+        match ((self.kind().facts().words)(sent), sent.status) {
+            (Some(words), _) => words.service.to_owned(),
+            (None, Some(status)) => format!("replies {status}"),
+            (None, None) => "replies".to_owned(),
+        }
     }
 
     /// As YAML has it.
