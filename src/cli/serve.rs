@@ -13,7 +13,7 @@ use mock_services::ledger::Entry;
 use super::error::CliError;
 use crate::ExitStatus;
 use crate::report::text::ci_commands;
-use crate::serve::{ServeError, ServeOptions, Serving, show, summary};
+use crate::serve::{ServeError, ServeOptions, Serving, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -215,7 +215,7 @@ async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), Ser
         // Entries that were written while the services stopped.
         print(&mut out, &reader.next_entries(), json).map_err(ServeError::Output)?;
     }
-    let text = summary::render(&ended);
+    let text = show::summary(&ended);
     let text = ci_commands::text(&text);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }
         .map_err(ServeError::Output)
@@ -234,7 +234,7 @@ async fn serve_command(
     let ended = serving.end().await?;
     let mut out = anstream::stderr();
     if !quiet {
-        write!(out, "{}", ci_commands::text(&summary::render(&ended))).map_err(ServeError::Output)?;
+        write!(out, "{}", ci_commands::text(&show::summary(&ended))).map_err(ServeError::Output)?;
     }
     let differences = if ended.evidence_removed { Vec::new() } else { ended.differences() };
     for difference in &differences {

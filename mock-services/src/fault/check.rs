@@ -42,7 +42,7 @@ pub enum FaultPart {
     On,
     /// Its attempts.
     Attempt,
-    /// One field of its `where`, by its place there.
+    /// One field of its `where`, by its index there.
     Field(usize),
     /// Its caller.
     Caller,

@@ -203,6 +203,28 @@ pub enum Event<'a> {
     },
 }
 
+impl Event<'_> {
+    /// The attempt that it is about; 0 for an effect that a service made by itself.
+    #[must_use]
+    pub fn attempt(&self) -> Option<u64> {
+        match self {
+            Event::Received(Received { attempt, .. })
+            | Event::Fault { attempt, .. }
+            | Event::Committed { attempt, .. }
+            | Event::Withheld { attempt, .. }
+            | Event::Lapsed { attempt, .. }
+            | Event::Unsent { attempt, .. }
+            | Event::Replied { attempt, .. } => Some(*attempt),
+            Event::Refused { .. }
+            | Event::Barrier { .. }
+            | Event::Noted { .. }
+            | Event::Opened { .. }
+            | Event::Closed { .. }
+            | Event::End { .. } => None,
+        }
+    }
+}
+
 /// An attempt as it came in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Received<'a> {

@@ -11,6 +11,7 @@ mod plan;
 mod read;
 mod redact;
 mod store;
+mod words;
 mod writer;
 
 use std::borrow::Cow;
@@ -32,6 +33,7 @@ pub use plan::{OtherFormat, SavedPlan};
 pub use read::{LedgerContents, LedgerDamage, SavedLedger, read_contents, read_ledgers};
 use redact::Redactor;
 use store::EntryStore;
+pub use words::{AttemptNames, Audience, EventWords, attempt_name};
 use writer::LineWriter;
 
 /// The parts of a free text that look like secrets, in order.
