@@ -29,7 +29,7 @@ impl Fault {
             caller: None,
             chance: None,
         };
-        Fault { trigger, commit: Commit::Now, reply: Reply::Ok, optional: false }
+        Fault { trigger, commit: Commit::Now, reply: Reply::default(), optional: false }
     }
 
     /// Applies to the attempt with this number, counted from 1.

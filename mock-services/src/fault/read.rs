@@ -179,7 +179,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<PlacedFault> {
     or(FaultPart::Chance, how_likely.is_some());
     let what = commit.map_or(Some(Commit::Now), |node| read_commit(reader, node));
     or(FaultPart::Commit, what.is_some());
-    let seen = reply.map_or(Some(Reply::Ok), |node| Reply::read(reader, node));
+    let seen = reply.map_or(Some(Reply::default()), |node| Reply::read(reader, node));
     or(FaultPart::Reply, seen.is_some());
     let may_miss = optional.map_or(Some(false), |node| reader.boolean(node));
     or(FaultPart::Fault, may_miss.is_some());
@@ -198,7 +198,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<PlacedFault> {
     let fault = Fault {
         trigger,
         commit: what.unwrap_or(Commit::Now),
-        reply: seen.unwrap_or(Reply::Ok),
+        reply: seen.unwrap_or_default(),
         optional: may_miss.unwrap_or_default(),
     };
     Some(PlacedFault { fault, places, malformed })
