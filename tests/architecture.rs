@@ -73,7 +73,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
         "custom",
         &["built_in", "description", "endpoints", "fault", "idempotency", "service", "services", "yaml"],
     ),
-    ("catalog", &["built_in", "custom", "description", "service", "yaml"]),
+    ("catalog", &["built_in", "custom", "description", "fault", "service", "yaml"]),
 ];
 
 /// The packages: the folder of the source of each, and its table.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use hapax::domain::FindingKind;
 use hapax::report::Format;
 use hapax::scenario::{CONTROLS, shipped};
-use mock_services::fault::ReplyKind;
+use mock_services::fault::{ReplyContent, ReplyKind};
 
 const PAGE: &str = include_str!("../docs/adding-a-scenario.md");
 /// A mark for lines that the page omits.
@@ -205,18 +205,56 @@ fn first_cells(page: &str) -> String {
 }
 
 #[test]
-fn the_pages_have_a_row_for_every_format_finding_and_reply() {
+fn the_pages_have_a_row_for_every_format_and_finding() {
     let reports = first_cells(include_str!("../docs/reports.md"));
     let glossary = first_cells(include_str!("../docs/glossary.md"));
-    let faults = first_cells(include_str!("../docs/faults.md"));
     let formats = Format::ALL.map(|format| (&reports, format.as_str()));
     let findings = FindingKind::ALL.map(|kind| (&reports, kind.as_str()));
-    let replies = ReplyKind::ALL.map(|reply| (&faults, reply.as_str()));
     let explained = FindingKind::ALL.map(|kind| (&glossary, kind.as_str()));
-    for (rows, word) in formats.into_iter().chain(findings).chain(replies).chain(explained) {
+    for (rows, word) in formats.into_iter().chain(findings).chain(explained) {
         let is_row = |row: &str| row.trim_start_matches('{').split(['`', ':']).next() == Some(word);
         assert!(rows.lines().any(is_row), "no row for `{word}` in\n{rows}");
     }
+}
+
+/// The lines of a page after one that starts with `after`, as far as they start with `begin`, are these. With
+/// `INSTA_UPDATE=always`, they are written.
+fn check_lines(page: &str, after: &str, begin: &str, wanted: &[String]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let start = lines.iter().position(|line| line.starts_with(after)).unwrap() + 1;
+    let length = lines[start..].iter().take_while(|line| line.starts_with(begin)).count();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        let wanted = wanted.iter().map(String::as_str);
+        let all = lines[..start].iter().copied().chain(wanted).chain(lines[start + length..].iter().copied());
+        fs::write(&path, all.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    } else {
+        assert_eq!(
+            lines[start..start + length],
+            *wanted,
+            "{page} is stale: INSTA_UPDATE=always cargo test --test docs"
+        );
+    }
+}
+
+#[test]
+fn the_tables_of_replies_are_those_of_the_list() {
+    let rows = ReplyKind::ALL.into_iter().flat_map(|kind| kind.facts().docs);
+    let rows = rows.map(|(form, about)| format!("| `{form}` | {about} |"));
+    let rows: Vec<String> = std::iter::once("| --- | --- |".to_owned()).chain(rows).collect();
+    check_lines("docs/faults.md", "| reply | on the wire |", "|", &rows);
+    let word = |kind: ReplyKind| match kind.facts().content {
+        ReplyContent::Outdated => format!("`{kind}` (reads only)"),
+        _ => format!("`{kind}`"),
+    };
+    let words = ReplyKind::ALL.map(word).join(", ");
+    check_lines(
+        "mock-services/README.md",
+        "| `commit` |",
+        "| `reply` |",
+        &[format!("| `reply` | {words} |")],
+    );
 }
 
 #[test]

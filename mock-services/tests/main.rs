@@ -11,6 +11,7 @@
 
 mod kit;
 
+mod adding_a_reply;
 mod adding_a_service;
 mod bad_input;
 mod commit_visibility;

@@ -6,17 +6,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstream::{eprintln, stdout};
+use mock_services::fault::ReplyKind;
 use mock_services::idempotency::Profile;
 use mock_services::ledger::Entry;
 
 use super::error::CliError;
 use crate::ExitStatus;
 use crate::report::text::ci_commands;
-use crate::serve::{ServeError, ServeOptions, Serving, show, summary};
+use crate::serve::{ServeError, ServeOptions, Serving, show};
 
-/// Start mock services that commit and then fail, and show every request.
-#[derive(clap::Args)]
-#[command(after_help = "\
+const EXAMPLES: &str = "\
 Examples:
   hapax serve
       All services, no faults.
@@ -40,8 +39,31 @@ An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_
 A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [caller=N] [chance=0.2]
   ATTEMPT  1, 1..3, [1, 4], every
   COMMIT   now, never, later, {later: {requests: 2}}, {later: 2s}, twice, {part: 0.5}
-  REPLY    ok, drop, reset, hang, truncate, garble, drip, {delay: 800ms},
-           {hang: until-timeout}, {status: 503, retry_after: 2}, {stale: {reads: 1}}")]
+  REPLY    ";
+
+/// The examples, and how every reply is written.
+fn after_help() -> String {
+    const WIDTH: usize = 80;
+    const INDENT: &str = "           ";
+    let (mut help, mut used) = (EXAMPLES.to_owned(), INDENT.len());
+    let forms = ReplyKind::forms();
+    for (index, form) in forms.iter().enumerate() {
+        let form = if index + 1 < forms.len() { format!("{form},") } else { (*form).to_owned() };
+        if used + 1 + form.len() > WIDTH {
+            help += &format!("\n{INDENT}");
+            used = INDENT.len();
+        } else if index > 0 {
+            help.push(' ');
+        }
+        used += 1 + form.len();
+        help += &form;
+    }
+    help
+}
+
+/// Start mock services that commit and then fail, and show every request.
+#[derive(clap::Args)]
+#[command(after_help = after_help())]
 pub(super) struct ServeArgs {
     /// Services to start: payment, email, deploy, records, web, model, tickets [default: all of them]
     #[arg(value_name = "SERVICE")]
@@ -193,7 +215,7 @@ async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), Ser
         // Entries that were written while the services stopped.
         print(&mut out, &reader.next_entries(), json).map_err(ServeError::Output)?;
     }
-    let text = summary::render(&ended);
+    let text = show::summary(&ended);
     let text = ci_commands::text(&text);
     if json { write!(anstream::stderr(), "{text}") } else { write!(out, "{text}") }
         .map_err(ServeError::Output)
@@ -212,7 +234,7 @@ async fn serve_command(
     let ended = serving.end().await?;
     let mut out = anstream::stderr();
     if !quiet {
-        write!(out, "{}", ci_commands::text(&summary::render(&ended))).map_err(ServeError::Output)?;
+        write!(out, "{}", ci_commands::text(&show::summary(&ended))).map_err(ServeError::Output)?;
     }
     let differences = if ended.evidence_removed { Vec::new() } else { ended.differences() };
     for difference in &differences {

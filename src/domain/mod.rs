@@ -20,7 +20,7 @@ pub use interrupt::{InterruptAction, InterruptKind};
 pub use output::CapturedOutput;
 pub use promise::Promise;
 pub use remedy::Remedy;
-pub(crate) use schema::fields_schema;
+pub(crate) use schema::{commit_kind_schema, fields_schema, reply_kind_schema};
 pub use subject_events::{
     ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,
     StartEvent, SubjectEvent, SubjectEventError,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mock_services::fault::{CommitKind, ReplyKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
@@ -36,6 +37,16 @@ word_schemas!(
     RetriedBy,
     TrialStatus,
 );
+
+/// The schema of [`CommitKind`].
+pub(crate) fn commit_kind_schema(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": CommitKind::ALL.map(CommitKind::as_str) })
+}
+
+/// The schema of [`ReplyKind`].
+pub(crate) fn reply_kind_schema(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ReplyKind::ALL.map(ReplyKind::as_str) })
+}
 
 /// The schema of [`mock_services::service::Fields`]: names and plain values.
 pub(crate) fn fields_schema(_generator: &mut SchemaGenerator) -> Schema {

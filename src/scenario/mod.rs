@@ -37,5 +37,7 @@ pub use read::read_scenario;
 pub use schema::{schema, schema_text};
 pub(crate) use services::{default_setup, read_shipped_service};
 pub use table::table_md;
-pub use terms::{Budget, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm, Terms, ViaDue};
+pub use terms::{
+    Budget, Intent, IntentList, OperationTerm, Planned, PlannedFault, RecordDue, TaskTerm, Terms, ViaDue,
+};
 pub(crate) use via::unknown_api;

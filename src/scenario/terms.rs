@@ -2,11 +2,14 @@
 //! ledger can be scored again without the scenario. Plain data.
 
 use mock_services::catalog::{EffectDescription, ServiceDescription};
+use mock_services::fault::{CommitKind, Fault, ReplyKind};
 use mock_services::service::{Fields, Operation, OperationKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ClaimedOutcome, Promise, Recovery, fields_schema};
+use crate::domain::{
+    ClaimedOutcome, Promise, Recovery, commit_kind_schema, fields_schema, reply_kind_schema,
+};
 
 /// Everything of a case that scoring needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +186,49 @@ pub struct Planned {
     /// Whether a trial can pass in which it did not fire.
     #[serde(default)]
     pub optional: bool,
+    /// What the fault does; not for interrupts, and not in the reports of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<PlannedFault>,
+}
+
+impl Planned {
+    /// What the fault does, if it is one. A report of an earlier build has only its line.
+    #[must_use]
+    pub fn fault(&self) -> Option<PlannedFault> {
+        self.fault.or_else(|| self.text.parse::<Fault>().ok().map(|fault| PlannedFault::from(&fault)))
+    }
+}
+
+impl From<&Fault> for Planned {
+    fn from(fault: &Fault) -> Self {
+        Planned {
+            text: fault.to_string(),
+            operation: fault.trigger.on.clone(),
+            optional: fault.optional,
+            fault: Some(fault.into()),
+        }
+    }
+}
+
+/// What a fault does, without details.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedFault {
+    /// What is committed.
+    #[schemars(schema_with = "commit_kind_schema")]
+    pub commit: CommitKind,
+    /// What the caller sees.
+    #[schemars(schema_with = "reply_kind_schema")]
+    pub reply: ReplyKind,
+    /// The status that the caller sees, if the fault gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}
+
+impl From<&Fault> for PlannedFault {
+    fn from(fault: &Fault) -> Self {
+        let (commit, reply) = (fault.commit.kind(), fault.reply.kind());
+        PlannedFault { commit, reply, status: fault.reply.forced_status() }
+    }
 }
 
 /// An operation of a service of the case.

@@ -100,8 +100,7 @@ mod tests {
             }
             // Status codes of SMTP.
             let is_smtp_status = |status: u16| matches!(status, 421 | 450..=459 | 550..=559);
-            let is_smtp =
-                |reply: &Reply| matches!(reply, Reply::Status(reply) if is_smtp_status(reply.status));
+            let is_smtp = |reply: &Reply| reply.forced_status().is_some_and(is_smtp_status);
             if case.faults.iter().any(|fault| fault.trigger.on == "email.send" && is_smtp(&fault.reply)) {
                 assert_eq!(needs(&case, "email.send"), ["smtp"], "{}", case.id);
             }

@@ -1,6 +1,6 @@
 //! What a reply shows its caller: success, failure, or nothing certain.
 
-use mock_services::fault::ReplyKind;
+use mock_services::fault::ReplyContent;
 
 use super::history::{Attempt, Interruption};
 
@@ -26,10 +26,7 @@ pub(super) fn ambiguity(attempt: &Attempt<'_>) -> Option<Ambiguity> {
         return Some(Ambiguity { n, at });
     }
     let Some(answer) = &attempt.answer else { return Some(Ambiguity { n: attempt.n, at: attempt.at }) };
-    let is_clear = answer.whole
-        && answer.reply.can_be_parsed()
-        && !is_too_large(attempt)
-        && answer.status.is_some_and(is_clear);
+    let is_clear = answer.reply.is_usable(answer.as_sent()) && answer.status.is_some_and(is_clear);
     (!is_clear).then_some(Ambiguity { n: answer.n, at: answer.at })
 }
 
@@ -37,7 +34,9 @@ pub(super) fn ambiguity(attempt: &Attempt<'_>) -> Option<Ambiguity> {
 /// requests show whether it read the reply.
 pub(super) fn is_too_large(attempt: &Attempt<'_>) -> bool {
     attempt.unsent.is_none()
-        && attempt.answer.is_some_and(|answer| answer.whole && answer.reply == ReplyKind::Oversize)
+        && attempt
+            .answer
+            .is_some_and(|answer| answer.whole && answer.reply.facts().content == ReplyContent::TooLarge)
 }
 
 /// Whether a reply with this status shows the result of the request. A status that asks for a retry does not,
@@ -58,11 +57,13 @@ pub(super) fn reported_success(attempt: &Attempt<'_>) -> bool {
 
 /// Whether a read was answered from an older state.
 pub(super) fn was_stale(attempt: &Attempt<'_>) -> bool {
-    attempt.fault.is_some_and(|(_, reply)| reply == ReplyKind::Stale)
+    attempt.fault.is_some_and(|(_, reply)| reply.facts().content == ReplyContent::Outdated)
 }
 
 #[cfg(test)]
 mod tests {
+    use mock_services::fault::ReplyKind;
+
     use super::*;
     use crate::domain::{InterruptEvent, InterruptKind, SubjectEvent};
     use crate::score::history::TrialHistory;

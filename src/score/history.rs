@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::fault::{CommitKind, ReplyKind, SentReply};
 use mock_services::ledger::{BarrierEvent, Entry, Event, Received, Refused, SilenceEnd};
 use mock_services::yaml::shown;
 
@@ -80,6 +80,12 @@ pub(super) struct ReceivedReply {
     pub(super) retry_after: Option<u64>,
     /// Who ended the silence of a hang.
     pub(super) silence: Option<SilenceEnd>,
+}
+
+impl ReceivedReply {
+    pub(super) fn as_sent(&self) -> SentReply {
+        SentReply { status: self.status, whole: self.whole }
+    }
 }
 
 /// A request that a service refused. It is not an attempt.

@@ -280,5 +280,5 @@ pub(crate) fn terms(intents: impl IntoIterator<Item = Intent>) -> Terms {
 
 /// A fault or an interrupt that was planned.
 pub(crate) fn planned(text: &str, operation: &str) -> Planned {
-    Planned { text: text.to_owned(), operation: operation.to_owned(), optional: false }
+    Planned { text: text.to_owned(), operation: operation.to_owned(), optional: false, fault: None }
 }

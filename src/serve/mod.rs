@@ -9,7 +9,6 @@ mod expected;
 mod options;
 mod ranges;
 pub mod show;
-pub mod summary;
 
 use std::future::Future;
 use std::io::{self, Read};

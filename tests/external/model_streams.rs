@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mock_services::catalog;
-use mock_services::fault::{Commit, CutPlace, Fault, Reply, Truncation};
+use mock_services::fault::{Commit, CutPlace, Delay, Drip, Fault, Reply, Truncation};
 use mock_services::ledger::Event;
 use mock_services::model::{Model, ModelOptions, ScriptedTurn};
 use mock_services::{MockServices, ServiceOptions};
@@ -72,13 +72,13 @@ async fn a_stream_without_its_end_marker_has_everything_else() {
 }
 
 async fn a_slow_first_token_changes_nothing_but_the_time() {
-    for seen in received(&[], Reply::DelayBody(Duration::from_millis(200)), true).await {
+    for seen in received(&[], Delay::Body(Duration::from_millis(200)).into(), true).await {
         assert_eq!(seen, json!({ "text": TEXT, "arguments": ARGUMENTS, "error": null }));
     }
 }
 
 async fn a_stream_that_the_caller_aborts_is_billed_and_not_delivered() {
-    for seen in received(&["abort"], Reply::Drip(Duration::from_secs(2)), false).await {
+    for seen in received(&["abort"], Drip(Duration::from_secs(2)).into(), false).await {
         assert_eq!(seen["error"], Value::Null, "{seen}");
         assert!(seen["text"] != TEXT && seen["arguments"] == "", "{seen}");
     }

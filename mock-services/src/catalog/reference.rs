@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{ClientValue, EndpointDescription, OptionType, RealEndpoint, ServiceDescription};
+use crate::fault::{ReplyContent, ReplyKind};
 use crate::service::{Operation, OperationKind};
 
 /// The reference of a service.
@@ -225,18 +226,27 @@ fn effects(page: &mut String, service: &ServiceDescription) {
     }
 }
 
+/// The words of the replies that only a read can have, or of all others.
+fn replies(only_for_reads: bool) -> String {
+    let is_wanted = |kind: &ReplyKind| (kind.facts().content == ReplyContent::Outdated) == only_for_reads;
+    codes(ReplyKind::ALL.into_iter().filter(is_wanted).map(ReplyKind::as_str))
+}
+
 fn faults(page: &mut String, service: &ServiceDescription) {
     heading(page, "Faults");
     let of = |kind: OperationKind| service.operations.iter().filter(move |one| one.kind == kind);
     if of(OperationKind::Write).next().is_some() {
         paragraph(
             page,
-            "Every write takes every `commit` (`now`, `never`, `later`, `twice`) with every `reply` (`ok`, `drop`, \
-             `reset`, `hang`, `truncate`, `garble`, `drip`, a delay, a status).",
+            &format!(
+                "Every write takes every `commit` (`now`, `never`, `later`, `twice`) with every `reply` ({}).",
+                replies(false)
+            ),
         );
     }
     if of(OperationKind::Read).next().is_some() {
-        paragraph(page, "A read commits nothing, so it takes a `reply` only, and also `stale`.");
+        let also = replies(true);
+        paragraph(page, &format!("A read commits nothing, so it takes a `reply` only, and also {also}."));
     }
     let named = |which: fn(&Operation) -> bool| -> Vec<&str> {
         service.operations.iter().filter(|one| which(one)).map(|one| one.name.as_ref()).collect()

@@ -2,18 +2,15 @@
 //! and the moments at which a service can be paused.
 
 mod client_gone;
-mod gate;
-mod last_byte;
 mod moments;
 mod pending_reply;
 
 use std::time::Duration;
 
+use crate::fault::Reply;
 use crate::service::Answer;
 pub(crate) use client_gone::ClientGone;
-pub(crate) use gate::Gate;
-pub(crate) use last_byte::LastByteHold;
-pub(crate) use moments::Moments;
+pub(crate) use moments::{Gate, LastByteHold, Moments};
 pub use moments::{Held, Listener, Moment, MomentKind};
 pub(crate) use pending_reply::PendingReply;
 
@@ -28,50 +25,31 @@ pub(crate) struct Origin {
 #[derive(Debug)]
 pub(crate) struct AnswerDelivery<'l> {
     pub(crate) answer: Answer,
-    pub(crate) mode: DeliveryMode,
+    pub(crate) how: Delivery,
     /// The record of the reply; refusals have been recorded.
     pub(crate) pending: Option<PendingReply<'l>>,
 }
 
 impl AnswerDelivery<'_> {
-    /// Nothing is sent: the caller left before its request was taken.
+    /// What is not sent, because the caller left before its request was taken.
     pub(crate) fn abandoned() -> Self {
-        AnswerDelivery { answer: Answer::empty(0), mode: DeliveryMode::Drop, pending: None }
+        AnswerDelivery { answer: Answer::empty(0), how: Delivery::default(), pending: None }
     }
 
     /// Records that nothing is sent, because the caller has left.
     pub(crate) fn record_caller_left(self) {
         if let Some(pending) = &self.pending {
-            pending.record_caller_left();
+            pending.record_caller_left(0);
         }
     }
 }
 
-/// How the bytes of an answer are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeliveryMode {
-    /// As they are.
-    Whole,
-    /// As they are, after this time.
-    Delay(Duration),
-    /// The head as it is, the body after this time.
-    DelayBody(Duration),
-    /// Not at all: the connection is closed.
-    Drop,
-    /// Not at all: the connection is reset.
-    Reset,
-    /// Not at all: the connection stays open for this time; `None`: until the caller leaves.
-    Hang(Option<Duration>),
-    /// Up to the middle of the body, then the connection is closed.
-    Truncate,
-    /// The same with chunked encoding.
-    TruncateChunked,
-    /// Up to this byte of the body, then the connection is closed.
-    Cut(usize),
-    /// With the right status, and a body that no parser accepts.
-    Garble,
-    /// The body in small pieces over this time.
-    Drip(Duration),
-    /// As they are, with the body padded to this many bytes.
-    Oversize(u64),
+/// How the bytes of an answer are sent. The default is as they are.
+#[derive(Debug, Default)]
+pub(crate) struct Delivery {
+    pub(crate) reply: Reply,
+    /// The byte of the body at which a truncated answer ends; `None`: its middle.
+    pub(crate) cut: Option<usize>,
+    /// The longest silence before a caller that does not leave.
+    pub(crate) longest_silence: Option<Duration>,
 }

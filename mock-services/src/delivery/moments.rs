@@ -1,9 +1,9 @@
-//! The moments of an attempt at which a listener can pause the service.
+//! The moments of an attempt at which a listener can pause the service, and how it is paused.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 /// A point in the processing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,5 +90,87 @@ impl Moments {
             // The sender is dropped to release.
             let _ = released.await;
         }
+    }
+}
+
+/// Pauses a whole service: while it is closed, no other request takes another step.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    closed: AtomicUsize,
+    opened: Notify,
+}
+
+impl Gate {
+    pub(crate) fn close(&self) {
+        self.closed.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn open(&self) {
+        if self.closed.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.opened.notify_waiters();
+        }
+    }
+
+    /// Closes the gate as soon as it is open; it is opened again when the returned guard is dropped.
+    pub(crate) async fn close_alone(&self) -> ClosedGate<'_> {
+        loop {
+            self.passed().await;
+            if self.closed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return ClosedGate(self);
+            }
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst) > 0
+    }
+
+    /// Waits until the gate is open.
+    pub(crate) async fn passed(&self) {
+        while self.is_closed() {
+            let opened = self.opened.notified();
+            tokio::pin!(opened);
+            // Registered before the second check, so that an opening in between is not missed.
+            opened.as_mut().enable();
+            if self.is_closed() {
+                opened.await;
+            }
+        }
+    }
+}
+
+/// Keeps a gate closed until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ClosedGate<'g>(&'g Gate);
+
+impl Drop for ClosedGate<'_> {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+/// Holds one reply before its last byte, and the service with it: a listener can stop the caller there, so
+/// that the whole reply is in the caller's socket before the caller can act on it.
+#[derive(Debug)]
+pub(crate) struct LastByteHold<'e> {
+    pub(crate) moments: &'e Moments,
+    pub(crate) gate: &'e Gate,
+    pub(crate) moment: Moment,
+}
+
+impl LastByteHold<'_> {
+    /// All but the last byte has been sent. The service is paused until every listener releases it, and until
+    /// the returned guard is passed to [`LastByteHold::after`].
+    pub(crate) async fn before(&self) -> ClosedGate<'_> {
+        let closed = self.gate.close_alone().await;
+        self.moments.hold(&self.moment).await;
+        closed
+    }
+
+    /// The last byte has been sent, or could not be. Waits until every listener releases it, then the service
+    /// continues.
+    pub(crate) async fn after(&self, closed: ClosedGate<'_>, sent: bool) {
+        self.moments.hold(&Moment { kind: MomentKind::AfterReply, sent, ..self.moment.clone() }).await;
+        drop(closed);
     }
 }

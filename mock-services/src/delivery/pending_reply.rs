@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::last_byte::LastByteHold;
-use crate::fault::ReplyKind;
+use super::moments::LastByteHold;
+use crate::fault::{Reply, ReplyKind};
 use crate::ledger::{AttemptId, Event, Ledger, SilenceEnd};
 use crate::service::Answer;
 
@@ -17,7 +17,7 @@ pub(crate) struct PendingReply<'l> {
     status: u16,
     replay: bool,
     retry_after: Option<u64>,
-    /// Who ended the silence of a `hang` when the service ends it; `None` for any other reply.
+    /// Who ended the silence if it was not the caller; `None` for a reply that is not silent.
     silence: Option<SilenceEnd>,
     /// The answer as text, where the ledger keeps it.
     message: Option<String>,
@@ -38,7 +38,7 @@ impl<'l> PendingReply<'l> {
     pub(crate) fn new(
         ledger: &'l Ledger,
         attempt: AttemptId,
-        reply: ReplyKind,
+        reply: &Reply,
         answer: &Answer,
         replay: bool,
         last_byte: Option<LastByteHold<'l>>,
@@ -49,22 +49,15 @@ impl<'l> PendingReply<'l> {
         PendingReply {
             ledger,
             attempt,
-            reply,
+            reply: reply.kind(),
             status,
             replay,
             retry_after,
-            silence: None,
+            silence: reply.behavior().silence(),
             message: None,
             last_byte,
             is_done: AtomicBool::new(false),
         }
-    }
-
-    /// The same for a reply that never comes; `end` says why the silence ends when the service ends it.
-    pub(crate) fn silent(self, end: SilenceEnd) -> Self {
-        let mut pending = self;
-        pending.silence = Some(end);
-        pending
     }
 
     /// The same with the answer as text.
@@ -74,9 +67,9 @@ impl<'l> PendingReply<'l> {
         pending
     }
 
-    /// Records that the caller left before anything was sent.
-    pub(crate) fn record_caller_left(&self) {
-        self.record(0, false, self.silence.map(|_| SilenceEnd::Caller));
+    /// Records that the caller left when this many bytes had been sent.
+    pub(crate) fn record_caller_left(&self, bytes: usize) {
+        self.record(bytes, false, self.silence.map(|_| SilenceEnd::Caller));
     }
 
     /// Records how many bytes are sent in all, and whether that is the whole answer.

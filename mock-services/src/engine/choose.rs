@@ -3,7 +3,7 @@
 use super::Engine;
 use super::core::{Core, RequestAssessment};
 use super::job::Job;
-use crate::fault::{Application, Attempt, Commit, Fault, Reply};
+use crate::fault::{Application, Attempt, Commit, Fault};
 use crate::ledger::AttemptId;
 use crate::service::{Operation, OperationKind, Service};
 
@@ -56,7 +56,8 @@ impl<S: Service> Engine<S> {
         if operation.kind != OperationKind::Read {
             return None;
         }
-        let answers = |fault: &Fault| matches!(fault.reply, Reply::Stale(lag) if core.would_answer(job, lag));
+        let answers =
+            |fault: &Fault| fault.reply.behavior().lag().is_some_and(|lag| core.would_answer(job, lag));
         let mut plan = self.plan.armed()?;
         let (index, fault) = plan.choose_for_refused(&asked(job, operation, 0), answers)?;
         let attempt = self.ledger().next_attempt();

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::core::{Cause, Core, RequestAssessment};
 use super::job::{self, Job};
-use super::{Engine, message, reply};
-use crate::delivery::{
-    AnswerDelivery, ClientGone, DeliveryMode, LastByteHold, MomentKind, Origin, PendingReply,
-};
-use crate::fault::{After, Commit, Fault, Reply, ReplyKind};
+use super::{Engine, message};
+use crate::delivery::{AnswerDelivery, ClientGone, Delivery, LastByteHold, MomentKind, Origin, PendingReply};
+use crate::fault::{After, Commit, Fault, StatusReply};
+use crate::idempotency::Profile;
 use crate::ledger::{AttemptId, Event, Received};
 use crate::service::{Answer, Context, OperationKind, Request, Service};
 use crate::yaml::write_duration;
@@ -215,20 +214,18 @@ impl<S: Service> Engine<S> {
     ) -> FinishedAttempt {
         let AcceptedAttempt { attempt, operation, fault, assessment } = accepted;
         let cause = cause(job, attempt, operation);
-        if let Some(Reply::Stale(lag)) = fault.as_ref().map(|fault| &fault.reply) {
+        let reply = fault.as_ref().map(|fault| fault.reply.behavior());
+        if let Some(lag) = reply.and_then(|reply| reply.lag()) {
             // A read, so there is nothing to commit; and it is not refused where the present state would
             // refuse it.
-            let answer = core.stale(job, *lag);
+            let answer = core.stale(job, lag);
             let committed = self.commit_due(core, None);
             return FinishedAttempt { attempt, operation, fault, answer, replay: false, committed };
         }
         let context = core.context(job, 0);
-        let status = match fault.as_ref().map(|fault| &fault.reply) {
-            Some(Reply::Status(status)) => Some(status),
-            _ => None,
-        };
+        let status = reply.and_then(|reply| reply.status());
         let with_status = |truth: &Answer| {
-            status.map(|status| reply::with_status(self.service(), status, truth, &job.request, &context))
+            status.map(|status| with_status(self.service(), status, truth, &job.request, &context))
         };
         let kept = match (&assessment, status) {
             (RequestAssessment::Fresh(accepted), Some(status)) if status.kept => {
@@ -247,34 +244,58 @@ impl<S: Service> Engine<S> {
     /// How the answer of an attempt is sent and recorded.
     fn delivery(&self, job: &Job<S>, context: &Context, finished: FinishedAttempt) -> AnswerDelivery<'_> {
         let FinishedAttempt { attempt, operation, fault, mut answer, replay, .. } = finished;
-        let is_own =
-            !matches!(fault.as_ref().map(|fault| &fault.reply), Some(Reply::Status(_) | Reply::Stale(_)));
+        let reply = fault.map(|fault| fault.reply).unwrap_or_default();
+        let is_own = reply.behavior().status().is_none() && reply.behavior().lag().is_none();
         let shows_replay = replay && is_own;
         if shows_replay {
-            reply::mark_replayed(&mut answer, self.idempotency.profile);
+            mark_replayed(&mut answer, self.idempotency.profile);
         }
         self.service().add_standard_headers(&mut answer, &job.request, context);
-        let longest = self.longest_silence;
-        let silence = fault.as_ref().and_then(|fault| reply::silence(&fault.reply));
-        let (mode, word) = fault.map_or((DeliveryMode::Whole, ReplyKind::Ok), |fault| {
-            let mode = reply::delivery_mode(self.service(), &answer, &fault.reply, longest);
-            (mode, fault.reply.kind())
-        });
+        let cut = reply.cut_place().and_then(|place| self.service().cut(&answer, place));
         let last_byte = self.moments.wanted(MomentKind::LastByte).then(|| {
             let moment = self.moment(MomentKind::LastByte, cause(job, attempt, operation));
             LastByteHold { moments: &self.moments, gate: &self.gate, moment }
         });
         let kept = self.ledger().keeps_messages().then(|| message::of_answer(&answer));
-        let pending = PendingReply::new(self.ledger(), attempt, word, &answer, shows_replay, last_byte)
+        let pending = PendingReply::new(self.ledger(), attempt, &reply, &answer, shows_replay, last_byte)
             .with_message(kept);
-        let pending = match silence {
-            Some(end) => pending.silent(end),
-            None => pending,
-        };
-        AnswerDelivery { answer, mode, pending: Some(pending) }
+        let how = Delivery { reply, cut, longest_silence: self.longest_silence };
+        AnswerDelivery { answer, how, pending: Some(pending) }
     }
 }
 
 fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Cause {
     Cause { attempt: attempt.number, operation, caller: job.origin.caller }
+}
+
+/// Marks an answer as replayed, if the profile does so.
+pub(super) fn mark_replayed(answer: &mut Answer, profile: Profile) {
+    if profile.marks_replays() {
+        answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
+    }
+}
+
+/// The answer with another status: the one that the real service would send, unless the fault brings its own.
+fn with_status<S: Service>(
+    service: &S,
+    wanted: &StatusReply,
+    truth: &Answer,
+    request: &Request,
+    context: &Context,
+) -> Answer {
+    let mut answer =
+        if wanted.status < 300 { truth.clone() } else { service.failure(wanted.status, request, context) };
+    if wanted.status < 300 {
+        answer.status = wanted.status;
+    }
+    if let Some(body) = &wanted.body {
+        answer.set_body(body.clone().into_bytes());
+    }
+    if let Some(seconds) = wanted.retry_after {
+        answer.set_header("Retry-After", seconds.to_string());
+    }
+    for (name, value) in &wanted.headers {
+        answer.set_header(name.clone(), value.clone());
+    }
+    answer
 }

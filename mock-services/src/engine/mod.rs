@@ -12,7 +12,6 @@ mod message;
 mod paused;
 mod reason;
 mod refuse;
-mod reply;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

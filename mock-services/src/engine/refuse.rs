@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::job;
 use super::{Engine, message, reason};
-use crate::delivery::{AnswerDelivery, DeliveryMode, Origin};
+use crate::delivery::{AnswerDelivery, Delivery, Origin};
 use crate::ledger::{Event, Refused};
 use crate::service::{Answer, Context, Request, Service};
 
@@ -62,6 +62,6 @@ impl<S: Service> Engine<S> {
             message: keeps_messages.then(|| message::of_request(request)),
             answer: keeps_messages.then(|| message::of_answer(&answer)),
         })));
-        AnswerDelivery { answer, mode: DeliveryMode::Whole, pending: None }
+        AnswerDelivery { answer, how: Delivery::default(), pending: None }
     }
 }

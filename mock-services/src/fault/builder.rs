@@ -3,10 +3,9 @@
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
-use std::time::Duration;
 
 use super::line::read_unchecked;
-use super::{Attempts, Commit, DEFAULT_RELEASE, Fault, Reply, StatusReply, Trigger};
+use super::{Attempts, Commit, Fault, Reply, Trigger};
 use crate::service::{Fields, Value};
 use crate::yaml::{Problems, Reader, Source};
 
@@ -30,7 +29,7 @@ impl Fault {
             caller: None,
             chance: None,
         };
-        Fault { trigger, commit: Commit::Now, reply: Reply::Ok, optional: false }
+        Fault { trigger, commit: Commit::Now, reply: Reply::default(), optional: false }
     }
 
     /// Applies to the attempt with this number, counted from 1.
@@ -141,86 +140,10 @@ impl From<RangeInclusive<u32>> for Attempts {
     }
 }
 
-impl Reply {
-    /// Another status than the true one, with the body that the real service sends with it.
-    #[must_use]
-    pub fn status(status: u16) -> Self {
-        StatusReply::new(status).into()
-    }
-
-    /// No byte for three seconds, then the connection is closed.
-    #[must_use]
-    pub const fn hang() -> Self {
-        Reply::Hang { release: Some(DEFAULT_RELEASE) }
-    }
-
-    /// No byte for this time, then the connection is closed.
-    #[must_use]
-    pub const fn hang_for(time: Duration) -> Self {
-        Reply::Hang { release: Some(time) }
-    }
-
-    /// No byte until the caller closes the connection.
-    #[must_use]
-    pub const fn hang_until_timeout() -> Self {
-        Reply::Hang { release: None }
-    }
-}
-
-impl From<StatusReply> for Reply {
-    fn from(reply: StatusReply) -> Self {
-        Reply::Status(reply)
-    }
-}
-
-impl StatusReply {
-    /// This status, with the body that the real service sends with it.
-    ///
-    /// ```
-    /// use mock_services::fault::{Commit, Fault, StatusReply};
-    ///
-    /// let rate_limit = StatusReply::new(429).retry_after(2);
-    /// let fault = Fault::on("email.send").commit(Commit::Never).reply(rate_limit);
-    /// assert_eq!(fault.to_string(), "email.send#1 commit=never reply={status: 429, retry_after: 2}");
-    /// ```
-    #[must_use]
-    pub fn new(status: u16) -> Self {
-        StatusReply { status, ..StatusReply::default() }
-    }
-
-    /// Adds a header.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), value.into()));
-        self
-    }
-
-    /// Sends this body in place of the service's own.
-    #[must_use]
-    pub fn body(mut self, body: impl Into<String>) -> Self {
-        self.body = Some(body.into());
-        self
-    }
-
-    /// Adds `Retry-After` with this number of seconds.
-    #[must_use]
-    pub fn retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
-        self
-    }
-
-    /// Stores this reply under the idempotency key, so that a request with the same key gets it again.
-    #[must_use]
-    pub fn kept(mut self) -> Self {
-        self.kept = true;
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::{After, Lag, Truncation};
+    use crate::fault::{After, Lag, StatusReply, Truncation};
 
     /// Asserts that a built fault is the one that its line says.
     fn same(built: Fault, line: &str) {

@@ -6,9 +6,10 @@ mod check;
 mod line;
 mod plan;
 mod read;
+mod replies;
+mod reply;
 mod shadow;
 mod shared;
-pub mod words;
 mod write;
 
 use std::sync::Arc;
@@ -23,8 +24,12 @@ pub use line::read_line;
 pub use plan::Fired;
 pub(crate) use plan::{Application, Attempt, Plan};
 pub use read::{
-    FaultPlaces, PlacedFault, check_placed, read_fault, read_fault_list, read_faults, read_fields,
+    ANY, COMMIT_WORDS, EVERY, FaultPlaces, MAX_FAULTS, PlacedFault, check_placed, read_fault,
+    read_fault_list, read_faults, read_fields,
 };
+pub use replies::{Delay, Drip, Hang, Lag, Oversize, Reply, ReplyKind, SilenceEnd, StatusReply, Truncation};
+pub(crate) use reply::{AnswerBytes, Step};
+pub use reply::{PlainWord, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply, ValueShape};
 pub(crate) use shared::SharedPlan;
 
 /// One fault: which attempt, what is committed, what the caller sees.
@@ -153,162 +158,4 @@ word_enum! {
         /// A part of a list.
         Part => "part",
     }
-}
-
-/// What the caller sees.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    /// The true answer.
-    Ok,
-    /// The true answer, late.
-    Delay(Duration),
-    /// The status and the headers at once, and the body late.
-    DelayBody(Duration),
-    /// The connection is closed and no byte is sent.
-    Drop,
-    /// The connection is reset.
-    Reset,
-    /// No byte until the caller leaves or the time is over; then the connection is closed.
-    Hang {
-        /// How long the connection stays open; `None`: until the caller leaves.
-        release: Option<Duration>,
-    },
-    /// Status, headers and a part of the body, then the connection is closed.
-    Truncate(Truncation),
-    /// The right status and headers, and a body that does not parse.
-    Garble,
-    /// The true answer, its body spread over this time.
-    Drip(Duration),
-    /// A status other than the true one.
-    Status(StatusReply),
-    /// The true answer to a read, from an older state.
-    Stale(Lag),
-    /// The true answer, its body padded to this many bytes.
-    Oversize(u64),
-}
-
-impl Reply {
-    /// The place at which the body is cut, where the service has to find it.
-    #[must_use]
-    pub const fn cut_place(&self) -> Option<CutPlace> {
-        match self {
-            Reply::Truncate(Truncation::At(place)) => Some(*place),
-            _ => None,
-        }
-    }
-
-    /// The status that it has instead of the true one.
-    #[must_use]
-    pub const fn forced_status(&self) -> Option<u16> {
-        match self {
-            Reply::Status(reply) => Some(reply.status),
-            _ => None,
-        }
-    }
-
-    /// Its kind, without details.
-    #[must_use]
-    pub const fn kind(&self) -> ReplyKind {
-        match self {
-            Reply::Ok => ReplyKind::Ok,
-            Reply::Delay(_) | Reply::DelayBody(_) => ReplyKind::Delay,
-            Reply::Drop => ReplyKind::Drop,
-            Reply::Reset => ReplyKind::Reset,
-            Reply::Hang { .. } => ReplyKind::Hang,
-            Reply::Truncate(_) => ReplyKind::Truncate,
-            Reply::Garble => ReplyKind::Garble,
-            Reply::Drip(_) => ReplyKind::Drip,
-            Reply::Status(_) => ReplyKind::Status,
-            Reply::Stale(_) => ReplyKind::Stale,
-            Reply::Oversize(_) => ReplyKind::Oversize,
-        }
-    }
-}
-
-word_enum! {
-    /// What the caller sees, without the details that [`Reply`] has.
-    pub enum ReplyKind {
-        /// The true answer.
-        Ok => "ok",
-        /// The true answer, late.
-        Delay => "delay",
-        /// The connection is closed and no byte is sent.
-        Drop => "drop",
-        /// The connection is reset.
-        Reset => "reset",
-        /// No byte is sent, and the connection stays open.
-        Hang => "hang",
-        /// Half of the answer.
-        Truncate => "truncate",
-        /// A body that does not parse.
-        Garble => "garble",
-        /// The true answer, its body sent slowly.
-        Drip => "drip",
-        /// A status other than the true one.
-        Status => "status",
-        /// The answer to a read, from an older state.
-        Stale => "stale",
-        /// The true answer, its body too large.
-        Oversize => "oversize",
-    }
-}
-
-impl ReplyKind {
-    /// Whether a client can parse the body of this reply, where all of it arrives.
-    #[must_use]
-    pub const fn can_be_parsed(self) -> bool {
-        match self {
-            ReplyKind::Garble => false,
-            ReplyKind::Ok
-            | ReplyKind::Delay
-            | ReplyKind::Drop
-            | ReplyKind::Reset
-            | ReplyKind::Hang
-            | ReplyKind::Truncate
-            | ReplyKind::Drip
-            | ReplyKind::Status
-            | ReplyKind::Stale
-            | ReplyKind::Oversize => true,
-        }
-    }
-}
-
-/// The default time of a `hang`.
-pub const DEFAULT_RELEASE: Duration = Duration::from_secs(3);
-/// The default time of a `drip`.
-pub const DEFAULT_DRIP: Duration = Duration::from_secs(1);
-
-/// Where an answer is truncated, and how it declares a length that it does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truncation {
-    /// In the middle of its body, with `Content-Length`.
-    Length,
-    /// In the middle of its body, with `Transfer-Encoding: chunked`.
-    Chunked,
-    /// At this place of what a model generated, with the length that the answer always has.
-    At(CutPlace),
-}
-
-/// A status in place of the true one, with the body that the real service sends with it or with another one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StatusReply {
-    /// The status.
-    pub status: u16,
-    /// Headers in addition to those that the service sends.
-    pub headers: Vec<(String, String)>,
-    /// A body in place of the service's own.
-    pub body: Option<String>,
-    /// `Retry-After`, in seconds.
-    pub retry_after: Option<u64>,
-    /// Whether the service stores it under the idempotency key and replays it.
-    pub kept: bool,
-}
-
-/// How far a stale read lags behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lag {
-    /// A change is seen once this many reads have missed it.
-    Reads(u32),
-    /// A change is seen once it is this old.
-    Time(Duration),
 }

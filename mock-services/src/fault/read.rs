@@ -1,13 +1,25 @@
 //! Faults from YAML. This reads their form; the module `check` checks whether they can apply to the services.
 
-mod reply;
-
-use super::words::{ANY, COMMIT_WORDS, EVERY, MAX_FAULTS};
 use super::{After, Attempts, Commit, Fault, FaultPart, Objection, Reply, Trigger, check, check_all};
 use crate::examples;
 use crate::service::{Fields, Operation, Value};
 use crate::yaml::{Node, NodeKind, Problems, Reader, Source, Span, parse, read_duration, shown};
-use reply::read_reply;
+
+/// The value of `attempt` that means all attempts.
+pub const EVERY: &str = "every";
+/// The value of `where` that includes attempts with effects that the task does not intend.
+pub const ANY: &str = "any";
+
+/// The words that are a whole `commit`.
+pub const COMMIT_WORDS: [(&str, Commit); 4] = [
+    ("now", Commit::Now),
+    ("never", Commit::Never),
+    ("later", Commit::Later(After::Settled)),
+    ("twice", Commit::Twice),
+];
+
+/// The maximum number of faults in one list; each is compared with all before it.
+pub const MAX_FAULTS: usize = 1000;
 
 /// A fault and the places of its parts in the text.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,7 +179,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<PlacedFault> {
     or(FaultPart::Chance, how_likely.is_some());
     let what = commit.map_or(Some(Commit::Now), |node| read_commit(reader, node));
     or(FaultPart::Commit, what.is_some());
-    let seen = reply.map_or(Some(Reply::Ok), |node| read_reply(reader, node));
+    let seen = reply.map_or(Some(Reply::default()), |node| Reply::read(reader, node));
     or(FaultPart::Reply, seen.is_some());
     let may_miss = optional.map_or(Some(false), |node| reader.boolean(node));
     or(FaultPart::Fault, may_miss.is_some());
@@ -186,7 +198,7 @@ pub fn read_fault(reader: &Reader, node: &Node) -> Option<PlacedFault> {
     let fault = Fault {
         trigger,
         commit: what.unwrap_or(Commit::Now),
-        reply: seen.unwrap_or(Reply::Ok),
+        reply: seen.unwrap_or_default(),
         optional: may_miss.unwrap_or_default(),
     };
     Some(PlacedFault { fault, places, malformed })

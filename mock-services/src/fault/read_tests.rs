@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::fault::{CutPlace, Lag, StatusReply, Truncation};
+use crate::fault::{CutPlace, Delay, Drip, Lag, Oversize, StatusReply, Truncation};
 
 fn operations() -> Vec<Operation> {
     vec![
@@ -119,17 +119,17 @@ fn every_form_of_reply_is_read() {
         ("ok", Reply::Ok),
         ("drop", Reply::Drop),
         ("reset", Reply::Reset),
-        ("hang", Reply::Hang { release: Some(Duration::from_secs(3)) }),
-        ("{hang: {release: 5s}}", Reply::Hang { release: Some(Duration::from_secs(5)) }),
-        ("{hang: until-timeout}", Reply::Hang { release: None }),
+        ("hang", Reply::hang()),
+        ("{hang: {release: 5s}}", Reply::hang_for(Duration::from_secs(5))),
+        ("{hang: until-timeout}", Reply::hang_until_timeout()),
         ("truncate", Reply::Truncate(Truncation::Length)),
         ("{truncate: length}", Reply::Truncate(Truncation::Length)),
         ("{truncate: chunked}", Reply::Truncate(Truncation::Chunked)),
-        ("{delay: {time: 2s, after: headers}}", Reply::DelayBody(Duration::from_secs(2))),
+        ("{delay: {time: 2s, after: headers}}", Delay::Body(Duration::from_secs(2)).into()),
         ("garble", Reply::Garble),
-        ("drip", Reply::Drip(Duration::from_secs(1))),
-        ("{drip: 2s}", Reply::Drip(Duration::from_secs(2))),
-        ("{delay: 800ms}", Reply::Delay(Duration::from_millis(800))),
+        ("drip", Drip(Duration::from_secs(1)).into()),
+        ("{drip: 2s}", Drip(Duration::from_secs(2)).into()),
+        ("{delay: 800ms}", Delay::Answer(Duration::from_millis(800)).into()),
         ("{status: 503}", status(StatusReply::default())),
         (
             "{status: 503, headers: {X-A: 1}}",
@@ -396,7 +396,7 @@ proptest! {
 fn a_commit_can_come_between_two_times_and_a_reply_can_be_too_large() {
     let fault = one("- {on: payment.charge, commit: {later: 1s..5s}, reply: {oversize: 6MB}}");
     assert_eq!(fault.commit, Commit::LaterWithin(Duration::from_secs(1), Duration::from_secs(5)));
-    assert_eq!(fault.reply, Reply::Oversize(6_000_000));
+    assert_eq!(fault.reply, Oversize(6_000_000).into());
     assert_eq!(fault.to_string(), "payment.charge#1 commit={later: 1s..5s} reply={oversize: 6MB}");
     told(
         "commit: {later: 1..5s}",

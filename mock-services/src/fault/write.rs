@@ -4,28 +4,31 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-use super::words::{ANY, EVERY, HEADERS, UNTIL_TIMEOUT};
-use super::{After, Attempts, Commit, Fault, Lag, Reply, StatusReply, Truncation};
+use super::{ANY, After, Attempts, Commit, EVERY, Fault};
 use crate::service::{Fields, Value};
-use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow, write_size};
+use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow};
 
 fn bare(kind: NodeKind) -> Node {
     Node::new(kind, Span::default())
 }
 
-fn text(text: impl Into<String>) -> Node {
+pub(super) fn text(text: impl Into<String>) -> Node {
     bare(NodeKind::Text(text.into()))
 }
 
-fn number(number: impl Into<i64>) -> Node {
+pub(super) fn number(number: impl Into<i64>) -> Node {
     bare(NodeKind::Integer(number.into()))
 }
 
-fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
+pub(super) fn flag(value: bool) -> Node {
+    bare(NodeKind::Bool(value))
+}
+
+pub(super) fn map(entries: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
     named(entries.into_iter().map(|(name, node)| (name.to_owned(), node)))
 }
 
-fn named(entries: impl IntoIterator<Item = (String, Node)>) -> Node {
+pub(super) fn named(entries: impl IntoIterator<Item = (String, Node)>) -> Node {
     let key = |name| Key { name, span: Span::default() };
     bare(NodeKind::Map(entries.into_iter().map(|(name, node)| (key(name), node)).collect()))
 }
@@ -43,7 +46,7 @@ impl Fault {
         entries.extend(trigger.caller.map(|caller| ("caller", number(caller))));
         entries.extend(trigger.chance.map(|chance| ("chance", bare(NodeKind::Float(chance)))));
         if self.optional {
-            entries.push(("optional", bare(NodeKind::Bool(true))));
+            entries.push(("optional", flag(true)));
         }
         entries.push(("commit", self.commit.node()));
         entries.push(("reply", self.reply.node()));
@@ -118,58 +121,13 @@ impl Commit {
     }
 }
 
-impl Reply {
-    fn node(&self) -> Node {
-        match self {
-            Reply::Ok => text("ok"),
-            Reply::Drop => text("drop"),
-            Reply::Reset => text("reset"),
-            Reply::Garble => text("garble"),
-            Reply::Delay(time) => map([("delay", text(write_duration(*time)))]),
-            Reply::DelayBody(time) => {
-                let delay = map([("time", text(write_duration(*time))), ("after", text(HEADERS))]);
-                map([("delay", delay)])
-            }
-            Reply::Hang { release: None } => map([("hang", text(UNTIL_TIMEOUT))]),
-            Reply::Hang { release: Some(release) } => {
-                map([("hang", map([("release", text(write_duration(*release)))]))])
-            }
-            Reply::Truncate(Truncation::Length) => map([("truncate", text("length"))]),
-            Reply::Truncate(Truncation::Chunked) => map([("truncate", text("chunked"))]),
-            Reply::Truncate(Truncation::At(place)) => map([("truncate", text(place.as_str()))]),
-            Reply::Drip(time) => map([("drip", text(write_duration(*time)))]),
-            Reply::Stale(Lag::Reads(reads)) => map([("stale", map([("reads", number(*reads))]))]),
-            Reply::Stale(Lag::Time(time)) => map([("stale", text(write_duration(*time)))]),
-            Reply::Oversize(size) => map([("oversize", text(write_size(*size)))]),
-            Reply::Status(reply) => reply.node(),
-        }
-    }
-}
-
-impl StatusReply {
-    fn node(&self) -> Node {
-        let mut entries = vec![("status", number(self.status))];
-        if !self.headers.is_empty() {
-            let headers = self.headers.iter().map(|(name, value)| (name.clone(), text(&**value)));
-            entries.push(("headers", named(headers)));
-        }
-        entries.extend(self.body.as_ref().map(|body| ("body", text(&**body))));
-        let seconds = self.retry_after.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
-        entries.extend(seconds.map(|seconds| ("retry_after", number(seconds))));
-        if self.kept {
-            entries.push(("kept", bare(NodeKind::Bool(true))));
-        }
-        map(entries)
-    }
-}
-
 fn fields_node(fields: &Fields) -> Node {
     named(fields.iter().map(|(name, value)| (name.to_owned(), value_node(value))))
 }
 
 fn value_node(value: &Value) -> Node {
     match value {
-        Value::Bool(value) => bare(NodeKind::Bool(*value)),
+        Value::Bool(value) => flag(*value),
         Value::Number(value) => number(*value),
         Value::Text(value) => text(&**value),
         Value::List(values) => bare(NodeKind::List(values.iter().map(|value| text(&**value)).collect())),
@@ -177,5 +135,128 @@ fn value_node(value: &Value) -> Node {
 }
 
 #[cfg(test)]
-#[path = "write_tests.rs"]
-mod tests;
+mod tests {
+    use proptest::collection::{btree_map, vec};
+    use proptest::option;
+    use proptest::prelude::*;
+
+    use super::super::line::read_unchecked;
+    use super::super::replies::{any_reply, any_time};
+    use super::super::{Trigger, read_fault_list};
+    use super::*;
+    use crate::yaml::{Reader, Source, parse};
+
+    fn values() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::Number),
+            any::<String>().prop_map(Value::from),
+            "[a-z0-9_'\" ={}#:,.-]{0,12}".prop_map(Value::from),
+            vec(any::<String>(), 0..3).prop_map(Value::List),
+        ]
+    }
+
+    fn fields() -> impl Strategy<Value = Fields> {
+        let names = || prop_oneof!["[a-z]{1,6}(\\.[a-z]{1,6})?", any::<String>()];
+        btree_map(names(), values(), 0..3).prop_map(|fields| {
+            fields.into_iter().fold(Fields::new(), |fields, (name, value)| fields.with(name, value))
+        })
+    }
+
+    fn commits() -> impl Strategy<Value = Commit> {
+        prop_oneof![
+            Just(Commit::Now),
+            Just(Commit::Never),
+            Just(Commit::Twice),
+            Just(Commit::Later(After::Settled)),
+            any::<u32>().prop_map(|requests| Commit::Later(After::Requests(requests))),
+            any_time().prop_map(|time| Commit::Later(After::Time(time))),
+            (any_time(), any_time()).prop_map(|(first, last)| Commit::LaterWithin(first, last)),
+            (0.0f64..=1.0).prop_map(Commit::Part),
+        ]
+    }
+
+    fn faults() -> impl Strategy<Value = Fault> {
+        let attempts = prop_oneof![
+            Just(Attempts::Every),
+            vec(any::<u32>(), 0..4).prop_map(Attempts::These),
+            any::<(u32, u32)>().prop_map(|(first, last)| Attempts::Span(first, last)),
+        ];
+        let wanted = prop_oneof![fields().prop_map(|fields| (fields, false)), Just((Fields::new(), true))];
+        let trigger = (
+            "[a-z]{1,8}\\.[a-z-]{1,8}",
+            attempts,
+            wanted,
+            option::of(any::<u32>()),
+            option::of(0.0f64..=1.0),
+        )
+            .prop_map(|(on, attempts, (fields, any_effect), caller, chance)| Trigger {
+                on,
+                attempts,
+                fields,
+                any_effect,
+                caller,
+                chance,
+            });
+        (trigger, commits(), any_reply(), any::<bool>())
+            .prop_map(|(trigger, commit, reply, optional)| Fault { trigger, commit, reply, optional })
+    }
+
+    fn from_line(line: &str) -> Fault {
+        let reader = Reader::new(&Source::new("line", line));
+        let placed = read_unchecked(&reader);
+        reader.finish(placed).unwrap_or_else(|problems| panic!("{problems}")).fault
+    }
+
+    fn from_json(json: String) -> Vec<Fault> {
+        let file = Source::new("faults.json", json);
+        let tree = parse(&file).unwrap_or_else(|problem| panic!("{problem}"));
+        let reader = Reader::new(&file);
+        let placed = read_fault_list(&reader, &tree);
+        let placed = reader.finish(Some(placed)).unwrap_or_else(|problems| panic!("{problems}"));
+        placed.into_iter().map(|placed| placed.fault).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_fault_is_read_again_from_its_line(fault in faults()) {
+            let line = fault.to_string();
+            let again = from_line(&line);
+            prop_assert_eq!(&again, &fault, "{}", line);
+            prop_assert_eq!(again.to_string(), line);
+        }
+
+        #[test]
+        fn every_fault_is_read_again_from_its_json(fault in faults()) {
+            let json = serde_json::to_string(&[&fault]).unwrap();
+            prop_assert_eq!(from_json(json), [fault]);
+        }
+    }
+
+    #[test]
+    fn the_line_names_only_what_was_chosen() {
+        for line in [
+            "payment.charge#1 commit=now reply=drop",
+            "payment.list#every commit=now reply={stale: {reads: 1}}",
+            "payment.charge#1..3 commit={later: {requests: 2}} reply={status: 503, retry_after: 2} \
+             where.order=ord_1 caller=2 chance=0.2 optional",
+            "email.send#[1, 2] commit={part: 0.5} reply={hang: {release: 5s}} where={\"sub ject\": \"a b\"}",
+        ] {
+            assert_eq!(from_line(line).to_string(), line);
+        }
+        assert_eq!(
+            from_line("payment.charge reply=hang").to_string(),
+            "payment.charge#1 commit=now reply={hang: {release: 3s}}"
+        );
+    }
+
+    #[test]
+    fn the_json_is_that_of_the_yaml_form() {
+        let fault = from_line(
+            "payment.charge#every reply={status: 429, headers: {X-A: b}, body: {a: [1]}, kept: true} \
+             where.amount=4999 optional",
+        );
+        let json = r#"{"on":"payment.charge","attempt":"every","where":{"amount":4999},"optional":true,"commit":"now","reply":{"status":429,"headers":{"X-A":"b"},"body":"{\"a\":[1]}","kept":true}}"#;
+        assert_eq!(serde_json::to_string(&fault).unwrap(), json);
+    }
+}

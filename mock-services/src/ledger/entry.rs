@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{CommitKind, ReplyKind};
+use crate::fault::{CommitKind, ReplyKind, SilenceEnd};
 use crate::service::Fields;
 use crate::word_enum;
 
@@ -167,6 +167,28 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The attempt that it is about; 0 for an effect that a service made by itself.
+    #[must_use]
+    pub fn attempt(&self) -> Option<u64> {
+        match self {
+            Event::Received(received) => Some(received.attempt),
+            Event::Fault { attempt, .. }
+            | Event::Committed { attempt, .. }
+            | Event::Withheld { attempt, .. }
+            | Event::Lapsed { attempt, .. }
+            | Event::Unsent { attempt, .. }
+            | Event::Replied { attempt, .. } => Some(*attempt),
+            Event::Refused { .. }
+            | Event::Barrier { .. }
+            | Event::Noted { .. }
+            | Event::Opened { .. }
+            | Event::Closed { .. }
+            | Event::End { .. } => None,
+        }
+    }
+}
+
 /// An attempt as it came in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Received {
@@ -270,20 +292,6 @@ word_enum! {
         Service => "service",
         /// The caller sent nothing for too long, or too slowly.
         Timeout => "timeout",
-    }
-}
-
-word_enum! {
-    /// Who ended the silence of a `hang`.
-    pub enum SilenceEnd {
-        /// The caller closed the connection: its timeout was reached, or it ended.
-        Caller => "caller",
-        /// The service closed the connection after the time that the fault gives (`release`), and the caller
-        /// was still waiting.
-        Released => "released",
-        /// The service stopped waiting: the silence was to last until the caller's timeout, but the trial's
-        /// limit was reached first.
-        Limit => "limit",
     }
 }
 

@@ -9,6 +9,7 @@ mod file;
 mod plan;
 mod read;
 mod redact;
+mod words;
 mod writer;
 
 use std::collections::VecDeque;
@@ -19,17 +20,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+pub use crate::fault::SilenceEnd;
 use crate::service::Fields;
 pub use effects::CommittedEffect;
 pub use entry::{
     BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, Refused,
-    SilenceEnd,
 };
 use file::FileQueue;
 pub use file::LedgerFile;
 pub use plan::{OtherFormat, SavedPlan};
 pub use read::{LedgerContents, LedgerDamage, SavedLedger, read_contents, read_ledgers};
 use redact::Redactor;
+pub use words::{AttemptNames, Audience, EventWords, attempt_name};
 use writer::LineWriter;
 
 /// The parts of a free text that look like secrets, in order.

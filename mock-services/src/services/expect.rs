@@ -6,7 +6,7 @@ use std::ops::{RangeFrom, RangeInclusive, RangeToInclusive};
 use std::sync::{Mutex, PoisonError};
 
 use super::MockServices;
-use crate::ledger::{Entry, Event, Ledger, Refused};
+use crate::ledger::{Audience, Entry, Event, Ledger};
 use crate::service::{Fields, Value};
 
 /// How often an effect is expected: `1`, `1..=3`, `2..` or `..=1`.
@@ -236,35 +236,15 @@ fn timeline(name: &str, entries: &[Entry]) -> String {
 }
 
 fn line(entry: &Entry, name: &str, attempts: &[u64]) -> Option<String> {
-    let (attempt, text) = match &entry.event {
-        Event::Received(received) => {
-            let fields: Vec<String> =
-                received.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            let key = received.key.as_ref().map_or(String::new(), |key| format!(", key {key}"));
-            let replay = if received.replay { ", a replay" } else { "" };
-            let request = format!("{} {}", received.method, received.path);
-            (received.attempt, format!("received {request}{key}{replay}: {}", fields.join(", ")))
+    let who = match &entry.event {
+        Event::Refused(refused) => {
+            refused.operation.as_ref().filter(|operation| *operation == name).map(|_| String::new())
         }
-        Event::Fault { attempt, commit, reply, status, .. } => {
-            let reply = status.map_or_else(|| reply.to_string(), |status| status.to_string());
-            (*attempt, format!("fault commit={commit} reply={reply}"))
-        }
-        Event::Committed { attempt, effect, id, .. } => (*attempt, format!("committed {effect} {id}")),
-        Event::Withheld { attempt, effect, .. } => (*attempt, format!("not committed: {effect}")),
-        Event::Lapsed { attempt, status } => {
-            (*attempt, format!("the late commit was refused with status {status}"))
-        }
-        Event::Replied { attempt, reply, status, bytes, whole, .. } => {
-            let status = status.map_or(String::new(), |status| format!(" status {status}"));
-            let part = if *whole { "" } else { ", not the whole answer" };
-            (*attempt, format!("replied {reply}{status}, {bytes} bytes{part}"))
-        }
-        Event::Refused(refused) if refused.operation.as_deref() == Some(name) => {
-            let Refused { method, path, status, .. } = &**refused;
-            let reason = refused.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            return Some(format!("  {:>4}  refused {method} {path} with status {status}{reason}", entry.n));
-        }
-        _ => return None,
+        event => event
+            .attempt()
+            .filter(|attempt| attempts.contains(attempt))
+            .map(|attempt| format!("attempt {attempt} ")),
     };
-    attempts.contains(&attempt).then(|| format!("  {:>4}  attempt {attempt} {text}", entry.n))
+    let words = entry.event.words(Audience::Test, |text, _| text.to_owned())?;
+    Some(format!("  {:>4}  {}{}", entry.n, who?, words.label))
 }

@@ -1,5 +1,5 @@
-//! Sends the bytes of an answer in the mode that was decided. All modes have the same bytes, so that they
-//! reveal nothing but the mode.
+//! Sends the bytes of an answer as its reply says. All replies send the same bytes, so that they reveal
+//! nothing but the reply.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -9,10 +9,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 use super::close::{ConnectionEnd, WireStream, is_closed, left};
-use crate::delivery::{DeliveryMode, LastByteHold, PendingReply};
-
-/// The number of pieces of a body that drips.
-const DRIP_PIECES: u32 = 20;
+use crate::delivery::{Delivery, LastByteHold, PendingReply};
+use crate::fault::{AnswerBytes, Step};
 
 /// The maximum time for one write to a caller that does not read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -40,33 +38,48 @@ pub(super) struct Filler {
     pub(super) first: bool,
 }
 
-/// Sends the answer, or does not, and returns how the connection ends where it does. The reply is recorded
-/// before its last byte is sent, and the connection is ended by its owner: everything the caller does next
-/// comes after both in the ledger.
+/// Sends the answer as its reply says, step by step, and returns how the connection ends if it does. The
+/// reply is recorded before its last byte is sent, and the connection is ended by its owner: everything the
+/// caller does next comes after both in the ledger.
 pub(super) async fn deliver<L: WireStream>(
     stream: &mut L,
     unread: &mut Vec<u8>,
     encoded: &Encoded,
-    mode: DeliveryMode,
+    how: &Delivery,
     pending: Option<&PendingReply<'_>>,
 ) -> Option<ConnectionEnd> {
-    let all = encoded.bytes.as_slice();
-    match mode {
-        DeliveryMode::Whole | DeliveryMode::Garble => write_last(stream, all, 0, true, pending).await,
-        DeliveryMode::Delay(time) => match wait(stream, unread, time).await {
-            None => write_last(stream, all, 0, true, pending).await,
-            left => record_unsent_rest(left, 0, pending),
-        },
-        DeliveryMode::Drop => record_unsent_rest(Some(ConnectionEnd::Cut), 0, pending),
-        DeliveryMode::Reset => record_unsent_rest(Some(ConnectionEnd::Reset), 0, pending),
-        DeliveryMode::Hang(release) => hang(stream, unread, release, pending).await,
-        DeliveryMode::DelayBody(time) => delay_body(stream, unread, encoded, time, pending).await,
-        DeliveryMode::Truncate | DeliveryMode::TruncateChunked | DeliveryMode::Cut(_) => {
-            ends(write_last(stream, &all[..encoded.cut], 0, false, pending).await)
+    let Encoded { bytes, body_at, cut, .. } = encoded;
+    let steps = how.reply.behavior().steps(&AnswerBytes { bytes, body_at: *body_at, cut: *cut });
+    let is_cut = matches!(steps.last(), Some(Step::Close | Step::Reset));
+    let last_bytes = steps.iter().rposition(|step| matches!(step, Step::SendTo(_))).filter(|_| is_cut);
+    // Once the last bytes are sent, the reply is recorded.
+    let (mut sent, mut pending) = (0, pending);
+    for (index, step) in steps.iter().enumerate() {
+        match *step {
+            Step::Wait(_) | Step::AwaitCaller => {
+                let time = if let Step::Wait(time) = *step { Some(time) } else { how.longest_silence };
+                if !wait(stream, unread, time).await {
+                    pending.inspect(|pending| pending.record_caller_left(sent));
+                    return Some(ConnectionEnd::Left);
+                }
+            }
+            Step::SendTo(end) if last_bytes == Some(index) => {
+                let left = write_last(stream, &bytes[sent..end], sent, false, pending.take()).await;
+                if left.is_some() {
+                    return left;
+                }
+            }
+            Step::SendTo(end) => {
+                let left = write(stream, &bytes[sent..end], &mut sent).await;
+                if left.is_some() {
+                    return record_unsent_rest(left, sent, pending);
+                }
+            }
+            Step::Close => return record_unsent_rest(Some(ConnectionEnd::Cut), sent, pending),
+            Step::Reset => return record_unsent_rest(Some(ConnectionEnd::Reset), sent, pending),
         }
-        DeliveryMode::Oversize(_) => oversize(stream, encoded, pending).await,
-        DeliveryMode::Drip(time) => drip(stream, unread, encoded, time, pending).await,
     }
+    write_rest(stream, encoded, sent, pending).await
 }
 
 /// Records a reply of which nothing more is sent.
@@ -79,29 +92,6 @@ fn record_unsent_rest(
         pending.record_reply(bytes, false);
     }
     end
-}
-
-/// Sends nothing until the caller leaves or the time is over.
-async fn hang<L: WireStream>(
-    stream: &mut L,
-    unread: &mut Vec<u8>,
-    release: Option<Duration>,
-    pending: Option<&PendingReply<'_>>,
-) -> Option<ConnectionEnd> {
-    let end = match release {
-        Some(release) => wait(stream, unread, release).await,
-        None => {
-            left(stream, unread).await;
-            Some(ConnectionEnd::Left)
-        }
-    };
-    match (end, pending) {
-        (Some(end), Some(pending)) => {
-            pending.record_caller_left();
-            Some(end)
-        }
-        (end, pending) => record_unsent_rest(ends(end), 0, pending),
-    }
 }
 
 /// Records the reply, of which `before` bytes were sent, and writes the rest of it.
@@ -159,96 +149,45 @@ async fn write_paused<L: WireStream>(
     end
 }
 
-/// If the caller has not left, the service closes the connection without an orderly end.
-fn ends(left: Option<ConnectionEnd>) -> Option<ConnectionEnd> {
-    left.or(Some(ConnectionEnd::Cut))
-}
-
-async fn delay_body<L: WireStream>(
-    stream: &mut L,
-    unread: &mut Vec<u8>,
-    encoded: &Encoded,
-    time: Duration,
-    pending: Option<&PendingReply<'_>>,
-) -> Option<ConnectionEnd> {
-    let (head, body) = encoded.bytes.split_at(encoded.body_at);
-    if body.is_empty() {
-        return write_last(stream, head, 0, true, pending).await;
-    }
-    let mut count = 0;
-    let mut left = write(stream, head, &mut count).await;
-    if left.is_none() {
-        left = wait(stream, unread, time).await;
-    }
-    match left {
-        None => write_last(stream, body, count, true, pending).await,
-        left => record_unsent_rest(left, count, pending),
-    }
-}
-
-async fn drip<L: WireStream>(
-    stream: &mut L,
-    unread: &mut Vec<u8>,
-    encoded: &Encoded,
-    time: Duration,
-    pending: Option<&PendingReply<'_>>,
-) -> Option<ConnectionEnd> {
-    let (head, body) = encoded.bytes.split_at(encoded.body_at);
-    if body.is_empty() {
-        return write_last(stream, head, 0, true, pending).await;
-    }
-    let mut count = 0;
-    let mut left = write(stream, head, &mut count).await;
-    let size = body.len().div_ceil(DRIP_PIECES as usize).max(1);
-    for (number, piece) in body.chunks(size).enumerate() {
-        if left.is_none() {
-            left = wait(stream, unread, time / DRIP_PIECES).await;
-        }
-        if left.is_some() {
-            return record_unsent_rest(left, count, pending);
-        }
-        if (number + 1) * size >= body.len() {
-            return write_last(stream, piece, count, true, pending).await;
-        }
-        left = write(stream, piece, &mut count).await;
-    }
-    left
-}
-
-/// Sends the answer and its padding piece by piece. A caller that closes the connection before the end got a
-/// part of it.
-async fn oversize<L: WireStream>(
+/// Sends what is left of the answer, and its padding piece by piece. A caller that closes the connection
+/// before the end got a part of it.
+async fn write_rest<L: WireStream>(
     stream: &mut L,
     encoded: &Encoded,
+    mut sent: usize,
     pending: Option<&PendingReply<'_>>,
 ) -> Option<ConnectionEnd> {
+    let rest = &encoded.bytes[sent..];
     let Filler { piece, total, first } = &encoded.filler;
     if *total == 0 || piece.is_empty() {
-        return write_last(stream, &encoded.bytes, 0, true, pending).await;
+        return write_last(stream, rest, sent, true, pending).await;
     }
-    let mut count = 0;
-    if !first && let Some(end) = write(stream, &encoded.bytes, &mut count).await {
-        return record_unsent_rest(Some(end), count, pending);
+    if !first && let Some(end) = write(stream, rest, &mut sent).await {
+        return record_unsent_rest(Some(end), sent, pending);
     }
     let mut left = *total;
     while left > 0 {
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
         left -= length as u64;
         if left == 0 && !first {
-            return write_last(stream, &piece[..length], count, true, pending).await;
+            return write_last(stream, &piece[..length], sent, true, pending).await;
         }
-        if let Some(end) = write(stream, &piece[..length], &mut count).await {
-            return record_unsent_rest(Some(end), count, pending);
+        if let Some(end) = write(stream, &piece[..length], &mut sent).await {
+            return record_unsent_rest(Some(end), sent, pending);
         }
     }
-    write_last(stream, &encoded.bytes, count, true, pending).await
+    write_last(stream, rest, sent, true, pending).await
 }
 
-/// Waits for the time, or until the caller leaves.
-async fn wait<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>, time: Duration) -> Option<ConnectionEnd> {
-    match tokio::time::timeout(time, left(stream, unread)).await {
-        Ok(()) => Some(ConnectionEnd::Left),
-        Err(_) => None,
+/// Waits for the time, if there is one, or until the caller leaves; `false` if it has left.
+async fn wait<L: WireStream>(stream: &mut L, unread: &mut Vec<u8>, time: Option<Duration>) -> bool {
+    let left = left(stream, unread);
+    match time {
+        Some(time) => tokio::time::timeout(time, left).await.is_err(),
+        None => {
+            left.await;
+            false
+        }
     }
 }
 

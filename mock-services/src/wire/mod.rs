@@ -4,7 +4,6 @@
 mod activity;
 mod close;
 mod deliver;
-mod garble;
 mod http;
 mod limits;
 mod listen;

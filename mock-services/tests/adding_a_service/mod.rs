@@ -2,7 +2,7 @@
 //! works over the wire. Also checks the rule that keeps the page short: no file outside a service's own
 //! folder names the service.
 
-mod names;
+pub(crate) mod names;
 #[expect(unreachable_pub, reason = "inside the package these items are public")]
 mod shipping;
 
@@ -18,7 +18,7 @@ use mock_services::{MockServices, ServiceOptions};
 use serde_json::{Value, json};
 
 /// The folder of the repository.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 

@@ -86,7 +86,7 @@ fn a_service_name_is_found_in_strings_paths_and_types_only() {
 }
 
 /// The source files of a folder, without tests.
-fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
+pub(crate) fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut inside: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     inside.sort();
@@ -125,10 +125,8 @@ fn test_modules(text: &str) -> Vec<String> {
 
 /// The services that a text names, each with its line, except the file's own.
 fn services_named_in(file: &str, text: &str) -> Vec<(usize, String)> {
-    // Unit tests are at the end of a file.
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();
-    for (line, piece) in source_parts(code) {
+    for (line, piece) in source_parts(text) {
         for service in catalog::names() {
             let is_own = file.starts_with(&format!("mock-services/src/{service}/"));
             let is_other =
@@ -143,7 +141,7 @@ fn services_named_in(file: &str, text: &str) -> Vec<(usize, String)> {
 }
 
 /// A part of a source file.
-enum SourcePart {
+pub(crate) enum SourcePart {
     /// A string literal.
     Text(String),
     /// One line of code between strings and comments.
@@ -182,12 +180,14 @@ impl SourcePart {
     }
 }
 
-fn is_word(next: char) -> bool {
+pub(crate) fn is_word(next: char) -> bool {
     next.is_ascii_alphanumeric() || next == '_'
 }
 
-/// The strings and the code of a source file, each with its first line; comments are left out.
-fn source_parts(source: &str) -> Vec<(usize, SourcePart)> {
+/// The strings and the code of a source file, each with its first line; comments and unit tests are left out.
+pub(crate) fn source_parts(source: &str) -> Vec<(usize, SourcePart)> {
+    // Unit tests are at the end of a file.
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let (mut source_parts, mut code) = (Vec::new(), String::new());
     let (mut at, mut line) = (0, 1);
     while let Some(next) = source[at..].chars().next() {

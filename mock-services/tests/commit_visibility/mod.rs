@@ -6,33 +6,15 @@ use crate::kit::client::Transcript;
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services_at_fixed_time, tickets};
 use crate::kit::write::WriteCase;
+use crate::kit::{ReplySample, write_replies};
 use mock_services::email::Email;
+use mock_services::fault::Reply;
 use mock_services::service::{Answer, Context, Envelope, Ids, Request, Service};
 use mock_services::{deploy::Deploy, payment::Payment, records::Records};
 use proptest::prelude::*;
 
 const COMMITS: [&str; 7] =
     ["now", "never", "{later: {requests: 2}}", "{later: 1ms}", "later", "twice", "{part: 0.5}"];
-
-const REPLIES: [&str; 17] = [
-    "ok",
-    "drop",
-    "reset",
-    "{hang: {release: 2ms}}",
-    "truncate",
-    "{truncate: chunked}",
-    "garble",
-    "{drip: 2ms}",
-    "{delay: 2ms}",
-    "{status: 500}",
-    "{status: 502}",
-    "{status: 503, retry_after: 2}",
-    "{status: 429}",
-    "{status: 504}",
-    "{status: 201}",
-    "{status: 500, kept: true}",
-    "{status: 409, headers: {X-Extra: a}, body: {error: busy}}",
-];
 
 /// A preceding request, the same for all commit options.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +29,7 @@ enum PrecedingRequest {
 #[derive(Debug, Clone)]
 struct Case {
     op: WriteCase,
-    reply: &'static str,
+    reply: ReplySample,
     caller: u32,
     key: Option<String>,
     earlier: Vec<(u32, PrecedingRequest)>,
@@ -95,10 +77,10 @@ async fn view(services: &TestServices, case: &Case, commit: &str) -> Vec<Transcr
     }
     let mut ask = case.op.request(services, case.caller).await;
     ask.headers.extend(case.key.as_ref().map(|key| ("Idempotency-Key".to_owned(), key.clone())));
-    services.arm(&format!("{} commit={commit} reply={}", facts.name, case.reply));
+    services.arm(&format!("{} commit={commit} reply={}", facts.name, case.reply.text));
     if case.op == WriteCase::Plain {
         // A live version is not deployed again.
-        services.arm(&format!("deploy.no-change commit={commit} reply={}", case.reply));
+        services.arm(&format!("deploy.no-change commit={commit} reply={}", case.reply.text));
     }
     seen.push(services.send_as(case.caller, facts.service, &ask).await);
     assert_eq!(services.fired().iter().sum::<usize>(), 1, "{case:?} {commit}");
@@ -112,8 +94,7 @@ async fn view(services: &TestServices, case: &Case, commit: &str) -> Vec<Transcr
 /// The first commit option for which the client receives something else.
 async fn difference(services: &TestServices, case: &Case) -> Option<String> {
     let is_valid = |commit: &&str| {
-        (case.op.is_list() || !commit.contains("part"))
-            && !(case.reply.contains("kept") && commit.contains("later"))
+        (case.op.is_list() || !commit.contains("part")) && !(case.reply.is_kept() && commit.contains("later"))
     };
     let commits = COMMITS.into_iter().filter(is_valid);
     let mut first = None;
@@ -136,7 +117,7 @@ async fn difference(services: &TestServices, case: &Case) -> Option<String> {
 async fn check_all(ops: &[WriteCase], key: Option<&str>) {
     let services = TestServices::start(all_services_at_fixed_time(11), &[]).await.unwrap();
     for op in ops {
-        for reply in REPLIES {
+        for reply in write_replies() {
             let earlier = vec![
                 (1, PrecedingRequest::WriteCase(*op)),
                 (2, PrecedingRequest::Read),
@@ -188,7 +169,7 @@ async fn after_a_reset_the_same_requests_get_the_same_bytes() {
     for op in WriteCase::ALL {
         let case = Case {
             op,
-            reply: "ok",
+            reply: ReplySample { text: "ok", reply: Reply::Ok },
             caller: 2,
             key: None,
             earlier: vec![(2, PrecedingRequest::WriteCase(op)), (3, PrecedingRequest::WriteCase(op))],
@@ -210,7 +191,7 @@ fn earlier() -> impl Strategy<Value = (u32, PrecedingRequest)> {
 
 fn case() -> impl Strategy<Value = Case> {
     let op = proptest::sample::select(WriteCase::ALL.to_vec());
-    let reply = proptest::sample::select(REPLIES.to_vec());
+    let reply = proptest::sample::select(write_replies());
     let key = proptest::option::of("[a-zA-Z0-9_-]{1,40}");
     let earlier = proptest::collection::vec(earlier(), 0..5);
     (op, reply, 1u32..=3, key, earlier).prop_map(|(op, reply, caller, key, earlier)| Case {

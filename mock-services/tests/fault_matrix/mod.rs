@@ -7,7 +7,8 @@ use crate::kit::ledger::wait_for;
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services};
 use crate::kit::write::WriteCase;
-use mock_services::fault::{CommitKind, ReplyKind};
+use crate::kit::{ReplySample, write_replies};
+use mock_services::fault::{Reply, ReplyContent, ReplyKind, Truncation};
 use mock_services::ledger::{CommitTiming, Event};
 
 /// The commit options: as a fault spells it, its name, and why an effect is then committed.
@@ -21,61 +22,48 @@ const COMMITS: [(&str, &str, CommitTiming); 7] = [
     ("{part: 0.5}", "part", CommitTiming::Part),
 ];
 
-/// The reply options: as a fault spells it, and its name.
-const REPLIES: [(&str, &str); 15] = [
-    ("ok", "ok"),
-    ("drop", "drop"),
-    ("reset", "reset"),
-    ("{hang: {release: 5ms}}", "hang"),
-    ("truncate", "truncate"),
-    ("{truncate: chunked}", "truncate"),
-    ("garble", "garble"),
-    ("{drip: 5ms}", "drip"),
-    ("{delay: 5ms}", "delay"),
-    ("{status: 500}", "status"),
-    ("{status: 503}", "status"),
-    ("{status: 429}", "status"),
-    ("{status: 504}", "status"),
-    ("{status: 202}", "status"),
-    ("{status: 500, kept: true}", "status"),
-];
-
 /// Checks what the client receives.
-fn check_view(op: WriteCase, reply: &str, seen: &Transcript) {
-    let truth = op.facts().status;
+fn check_view(op: WriteCase, sample: &ReplySample, seen: &Transcript) {
+    let ReplySample { reply, .. } = sample;
     let is_smtp = op == WriteCase::Smtp;
-    let left = if is_smtp { End::Open } else { End::Fin };
-    let status = |wanted: u16| match (wanted, is_smtp) {
-        (500 | 504, true) => 451,
-        (503, true) => 421,
-        (429, true) => 450,
-        _ => wanted,
+    let truth = op.facts().status;
+    let status = match (reply.forced_status(), is_smtp) {
+        (Some(500 | 504), true) => 451,
+        (Some(502 | 503), true) => 421,
+        (Some(429), true) => 450,
+        (Some(409), true) => 550,
+        (forced, _) => forced.unwrap_or(truth),
     };
-    match reply {
-        "ok" | "{drip: 5ms}" | "{delay: 5ms}" => {
-            assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(truth), left, true));
-            if !is_smtp && !seen.body().is_empty() {
-                seen.json();
-            }
+    let parses = || serde_json::from_slice::<serde_json::Value>(seen.body()).is_ok();
+    match sample.content() {
+        ReplyContent::Nothing => {
+            let end = if *reply == Reply::Reset { End::Reset } else { End::Fin };
+            assert_eq!((seen.bytes.len(), seen.end), (0, end));
         }
-        "drop" | "{hang: {release: 5ms}}" => assert_eq!((seen.bytes.len(), seen.end), (0, End::Fin)),
-        "reset" => assert_eq!((seen.bytes.len(), seen.end), (0, End::Reset)),
-        "truncate" | "{truncate: chunked}" => {
-            assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(truth), End::Fin, false));
-            if reply == "{truncate: chunked}" && !seen.body().is_empty() {
+        ReplyContent::Part => {
+            assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(status), End::Fin, false));
+            if *reply == Reply::Truncate(Truncation::Chunked) && !seen.body().is_empty() {
                 assert_eq!(seen.header("transfer-encoding").as_deref(), Some("chunked"));
             }
         }
-        "garble" if is_smtp => assert_eq!((seen.status(), seen.end, seen.is_whole()), (None, left, true)),
-        "garble" => {
-            assert_eq!((seen.status(), seen.end, seen.is_whole()), (Some(truth), left, true));
-            // A response without a body is not garbled.
-            assert!(truth == 204 || serde_json::from_slice::<serde_json::Value>(seen.body()).is_err());
+        // The line as a whole is garbled.
+        ReplyContent::Unparsable if is_smtp => assert_eq!((seen.status(), seen.is_whole()), (None, true)),
+        content => {
+            assert_eq!((seen.status(), seen.is_whole()), (Some(status), true));
+            // A response without a body is neither garbled nor padded.
+            let has_body = !is_smtp && status != 204 && reply.forced_status().is_none();
+            let is_empty = seen.body().is_empty();
+            match content {
+                ReplyContent::Unparsable => assert!(!has_body || !parses()),
+                ReplyContent::TooLarge if has_body => assert_eq!(seen.body().len(), 20_000),
+                ReplyContent::TooLarge if is_smtp => assert!(seen.bytes.len() >= 20_000),
+                _ => assert!(!has_body || is_empty || parses()),
+            }
         }
-        _ => {
-            let wanted = reply.trim_start_matches("{status: ")[..3].parse().unwrap();
-            assert_eq!((seen.status(), seen.is_whole()), (Some(status(wanted)), true));
-        }
+    }
+    let is_answered = !matches!(sample.content(), ReplyContent::Nothing | ReplyContent::Part);
+    if is_answered && reply.forced_status().is_none() {
+        assert_eq!(seen.end, if is_smtp { End::Open } else { End::Fin });
     }
 }
 
@@ -83,16 +71,17 @@ async fn check_combination(
     services: &TestServices,
     op: WriteCase,
     (commit, commit_word, timing): (&str, &str, CommitTiming),
-    (reply, reply_word): (&str, &str),
+    sample: &ReplySample,
 ) {
+    let kind = sample.reply.kind();
     let facts = op.facts();
     services.mock.clear_faults();
     services.mock.reset("cell").await;
     let request = op.request(services, 1).await;
     let before = services.count();
-    services.arm(&format!("{} commit={commit} reply={reply}", facts.name));
+    services.arm(&format!("{} commit={commit} reply={}", facts.name, sample.text));
     let seen = services.send(facts.service, &request).await;
-    check_view(op, reply, &seen);
+    check_view(op, sample, &seen);
 
     let attempts = services.mock.fired().remove(0).attempts;
     let [attempt] = attempts[..] else { panic!("fired {attempts:?}") };
@@ -103,10 +92,11 @@ async fn check_combination(
     .await;
     let Event::Replied { reply: word, status, bytes, whole, replay, .. } = replied else { unreachable!() };
     let sent = seen.bytes.len() as u64;
-    let all = !matches!(reply_word, "drop" | "reset" | "hang" | "truncate");
-    assert_eq!((word.as_str(), bytes, whole, replay), (reply_word, sent, all, false));
+    let all = !matches!(sample.content(), ReplyContent::Nothing | ReplyContent::Part);
+    assert_eq!((word, bytes, whole, replay), (kind, sent, all, false));
     // A garbled SMTP reply is recorded with its code, although the client does not receive it.
-    let expected = if reply_word == "garble" { Some(facts.status) } else { seen.status() };
+    let is_garbled = sample.content() == ReplyContent::Unparsable;
+    let expected = if is_garbled { Some(facts.status) } else { seen.status() };
     assert_eq!(status, expected);
 
     let whole = facts.effects;
@@ -135,7 +125,7 @@ async fn check_combination(
     services.settle().await;
     assert_eq!(count(), finally, "settling again changes nothing");
 
-    check_ledger(services, attempt, facts.name, (commit_word, reply_word));
+    check_ledger(services, attempt, facts.name, (commit_word, kind));
     let timings: Vec<CommitTiming> = services
         .effects()
         .iter()
@@ -148,7 +138,7 @@ async fn check_combination(
 }
 
 /// One attempt, one fault and one reply, in this order, with the immediate commits between the last two.
-fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, reply): (&str, &str)) {
+fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, reply): (&str, ReplyKind)) {
     let entries = services.ledger().entries();
     let places = |like: &dyn Fn(&Event) -> bool| -> Vec<u64> {
         entries.iter().filter(|entry| like(&entry.event)).map(|entry| entry.n).collect()
@@ -162,15 +152,13 @@ fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, repl
         panic!("{received:?} {faults:?} {replied:?}")
     };
     assert!(received < fault && fault < replied);
-    let (commit_kind, reply_kind) =
-        (commit.parse::<CommitKind>().unwrap(), reply.parse::<ReplyKind>().unwrap());
     let applied = entries.iter().find_map(|entry| match entry.event {
         Event::Fault { attempt, fault, commit, reply, drawn: None, .. } => {
             Some((attempt, fault, commit, reply))
         }
         _ => None,
     });
-    assert_eq!(applied, Some((attempt, 0, commit_kind, reply_kind)));
+    assert_eq!(applied, Some((attempt, 0, commit.parse().unwrap(), reply)));
     let committed =
         places(&|event| matches!(event, Event::Committed { attempt: have, .. } if *have == attempt));
     if commit != "later" {
@@ -179,18 +167,18 @@ fn check_ledger(services: &TestServices, attempt: u64, name: &str, (commit, repl
 }
 
 /// Whether a combination is valid for an operation.
-fn is_valid(op: WriteCase, commit: &str, reply: &str) -> bool {
-    (op.is_list() || !commit.contains("part")) && !(commit.contains("later") && reply.contains("kept"))
+fn is_valid(op: WriteCase, commit: &str, reply: &ReplySample) -> bool {
+    (op.is_list() || !commit.contains("part")) && !(commit.contains("later") && reply.is_kept())
 }
 
 async fn check_combinations(ops: &[WriteCase]) {
     let services = TestServices::start(all_services(7), &[]).await.unwrap();
     for op in ops {
         for commit in COMMITS {
-            for reply in REPLIES {
-                if is_valid(*op, commit.0, reply.0) {
+            for reply in &write_replies() {
+                if is_valid(*op, commit.0, reply) {
                     let cell = check_combination(&services, *op, commit, reply);
-                    let label = format!("{op:?} {} {}", commit.0, reply.0);
+                    let label = format!("{op:?} {} {}", commit.0, reply.text);
                     // When it panics, print the name of the combination.
                     let caught = FailureLabel(Some(label));
                     cell.await;

@@ -16,7 +16,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use mock_services::email::{Email, EmailOptions};
-use mock_services::fault::Fault;
+use mock_services::fault::{Fault, Reply, ReplyContent, ReplyKind};
 use mock_services::records::Records;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
@@ -39,6 +39,36 @@ pub(crate) fn fault(line: &str) -> Fault {
 /// Parses several faults.
 pub(crate) fn faults(lines: &[&str]) -> Vec<Fault> {
     lines.iter().map(|line| fault(line)).collect()
+}
+
+/// One form of a reply.
+#[derive(Debug, Clone)]
+pub(crate) struct ReplySample {
+    /// As a fault has it.
+    pub(crate) text: &'static str,
+    pub(crate) reply: Reply,
+}
+
+impl ReplySample {
+    pub(crate) fn content(&self) -> ReplyContent {
+        self.reply.kind().facts().content
+    }
+
+    /// Whether the service stores it under the key.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(&self.reply, Reply::Status(status) if status.kept)
+    }
+}
+
+/// Every form of every reply that each write can have and that ends without the client.
+pub(crate) fn write_replies() -> Vec<ReplySample> {
+    let texts = ReplyKind::ALL.into_iter().flat_map(|kind| kind.facts().samples);
+    let samples = texts.map(|text| ReplySample { text, reply: fault(&format!("a.b reply={text}")).reply });
+    let is_general = |sample: &ReplySample| {
+        let ReplySample { reply, .. } = sample;
+        sample.content() != ReplyContent::Outdated && !reply.waits_for_caller() && reply.cut_place().is_none()
+    };
+    samples.filter(is_general).collect()
 }
 
 /// A builder with a record store and these faults.

@@ -9,6 +9,7 @@ use crate::kit::ledger::received;
 use crate::kit::request::TestRequest;
 use crate::kit::services::{TestServices, all_services, all_services_with_keys};
 use crate::kit::write::{charge, put};
+use crate::kit::{ReplySample, write_replies};
 
 #[tokio::test]
 async fn a_key_covers_the_headers_that_are_fields_and_no_others() {
@@ -34,16 +35,7 @@ async fn a_key_covers_the_headers_that_are_fields_and_no_others() {
 
 #[tokio::test]
 async fn a_key_stores_the_response_of_the_service_not_of_the_fault() {
-    for reply in [
-        "{status: 503}",
-        "{status: 429}",
-        "{status: 400}",
-        "drop",
-        "reset",
-        "garble",
-        "truncate",
-        "{hang: {release: 1ms}}",
-    ] {
+    for ReplySample { text: reply, .. } in write_replies().into_iter().filter(|sample| !sample.is_kept()) {
         let services = TestServices::with(&[&format!("payment.charge reply={reply}")]).await;
         services.send("payment", &charge("o1").key("k1")).await;
         let again = services.send("payment", &charge("o1").key("k1")).await;

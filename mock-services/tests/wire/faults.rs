@@ -3,12 +3,16 @@
 use std::time::{Duration, Instant};
 
 use mock_services::MockServices;
+use mock_services::fault::ReplyContent;
 use mock_services::ledger::{ClosedBy, Event, SilenceEnd};
 use serde_json::Value;
 
 use crate::kit::connection::header;
 use crate::kit::ledger::{Replied, replied};
-use crate::kit::{End, RawConnection, commits, connect, events, get, put, records, start, wait_for_value};
+use crate::kit::{
+    End, RawConnection, ReplySample, commits, connect, events, get, put, records, start, wait_for_value,
+    write_replies,
+};
 
 /// Which side closed the connection of the first attempt.
 async fn closed_by(services: &MockServices) -> ClosedBy {
@@ -202,15 +206,7 @@ async fn a_status_keeps_the_connection_open() {
 
 #[tokio::test]
 async fn only_the_connection_of_the_faulted_request_is_affected() {
-    for reply in [
-        "drop",
-        "reset",
-        "truncate",
-        "{truncate: chunked}",
-        "{hang: {release: 30ms}}",
-        "{drip: 30ms}",
-        "{delay: 30ms}",
-    ] {
+    for ReplySample { text: reply, .. } in write_replies() {
         let services = start(records(&[&format!("records.put#2 commit=now reply={reply}")])).await;
         let (mut other, mut faulted) = (connect(&services, 1).await, connect(&services, 1).await);
         assert_eq!(other.exchange(&put(&services, "a")).await.status, 201);
@@ -234,7 +230,8 @@ async fn only_the_connection_of_the_faulted_request_is_affected() {
 
 #[tokio::test]
 async fn the_reply_is_recorded_before_the_client_can_retry() {
-    for reply in ["drop", "reset", "{hang: {release: 1ms}}"] {
+    let is_silent = |sample: &ReplySample| sample.content() == ReplyContent::Nothing;
+    for ReplySample { text: reply, .. } in write_replies().into_iter().filter(is_silent) {
         let (services, mut connection) = faulted(reply).await;
         assert_eq!(connection.read_to_end().await.0, b"");
         // The first connection stays open on the client's side.

@@ -1,13 +1,14 @@
 //! Moments at which the whole service is paused, and commits after the client has left.
 
+use mock_services::fault::ReplyContent;
 use mock_services::ledger::{ClosedBy, CommitTiming, Event};
 use mock_services::{Held, Listener, MockServices, MomentKind};
 use tokio::io::AsyncReadExt;
 
 use crate::kit::ledger::replied;
 use crate::kit::{
-    RawConnection, attempts, commits, connect, events, increment, put, records, replies, request, start,
-    wait_for_value, within_timeout,
+    RawConnection, ReplySample, attempts, commits, connect, events, increment, put, records, replies,
+    request, start, wait_for_value, within_timeout, write_replies,
 };
 
 /// Holds the first put at a moment.
@@ -147,9 +148,9 @@ async fn held_before_the_last_byte(reply: &str) -> (MockServices, RawConnection,
 
 #[tokio::test]
 async fn before_the_last_byte_all_others_are_sent_and_the_reply_is_not_recorded() {
-    for reply in
-        ["ok", "garble", "{delay: 20ms}", "{drip: 20ms}", "{status: 503, retry_after: 2}", "truncate"]
-    {
+    let sends_something = |sample: &ReplySample| sample.content() != ReplyContent::Nothing;
+    for sample in write_replies().into_iter().filter(sends_something) {
+        let reply = sample.text;
         let (services, mut connection, mut after, held, count) = held_before_the_last_byte(reply).await;
         assert_eq!(replies(&services).len(), 0, "{reply}");
         drop(held);
@@ -163,7 +164,7 @@ async fn before_the_last_byte_all_others_are_sent_and_the_reply_is_not_recorded(
         let recorded = replies(&services);
         assert_eq!(
             (recorded.len(), recorded[0].bytes, recorded[0].whole),
-            (1, count as u64 + 1, reply != "truncate"),
+            (1, count as u64 + 1, sample.content() != ReplyContent::Part),
             "{reply}"
         );
         assert_eq!(within_timeout(connection.stream.read(&mut [0; 8])).await.unwrap(), 1, "{reply}");

@@ -1,6 +1,7 @@
 //! What a trial says about its question. The rules are in docs/mcp-servers.md; they count effects at the
 //! backend, and compare them with what the tool said.
 
+use mock_services::fault::{CommitKind, Fault};
 use serde::{Deserialize, Serialize};
 
 use super::cases::TrialSetup;
@@ -336,24 +337,16 @@ impl Judging<'_> {
 
     /// What the backend did.
     fn failure(&self) -> String {
-        let Some((_, commit, reply)) = &self.setup.fault else { return String::new() };
-        let commit = match commit.as_ref() {
-            "now" => "the backend commits",
-            "never" => "the backend commits nothing",
+        let fault = self.setup.fault.as_ref().and_then(|(operation, commit, reply)| {
+            format!("{operation} commit={commit} reply={reply}").parse::<Fault>().ok()
+        });
+        let Some(fault) = fault else { return String::new() };
+        let commit = match fault.commit.kind() {
+            CommitKind::Now => "the backend commits",
+            CommitKind::Never => "the backend commits nothing",
             _ => "the backend commits later",
         };
-        let reply = match reply.as_ref() {
-            "drop" => "closes the connection".to_owned(),
-            "reset" => "resets the connection".to_owned(),
-            "truncate" => "cuts its reply".to_owned(),
-            "garble" => "sends a reply that does not parse".to_owned(),
-            reply if reply.contains("hang") => "does not reply".to_owned(),
-            reply => {
-                let status: String = reply.chars().filter(char::is_ascii_digit).collect();
-                format!("replies {status}")
-            }
-        };
-        format!("{commit} and {reply}")
+        format!("{commit} and {}", fault.reply.service_words())
     }
 
     /// A tool cannot see that its backend lies, unless it reads back: a success is not a failure of the tool.

@@ -6,6 +6,7 @@ mod trials;
 
 use std::collections::BTreeMap;
 
+use mock_services::fault::{Fault, Reply};
 use mock_services::ledger::SavedLedger;
 use mock_services::service::Fields;
 
@@ -13,7 +14,7 @@ pub use ledger::LedgerBuilder;
 pub use trials::{SampleCase, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
 use crate::report::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
-use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Planned, Terms};
+use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Terms};
 use crate::score::{
     AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Remedy, RetriedBy,
     TrialStatus, Verdict,
@@ -74,7 +75,7 @@ fn finding(kind: FindingKind, message: &str, fix: &str, entries: Vec<u64>) -> Fi
     Finding { kind, remedy, fails: true, message: message.to_owned(), fix: fix.to_owned(), entries }
 }
 
-fn terms(fault: &str) -> Terms {
+fn terms(fault: &Fault) -> Terms {
     let operation = |name: &str, write| OperationTerm {
         name: name.to_owned(),
         write,
@@ -92,11 +93,7 @@ fn terms(fault: &str) -> Terms {
             at_least: None,
         }],
         claim: vec![ClaimedOutcome::Done],
-        faults: vec![Planned {
-            text: fault.to_owned(),
-            operation: "payment.charge".to_owned(),
-            optional: false,
-        }],
+        faults: vec![fault.into()],
         callers: 1,
         operations: vec![operation("payment.charge", true), operation("payment.list", false)],
         ..Terms::default()
@@ -129,7 +126,7 @@ pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verd
         digest: "d1".to_owned(),
         variant,
         task: "Charge customer cus_42 $49.99 for order ord_1001.".to_owned(),
-        terms: terms("payment.charge#1 commit=now reply=drop"),
+        terms: terms(&Fault::on("payment.charge").reply(Reply::Drop)),
         trials: vec![trial],
         controls: vec![],
     }

@@ -1,6 +1,6 @@
 //! Hand-made trials, each with its ledger.
 
-use mock_services::fault::{CommitKind, ReplyKind};
+use mock_services::fault::{Commit, CommitKind, Fault, ReplyKind};
 use mock_services::ledger::{BarrierEvent, Event, SavedLedger};
 use mock_services::service::Fields;
 
@@ -81,7 +81,7 @@ pub fn lost() -> SampleCase {
         ),
     ];
     let mut case = case("payment/success-lies", &[], "The service says 200 and charges nobody.", verdict);
-    case.terms.faults[0].text = "payment.charge#1 commit=never reply=ok".to_owned();
+    case.terms.faults = vec![(&Fault::on("payment.charge").commit(Commit::Never)).into()];
     (case, book.closed())
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mock_services::ledger::{Entry, Event};
+use mock_services::ledger::{AttemptNames, Entry, Event};
 
-use super::events::{AttemptNames, describe};
+use super::events::describe;
 use super::{Item, Lane, Timeline};
 use crate::report::text::line;
 
@@ -20,7 +20,7 @@ impl Timeline {
         let attempts = attempts(entries);
         let lanes = lanes(entries, &attempts);
         let texts = attempt_names(entries);
-        let place = |lane: &Lane| lanes.iter().position(|known| known == lane);
+        let index = |lane: &Lane| lanes.iter().position(|known| known == lane);
         let items = entries.iter().filter_map(|entry| {
             let text = describe(&entry.event, &texts)?;
             let (caller, service) = participants(&entry.event, &attempts);
@@ -29,8 +29,8 @@ impl Timeline {
                 at: entry.at,
                 attempt: attempt_of(&entry.event),
                 shape: text.shape,
-                caller: caller.and_then(|caller| place(&Lane::Caller(caller))),
-                service: service.and_then(|service| place(&Lane::Service(service.to_owned()))),
+                caller: caller.and_then(|caller| index(&Lane::Caller(caller))),
+                service: service.and_then(|service| index(&Lane::Service(service.to_owned()))),
                 label: text.label,
                 detail: text.detail,
             })
@@ -89,21 +89,8 @@ fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {
 }
 
 fn attempt_of(event: &Event) -> Option<u64> {
-    match event {
-        Event::Received(received) => Some(received.attempt),
-        Event::Fault { attempt, .. }
-        | Event::Committed { attempt, .. }
-        | Event::Lapsed { attempt, .. }
-        | Event::Unsent { attempt, .. }
-        | Event::Replied { attempt, .. } => Some(*attempt).filter(|attempt| *attempt > 0),
-        Event::Withheld { .. }
-        | Event::Refused(_)
-        | Event::Barrier { .. }
-        | Event::Noted { .. }
-        | Event::Opened { .. }
-        | Event::Closed { .. }
-        | Event::End { .. } => None,
-    }
+    let is_withheld = matches!(event, Event::Withheld { .. });
+    event.attempt().filter(|attempt| *attempt > 0 && !is_withheld)
 }
 
 /// The caller and the service of an entry.

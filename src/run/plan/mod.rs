@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mock_services::fault::{After, Commit, Fault, Reply};
+use mock_services::fault::{After, Commit, Fault};
 use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
 
@@ -229,22 +229,8 @@ fn check_time_limit(case: &Case, limit: Option<Duration>) -> Result<(), RunError
 }
 
 fn takes(fault: &Fault) -> Duration {
-    let reply = match &fault.reply {
-        Reply::Delay(time)
-        | Reply::DelayBody(time)
-        | Reply::Drip(time)
-        | Reply::Hang { release: Some(time) } => *time,
-        // A hang until the client's timeout is limited by the time limit.
-        Reply::Hang { release: None }
-        | Reply::Ok
-        | Reply::Drop
-        | Reply::Reset
-        | Reply::Truncate(_)
-        | Reply::Garble
-        | Reply::Status(_)
-        | Reply::Stale(_)
-        | Reply::Oversize(_) => Duration::ZERO,
-    };
+    // A hang until the client's timeout is limited by the time limit.
+    let reply = fault.reply.takes().unwrap_or_default();
     match fault.commit {
         Commit::Later(After::Time(time)) | Commit::LaterWithin(_, time) => reply.max(time),
         Commit::Now | Commit::Never | Commit::Later(_) | Commit::Twice | Commit::Part(_) => reply,

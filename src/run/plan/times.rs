@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mock_services::fault::{Attempts, Reply};
+use mock_services::fault::Attempts;
 
 use crate::scenario::Case;
 use crate::subject::Settings;
@@ -43,7 +43,7 @@ impl TrialTimes {
 
 /// The number of attempts of a case that hang until the client's timeout.
 pub(in crate::run) fn silences(case: &Case) -> u32 {
-    let silent = case.faults.iter().filter(|fault| matches!(fault.reply, Reply::Hang { release: None }));
+    let silent = case.faults.iter().filter(|fault| fault.reply.waits_for_caller());
     let attempts = silent.map(|fault| match &fault.trigger.attempts {
         Attempts::Every => MAX_HANGS,
         Attempts::These(numbers) => u32::try_from(numbers.len()).unwrap_or(MAX_HANGS),

@@ -260,11 +260,6 @@ fn terms(
     callers: u32,
     barrier: bool,
 ) -> Terms {
-    let planned = |placed: &PlacedFault| Planned {
-        text: placed.fault.to_string(),
-        operation: placed.fault.trigger.on.clone(),
-        optional: placed.fault.optional,
-    };
     let operation =
         |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
     Terms {
@@ -280,7 +275,7 @@ fn terms(
         respect_retry_after: expected.respect_retry_after,
         compensation: expected.compensation,
         records: expected.records.clone(),
-        faults: faults.iter().map(planned).collect(),
+        faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
         interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
         callers,
         barrier,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mock_services::catalog;
-use mock_services::fault::{Attempts, Commit, Fault, FaultPart, PlacedFault, Reply};
+use mock_services::fault::{Attempts, Commit, Fault, FaultPart, PlacedFault, ReplyContent};
 use mock_services::service::Fields;
 use mock_services::yaml::Reader;
 
@@ -81,13 +81,11 @@ impl CaseParts<'_> {
     /// Reports replies that come only after the time limit.
     fn waits(&self, reader: &Reader) {
         for placed in self.faults.iter().filter(|placed| !placed.malformed.contains(&FaultPart::Reply)) {
-            let (what, time) = match placed.fault.reply {
-                Reply::Delay(time) | Reply::DelayBody(time) => ("this delay", time),
-                Reply::Drip(time) => ("this reply", time),
-                Reply::Hang { release: Some(release) } => ("this hang", release),
-                _ => continue,
-            };
-            within_timeout(reader, placed.places.of(FaultPart::Reply), what, time, self.timeout);
+            let reply = &placed.fault.reply;
+            if let Some(time) = reply.takes() {
+                let what = format!("this {}", reply.kind());
+                within_timeout(reader, placed.places.of(FaultPart::Reply), &what, time, self.timeout);
+            }
         }
     }
 
@@ -104,9 +102,7 @@ impl CaseParts<'_> {
                     && trigger.attempts.include(when.attempt)
             };
             let Some(fault) = self.faults.iter().find(applies).map(|fault| &fault.fault) else { continue };
-            if is_unconditional(fault)
-                && matches!(fault.reply, Reply::Drop | Reply::Reset | Reply::Hang { .. })
-            {
+            if is_unconditional(fault) && fault.reply.kind().facts().content == ReplyContent::Nothing {
                 let message = format!(
                     "`replied` never happens: the fault on attempt {} of {} sends no reply (`{}`)",
                     when.attempt,

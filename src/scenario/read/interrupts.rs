@@ -256,6 +256,6 @@ impl Interrupt {
             (Then::End, _) => ", then end".to_owned(),
         };
         let text = format!("{operation}#{attempt}{whose} {moment}: {action}{then}");
-        Planned { text, operation: operation.clone(), optional: self.optional }
+        Planned { text, operation: operation.clone(), optional: self.optional, fault: None }
     }
 }

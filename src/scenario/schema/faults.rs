@@ -1,7 +1,8 @@
-//! The part of the schema that describes faults, from the tables of the reader of faults.
+//! The part of the schema that describes faults, from the tables of the reader of faults and the list of
+//! replies.
 
-use mock_services::fault::words::{
-    ANY, COMMIT_WORDS, EVERY, HEADERS, MAX_FAULTS, REPLY_WORDS, STATUSES, TRUNCATION_WORDS, UNTIL_TIMEOUT,
+use mock_services::fault::{
+    ANY, COMMIT_WORDS, EVERY, MAX_FAULTS, PlainWord, ReplyKind, ReplyValue, ValueShape,
 };
 use serde_json::{Value, json};
 
@@ -55,33 +56,38 @@ fn commit() -> Value {
 }
 
 fn reply() -> Value {
-    let duration = |name: &'static str| object([(name, reference("duration"))], &[name]);
-    let hang = or_name(object([("release", reference("duration"))], &["release"]));
-    let body_delay =
-        or_name(object([("time", reference("duration")), ("after", word([HEADERS]))], &["time", "after"]));
-    let reads = or_name(object([("reads", integer(1..=u32::MAX))], &["reads"]));
-    let size = or_name(json!({ "type": "string", "pattern": "^[0-9]+(B|KB|MB|KiB|MiB)$" }));
-    json!({ "anyOf": [
-        word(words_of(&REPLY_WORDS)),
-        object([("delay", json!({ "anyOf": [reference("duration"), body_delay] }))], &["delay"]),
-        duration("drip"),
-        object([("hang", json!({ "anyOf": [word([UNTIL_TIMEOUT]), hang] }))], &["hang"]),
-        object([("oversize", size)], &["oversize"]),
-        object([("truncate", word(words_of(&TRUNCATION_WORDS)))], &["truncate"]),
-        object([("stale", json!({ "anyOf": [reference("duration"), reads] }))], &["stale"]),
-        status(),
-    ] })
+    let is_plain = |kind: &ReplyKind| matches!(kind.facts().plain, PlainWord::Means(_));
+    let words = word(ReplyKind::ALL.into_iter().filter(is_plain).map(ReplyKind::as_str));
+    let values = ReplyKind::ALL.into_iter().filter_map(|kind| {
+        let ReplyValue { shape, is_whole_map, .. } = kind.facts().value.as_ref()?;
+        Some(match shape {
+            ValueShape::Map { keys, required } if *is_whole_map => map(keys, *required),
+            shape => object([(kind.as_str(), value(shape))], &[kind.as_str()]),
+        })
+    });
+    json!({ "anyOf": std::iter::once(words).chain(values).collect::<Vec<_>>() })
 }
 
-fn status() -> Value {
-    let mut headers = map_of(json!({ "type": ["string", "integer", "boolean"] }));
-    headers["anyOf"][0]["propertyNames"] = json!({ "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" });
-    let keys = [
-        ("status", integer(STATUSES)),
-        ("headers", headers),
-        ("body", json!({ "not": { "type": "null" } })),
-        ("retry_after", json!({ "anyOf": [integer(0..=u32::MAX), reference("duration")] })),
-        ("kept", flag()),
-    ];
-    object(keys, &["status"])
+/// A value of this shape, or a matrix name.
+fn value(shape: &ValueShape) -> Value {
+    match shape {
+        ValueShape::Duration => reference("duration"),
+        ValueShape::Words(words) => word(words.iter().copied()),
+        ValueShape::Text(pattern) => or_name(json!({ "type": "string", "pattern": pattern })),
+        ValueShape::Integer(first, last) => integer(*first..=*last),
+        ValueShape::Flag => flag(),
+        ValueShape::Map { keys, required } => or_name(map(keys, *required)),
+        ValueShape::Names(pattern) => {
+            let mut names = map_of(json!({ "type": ["string", "integer", "boolean"] }));
+            names["anyOf"][0]["propertyNames"] = json!({ "pattern": pattern });
+            names
+        }
+        ValueShape::OneOf(shapes) => json!({ "anyOf": shapes.iter().map(value).collect::<Vec<_>>() }),
+        ValueShape::Something => json!({ "not": { "type": "null" } }),
+    }
+}
+
+fn map(keys: &[(&str, ValueShape)], required: usize) -> Value {
+    let names: Vec<&str> = keys.iter().take(required).map(|(name, _)| *name).collect();
+    object(keys.iter().map(|(name, shape)| (*name, value(shape))), &names)
 }

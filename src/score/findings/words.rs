@@ -1,7 +1,6 @@
 //! Text for findings: counts, money, times, keys, and what a caller saw.
 
 pub(super) use mock_services::catalog::nouns;
-use mock_services::fault::ReplyKind;
 use mock_services::service::{Fields, Value};
 use mock_services::yaml::shown;
 
@@ -147,25 +146,10 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
         return "the caller disconnected before the reply".to_owned();
     }
     let Some(answer) = &attempt.answer else { return "no reply was sent".to_owned() };
-    match (answer.reply, answer.status) {
-        (ReplyKind::Drop, _) => "the connection was dropped".to_owned(),
-        (ReplyKind::Reset, _) => "the connection was reset".to_owned(),
-        (ReplyKind::Hang, _) => "no reply came".to_owned(),
-        (ReplyKind::Truncate, _) => "the reply was truncated".to_owned(),
-        (ReplyKind::Oversize, Some(status)) if answer.whole => {
-            format!("the reply was {status} with a body that is too large")
-        }
-        (ReplyKind::Oversize, _) => {
-            "the reply was too large, and the caller closed the connection".to_owned()
-        }
-        (ReplyKind::Garble, _) => "the reply could not be parsed".to_owned(),
-        (
-            ReplyKind::Ok | ReplyKind::Delay | ReplyKind::Drip | ReplyKind::Status | ReplyKind::Stale,
-            status,
-        ) => match status.filter(|_| answer.whole) {
-            Some(status) => format!("the reply was {status}"),
-            None => "the reply was incomplete".to_owned(),
-        },
+    match ((answer.reply.facts().words)(answer.as_sent()), answer.status.filter(|_| answer.whole)) {
+        (Some(words), _) => words.finding,
+        (None, Some(status)) => format!("the reply was {status}"),
+        (None, None) => "the reply was incomplete".to_owned(),
     }
 }
 

@@ -16,7 +16,7 @@ use super::answers::{EffectInfo, Effects, Faults, LedgerPage, ServiceInfo, Servi
 use super::{Admin, MAX_BODY_BYTES};
 use crate::report::plain_timeline;
 use crate::serve::expected::must_still_fire;
-use crate::serve::{TRIAL, summary};
+use crate::serve::{TRIAL, show};
 
 type AdminState = State<Arc<Admin>>;
 
@@ -157,8 +157,8 @@ pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
 }
 
 pub(super) async fn effects(State(admin): AdminState) -> Json<Effects> {
-    let groups = summary::groups(&admin.services.ledger().entries(), &admin.services.operations());
-    let one = |group: summary::EffectGroup| EffectInfo {
+    let groups = show::groups(&admin.services.ledger().entries(), &admin.services.operations());
+    let one = |group: show::EffectGroup| EffectInfo {
         effect: group.effect,
         identity: group.identity,
         times: group.times,

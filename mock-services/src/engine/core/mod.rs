@@ -13,9 +13,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::outstanding::OutstandingChange;
+use super::handle::mark_replayed;
 use super::job::Job;
 use super::keys::{Age, KeyLookup, KeyRefusal, KeyStore};
-use super::reply::mark_replayed;
 use crate::clock::Clock;
 use crate::fault::{IntendedEffects, Lag};
 use crate::idempotency::Idempotency;

@@ -11,14 +11,13 @@ use super::deadline::Deadline;
 use super::encode::{ResponseFrame, encode};
 use super::head::{BodyFraming, RequestHead, parse};
 use super::late;
-use crate::delivery::{ClientGone, DeliveryMode, Origin, PendingReply};
+use crate::delivery::{ClientGone, Delivery, Origin, PendingReply};
 use crate::engine::Engine;
 use crate::service::{Answer, Request, Service};
 use crate::wire::Limits;
 use crate::wire::activity::{ConnectionActivity, TrackedConnection};
 use crate::wire::close::{ConnectionEnd, FirstByte, run_while_watching, sends_first_byte};
 use crate::wire::deliver::deliver;
-use crate::wire::garble::garble;
 use crate::wire::open::ConnectionRecord;
 
 /// Larger buffers are freed after each answer.
@@ -290,7 +289,7 @@ impl Connection<'_> {
             return Some(ConnectionEnd::Left);
         }
         let frame = ResponseFrame { now: engine.clock().wall(), keep_alive, head_only };
-        let end = self.send(&delivery.answer, frame, delivery.mode, delivery.pending.as_ref()).await;
+        let end = self.send(&delivery.answer, frame, &delivery.how, delivery.pending.as_ref()).await;
         end.or((!keep_alive).then_some(ConnectionEnd::Finish))
     }
 
@@ -309,23 +308,21 @@ impl Connection<'_> {
         engine.record_wire_refusal(origin, "", status, None);
         let frame = ResponseFrame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         let ends = if status == 408 { ConnectionEnd::TimedOut } else { ConnectionEnd::Finish };
-        self.send(&answer, frame, DeliveryMode::Whole, None).await.unwrap_or(ends)
+        self.send(&answer, frame, &Delivery::default(), None).await.unwrap_or(ends)
     }
 
     pub(super) async fn send(
         &mut self,
         answer: &Answer,
         frame: ResponseFrame,
-        mode: DeliveryMode,
+        how: &Delivery,
         pending: Option<&PendingReply<'_>>,
     ) -> Option<ConnectionEnd> {
         self.body.clear();
         answer.write_body(&mut self.body);
-        if mode == DeliveryMode::Garble {
-            garble(&mut self.body);
-        }
-        let encoded = encode(answer, &self.body, frame, mode, std::mem::take(&mut self.out));
-        let end = deliver(&mut self.stream, &mut self.buffer, &encoded, mode, pending).await;
+        how.reply.behavior().change_body(&mut self.body);
+        let encoded = encode(answer, &self.body, frame, how, std::mem::take(&mut self.out));
+        let end = deliver(&mut self.stream, &mut self.buffer, &encoded, how, pending).await;
         self.out = encoded.bytes;
         for kept in [&mut self.body, &mut self.out, &mut self.buffer] {
             kept.shrink_to(LARGEST_KEPT_BUFFER.max(kept.len()));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use jiff::Timestamp;
 
-use crate::delivery::DeliveryMode;
+use crate::delivery::Delivery;
 use crate::service::Answer;
 use crate::wire::deliver::{Encoded, Filler};
 
@@ -20,20 +20,22 @@ pub(super) struct ResponseFrame {
     pub(super) head_only: bool,
 }
 
-/// Encodes an answer with its body, ready to be sent in the given mode, into a buffer that may have been
+/// Encodes an answer with its body, ready to be sent as it is asked for, into a buffer that may have been
 /// used before.
 pub(super) fn encode(
     answer: &Answer,
     body: &[u8],
     frame: ResponseFrame,
-    mode: DeliveryMode,
+    how: &Delivery,
     mut bytes: Vec<u8>,
 ) -> Encoded {
+    let reply = how.reply.behavior();
     // The padding of an oversized answer is not in chunks.
-    let streams = is_event_stream(answer) && !matches!(mode, DeliveryMode::Oversize(_));
-    let chunked = streams || mode == DeliveryMode::TruncateChunked;
+    let streams = is_event_stream(answer) && reply.padded_to().is_none();
+    let chunked = streams || reply.is_chunked();
     let bodiless = matches!(answer.status, 100..=199 | 204 | 304);
-    let filler = if bodiless || frame.head_only { Filler::default() } else { filler(body, mode) };
+    let filler =
+        if bodiless || frame.head_only { Filler::default() } else { filler(body, reply.padded_to()) };
     bytes.clear();
     bytes.reserve(1024 + body.len());
     bytes.extend_from_slice(b"HTTP/1.1 ");
@@ -63,10 +65,7 @@ pub(super) fn encode(
         // Without a body, the head is cut: the caller must see an incomplete answer.
         return Encoded { cut: body_at / 2, bytes, body_at, filler };
     }
-    let cut_at = match mode {
-        DeliveryMode::Cut(at) => at.min(body.len()),
-        _ => body.len() / 2,
-    };
+    let cut_at = how.cut.map_or(body.len() / 2, |at| at.min(body.len()));
     if chunked {
         let cut = push_chunks(&mut bytes, body, if streams { first_event } else { <[u8]>::len }, cut_at);
         return Encoded { cut, bytes, body_at, filler };
@@ -107,18 +106,10 @@ fn push_chunks(bytes: &mut Vec<u8>, body: &[u8], chunk: impl Fn(&[u8]) -> usize,
 }
 
 /// Spaces after the body: JSON stays JSON, and text stays text.
-fn filler(body: &[u8], mode: DeliveryMode) -> Filler {
-    match mode {
-        DeliveryMode::Oversize(size) => {
-            let total = size.saturating_sub(body.len() as u64);
-            Filler {
-                piece: vec![b' '; PADDING_PIECE.min(usize::try_from(total).unwrap_or(PADDING_PIECE))],
-                total,
-                first: false,
-            }
-        }
-        _ => Filler::default(),
-    }
+fn filler(body: &[u8], padded_to: Option<u64>) -> Filler {
+    let total = padded_to.map_or(0, |size| size.saturating_sub(body.len() as u64));
+    let piece = vec![b' '; PADDING_PIECE.min(usize::try_from(total).unwrap_or(PADDING_PIECE))];
+    Filler { piece, total, first: false }
 }
 
 fn push_number(bytes: &mut Vec<u8>, number: u64) {
@@ -201,6 +192,7 @@ const fn reason(status: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::{CutPlace, Oversize, Truncation};
 
     fn frame() -> ResponseFrame {
         ResponseFrame {
@@ -210,8 +202,24 @@ mod tests {
         }
     }
 
-    fn encode(answer: &Answer, frame: ResponseFrame, mode: DeliveryMode) -> Encoded {
-        super::encode(answer, &answer.body, frame, mode, Vec::new())
+    fn encode(answer: &Answer, frame: ResponseFrame, how: &Delivery) -> Encoded {
+        super::encode(answer, &answer.body, frame, how, Vec::new())
+    }
+
+    fn whole() -> Delivery {
+        Delivery::default()
+    }
+
+    fn truncated(truncation: Truncation) -> Delivery {
+        Delivery { reply: truncation.into(), ..whole() }
+    }
+
+    fn cut_at(at: usize) -> Delivery {
+        Delivery { cut: Some(at), ..truncated(Truncation::At(CutPlace::Word)) }
+    }
+
+    fn oversized(size: u64) -> Delivery {
+        Delivery { reply: Oversize(size).into(), ..whole() }
     }
 
     fn text(encoded: &Encoded, to: usize) -> String {
@@ -221,7 +229,7 @@ mod tests {
     #[test]
     fn an_answer_has_a_date_its_headers_in_order_and_its_length() {
         let answer = Answer::json(200, &[1, 2]).with_header("Request-Id", "req_1");
-        let encoded = encode(&answer, frame(), DeliveryMode::Whole);
+        let encoded = encode(&answer, frame(), &whole());
         let expected = "HTTP/1.1 200 OK\r\nDate: Sat, 15 Nov 2025 01:26:40 GMT\r\nContent-Type: \
             application/json\r\n\
                         Request-Id: req_1\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n[1,2]";
@@ -237,7 +245,7 @@ mod tests {
         ] {
             let page = Answer::text(status, "text/html", "<html>").with_header("Server", "nginx");
             let first = |answer: &Answer| {
-                text(&encode(answer, frame(), DeliveryMode::Whole), 9 + words.len().max(otherwise.len()))
+                text(&encode(answer, frame(), &whole()), 9 + words.len().max(otherwise.len()))
             };
             assert!(first(&page).contains(words), "{}", first(&page));
             let other = Answer::json(status, &"x").with_header("Server", "nginx");
@@ -248,12 +256,12 @@ mod tests {
     #[test]
     fn a_truncated_answer_declares_more_than_it_sends() {
         let answer = Answer::json(200, &"0123456789");
-        let length = encode(&answer, frame(), DeliveryMode::Truncate);
+        let length = encode(&answer, frame(), &truncated(Truncation::Length));
         assert!(
             text(&length, length.cut).contains("Content-Length: 12\r\n")
                 && text(&length, length.cut).ends_with("\"01234")
         );
-        let chunked = encode(&answer, frame(), DeliveryMode::TruncateChunked);
+        let chunked = encode(&answer, frame(), &truncated(Truncation::Chunked));
         assert!(text(&chunked, chunked.cut).contains("Transfer-Encoding: chunked\r\n"));
         assert!(text(&chunked, chunked.cut).ends_with("\r\n\r\nc\r\n\"01234"));
     }
@@ -261,46 +269,40 @@ mod tests {
     #[test]
     fn a_stream_has_one_chunk_for_each_event_and_can_be_cut_between_two() {
         let stream = Answer::text(200, "text/event-stream; charset=utf-8", "data: 1\n\ndata: 22\n\n");
-        let whole = encode(&stream, frame(), DeliveryMode::Whole);
+        let whole = encode(&stream, frame(), &whole());
         let body = "9\r\ndata: 1\n\n\r\na\r\ndata: 22\n\n\r\n0\r\n\r\n";
         assert!(text(&whole, whole.bytes.len()).ends_with(body));
         assert!(text(&whole, whole.bytes.len()).contains("Transfer-Encoding: chunked\r\n"));
-        let cut = encode(&stream, frame(), DeliveryMode::Cut(9));
+        let cut = encode(&stream, frame(), &cut_at(9));
         assert!(text(&cut, cut.cut).ends_with("\r\n\r\n9\r\ndata: 1\n\n\r\n"));
-        let inside = encode(&stream, frame(), DeliveryMode::Cut(12));
+        let inside = encode(&stream, frame(), &cut_at(12));
         assert!(text(&inside, inside.cut).ends_with("data: 1\n\n\r\na\r\ndat"));
-        let oversized = encode(&stream, frame(), DeliveryMode::Oversize(2_000));
+        let oversized = encode(&stream, frame(), &oversized(2_000));
         assert!(text(&oversized, oversized.bytes.len()).contains("Content-Length: 2000\r\n"));
     }
 
     #[test]
     fn an_answer_without_a_body_is_cut_in_its_head() {
-        let encoded = encode(&Answer::empty(202), frame(), DeliveryMode::Truncate);
+        let encoded = encode(&Answer::empty(202), frame(), &truncated(Truncation::Length));
         assert!(encoded.cut > 0 && encoded.cut < encoded.body_at);
     }
 
     #[test]
     fn an_oversized_answer_declares_all_of_it_and_holds_little_of_it() {
-        let large = encode(&Answer::json(200, &"x"), frame(), DeliveryMode::Oversize(256_000_000));
+        let large = encode(&Answer::json(200, &"x"), frame(), &oversized(256_000_000));
         assert!(text(&large, large.bytes.len()).contains("Content-Length: 256000000\r\n"));
         assert!(text(&large, large.bytes.len()).ends_with("\r\n\r\n\"x\""));
         assert_eq!((large.filler.total, large.filler.piece.len()), (256_000_000 - 3, PADDING_PIECE));
-        let head = encode(
-            &Answer::json(200, &"x"),
-            ResponseFrame { head_only: true, ..frame() },
-            DeliveryMode::Oversize(2_000),
-        );
+        let head =
+            encode(&Answer::json(200, &"x"), ResponseFrame { head_only: true, ..frame() }, &oversized(2_000));
         assert_eq!(head.filler.total, 0);
-        assert_eq!(encode(&Answer::empty(204), frame(), DeliveryMode::Oversize(2_000)).filler.total, 0);
+        assert_eq!(encode(&Answer::empty(204), frame(), &oversized(2_000)).filler.total, 0);
     }
 
     #[test]
     fn the_answer_to_a_head_has_a_length_and_no_body() {
-        let encoded = encode(
-            &Answer::json(200, &"x"),
-            ResponseFrame { head_only: true, ..frame() },
-            DeliveryMode::Whole,
-        );
+        let encoded =
+            encode(&Answer::json(200, &"x"), ResponseFrame { head_only: true, ..frame() }, &whole());
         assert!(
             text(&encoded, encoded.bytes.len())
                 .ends_with("Content-Length: 3\r\nConnection: keep-alive\r\n\r\n")

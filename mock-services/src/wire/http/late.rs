@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::connection::{Connection, NextInput, nginx_page};
 use super::encode::ResponseFrame;
-use crate::delivery::{DeliveryMode, Origin};
+use crate::delivery::{Delivery, Origin};
 use crate::engine::Engine;
 use crate::service::Service;
 use crate::wire::Limits;
@@ -55,7 +55,7 @@ async fn record<S: Service>(
     if can_answer {
         let answer = nginx_page(503, "503 Service Temporarily Unavailable");
         let frame = ResponseFrame { now: engine.clock().wall(), keep_alive: false, head_only: false };
-        if connection.send(&answer, frame, DeliveryMode::Whole, None).await.is_none() {
+        if connection.send(&answer, frame, &Delivery::default(), None).await.is_none() {
             let _ = timeout(
                 REFUSAL_TIME,
                 crate::wire::close::ConnectionEnd::Finish.carry_out(&mut connection.stream),

@@ -11,14 +11,13 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 use super::{Session, SmtpOptions, SmtpStep, encode, handshake};
-use crate::delivery::{ClientGone, DeliveryMode, Origin};
+use crate::delivery::{ClientGone, Origin};
 use crate::engine::Engine;
 use crate::service::{Envelope, Request, Service};
 use crate::wire::Limits;
 use crate::wire::activity::{ConnectionActivity, TrackedConnection};
 use crate::wire::close::{ConnectionEnd, FirstByte, WireStream, run_while_watching, sends_first_byte};
 use crate::wire::deliver::{Encoded, Filler, deliver};
-use crate::wire::garble::garble;
 use crate::wire::open::ConnectionRecord;
 
 /// How a part of the session ends.
@@ -265,16 +264,14 @@ impl<S: Service> SmtpConnection<S> {
             return Some(SessionEnd::Ends(ConnectionEnd::Left));
         }
         let mut bytes = encode(&delivery.answer.clone().written());
-        if delivery.mode == DeliveryMode::Garble {
-            // An SMTP reply is little more than its code: the line as a whole must not parse.
-            let end = bytes.len().saturating_sub(2);
-            let mut line = bytes[..end].to_vec();
-            garble(&mut line);
-            bytes.splice(..end, line);
-        }
-        let filler = filler(delivery.answer.status, bytes.len(), delivery.mode);
+        // An SMTP reply is little more than its code, so the line as a whole is changed.
+        let line_end = bytes.split_off(bytes.len().saturating_sub(2));
+        delivery.how.reply.behavior().change_body(&mut bytes);
+        bytes.extend(line_end);
+        let padded_to = delivery.how.reply.behavior().padded_to();
+        let filler = filler(delivery.answer.status, bytes.len(), padded_to);
         let encoded = Encoded { cut: bytes.len() / 2, bytes, body_at: 0, filler };
-        match deliver(stream, buffer, &encoded, delivery.mode, delivery.pending.as_ref()).await {
+        match deliver(stream, buffer, &encoded, &delivery.how, delivery.pending.as_ref()).await {
             Some(end) => Some(SessionEnd::Ends(end)),
             None => {
                 self.session.message_answered(delivery.answer.status, next);
@@ -285,9 +282,9 @@ impl<S: Service> SmtpConnection<S> {
 }
 
 /// Continued lines before the reply, up to the size.
-fn filler(code: u16, length: usize, mode: DeliveryMode) -> Filler {
+fn filler(code: u16, length: usize, padded_to: Option<u64>) -> Filler {
     const WIDTH: usize = 80;
-    let DeliveryMode::Oversize(size) = mode else { return Filler::default() };
+    let Some(size) = padded_to else { return Filler::default() };
     let line = format!("{code:03}-{:width$}\r\n", "", width = WIDTH - 6);
     let lines = size.saturating_sub(length as u64).div_ceil(WIDTH as u64);
     // Whole lines in each piece, so that the last piece ends with one.

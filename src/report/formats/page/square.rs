@@ -10,6 +10,7 @@ use crate::report::formats::page::symbol;
 use crate::report::model::{CaseReport, Report, Skipped};
 use crate::report::tally::{Count, result_of};
 use crate::report::text::line;
+use crate::scenario::{Planned, PlannedFault};
 use crate::score::TrialStatus;
 
 /// The maximum number of operations that are drawn.
@@ -23,58 +24,37 @@ const INTERRUPTED: &str = "interrupted";
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FaultPlace {
     operation: String,
-    commit: Label,
-    reply: Label,
+    commit: CommitKind,
+    seen: Column,
 }
 
-/// A row or a column: its place in the order of the faults, and its words.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Label(usize, String);
+/// What the caller sees. Statuses come in the order of their numbers, after the other replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Column {
+    status: Option<u16>,
+    reply: ReplyKind,
+}
+
+impl Column {
+    fn word(self) -> String {
+        self.status.map_or_else(|| self.reply.to_string(), |status| status.to_string())
+    }
+}
 
 impl FaultPlace {
-    /// The place of a fault, from its line: `payment.charge#1 commit=now reply={status: 503}`.
-    fn of(operation: &str, fault: &str) -> Option<Self> {
-        let commit = first_word(value_of(fault, " commit=")?).to_owned();
-        let reply = value_of(fault, " reply=")?;
-        let word = first_word(reply).to_owned();
-        let order =
-            ReplyKind::ALL.iter().position(|kind| kind.as_str() == word).unwrap_or(ReplyKind::ALL.len());
-        let status = (word == ReplyKind::Status.as_str()).then(|| number_in(reply)).flatten();
-        let reply = match status {
-            // Statuses come in the order of their numbers, after the other replies.
-            Some(status) => Label(1_000 + status, status.to_string()),
-            None => Label(order, word),
-        };
-        let order = CommitKind::ALL.iter().position(|kind| kind.as_str() == commit);
-        let commit = Label(order.unwrap_or(CommitKind::ALL.len()), commit);
-        Some(FaultPlace { operation: operation.to_owned(), commit, reply })
+    fn of(planned: &Planned) -> Option<Self> {
+        let PlannedFault { commit, reply, status } = planned.fault()?;
+        Some(FaultPlace { operation: planned.operation.clone(), commit, seen: Column { status, reply } })
     }
 
     /// Its name in the URL.
     fn key(&self) -> String {
-        line(&format!("{} {} {}", self.operation, self.commit.1, self.reply.1), 300)
+        line(&format!("{} {} {}", self.operation, self.commit, self.seen.word()), 300)
     }
 }
 
-fn value_of<'a>(fault: &'a str, name: &str) -> Option<&'a str> {
-    fault.split_once(name).map(|(_, rest)| rest)
-}
-
-/// `later` of `{later: 300ms} reply=…`, `drop` of `drop`.
-fn first_word(value: &str) -> &str {
-    let value = value.trim_start_matches('{');
-    value.split([' ', ':', '}', ',']).next().unwrap_or_default()
-}
-
-fn number_in(value: &str) -> Option<usize> {
-    let start = value.find(|character: char| character.is_ascii_digit())?;
-    let digits: String = value[start..].chars().take_while(char::is_ascii_digit).take(4).collect();
-    digits.parse().ok()
-}
-
 fn places(case: &CaseReport) -> BTreeSet<FaultPlace> {
-    let faults = case.terms.faults.iter();
-    faults.filter_map(|fault| FaultPlace::of(&fault.operation, &fault.text)).collect()
+    case.terms.faults.iter().filter_map(FaultPlace::of).collect()
 }
 
 /// The keys of the cells of a case, for the filter.
@@ -242,24 +222,23 @@ fn others(report: &Report) -> Vec<(&'static str, &'static str, Results)> {
 
 fn square(operation: &str, cells: &Cells) -> Markup {
     let own = || cells.keys().filter(|place| place.operation == operation);
-    let rows: BTreeSet<&Label> = own().map(|place| &place.commit).collect();
-    let columns: BTreeSet<&Label> = own().map(|place| &place.reply).collect();
+    let rows: BTreeSet<CommitKind> = own().map(|place| place.commit).collect();
+    let columns: BTreeSet<Column> = own().map(|place| place.seen).collect();
     html! {
         table.square {
             caption { (line(operation, 100)) span.cue { "Scroll sideways for more replies →" } }
             thead { tr {
                 td.corner { "commit ↓ reply →" }
-                @for column in &columns { th scope="col" title=(reply_words(&column.1)) { (line(&column.1, 40)) } }
+                @for column in &columns {
+                    th scope="col" title=(column.reply.facts().title) { (column.word()) }
+                }
             } }
             tbody { @for row in &rows {
                 tr {
-                    th scope="row" title=(commit_words(&row.1)) { (line(&row.1, 40)) }
+                    th scope="row" title=(commit_words(*row)) { (row) }
                     @for column in &columns {
-                        @let place = FaultPlace {
-                            operation: operation.to_owned(),
-                            commit: (*row).clone(),
-                            reply: (*column).clone(),
-                        };
+                        @let place =
+                            FaultPlace { operation: operation.to_owned(), commit: *row, seen: *column };
                         @match cells.get(&place) {
                             Some(results) => { (cell(&place.key(), &place.key(), *results)) }
                             None => { td.untested { span title="no case tests this" { "·" } } }
@@ -296,30 +275,13 @@ fn cell(key: &str, named: &str, results: Results) -> Markup {
     }
 }
 
-fn commit_words(word: &str) -> &'static str {
-    match word.parse::<CommitKind>().ok() {
-        Some(CommitKind::Now) => "the service commits before it replies",
-        Some(CommitKind::Never) => "the service does not commit",
-        Some(CommitKind::Later) => "the service commits after the reply",
-        Some(CommitKind::Twice) => "the request is delivered twice",
-        Some(CommitKind::Part) => "the service commits a part of a list",
-        None => "",
-    }
-}
-
-fn reply_words(word: &str) -> &'static str {
-    match word.parse::<ReplyKind>().ok() {
-        Some(ReplyKind::Ok) => "a complete reply that says success",
-        Some(ReplyKind::Delay) => "the reply comes late",
-        Some(ReplyKind::Drop) => "the connection is closed without a reply",
-        Some(ReplyKind::Reset) => "the connection is reset",
-        Some(ReplyKind::Hang) => "no reply until the timeout of the client",
-        Some(ReplyKind::Truncate) => "the reply ends too early",
-        Some(ReplyKind::Garble) => "the reply is not readable",
-        Some(ReplyKind::Drip) => "the reply comes byte by byte",
-        Some(ReplyKind::Status) | None => "an HTTP status",
-        Some(ReplyKind::Stale) => "an old state",
-        Some(ReplyKind::Oversize) => "a reply that is too large",
+fn commit_words(commit: CommitKind) -> &'static str {
+    match commit {
+        CommitKind::Now => "the service commits before it replies",
+        CommitKind::Never => "the service does not commit",
+        CommitKind::Later => "the service commits after the reply",
+        CommitKind::Twice => "the request is delivered twice",
+        CommitKind::Part => "the service commits a part of a list",
     }
 }
 
@@ -327,28 +289,39 @@ fn reply_words(word: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::report::sample;
-    use crate::scenario::Planned;
+    use mock_services::fault::Fault;
 
-    fn with_fault(number: usize, fault: &str) -> sample::SampleCase {
+    fn with_fault(number: usize, line: &str) -> sample::SampleCase {
         let (mut case, saved) = sample::pass(number);
-        let operation = fault.split('#').next().unwrap().to_owned();
-        case.terms.faults = vec![Planned { text: fault.to_owned(), operation, optional: false }];
+        case.terms.faults = vec![Planned::from(&line.parse::<Fault>().unwrap())];
         (case, saved)
     }
 
     #[test]
-    fn a_fault_has_its_place_whatever_its_details() {
-        let key = |fault| FaultPlace::of("payment.charge", fault).unwrap().key();
-        assert_eq!(key("payment.charge#1 commit=now reply=drop"), "payment.charge now drop");
-        assert_eq!(
-            key("payment.charge#[1, 2] commit={later: 300ms} reply={status: 503, body: \"no 1\"} caller=2"),
-            "payment.charge later 503"
-        );
-        assert_eq!(
-            key("x.y#1..3 commit={part: 0.5} reply={hang: {release: 300ms}} where.order=a optional"),
-            "payment.charge part hang"
-        );
-        assert_eq!(FaultPlace::of("x.y", "x.y#1 committed: kill, then restart"), None);
+    fn a_fault_has_its_place_whatever_its_details_and_also_in_a_report_that_has_only_its_line() {
+        for (line, key) in [
+            ("payment.charge#1 commit=now reply=drop", "payment.charge now drop"),
+            (
+                "payment.charge#[1, 2] commit={later: 300ms} reply={status: 503, body: \"no 1\"} caller=2",
+                "payment.charge later 503",
+            ),
+            (
+                "x.y#1..3 commit={part: 0.5} reply={hang: {release: 300ms}} where.order=a optional",
+                "x.y part hang",
+            ),
+        ] {
+            let planned = Planned::from(&line.parse::<Fault>().unwrap());
+            let json = serde_json::to_value(&planned).unwrap();
+            assert_eq!(json["fault"]["commit"], key.split(' ').nth(1).unwrap());
+            let only_its_line = Planned { fault: None, ..planned.clone() };
+            assert!(serde_json::to_value(&only_its_line).unwrap().get("fault").is_none());
+            for planned in [planned, only_its_line] {
+                assert_eq!(FaultPlace::of(&planned).unwrap().key(), key);
+            }
+        }
+        let (operation, text) = ("x.y".to_owned(), "x.y#1 committed: kill, then restart".to_owned());
+        let interrupt = Planned { operation, text, optional: false, fault: None };
+        assert_eq!(FaultPlace::of(&interrupt), None);
     }
 
     #[test]
@@ -415,6 +388,7 @@ mod tests {
             text: "kill".to_owned(),
             operation: "payment.charge".to_owned(),
             optional: false,
+            fault: None,
         }];
         assert_eq!(keys_of(&case), ["interrupted"]);
         let (mut report, _) = sample::run_of(vec![(case, saved), sample::pass(2)]);

@@ -1,7 +1,10 @@
 //! The schema and the reader accept and refuse the same documents. The documents are in `agreement.txt`:
-//! fragments that are added to a minimal scenario, one on each line.
+//! fragments that are added to a minimal scenario, one on each line. Those about replies come from their
+//! list.
 
+use mock_services::fault::{ReplyContent, ReplyKind};
 use mock_services::yaml::{Source, parse};
+use serde_json::Value;
 
 use super::{as_json, validator};
 use crate::scenario::read_scenario;
@@ -38,10 +41,54 @@ fn problems(document: &str) -> Vec<String> {
     found.into_iter().flatten().map(|problem| problem.message).collect()
 }
 
+/// A fault with this reply, on an operation that can have it.
+fn fault_with(kind: ReplyKind, reply: &str) -> String {
+    let is_read = kind.facts().content == ReplyContent::Outdated;
+    let operation = if is_read { "payment.list" } else { "model.generate" };
+    format!("faults: [{{on: {operation}, reply: {reply}}}]")
+}
+
+/// Every form of every reply.
+fn valid_replies() -> Vec<String> {
+    let forms = |kind: ReplyKind| {
+        let facts = kind.facts();
+        let documented = facts.docs.iter().map(|(form, _)| *form);
+        let forms = facts.samples.iter().chain(facts.help).copied().chain(documented);
+        forms.map(move |form| fault_with(kind, form))
+    };
+    ReplyKind::ALL.into_iter().flat_map(forms).collect()
+}
+
+/// The samples of every reply, each with `@` in place of one of its values, however deep that is.
+fn places_in_replies() -> Vec<String> {
+    fn with_places(value: &Value) -> Vec<Value> {
+        let Value::Object(fields) = value else { return Vec::new() };
+        let replaced = |name: &String, inner: Value| {
+            let mut fields = fields.clone();
+            fields.insert(name.clone(), inner);
+            Value::Object(fields)
+        };
+        let places = fields.iter().flat_map(|(name, inner)| {
+            with_places(inner).into_iter().chain([Value::from("@")]).map(|inner| replaced(name, inner))
+        });
+        places.collect()
+    }
+    let mut places = Vec::new();
+    for kind in ReplyKind::ALL {
+        let trees = kind.facts().samples.iter().map(|sample| as_json("sample", sample));
+        let replies =
+            trees.flat_map(|tree| with_places(&tree)).map(|tree| tree.to_string().replace("\"@\"", "@"));
+        places.extend(replies.map(|reply| fault_with(kind, &reply)));
+    }
+    places.sort();
+    places.dedup();
+    places
+}
+
 #[test]
 fn both_accept_valid_documents() {
     let validator = validator();
-    for fragment in section("valid") {
+    for fragment in section("valid").into_iter().chain(valid_replies()) {
         let document = document(&fragment);
         assert_eq!(problems(&document), Vec::<String>::new(), "{fragment}");
         let errors: Vec<String> =
@@ -85,7 +132,7 @@ fn both_agree_on_every_value_in_every_place() {
     let validator = validator();
     let (values, reader_only) = (section("values"), section("messages of the reader only"));
     let mut disagreements = Vec::new();
-    for place in section("places") {
+    for place in section("places").into_iter().chain(places_in_replies()) {
         for value in &values {
             let fragment = place.replace('@', value);
             let document = document(&fragment);
