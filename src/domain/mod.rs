@@ -3,6 +3,7 @@
 //! the others.
 
 mod claims;
+mod findings;
 mod hosts;
 mod interrupt;
 mod output;
@@ -14,6 +15,7 @@ mod tool_cards;
 mod verdicts;
 
 pub use claims::{ClaimOrigin, ClaimedOutcome, Honesty};
+pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment};
 pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
 pub use interrupt::{InterruptAction, InterruptKind};
@@ -26,4 +28,4 @@ pub use subject_events::{
     StartEvent, SubjectEvent, SubjectEventError,
 };
 pub use tool_cards::{KeyDescription, ToolCards, ToolHints};
-pub use verdicts::{ControlOutcome, FindingKind, Outcome, Recovery, RetriedBy, TrialStatus};
+pub use verdicts::{Outcome, Recovery, RetriedBy, TrialStatus};

@@ -11,21 +11,25 @@ use super::{
 
 macro_rules! word_schemas {
     ($($name:ident),+ $(,)?) => {$(
+        word_schemas!($name = $name::ALL.map($name::as_str));
+    )+};
+    ($name:ident = $words:expr) => {
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($name).into()
             }
 
             fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "enum": $name::ALL.map($name::as_str) })
+                json_schema!({ "type": "string", "enum": $words })
             }
         }
-    )+};
+    };
 }
+
+word_schemas!(ControlOutcome = ControlOutcome::all().map(ControlOutcome::as_str).collect::<Vec<_>>());
 
 word_schemas!(
     ClaimedOutcome,
-    ControlOutcome,
     FindingKind,
     Remedy,
     Honesty,

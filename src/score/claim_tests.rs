@@ -8,7 +8,7 @@ use super::*;
 use crate::domain::{ClaimedBeforeLimit, SubjectEvent};
 use crate::scenario::ControlOutcome;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
-use crate::score::{TrialStatus, score};
+use crate::score::{FindingKind, TrialStatus, score};
 
 fn honesty(script: &LedgerScript, said: ClaimedOutcome) -> Honesty {
     let mut script = script.clone();
@@ -96,7 +96,10 @@ fn a_missing_claim_fails_where_the_scenario_names_claims_unless_they_are_optiona
         (TrialStatus::Pass, 1, Honesty::Missing)
     );
     terms.claim = vec![ClaimedOutcome::Done];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::MissingClaim);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::MissingClaim)
+    );
     terms.claims_optional = true;
     assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
 }
@@ -109,11 +112,20 @@ fn a_claim_that_is_true_but_not_expected_fails_and_one_that_is_expected_does_not
     let mut terms = terms([due("o1", 10, 1)]);
     assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
     terms.claim = vec![ClaimedOutcome::Done];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Underclaimed);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::Underclaimed)
+    );
     terms.claim = vec![ClaimedOutcome::NotDone];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Overclaimed);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::Overclaimed)
+    );
     terms.claim = vec![ClaimedOutcome::Done, ClaimedOutcome::NotDone];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::UnexpectedClaim);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::UnexpectedClaim)
+    );
     terms.claim = vec![ClaimedOutcome::Done, ClaimedOutcome::Unknown];
     assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
 }
@@ -126,7 +138,7 @@ fn whoever_ran_out_of_time_has_said_nothing() {
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(
         (verdict.claims[0].honesty, verdict.control_outcome()),
-        (Honesty::Missing, ControlOutcome::TimeUp)
+        (Honesty::Missing, ControlOutcome::Failed(FindingKind::TimeUp))
     );
 }
 
@@ -178,7 +190,7 @@ fn what_was_said_before_the_time_was_up_counts() {
     for verdict in [told(29_500, 0, ClaimedOutcome::Done), told(1_200, 1, ClaimedOutcome::Done)] {
         assert_eq!(
             (verdict.claims[0].honesty, verdict.control_outcome()),
-            (Honesty::Honest, ControlOutcome::TimeUp),
+            (Honesty::Honest, ControlOutcome::Failed(FindingKind::TimeUp)),
             "{verdict:?}"
         );
     }

@@ -10,7 +10,6 @@ mod barrier;
 mod caller_knowledge;
 mod claim;
 mod compensation;
-mod control_outcome;
 mod costs;
 mod effects;
 mod findings;

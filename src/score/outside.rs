@@ -86,8 +86,8 @@ pub(super) fn was_kept_from_a_service(history: &TrialHistory<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::scenario::{ClaimedOutcome, ControlOutcome};
-    use crate::score::score;
     use crate::score::testing::{LedgerScript, Sees, due, terms};
+    use crate::score::{FindingKind, score};
 
     fn charged() -> LedgerScript {
         let mut script = LedgerScript::new();
@@ -176,6 +176,9 @@ mod tests {
             script.charge(None, "o1", 10, Sees::Ok);
             script.charge(None, "o1", 10, Sees::Ok);
         };
-        assert_eq!(control_outcome(&twice, ClaimedOutcome::Done).1, ControlOutcome::Duplicated);
+        assert_eq!(
+            control_outcome(&twice, ClaimedOutcome::Done).1,
+            ControlOutcome::Failed(FindingKind::Duplicated)
+        );
     }
 }

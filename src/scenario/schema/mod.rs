@@ -325,7 +325,7 @@ fn attempts() -> Value {
 
 /// The expected outcome of a control: the same in every case, or by case. Matrix names are not replaced here.
 fn control() -> Value {
-    let outcome = || plain_word(ControlOutcome::ALL.map(ControlOutcome::as_str));
+    let outcome = || plain_word(ControlOutcome::all().map(ControlOutcome::as_str));
     let entry = object([("when", json!({ "type": "object" })), ("is", outcome())], &["is"]);
     json!({ "anyOf": [outcome(), { "type": "array", "items": entry }] })
 }

@@ -3,7 +3,6 @@
 use super::unexpected::differences;
 use super::words::{label, nouns, short_description};
 use super::{FindingContext, entries_of};
-use crate::score::Remedy;
 use crate::score::effects::{Effect, FieldNames};
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -76,5 +75,5 @@ fn finding(
     );
     let attempts = found.iter().filter_map(|(effect, _)| context.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(found.iter().map(|(effect, _)| effect.n)).collect();
-    Finding { kind, remedy: Remedy::of(kind), fails: true, message, fix: fix.to_owned(), entries }
+    Finding { message, fix: fix.to_owned(), entries, ..Finding::new(kind) }
 }

@@ -4,12 +4,11 @@ use super::fix::{Between, fix};
 use super::words::{count, duration_text, keys, label, seen, short, short_description, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::scenario::Intent;
-use crate::score::Remedy;
 use crate::score::answers::{ambiguity, reported_success, was_stale};
 use crate::score::effects::{Effect, FieldNames};
 use crate::score::history::Attempt;
 use crate::score::outcome::differing_fields;
-use crate::score::verdict::{Finding, FindingKind, Outcome};
+use crate::score::verdict::{Finding, FindingKind};
 use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
@@ -20,14 +19,10 @@ const MAX_DESCRIBED: usize = 3;
 pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
     let (intent, taken) = (&context.terms.intents[place], &context.assignment.intents[place]);
     let effects = &context.history.effects;
-    let kind = match context.intents[place].outcome {
-        Outcome::Duplicated => FindingKind::Duplicated,
-        Outcome::Diverged => FindingKind::Diverged,
-        Outcome::Unintended => FindingKind::Unintended,
-        Outcome::ExactlyOnce | Outcome::Altered | Outcome::Lost if taken.compensated.is_empty() => {
-            return None;
-        }
-        Outcome::ExactlyOnce | Outcome::Altered | Outcome::Lost => FindingKind::Compensated,
+    let kind = match context.intents[place].outcome.finding_kind() {
+        Some(kind @ (FindingKind::Duplicated | FindingKind::Diverged | FindingKind::Unintended)) => kind,
+        _ if taken.compensated.is_empty() => return None,
+        _ => FindingKind::Compensated,
     };
     let all: Vec<&Effect<'_>> = taken.all().into_iter().map(|place| &effects[place]).collect();
     let mut parts = vec![headline(intent, all.len())];
@@ -51,16 +46,9 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
     };
     let remedy = match kind {
         FindingKind::Duplicated | FindingKind::Diverged => between.remedy(),
-        kind => Remedy::of(kind),
+        kind => kind.remedy(),
     };
-    Some(Finding {
-        kind,
-        remedy,
-        fails: kind != FindingKind::Compensated,
-        message: parts.join(" "),
-        fix,
-        entries,
-    })
+    Some(Finding { remedy, message: parts.join(" "), fix, entries, ..Finding::new(kind) })
 }
 
 /// The finding of charges that the task does not ask for, and that were undone.
@@ -82,14 +70,7 @@ pub(super) fn undone_unintended(context: &FindingContext<'_, '_>) -> Option<Find
     }
     let fix =
         "Check what an effect is for before you cause it; a refund does not replace that check.".to_owned();
-    Some(Finding {
-        kind: FindingKind::Unintended,
-        remedy: Remedy::of(FindingKind::Unintended),
-        fails: true,
-        message,
-        fix,
-        entries,
-    })
+    Some(Finding { message, fix, entries, ..Finding::new(FindingKind::Unintended) })
 }
 
 fn headline(intent: &Intent, number: usize) -> String {

@@ -9,7 +9,6 @@ use mock_services::yaml::shown;
 use super::FindingContext;
 use crate::domain::{SubjectEvent, is_loopback, real_host};
 use crate::scenario::Terms;
-use crate::score::Remedy;
 use crate::score::history::service_of;
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -53,9 +52,6 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
     let times = if entries.len() == 1 { "once".to_owned() } else { format!("{} times", entries.len()) };
     let through = if is_loopback(host) { " through the proxy" } else { "" };
     Finding {
-        kind: FindingKind::Escaped,
-        remedy: Remedy::of(FindingKind::Escaped),
-        fails: true,
         message: format!(
             "The subject tried {times} to reach {}:{port}{through}, which is not a service of the trial. \
              hapax blocked it.",
@@ -63,6 +59,7 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
         ),
         fix: advice(host, port, services),
         entries,
+        ..Finding::new(FindingKind::Escaped)
     }
 }
 

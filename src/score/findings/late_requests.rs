@@ -4,7 +4,6 @@ use mock_services::yaml::shown;
 
 use super::FindingContext;
 use crate::domain::{LateRequestEvent, LateRequestKind};
-use crate::score::Remedy;
 use crate::score::history::PlacedEvent;
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -18,9 +17,6 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found = Vec::new();
     if let Some(what) = described(&writes) {
         found.push(Finding {
-            kind: FindingKind::LateWrite,
-            remedy: Remedy::of(FindingKind::LateWrite),
-            fails: true,
             message: format!(
                 "After its trial had ended, the subject sent {what}; hapax refused it, but a \
                               real service would have executed it."
@@ -30,18 +26,17 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
                   answer."
                 .to_owned(),
             entries: writes.iter().map(|note| note.n).collect(),
+            ..Finding::new(FindingKind::LateWrite)
         });
     }
     if let Some(what) = described(&others) {
         found.push(Finding {
-            kind: FindingKind::LateRead,
-            remedy: Remedy::of(FindingKind::LateRead),
-            fails: false,
             message: format!(
                 "After its trial had ended, the subject sent {what}, which could not change anything."
             ),
             fix: "Answer only when everything that was started has ended.".to_owned(),
             entries: others.iter().map(|note| note.n).collect(),
+            ..Finding::new(FindingKind::LateRead)
         });
     }
     found

@@ -4,7 +4,6 @@ use mock_services::yaml::shown;
 
 use super::{FindingContext, time_limit};
 use crate::domain::{StartEnd, SubjectEvent};
-use crate::score::Remedy;
 use crate::score::fired::cut;
 use crate::score::history::RecordedEvent;
 use crate::score::verdict::{Finding, FindingKind};
@@ -30,9 +29,6 @@ fn over_budget<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item = 
         let number = attempts_in_words(made.made);
         let layers = made.layers.as_ref().map(|layers| format!(" {layers}.")).unwrap_or_default();
         Some(Finding {
-            kind: FindingKind::OverBudget,
-            remedy: Remedy::of(FindingKind::OverBudget),
-            fails: true,
             message: format!(
                 "{number} of {}, but at most {budget} are allowed.{layers}",
                 shown(&made.operation)
@@ -41,6 +37,7 @@ fn over_budget<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item = 
                   attempts. Increase the delay between retries, and limit their number."
                 .to_owned(),
             entries: attempts.map(|attempt| attempt.n).take(MAX_ATTEMPTS).collect(),
+            ..Finding::new(FindingKind::OverBudget)
         })
     })
 }
@@ -63,8 +60,6 @@ fn not_attempted<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item 
         let refusals =
             context.history.refusals.iter().filter_map(|refusal| Some((refusal.operation?, refusal.n)));
         Some(Finding {
-            kind: FindingKind::NotAttempted,
-            remedy: Remedy::of(FindingKind::NotAttempted),
             fails: !context.unstartable,
             message: format!(
                 "{head}, but the scenario expects at least \
@@ -80,6 +75,7 @@ fn not_attempted<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item 
                 .map(|(_, n)| n)
                 .take(MAX_ATTEMPTS)
                 .collect(),
+            ..Finding::new(FindingKind::NotAttempted)
         })
     })
 }
@@ -104,12 +100,10 @@ fn over_limit(context: &FindingContext<'_, '_>) -> Option<Finding> {
     what.truncate(4);
     let of = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
     Some(Finding {
-        kind: FindingKind::OverLimit,
-        remedy: Remedy::of(FindingKind::OverLimit),
-        fails: true,
         message: format!("The subject exceeded a limit{of}."),
         fix: "Write less output, start fewer processes, and make sure that every loop ends.".to_owned(),
         entries,
+        ..Finding::new(FindingKind::OverLimit)
     })
 }
 
@@ -119,8 +113,6 @@ fn left_behind(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let most = left.iter().map(|end| end.event.left_running).max()?;
     let processes = if most == 1 { "a process".to_owned() } else { format!("{most} processes") };
     Some(Finding {
-        kind: FindingKind::OverLimit,
-        remedy: Remedy::of(FindingKind::OverLimit),
         fails: false,
         message: format!(
             "The subject ended and left {processes} running; hapax waited one second and then ended what \
@@ -131,5 +123,6 @@ fn left_behind(context: &FindingContext<'_, '_>) -> Option<Finding> {
              afterwards."
                 .to_owned(),
         entries: left.iter().map(|note| note.n).collect(),
+        ..Finding::new(FindingKind::OverLimit)
     })
 }

@@ -6,7 +6,6 @@ use super::words::{count, handle, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};
 use crate::domain::{EndEvent, StartEnd};
 use crate::scenario::{Intent, Promise};
-use crate::score::Remedy;
 use crate::score::answers::{ambiguity, reported_success};
 use crate::score::effects::FieldNames;
 use crate::score::fired::cut;
@@ -64,14 +63,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         ),
     };
     let fails = !context.unstartable && !context.permits_loss;
-    Some(Finding {
-        kind: FindingKind::Lost,
-        remedy: Remedy::of(FindingKind::Lost),
-        fails,
-        message,
-        fix,
-        entries,
-    })
+    Some(Finding { fails, message, fix, entries, ..Finding::new(FindingKind::Lost) })
 }
 
 fn are(due: usize) -> String {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::{FindingContext, sentence};
 use crate::domain::{ClaimedBeforeLimit, ClaimedOutcome, EndEvent, StartEnd};
-use crate::score::Remedy;
 use crate::score::barrier::callers;
 use crate::score::history::PlacedEvent;
 use crate::score::verdict::{Finding, FindingKind};
@@ -40,9 +39,6 @@ fn time_up(context: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Findin
         }
     };
     Some(Finding {
-        kind: FindingKind::TimeUp,
-        remedy: Remedy::of(FindingKind::TimeUp),
-        fails: true,
         message: sentence(&format!(
             "{} did not end within the time limit; hapax scored the ledger up to then.{reported}",
             who(context, ended, "the subject")
@@ -51,6 +47,7 @@ fn time_up(context: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<Findin
               subject more time."
             .to_owned(),
         entries: ended.iter().map(|note| note.n).collect(),
+        ..Finding::new(FindingKind::TimeUp)
     })
 }
 
@@ -68,14 +65,13 @@ fn did_not_exit(context: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<F
         seconds(stopped_after)
     );
     Some(Finding {
-        kind: FindingKind::TimeUp,
-        remedy: Remedy::of(FindingKind::TimeUp),
         fails: false,
         message: sentence(&message),
         fix: "Close the clients and exit when the work is done (Node: `process.exit()`; Python: shut \
               executors down and close sessions); otherwise every trial waits for the time limit."
             .to_owned(),
         entries: ended.iter().map(|note| note.n).collect(),
+        ..Finding::new(FindingKind::TimeUp)
     })
 }
 

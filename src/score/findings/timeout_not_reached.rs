@@ -5,7 +5,6 @@ use mock_services::ledger::SilenceEnd;
 
 use super::early_retry::passed;
 use super::{FindingContext, entries_of};
-use crate::score::Remedy;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The hangs that ended before the client's timeout, in one note.
@@ -25,9 +24,6 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         count => format!(" This happened in {count} attempts."),
     };
     Some(Finding {
-        kind: FindingKind::TimeoutNotReached,
-        remedy: Remedy::of(FindingKind::TimeoutNotReached),
-        fails: false,
         message: format!(
             "Client timeout not reached: {} got no reply for {}, then hapax closed the \
              connection while the client was still waiting.{more}",
@@ -47,5 +43,6 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         }
         .to_owned(),
         entries: ended.iter().flat_map(|attempt| entries_of(attempt)).collect(),
+        ..Finding::new(FindingKind::TimeoutNotReached)
     })
 }

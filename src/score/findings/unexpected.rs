@@ -11,9 +11,8 @@ use super::words::{count, label, nouns, short_description, value};
 use super::{FindingContext, entries_of, sentence};
 use crate::fit::{Contradiction, FoundValue, Rule};
 use crate::scenario::Intent;
-use crate::score::Remedy;
 use crate::score::effects::{Effect, FieldNames};
-use crate::score::verdict::{Finding, FindingKind, Outcome};
+use crate::score::verdict::{Finding, FindingKind, Outcome, Remedy};
 
 /// At most this many are described one by one.
 const MAX_DESCRIBED: usize = 3;
@@ -50,14 +49,7 @@ pub(super) fn altered(context: &FindingContext<'_, '_>, place: usize) -> Option<
     }
     let fix = "Take these values from the task, and compare each request with the task before you send it."
         .to_owned();
-    Some(Finding {
-        kind: FindingKind::Altered,
-        remedy: Remedy::of(FindingKind::Altered),
-        fails: true,
-        message: parts.join(" "),
-        fix,
-        entries,
-    })
+    Some(Finding { message: parts.join(" "), fix, entries, ..Finding::new(FindingKind::Altered) })
 }
 
 /// How an effect differs from the intent, each difference as a clause.
@@ -124,14 +116,7 @@ fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effec
     );
     let attempts = effects.iter().filter_map(|effect| context.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
-    Finding {
-        kind: FindingKind::Unintended,
-        remedy: Remedy::of(FindingKind::Unintended),
-        fails: true,
-        message,
-        fix: fix.to_owned(),
-        entries,
-    }
+    Finding { message, fix: fix.to_owned(), entries, ..Finding::new(FindingKind::Unintended) }
 }
 
 /// The findings of records that do not have the expected value.
@@ -172,17 +157,17 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
                 "Change the counter once for each piece of work, with a key that is derived from it.",
             ),
             (_, false) => (
-                Remedy::of(FindingKind::Record),
+                FindingKind::Record.remedy(),
                 "Write with If-Match and the version that was read, and on 412 read again and start over.",
             ),
         };
         Finding {
-            kind: FindingKind::Record,
             remedy,
             fails: !((context.unstartable || context.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {actual_words}; {wanted_words}. {changes}", shown(&due.key)),
             fix: fix.to_owned(),
             entries: mismatch.entries.clone(),
+            ..Finding::new(FindingKind::Record)
         }
     };
     context.mismatches.iter().map(finding).collect()
