@@ -2,7 +2,6 @@
 //! scored.
 
 mod answers;
-mod api_used;
 mod assignment;
 mod attempted;
 mod attempts;
@@ -13,7 +12,6 @@ mod compensation;
 mod costs;
 mod effects;
 mod findings;
-mod fired;
 mod follow_ups;
 mod history;
 mod matching;
@@ -28,6 +26,8 @@ mod retry_layers;
 mod retry_origin;
 pub mod stats;
 mod verdict;
+mod void;
+mod void_reason;
 mod why;
 
 use mock_services::ledger::Entry;
@@ -97,10 +97,10 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
-    let void_because = fired::void_reasons(terms, &history, barrier.as_ref(), torn);
+    let void_reasons = void::void_reasons(terms, &history, barrier.as_ref(), torn);
     let result = if findings.iter().any(|finding| finding.fails) {
         TrialStatus::Fail
-    } else if void_because.is_empty() {
+    } else if void_reasons.is_empty() {
         TrialStatus::Pass
     } else {
         TrialStatus::Void
@@ -117,7 +117,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         retried_by,
         retries,
         findings,
-        void_because,
+        void_because: void_reasons.iter().map(ToString::to_string).collect(),
         barrier,
         hosts: outside::hosts(&history),
         costs: costs::costs(terms, &history),

@@ -6,8 +6,8 @@ use super::{FindingContext, sentence};
 use crate::scenario::{ClaimedOutcome, Promise};
 use crate::score::barrier::callers;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::fired::cut;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
+use crate::score::void_reason::cut;
 
 /// The maximum number of claims of a kind that are described one by one.
 const MAX_PER_KIND: usize = 4;

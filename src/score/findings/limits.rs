@@ -4,9 +4,9 @@ use mock_services::yaml::shown;
 
 use super::{FindingContext, time_limit};
 use crate::domain::{StartEnd, SubjectEvent};
-use crate::score::fired::cut;
 use crate::score::history::RecordedEvent;
 use crate::score::verdict::{Finding, FindingKind};
+use crate::score::void_reason::cut;
 
 /// The maximum number of entries of attempts that are listed.
 const MAX_ATTEMPTS: usize = 16;

@@ -8,9 +8,9 @@ use crate::domain::{EndEvent, StartEnd};
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{ambiguity, reported_success};
 use crate::score::effects::FieldNames;
-use crate::score::fired::cut;
 use crate::score::history::{Attempt, PlacedEvent, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
+use crate::score::void_reason::cut;
 
 /// The finding of an intent that happened less often than expected. There is a finding of a duplicate too if
 /// all effects were undone.
