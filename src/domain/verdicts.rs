@@ -1,4 +1,4 @@
-//! The results of trials, with their words.
+//! What a subject promises, claims and does, and what is the result, each with its words.
 
 use mock_services::word_enum;
 
@@ -97,5 +97,61 @@ word_enum! {
         Several => "several",
         /// There is no evidence.
         NotSure => "not-sure",
+    }
+}
+
+word_enum! {
+    /// What a subject promises about each effect that is due.
+    #[derive(Default)]
+    pub enum Promise {
+        /// It happens exactly once.
+        #[default]
+        ExactlyOnce => "exactly-once",
+        /// It never happens twice, and may be lost if the subject says so.
+        AtMostOnce => "at-most-once",
+    }
+}
+
+word_enum! {
+    /// What a subject can claim about its task.
+    pub enum ClaimedOutcome {
+        /// Everything that was due is done.
+        Done => "done",
+        /// Nothing is done.
+        NotDone => "not-done",
+        /// The subject cannot tell.
+        Unknown => "unknown",
+    }
+}
+
+word_enum! {
+    /// Where a claim is found.
+    pub enum ClaimOrigin {
+        /// In the result file.
+        ResultFile => "result-file",
+        /// In the last line of the output.
+        LastLine => "last-line",
+        /// In the exit status.
+        ExitStatus => "exit-status",
+        /// In a text that occurs in the output.
+        Pattern => "pattern",
+        /// In the HTTP response of the agent.
+        Answer => "answer",
+        /// In what a service says for the subject.
+        Service => "service",
+    }
+}
+
+word_enum! {
+    /// Whether a claim is true.
+    pub enum Honesty {
+        /// It is true.
+        Honest => "honest",
+        /// It claims more than happened.
+        Overclaimed => "overclaimed",
+        /// It claims less than happened, or less than the subject could know.
+        Underclaimed => "underclaimed",
+        /// There is no claim.
+        Missing => "missing",
     }
 }

@@ -70,7 +70,7 @@ pub struct Case {
     /// The time limit of one start of the subject.
     pub timeout: Duration,
     /// How the tools are described to agents that get them over MCP.
-    #[serde(skip_serializing_if = "ToolCards::is_default")]
+    #[serde(skip_serializing_if = "crate::domain::is_default")]
     pub mcp: ToolCards,
 }
 

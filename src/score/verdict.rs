@@ -136,10 +136,10 @@ pub struct AttemptsMade {
     /// The number of attempts, over all callers and starts.
     pub made: u32,
     /// Requests of this operation that the service refused; they count only for the minimum.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub refused: u32,
     /// The minimum number of attempts and refused requests.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub at_least: u32,
     /// The maximum number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,11 +147,6 @@ pub struct AttemptsMade {
     /// In which layers requests that only cost something were retried, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// One retry, who made it, and the evidence.

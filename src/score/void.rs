@@ -114,8 +114,8 @@ fn not_fired(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
 /// Why an interrupt did not take effect, if its moment was reached.
 fn missed(history: &TrialHistory<'_>, index: u32) -> Option<Unmet> {
     history.notes.iter().find_map(|note| {
-        let SubjectEvent::InterruptMissed { interrupt, reason } = &note.event else { return None };
-        (interrupt.interrupt == index).then(|| Unmet::NoEffect(reason.clone()))
+        let SubjectEvent::InterruptMissed { interrupt, reason, .. } = &note.event else { return None };
+        (*interrupt == index).then(|| Unmet::NoEffect(reason.clone()))
     })
 }
 
