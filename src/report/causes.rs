@@ -137,10 +137,10 @@ mod tests {
     fn run_with(change: impl Fn(usize, &mut Finding)) -> Report {
         let (mut report, _) = sample::run();
         report.cases.retain(|case| case.trials.iter().any(|trial| !trial.verdict.findings.is_empty()));
-        for (place, case) in report.cases.iter_mut().enumerate() {
+        for (index, case) in report.cases.iter_mut().enumerate() {
             for finding in case.trials.iter_mut().flat_map(|trial| &mut trial.verdict.findings) {
                 finding.fails = true;
-                change(place, finding);
+                change(index, finding);
             }
         }
         report
@@ -160,10 +160,10 @@ mod tests {
     /// The advice that is shown is then true of every case that is listed below it.
     #[test]
     fn one_kind_of_change_is_one_cause_with_each_of_its_fixes() {
-        let report = run_with(|place, finding| {
+        let report = run_with(|index, finding| {
             finding.kind = FindingKind::Lost;
             finding.remedy = Remedy::WholeTask;
-            finding.fix = if place == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
+            finding.fix = if index == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
         });
         let causes = causes(&report);
         assert_eq!(causes.len(), 1, "{causes:?}");
@@ -175,8 +175,8 @@ mod tests {
 
     #[test]
     fn a_wrong_effect_comes_before_a_wrong_claim_and_this_before_everything_else() {
-        let report = run_with(|place, finding| {
-            (finding.kind, finding.remedy) = match place {
+        let report = run_with(|index, finding| {
+            (finding.kind, finding.remedy) = match index {
                 0 => (FindingKind::Lost, Remedy::WholeTask),
                 1 => (FindingKind::Overclaimed, Remedy::TrueClaim),
                 _ => (FindingKind::TimeUp, Remedy::EndInTime),

@@ -312,8 +312,8 @@ fn extent_of(
 /// The currency and the amount of a committed effect, if it has them.
 fn money_at(entry: u64, saved: Option<&SavedLedger>) -> Option<(String, i64)> {
     let entries: &[Entry] = &saved?.entries;
-    let place = entries.binary_search_by_key(&entry, |entry| entry.n).ok()?;
-    let Event::Committed { fields, .. } = &entries[place].event else { return None };
+    let index = entries.binary_search_by_key(&entry, |entry| entry.n).ok()?;
+    let Event::Committed { fields, .. } = &entries[index].event else { return None };
     match (fields.get("currency"), fields.get("amount")) {
         (Some(Value::Text(currency)), Some(Value::Number(amount))) if *amount > 0 => {
             Some((currency.to_ascii_lowercase().to_string(), *amount))
@@ -345,8 +345,8 @@ fn grouped(text: &str) -> String {
     let length = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
     let (digits, after) = rest.split_at(length);
     let mut out = before.to_owned();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
             out.push(',');
         }
         out.push(digit);

@@ -3,21 +3,16 @@
 
 mod answers;
 mod assignment;
-mod attempted;
 mod attempts;
 mod barrier;
 mod caller_knowledge;
 mod claim;
-mod compensation;
 mod costs;
-mod effects;
 mod findings;
-mod follow_ups;
 mod history;
 mod matching;
 mod outcome;
 mod outside;
-mod promise;
 pub mod rate;
 mod records;
 mod recovery;
@@ -28,7 +23,6 @@ pub mod stats;
 mod verdict;
 mod void;
 mod void_reason;
-mod why;
 
 use mock_services::ledger::Entry;
 
@@ -50,7 +44,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let assignment = assignment::assignment(terms, &history.effects);
     let intents = outcome::intents(terms, &history.effects, &assignment);
     let mismatches = records::mismatches(terms, &history.effects);
-    let attempted = attempted::attempted(terms, &history);
+    let attempted = outcome::attempted(terms, &history);
     let outcome = outcome::worst(&intents, &assignment, &attempted, !mismatches.is_empty());
     let happened = claim::happened(terms, &history.effects, &assignment, !mismatches.is_empty());
     let claim::Claims { last: claims, earlier } = claim::claims(terms, &history, happened, &assignment);
@@ -69,7 +63,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         unstartable: history.notes.iter().any(|note| {
             matches!(note.event, SubjectEvent::Unstartable { .. } | SubjectEvent::Unprepared { .. })
         }),
-        permits_loss: promise::permits_loss(terms, &history, &claims),
+        permits_loss: claim::permits_loss(terms, &history, &claims),
     });
     if torn.is_some() || history.torn.is_some() {
         // The missing entries of an incomplete ledger may contain the effect.
@@ -109,7 +103,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     Verdict {
         result,
         outcome,
-        unintended: assignment.unintended.iter().map(|place| history.effects[*place].n).collect(),
+        unintended: assignment.unintended.iter().map(|index| history.effects[*index].n).collect(),
         claims,
         earlier_claims: earlier,
         recovery: recovery::recovery(terms, &history),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::findings::escaped::services;
+use super::findings::outside::services;
 use super::history::TrialHistory;
 use super::verdict::{HostRequests, HostTreatment};
 use super::void_reason::VoidReason;

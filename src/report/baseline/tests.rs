@@ -134,7 +134,7 @@ proptest! {
     fn a_baseline_reads_back_as_it_was_written(
         entries in proptest::collection::btree_map("\\PC{1,30}", 0usize..13, 0..8),
     ) {
-        let known = entries.into_iter().map(|(id, place)| (id, failures()[place].1));
+        let known = entries.into_iter().map(|(id, index)| (id, failures()[index].1));
         let known: BTreeMap<String, ControlOutcome> = known.collect();
         let ids: BTreeSet<&str> = known.keys().map(String::as_str).collect();
         let baseline = Baseline(known.clone());

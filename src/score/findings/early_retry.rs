@@ -1,8 +1,8 @@
 //! Retries that came before the time that the service had asked for with `Retry-After`.
 
 use super::{FindingContext, entries_of};
-use crate::score::follow_ups::is_retry_of;
 use crate::score::history::Attempt;
+use crate::score::recovery::is_retry_of;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// A retry that is early by no more than this is not a finding, in microseconds: timers of clients may be a

@@ -4,8 +4,8 @@ use super::words::seen;
 use super::{FindingContext, entries_of};
 use crate::scenario::Recovery;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::follow_ups::{AmbiguousWrite, FollowUp, follow_ups, recoverable};
 use crate::score::recovery::of;
+use crate::score::recovery::{AmbiguousWrite, FollowUp, follow_ups, recoverable};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The maximum number of ambiguous writes that are checked.

@@ -6,9 +6,10 @@ use mock_services::service::{Fields, Value};
 use mock_services::yaml::shown;
 
 use crate::domain::InterruptKind;
+use crate::fit::FieldNames;
 use crate::scenario::Intent;
-use crate::score::effects::{Effect, FieldNames};
 use crate::score::history::Attempt;
+use crate::score::history::Effect;
 
 /// A number of effects: `2 charges`.
 pub(super) fn count(number: usize, effect: &str) -> String {
