@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+mod controls;
 mod findings;
 mod hosts;
 mod remedy;
@@ -14,6 +15,7 @@ mod subject_notes;
 mod tool_cards;
 mod verdicts;
 
+pub use controls::ControlName;
 pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment};
 pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::catalog;
 use mock_services::ledger::{Entry, Event, SavedLedger};
 use mock_services::service::Value;
+use mock_services::{catalog, money};
 
 use super::model::{CaseReport, Report, TrialReport};
 use super::store::Ledgers;
@@ -13,7 +13,7 @@ use super::tally::{Count, Tally};
 use super::text::line;
 use super::text::words::counted;
 use crate::scenario::{Intent, Promise};
-use crate::score::{FindingKind, IntentOutcome, TrialStatus, money};
+use crate::score::{FindingKind, IntentOutcome, TrialStatus};
 
 /// The maximum number of sentences after the first.
 const MAX_OTHERS: usize = 5;

@@ -32,7 +32,6 @@ pub use crate::domain::{
 };
 use crate::scenario::Terms;
 use findings::FindingContext;
-pub(crate) use findings::money;
 use history::TrialHistory;
 pub use verdict::{AttemptsMade, BarrierFacts, Claim, EffectCost, Finding, IntentOutcome, Retry, Verdict};
 

@@ -14,7 +14,6 @@ mod unexpected;
 mod words;
 
 pub(super) use words::duration_text;
-pub(crate) use words::money;
 
 use super::assignment::Assignment;
 use super::history::{Attempt, TrialHistory};
