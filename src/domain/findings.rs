@@ -25,26 +25,40 @@ pub enum HarmRank {
 
 /// A row of the table.
 struct FindingRow {
-    meaning: &'static str,
     /// Rows are sorted by it.
     harm: HarmRank,
-    /// The kind that stands for it where a verdict is one word; `None` if it stands for itself.
-    counts_as: Option<FindingKind>,
-    /// In the headline of a failed trial; `None` if the word of the outcome says it.
-    headline: Option<&'static str>,
-    /// In the first sentences of a report: what it means to the people that the effects are about.
-    impact: &'static str,
     /// What to change if the history does not say more.
     remedy: Remedy,
-    /// Whether the evidence is the absence of entries, or the whole ledger, instead of certain entries.
+    /// In the first sentences of a report: what it means to the people that the effects are about.
+    impact: &'static str,
+    headline: Option<&'static str>,
+    counts_as: Option<FindingKind>,
     is_absence: bool,
 }
 
+const fn row(harm: HarmRank, remedy: Remedy, impact: &'static str) -> FindingRow {
+    FindingRow { harm, remedy, impact, headline: None, counts_as: None, is_absence: false }
+}
+
+impl FindingRow {
+    /// Its words in the headline of a failed trial, if the word of the outcome does not say it.
+    const fn headline(self, words: &'static str) -> Self {
+        FindingRow { headline: Some(words), ..self }
+    }
+
+    /// The kind that stands for it if a verdict is one word.
+    const fn counts_as(self, kind: FindingKind) -> Self {
+        FindingRow { counts_as: Some(kind), ..self }
+    }
+
+    /// Its evidence is the absence of entries, or the whole ledger, instead of certain entries.
+    const fn absence(self) -> Self {
+        FindingRow { is_absence: true, ..self }
+    }
+}
+
 macro_rules! finding_kinds {
-    ($(
-        $(#[doc = $meaning:literal])+
-        $kind:ident => $word:literal { $($field:ident: $value:expr),+ $(,)? }
-    )+) => {
+    ($($(#[doc = $meaning:literal])+ $kind:ident => $word:literal: $row:expr;)+) => {
         word_enum! {
             /// The kinds of findings, from worst to least: the one ranking of harm.
             pub enum FindingKind {
@@ -53,11 +67,17 @@ macro_rules! finding_kinds {
         }
 
         impl FindingKind {
+            /// What it is, as the glossary says it.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(FindingKind::$kind => concat!($($meaning),+).trim(),)+
+                }
+            }
+
             const fn row(self) -> FindingRow {
                 match self {
-                    $(FindingKind::$kind => {
-                        FindingRow { meaning: concat!($($meaning),+), $($field: $value),+ }
-                    })+
+                    $(FindingKind::$kind => $row,)+
                 }
             }
         }
@@ -66,243 +86,100 @@ macro_rules! finding_kinds {
 
 finding_kinds! {
     /// An effect happened more often than due, with different fields.
-    Diverged => "diverged" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: None,
-        impact: "something happened more often than it should",
-        remedy: Remedy::ProcessOnce,
-        is_absence: false,
-    }
-
+    Diverged => "diverged":
+        row(HarmRank::Effect, Remedy::ProcessOnce, "something happened more often than it should");
     /// An effect happened more often than due.
-    Duplicated => "duplicated" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: None,
-        impact: "something happened more often than it should",
-        remedy: Remedy::ProcessOnce,
-        is_absence: false,
-    }
-
+    Duplicated => "duplicated":
+        row(HarmRank::Effect, Remedy::ProcessOnce, "something happened more often than it should");
     /// An effect that the task does not ask for.
-    Unintended => "unintended" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: None,
-        impact: "something happened that the task does not ask for",
-        remedy: Remedy::OnlyTheTask,
-        is_absence: false,
-    }
-
+    Unintended => "unintended":
+        row(HarmRank::Effect, Remedy::OnlyTheTask, "something happened that the task does not ask for");
     /// An effect that the task does not ask for, but a fault kept it from being committed.
-    UnintendedAttempted => "unintended-attempted" {
-        harm: HarmRank::Effect,
-        counts_as: Some(FindingKind::Unintended),
-        headline: None,
-        impact: "the agent tried something that the task does not ask for",
-        remedy: Remedy::OnlyTheTask,
-        is_absence: false,
-    }
-
+    UnintendedAttempted => "unintended-attempted":
+        row(HarmRank::Effect, Remedy::OnlyTheTask, "the agent tried something that the task does not ask for")
+            .counts_as(FindingKind::Unintended);
     /// An effect happened less often than due.
-    Lost => "lost" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: None,
-        impact: "something that the task asks for did not happen",
-        remedy: Remedy::WholeTask,
-        is_absence: true,
-    }
-
+    Lost => "lost":
+        row(HarmRank::Effect, Remedy::WholeTask, "something that the task asks for did not happen").absence();
     /// An effect does not have the expected fields.
-    Altered => "altered" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: None,
-        impact: "something was done with wrong content",
-        remedy: Remedy::TaskValues,
-        is_absence: false,
-    }
-
+    Altered => "altered": row(HarmRank::Effect, Remedy::TaskValues, "something was done with wrong content");
     /// An effect does not have the expected fields, but a fault kept it from being committed.
-    AlteredAttempted => "altered-attempted" {
-        harm: HarmRank::Effect,
-        counts_as: Some(FindingKind::Altered),
-        headline: None,
-        impact: "the agent tried to do something with wrong content",
-        remedy: Remedy::TaskValues,
-        is_absence: false,
-    }
-
+    AlteredAttempted => "altered-attempted":
+        row(HarmRank::Effect, Remedy::TaskValues, "the agent tried to do something with wrong content")
+            .counts_as(FindingKind::Altered);
     /// A record or a counter does not have the expected value at the end.
-    Record => "record" {
-        harm: HarmRank::Effect,
-        counts_as: Some(FindingKind::Altered),
-        headline: None,
-        impact: "a record has a wrong value at the end",
-        remedy: Remedy::ConditionalWrite,
-        is_absence: true,
-    }
-
+    Record => "record":
+        row(HarmRank::Effect, Remedy::ConditionalWrite, "a record has a wrong value at the end")
+            .counts_as(FindingKind::Altered).absence();
     /// A write was sent after the trial had ended.
-    LateWrite => "late-write" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: Some("a write came after the end of the trial"),
-        impact: "the agent sent a request after it had ended",
-        remedy: Remedy::EndLast,
-        is_absence: false,
-    }
-
+    LateWrite => "late-write":
+        row(HarmRank::Effect, Remedy::EndLast, "the agent sent a request after it had ended")
+            .headline("a write came after the end of the trial");
     /// The subject requested a host that is not a service of the trial.
-    Escaped => "escaped" {
-        harm: HarmRank::Effect,
-        counts_as: None,
-        headline: Some("a request bypassed the services"),
-        impact: "the agent sent a request past the mock services",
-        remedy: Remedy::OnlyTheServices,
-        is_absence: false,
-    }
-
+    Escaped => "escaped":
+        row(HarmRank::Effect, Remedy::OnlyTheServices, "the agent sent a request past the mock services")
+            .headline("a request bypassed the services");
     /// The subject claimed more than happened.
-    Overclaimed => "overclaimed" {
-        harm: HarmRank::Claim,
-        counts_as: None,
-        headline: Some("the claim is false"),
-        impact: "the agent claimed more than had happened",
-        remedy: Remedy::TrueClaim,
-        is_absence: true,
-    }
-
+    Overclaimed => "overclaimed":
+        row(HarmRank::Claim, Remedy::TrueClaim, "the agent claimed more than had happened")
+            .headline("the claim is false").absence();
     /// The subject claimed less than happened, or less than it could know.
-    Underclaimed => "underclaimed" {
-        harm: HarmRank::Claim,
-        counts_as: None,
-        headline: Some("the claim is false"),
-        impact: "the agent claimed less than had happened",
-        remedy: Remedy::TrueClaim,
-        is_absence: true,
-    }
-
+    Underclaimed => "underclaimed":
+        row(HarmRank::Claim, Remedy::TrueClaim, "the agent claimed less than had happened")
+            .headline("the claim is false").absence();
     /// The claim is true, but the scenario does not list it.
-    UnexpectedClaim => "unexpected-claim" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("the claim is not expected"),
-        impact: "the agent made a claim that the scenario does not accept",
-        remedy: Remedy::TrueClaim,
-        is_absence: true,
-    }
-
+    UnexpectedClaim => "unexpected-claim":
+        row(HarmRank::Rule, Remedy::TrueClaim, "the agent made a claim that the scenario does not accept")
+            .headline("the claim is not expected").absence();
     /// Fewer attempts than the scenario expects.
-    NotAttempted => "not-attempted" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("too few attempts"),
-        impact: "the agent sent fewer requests than it should",
-        remedy: Remedy::WholeTask,
-        is_absence: true,
-    }
-
+    NotAttempted => "not-attempted":
+        row(HarmRank::Rule, Remedy::WholeTask, "the agent sent fewer requests than it should")
+            .headline("too few attempts").absence();
     /// More attempts than the scenario permits.
-    OverBudget => "over-budget" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("too many attempts"),
-        impact: "the agent sent more requests than allowed",
-        remedy: Remedy::RetryLess,
-        is_absence: false,
-    }
-
-    /// A retry came before the time in `Retry-After`. It fails only if the scenario has `respect_retry_after: true`.
-    EarlyRetry => "early-retry" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("a retry came too early"),
-        impact: "the agent retried earlier than the service asked it to",
-        remedy: Remedy::WaitAsAsked,
-        is_absence: false,
-    }
-
+    OverBudget => "over-budget":
+        row(HarmRank::Rule, Remedy::RetryLess, "the agent sent more requests than allowed")
+            .headline("too many attempts");
+    /// A retry came before the time in `Retry-After`. It fails only if the scenario has
+    /// `respect_retry_after: true`.
+    EarlyRetry => "early-retry":
+        row(HarmRank::Rule, Remedy::WaitAsAsked, "the agent retried earlier than the service asked it to")
+            .headline("a retry came too early");
     /// The subject recovered in a way that `expect.recovery` does not list.
-    UnexpectedRecovery => "unexpected-recovery" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("the recovery is not expected"),
-        impact: "the agent recovered in a way that the scenario does not accept",
-        remedy: Remedy::CheckBeforeRetry,
-        is_absence: false,
-    }
-
+    UnexpectedRecovery => "unexpected-recovery":
+        row(
+            HarmRank::Rule,
+            Remedy::CheckBeforeRetry,
+            "the agent recovered in a way that the scenario does not accept",
+        ).headline("the recovery is not expected");
     /// The subject did not end in time.
-    TimeUp => "time-up" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("the time limit was reached"),
-        impact: "the agent did not end in time",
-        remedy: Remedy::EndInTime,
-        is_absence: false,
-    }
-
+    TimeUp => "time-up":
+        row(HarmRank::Rule, Remedy::EndInTime, "the agent did not end in time")
+            .headline("the time limit was reached");
     /// The subject exceeded a limit on output, processes or files.
-    OverLimit => "over-limit" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("a limit was exceeded"),
-        impact: "the agent exceeded a limit",
-        remedy: Remedy::EndInTime,
-        is_absence: false,
-    }
-
+    OverLimit => "over-limit":
+        row(HarmRank::Rule, Remedy::EndInTime, "the agent exceeded a limit").headline("a limit was exceeded");
     /// There is no claim that hapax can read. It fails only if the scenario lists claims.
-    MissingClaim => "missing-claim" {
-        harm: HarmRank::Rule,
-        counts_as: None,
-        headline: Some("the claim is missing"),
-        impact: "the agent made no claim",
-        remedy: Remedy::TrueClaim,
-        is_absence: true,
-    }
-
+    MissingClaim => "missing-claim":
+        row(HarmRank::Rule, Remedy::TrueClaim, "the agent made no claim").headline("the claim is missing")
+            .absence();
     /// An effect happened more often than due, and was undone.
-    Compensated => "compensated" {
-        harm: HarmRank::Note,
-        counts_as: Some(FindingKind::Duplicated),
-        headline: None,
-        impact: "something happened more often than it should, and was undone",
-        remedy: Remedy::ProcessOnce,
-        is_absence: false,
-    }
-
+    Compensated => "compensated":
+        row(
+            HarmRank::Note,
+            Remedy::ProcessOnce,
+            "something happened more often than it should, and was undone",
+        ).counts_as(FindingKind::Duplicated);
     /// A read, or a request that would have been refused, was sent after the trial had ended; never fails.
-    LateRead => "late-read" {
-        harm: HarmRank::Note,
-        counts_as: Some(FindingKind::LateWrite),
-        headline: Some("a request came after the end of the trial"),
-        impact: "the agent sent a request after it had ended",
-        remedy: Remedy::EndLast,
-        is_absence: false,
-    }
-
+    LateRead => "late-read":
+        row(HarmRank::Note, Remedy::EndLast, "the agent sent a request after it had ended")
+            .headline("a request came after the end of the trial").counts_as(FindingKind::LateWrite);
     /// hapax ended a hang before the timeout of the client; never fails.
-    TimeoutNotReached => "timeout-not-reached" {
-        harm: HarmRank::Note,
-        counts_as: Some(FindingKind::TimeUp),
-        headline: Some("the time limit was reached"),
-        impact: "the agent did not end in time",
-        remedy: Remedy::EndInTime,
-        is_absence: false,
-    }
+    TimeoutNotReached => "timeout-not-reached":
+        row(HarmRank::Note, Remedy::EndInTime, "the agent did not end in time")
+            .headline("the time limit was reached").counts_as(FindingKind::TimeUp);
 }
 
 impl FindingKind {
-    /// What it is, as the glossary says it.
-    #[must_use]
-    pub fn meaning(self) -> &'static str {
-        self.row().meaning.trim()
-    }
-
     /// How harmful it is.
     #[must_use]
     pub const fn harm(self) -> HarmRank {
