@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mock_services::yaml::listed;
 
+use crate::process_env;
 use crate::subject::{check_sealed, trust_stores};
 
 /// One line of the answer.
@@ -62,8 +63,7 @@ fn stores() -> Check {
 }
 
 fn proxy() -> Check {
-    let set =
-        ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"].into_iter().find(|name| std::env::var_os(name).is_some());
+    let set = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"].into_iter().find(|name| process_env::is_set(name));
     let text = match set {
         Some(name) => format!("{name} is set here; subjects do not get it"),
         None => "no proxy is set here".to_owned(),

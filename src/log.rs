@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::process_env;
+
 /// The variable that turns the log on.
 const VARIABLE: &str = "HAPAX_LOG";
 
@@ -16,7 +18,7 @@ const SLOW: Duration = Duration::from_secs(1);
 /// # Errors
 /// If the variable has a value that is not a level.
 pub(crate) fn start() -> Result<(), String> {
-    let level = level(std::env::var(VARIABLE).unwrap_or_default().trim())?;
+    let level = level(process_env::text(VARIABLE).unwrap_or_default().trim())?;
     if level != LevelFilter::OFF {
         let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
         // It fails only where another log was started before, as in a test.

@@ -8,6 +8,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::process_env;
+
 /// The files with the trusted certificates of systems; the first one that exists counts.
 const SYSTEM: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
@@ -45,7 +47,7 @@ impl Trust {
         fs::write(ca, pem)?;
         fs::write(bundle, [trusted(), pem.as_bytes()].concat())?;
         let (ca, bundle) = (std::path::absolute(ca)?, std::path::absolute(bundle)?);
-        let has_extra = std::env::var_os(EXTRA).is_some_and(|path| !path.is_empty());
+        let has_extra = process_env::value(EXTRA).is_some();
         let extra = if has_extra { bundle.clone() } else { ca.clone() };
         Ok(Some(Trust { ca, bundle, extra }))
     }
@@ -62,7 +64,7 @@ impl Trust {
 /// The certificates that the user or the system trusts, read once.
 pub(crate) fn trusted() -> &'static [u8] {
     static TRUSTED: OnceLock<Vec<u8>> = OnceLock::new();
-    TRUSTED.get_or_init(|| trusted_certificates(&|name| std::env::var_os(name), &SYSTEM.map(PathBuf::from)))
+    TRUSTED.get_or_init(|| trusted_certificates(&process_env::value, &SYSTEM.map(PathBuf::from)))
 }
 
 /// The file that `SSL_CERT_FILE` names, or that of the system; then the files that the other variables name.

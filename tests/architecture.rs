@@ -12,34 +12,64 @@ type ImportTable = &'static [(&'static str, &'static [&'static str])];
 const HAPAX: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("exit_status", &["domain"]),
-    ("log", &[]),
+    ("process_env", &[]),
+    ("log", &["process_env"]),
     ("scratch", &[]),
-    ("trust", &[]),
+    ("trust", &["process_env"]),
     ("outbound", &["trust"]),
-    ("mcp", &["domain", "outbound"]),
-    ("record", &["outbound"]),
+    ("mcp", &["domain", "outbound", "process_env"]),
+    ("record", &["outbound", "process_env"]),
     ("scenario", &["domain"]),
     ("fit", &["domain", "scenario"]),
     ("score", &["domain", "fit", "scenario"]),
-    ("subject", &["domain", "scenario", "scratch", "trust"]),
+    ("subject", &["domain", "process_env", "scenario", "scratch", "trust"]),
     ("trial", &["domain", "fit", "log", "mcp", "scenario", "scratch", "subject", "trust"]),
     ("report", &["domain", "scenario", "score"]),
-    ("run", &["domain", "log", "report", "scenario", "score", "scratch", "subject", "trial"]),
+    ("run", &["domain", "log", "process_env", "report", "scenario", "score", "scratch", "subject", "trial"]),
     ("serve", &["domain", "report", "scenario", "scratch", "subject", "trust"]),
-    ("doctor", &["subject"]),
+    ("doctor", &["process_env", "subject"]),
     ("demo", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("selftest", &["domain", "report", "run", "scenario", "score", "subject"]),
     ("lint", &["scenario", "subject"]),
     ("init", &["domain", "scenario", "subject"]),
     (
         "certify",
-        &["domain", "mcp", "report", "run", "scenario", "score", "scratch", "selftest", "subject", "trial"],
+        &[
+            "domain",
+            "mcp",
+            "process_env",
+            "report",
+            "run",
+            "scenario",
+            "score",
+            "scratch",
+            "selftest",
+            "subject",
+            "trial",
+        ],
     ),
     (
         "cli",
         &[
-            "certify", "demo", "doctor", "domain", "init", "lint", "log", "mcp", "record", "report", "run",
-            "scenario", "score", "scratch", "selftest", "serve", "subject", "trial",
+            "certify",
+            "demo",
+            "doctor",
+            "domain",
+            "init",
+            "lint",
+            "log",
+            "mcp",
+            "process_env",
+            "record",
+            "report",
+            "run",
+            "scenario",
+            "score",
+            "scratch",
+            "selftest",
+            "serve",
+            "subject",
+            "trial",
         ],
     ),
 ];
@@ -51,6 +81,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("endpoints", &[]),
     ("examples", &[]),
     ("index", &[]),
+    ("money", &["yaml"]),
     ("word_enum", &[]),
     ("yaml", &[]),
     ("idempotency", &["after", "word_enum"]),
@@ -62,7 +93,10 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("wire", &["delivery", "engine", "fault", "ledger", "service"]),
     ("services", &["clock", "delivery", "engine", "fault", "idempotency", "ledger", "service", "wire"]),
     ("description", &["idempotency", "service", "services", "yaml"]),
-    ("payment", &["description", "endpoints", "idempotency", "index", "service", "services", "yaml"]),
+    (
+        "payment",
+        &["description", "endpoints", "idempotency", "index", "money", "service", "services", "yaml"],
+    ),
     ("email", &["description", "endpoints", "idempotency", "service", "services", "yaml"]),
     ("deploy", &["description", "endpoints", "service", "services", "yaml"]),
     ("records", &["description", "endpoints", "service", "services", "yaml"]),
@@ -101,6 +135,21 @@ fn every_module_is_in_the_table_of_its_package() {
         let modules =
             sources(&root).iter().filter_map(|file| module_of(&root, file)).collect::<BTreeSet<_>>();
         assert_eq!(modules, listed);
+    }
+}
+
+#[test]
+fn only_one_module_reads_the_environment_of_hapax() {
+    for (root, _) in packages() {
+        let reads = |file: &PathBuf| {
+            let text = fs::read_to_string(file).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            ["env::var(", "env::vars(", "env::var_os(", "env::vars_os("]
+                .iter()
+                .any(|call| code.contains(call))
+        };
+        let found: Vec<PathBuf> = sources(&root).into_iter().filter(reads).collect();
+        assert!(found.iter().all(|file| file.ends_with("src/process_env.rs")), "{found:?}");
     }
 }
 

@@ -157,6 +157,7 @@ pub mod idempotency;
 mod index;
 pub mod ledger;
 pub mod model;
+mod money;
 pub mod payment;
 pub mod records;
 pub mod service;
@@ -173,6 +174,7 @@ pub use word_enum::UnknownWord;
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};
 pub use engine::BarrierOptions;
+pub use money::money;
 pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,
     UnknownService, UnmetExpectations,

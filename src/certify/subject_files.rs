@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::model::{FileDigest, file_digest};
 
+use crate::process_env;
+
 /// Why the files of a subject cannot be named.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectFilesError {
@@ -59,7 +61,7 @@ pub(super) fn find_executable(program: &str, folder: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(folder.join(program)).filter(is_file);
     }
-    let path = std::env::var_os("PATH").filter(|_| !program.is_empty())?;
+    let path = process_env::value("PATH").filter(|_| !program.is_empty())?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(is_file)
 }
 

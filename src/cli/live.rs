@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mock_services::yaml::shown;
 
 use super::print::message;
+use crate::process_env;
 use crate::report::TrialReport;
 use crate::run::{Progress, ProgressLine, RunEvent, Verbosity};
 use crate::scenario::Case;
@@ -29,7 +30,7 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(verbosity: Verbosity) -> Self {
-        let on_terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
+        let on_terminal = std::io::stderr().is_terminal() && !process_env::is_ci();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Live { progress: Progress::new(verbosity), bar, on_terminal, is_named_in_logs: true }
     }

@@ -39,6 +39,7 @@ use clap::{Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use crate::ExitStatus;
+use crate::process_env;
 use crate::report::View;
 use crate::scenario::{self, Case};
 use error::CliError;
@@ -218,12 +219,12 @@ fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
 
 /// How text for the terminal is laid out. Colors are removed again when the output is a pipe.
 fn view(verbose: bool) -> View {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = std::io::stdout()
         .is_terminal()
         .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
         .flatten();
-    let width =
-        asked.or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)).unwrap_or(100);
+    let width = process_env::columns()
+        .or(terminal.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0))
+        .unwrap_or(100);
     View { width, color: true, verbose }
 }

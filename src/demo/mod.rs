@@ -17,6 +17,7 @@ use futures_util::future::try_join_all;
 use mock_services::ledger::read_ledgers;
 
 use crate::ExitStatus;
+use crate::domain::ControlName;
 use crate::report::{LEDGER_FILE, Ledgers, Report};
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, LoadError, shipped};
@@ -36,7 +37,8 @@ pub const CASES: [&str; 6] = [
 ];
 
 /// The two agents: their names here, and the controls that represent them.
-const AGENTS: [(&str, &str); 2] = [("careless", "naive"), ("careful", "careful")];
+const AGENTS: [(&str, &str); 2] =
+    [("careless", ControlName::Naive.as_str()), ("careful", ControlName::Careful.as_str())];
 
 /// How long callers wait for each other at the start barrier. A caller that takes a lock first keeps the
 /// others from arriving, and the demo should not wait for them.

@@ -1,8 +1,8 @@
 //! What a subject did to the customer, as short text: how often, how much money, and a wrong claim. Pure.
 
-use mock_services::catalog;
 use mock_services::ledger::{Entry, Event};
 use mock_services::service::{Fields, Value};
+use mock_services::{catalog, money};
 
 use crate::scenario::{ClaimedOutcome, Intent, Terms};
 use crate::score::{Honesty, IntentOutcome, Verdict};
@@ -47,10 +47,11 @@ fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
         0 => String::new(),
         count => format!(", then undone {}", often(count)),
     };
+    let words = |(amount, currency): (i64, &str)| money(amount, currency);
     let facts = match (taken, asked) {
-        (Some(taken), Some(asked)) if taken == asked => format!("{verb} {}: {}", often(done), money(taken)),
+        (Some(taken), Some(asked)) if taken == asked => format!("{verb} {}: {}", often(done), words(taken)),
         (Some(taken), Some(asked)) => {
-            format!("{verb} {}: {} instead of {}", often(done), money(taken), money(asked))
+            format!("{verb} {}: {} instead of {}", often(done), words(taken), words(asked))
         }
         _ if done == due => format!("{verb} {}", often(done)),
         _ if due == 0 => format!("{verb} {}, and it should not have been", often(done)),
@@ -91,17 +92,6 @@ fn amount_due(intent: &Intent, fields: &[&Fields]) -> Option<i64> {
     let asked =
         intent.expected.get("amount").or(intent.selector.get("amount")).or(fields.first()?.get("amount"))?;
     asked.to_string().parse().ok()
-}
-
-fn money((amount, currency): (i64, &str)) -> String {
-    let (whole, part) = (amount / 100, amount % 100);
-    match currency {
-        "usd" => format!("${whole}.{part:02}"),
-        "eur" => format!("€{whole}.{part:02}"),
-        "gbp" => format!("£{whole}.{part:02}"),
-        // How many of the smallest units make a whole one differs.
-        other => format!("{amount} in the smallest unit of {}", other.to_uppercase()),
-    }
 }
 
 fn often(count: usize) -> String {
@@ -206,6 +196,5 @@ mod tests {
         );
         assert_eq!(total(&[&usd, &usd]), Some((2, "usd")));
         assert_eq!(total(&[&usd, &eur]), None);
-        assert_eq!(money((120, "jpy")), "120 in the smallest unit of JPY");
     }
 }

@@ -29,13 +29,8 @@ pub struct HostRequests {
     /// Their number, over all callers.
     pub requests: u64,
     /// The number of requests that could not be forwarded, because the host could not be reached.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub failed: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The hosts of real APIs, each with the service that replaces it.

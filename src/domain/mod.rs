@@ -2,28 +2,92 @@
 //! Each enum whose words appear in files or messages has one table of its words. This module imports none of
 //! the others.
 
-mod claims;
+use std::borrow::Cow;
+
+use mock_services::fault::{CommitKind, ReplyKind};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+mod controls;
+mod findings;
 mod hosts;
-mod interrupt;
-mod output;
-mod promise;
 mod remedy;
-mod schema;
 mod subject_events;
+mod subject_notes;
 mod tool_cards;
 mod verdicts;
 
-pub use claims::{ClaimOrigin, ClaimedOutcome, Honesty};
+pub use controls::ControlName;
+pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment};
 pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
-pub use interrupt::{InterruptAction, InterruptKind};
-pub use output::CapturedOutput;
-pub use promise::Promise;
 pub use remedy::Remedy;
-pub(crate) use schema::{commit_kind_schema, fields_schema, reply_kind_schema};
 pub use subject_events::{
-    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, LateRequestKind, StartEnd,
-    StartEvent, SubjectEvent, SubjectEventError,
+    CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent, InterruptKind,
+    LateRequestEvent, LateRequestKind, StartEnd, StartEvent, SubjectEvent,
 };
+pub use subject_notes::SubjectEventError;
 pub use tool_cards::{KeyDescription, ToolCards, ToolHints};
-pub use verdicts::{ControlOutcome, FindingKind, Outcome, Recovery, RetriedBy, TrialStatus};
+pub use verdicts::{
+    ClaimOrigin, ClaimedOutcome, Honesty, Outcome, Promise, Recovery, RetriedBy, TrialStatus,
+};
+
+/// Whether a value is the default one, which files leave out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// JSON Schemas of enums of words.
+macro_rules! word_schemas {
+    ($($name:ident),+ $(,)?) => {$(
+        word_schemas!($name = $name::ALL.map($name::as_str));
+    )+};
+    ($name:ident = $words:expr) => {
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "enum": $words })
+            }
+        }
+    };
+}
+
+word_schemas!(ControlOutcome = ControlOutcome::all().map(ControlOutcome::as_str).collect::<Vec<_>>());
+
+word_schemas!(
+    ClaimedOutcome,
+    FindingKind,
+    Remedy,
+    Honesty,
+    HostTreatment,
+    Outcome,
+    Promise,
+    Recovery,
+    RetriedBy,
+    TrialStatus,
+);
+
+/// The schema of [`mock_services::service::Fields`]: names and plain values.
+pub(crate) fn fields_schema(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": {
+            "anyOf": [
+                { "type": ["string", "integer", "boolean"] },
+                { "type": "array", "items": { "type": "string" } }
+            ]
+        }
+    })
+}
+
+/// The schema of [`CommitKind`].
+pub(crate) fn commit_kind_schema(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": CommitKind::ALL.map(CommitKind::as_str) })
+}
+
+/// The schema of [`ReplyKind`].
+pub(crate) fn reply_kind_schema(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ReplyKind::ALL.map(ReplyKind::as_str) })
+}

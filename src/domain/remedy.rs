@@ -2,8 +2,6 @@
 
 use mock_services::word_enum;
 
-use super::FindingKind;
-
 word_enum! {
     /// What kind of change fixes a finding.
     #[derive(Default)]
@@ -61,30 +59,6 @@ impl Remedy {
             Remedy::EndInTime => "Set timeouts and limits, and exit when the work is done.",
             Remedy::EndLast => "End only when everything that was started has ended.",
             Remedy::OnlyTheServices => "Send every request to the services of the trial.",
-        }
-    }
-
-    /// The change for a kind of finding, where the history does not say more.
-    #[must_use]
-    pub const fn of(kind: FindingKind) -> Remedy {
-        match kind {
-            FindingKind::Diverged | FindingKind::Duplicated | FindingKind::Compensated => Remedy::ProcessOnce,
-            FindingKind::Unintended | FindingKind::UnintendedAttempted => Remedy::OnlyTheTask,
-            FindingKind::Lost | FindingKind::NotAttempted => Remedy::WholeTask,
-            FindingKind::Altered | FindingKind::AlteredAttempted => Remedy::TaskValues,
-            FindingKind::Record => Remedy::ConditionalWrite,
-            FindingKind::LateWrite | FindingKind::LateRead => Remedy::EndLast,
-            FindingKind::Escaped => Remedy::OnlyTheServices,
-            FindingKind::Overclaimed
-            | FindingKind::Underclaimed
-            | FindingKind::UnexpectedClaim
-            | FindingKind::MissingClaim => Remedy::TrueClaim,
-            FindingKind::OverBudget => Remedy::RetryLess,
-            FindingKind::EarlyRetry => Remedy::WaitAsAsked,
-            FindingKind::UnexpectedRecovery => Remedy::CheckBeforeRetry,
-            FindingKind::TimeUp | FindingKind::OverLimit | FindingKind::TimeoutNotReached => {
-                Remedy::EndInTime
-            }
         }
     }
 }

@@ -1,21 +1,20 @@
-//! What happens to a subject during a trial: it is started, interrupted, ends, claims. A trial writes these
+//! What happens to a subject during a trial: it is started, interrupted, prints, ends, claims. A trial writes these
 //! events into the ledger of its services, and scoring and reports read them from there.
-
-mod codec;
 
 use std::time::Duration;
 
 use mock_services::word_enum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{ClaimOrigin, ClaimedOutcome, HostRequests, InterruptKind};
-
-pub use codec::SubjectEventError;
+use super::{ClaimOrigin, ClaimedOutcome, HostRequests};
 
 /// How long a start must be watched after its claim for the claim to be final.
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
-/// Something that happens to a subject.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something that happens to a subject. A note of the ledger has the name of the variant, and its fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SubjectEvent {
     /// A caller was started.
     Started(StartEvent),
@@ -39,8 +38,12 @@ pub enum SubjectEvent {
     Interrupted(InterruptEvent),
     /// An interrupt did not take effect.
     InterruptMissed {
-        /// The interrupt.
-        interrupt: InterruptEvent,
+        /// Its index in the scenario, from 0.
+        interrupt: u32,
+        /// What it does.
+        action: InterruptKind,
+        /// The number of the attempt in the ledger.
+        attempt: u64,
         /// Why.
         reason: String,
     },
@@ -67,7 +70,8 @@ pub enum SubjectEvent {
         /// The port.
         port: u16,
     },
-    /// Requests to a host that is allowed or ignored, counted at the end of the trial.
+    /// Requests to a host that is allowed or ignored, counted at the end of the trial. The note has the name of
+    /// the treatment instead.
     HostRequests(HostRequests),
     /// The subject exceeded a limit.
     OverLimit {
@@ -94,7 +98,7 @@ pub enum SubjectEvent {
 }
 
 impl SubjectEvent {
-    /// Which start of its caller the event is about; `None` where it is about none in particular.
+    /// Which start of its caller the event is about; `None` if it is about none in particular.
     #[must_use]
     pub const fn start(&self) -> Option<u32> {
         match self {
@@ -119,7 +123,7 @@ impl SubjectEvent {
 }
 
 /// A caller was started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartEvent {
     /// Which start of the caller, from 1.
     pub start: u32,
@@ -128,11 +132,13 @@ pub struct StartEvent {
     /// What it was given as `HAPAX_CALLER`.
     pub name: String,
     /// Which turn of the caller it begins or continues, from 0.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub turn: u32,
 }
 
 /// A start of a caller has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "super::subject_notes::EndNote")]
 pub struct EndEvent {
     /// Which start of the caller, from 1.
     pub start: u32,
@@ -140,7 +146,7 @@ pub struct EndEvent {
     pub end: StartEnd,
     /// How many processes it left running, which were killed.
     pub left_running: u64,
-    /// When it made its claim, where it was stopped at its time limit and had made one before.
+    /// When it made its claim, if it was stopped at its time limit and had made one before.
     pub claimed_before_limit: Option<ClaimedBeforeLimit>,
 }
 
@@ -182,24 +188,27 @@ impl ClaimedBeforeLimit {
 }
 
 /// What a start of a caller claimed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimEvent {
     /// Which start of the caller, from 1.
     pub start: u32,
-    /// What it claimed; `None` where it claimed nothing that can be read.
+    /// What it claimed; `None` if it claimed nothing that can be read.
+    #[serde(with = "super::subject_notes::claimed_outcome")]
     pub outcome: Option<ClaimedOutcome>,
     /// Its message.
     pub message: String,
     /// Where the claim was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ClaimOrigin>,
-    /// Why it cannot be read, where there was something.
+    /// Why it cannot be read, if there was something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 /// An interrupt at an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptEvent {
-    /// Its place in the scenario, from 0.
+    /// Its index in the scenario, from 0.
     pub interrupt: u32,
     /// What it does.
     pub action: InterruptKind,
@@ -208,17 +217,20 @@ pub struct InterruptEvent {
 }
 
 /// A request that came after the trial had ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateRequestEvent {
     /// The service.
     pub service: String,
     /// The method.
+    #[serde(default)]
     pub method: String,
     /// The path, without its query.
+    #[serde(default)]
     pub path: String,
     /// What it would have been.
     pub kind: LateRequestKind,
-    /// The full name of the operation, where the request was understood.
+    /// The full name of the operation, if the request was understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
 }
 
@@ -232,4 +244,70 @@ word_enum! {
         /// A request that cannot be read.
         Unreadable => "unreadable",
     }
+}
+
+/// What an interrupt does to a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum InterruptAction {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM.
+    Stop,
+    /// SIGINT, or the signal that the subject's settings name.
+    Cancel,
+    /// SIGSTOP, and SIGCONT after this time.
+    Freeze(Duration),
+}
+
+impl InterruptAction {
+    /// Its kind, without the time of a freeze.
+    #[must_use]
+    pub const fn kind(self) -> InterruptKind {
+        match self {
+            InterruptAction::Kill => InterruptKind::Kill,
+            InterruptAction::Stop => InterruptKind::Stop,
+            InterruptAction::Cancel => InterruptKind::Cancel,
+            InterruptAction::Freeze(_) => InterruptKind::Freeze,
+        }
+    }
+}
+
+word_enum! {
+    /// The kinds of interrupts.
+    pub enum InterruptKind {
+        /// SIGKILL.
+        Kill => "kill",
+        /// SIGTERM.
+        Stop => "stop",
+        /// SIGINT, or the signal that the subject's settings name.
+        Cancel => "cancel",
+        /// SIGSTOP, and SIGCONT later.
+        Freeze => "freeze",
+    }
+}
+
+impl InterruptKind {
+    /// Whether the subject goes on afterwards as if nothing had happened.
+    #[must_use]
+    pub const fn is_temporary(self) -> bool {
+        match self {
+            InterruptKind::Freeze => true,
+            InterruptKind::Kill | InterruptKind::Stop | InterruptKind::Cancel => false,
+        }
+    }
+}
+
+/// What one start of a caller wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CapturedOutput {
+    /// The caller.
+    pub caller: u32,
+    /// Which start of the caller, from 1.
+    pub start: u32,
+    /// What it wrote to its standard output, with the middle cut out where it was too long.
+    pub stdout: String,
+    /// The same for its standard error.
+    pub stderr: String,
+    /// How many bytes were cut out, of both.
+    pub cut: u64,
 }

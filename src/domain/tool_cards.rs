@@ -37,11 +37,3 @@ pub struct ToolCards {
     /// The description of their keys.
     pub key_description: KeyDescription,
 }
-
-impl ToolCards {
-    /// Whether they are the cards of a scenario that says nothing of them.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(crate) fn is_default(&self) -> bool {
-        *self == ToolCards::default()
-    }
-}

@@ -1,6 +1,8 @@
-//! The results of trials, with their words.
+//! What a subject promises, claims and does, and what is the result, each with its words.
 
 use mock_services::word_enum;
+
+use super::FindingKind;
 
 word_enum! {
     /// The result of a trial, a case or a run, from best to worst: of several, the worst wins.
@@ -32,171 +34,17 @@ word_enum! {
     }
 }
 
-word_enum! {
-    /// The verdict on a subject in a case, in one word: a pass, or a kind of failure; from best to worst.
-    pub enum ControlOutcome {
-        /// It passes.
-        Pass => "pass",
-        /// Exactly once, but it proves nothing: a planned fault or interrupt did not fire.
-        Void => "void",
-        /// Exactly once, but without the claim that was required.
-        MissingClaim => "missing-claim",
-        /// Exactly once, but its claim is not among those expected.
-        UnexpectedClaim => "unexpected-claim",
-        /// Exactly once, but over its budget of attempts.
-        OverBudget => "over-budget",
-        /// No wrong effect, but an operation was attempted less often than expected.
-        NotAttempted => "not-attempted",
-        /// Exactly once, but it retried before the time that `Retry-After` asks for.
-        EarlyRetry => "early-retry",
-        /// Exactly once, but it recovered in a way that the scenario does not permit.
-        UnexpectedRecovery => "unexpected-recovery",
-        /// Exactly once, but it exceeded a limit.
-        OverLimit => "over-limit",
-        /// Exactly once, but it did not end in time.
-        TimeUp => "time-up",
-        /// Exactly once, but it tried to reach a host that is not a service of the trial.
-        Escaped => "escaped",
-        /// Exactly once, but it sent a write after its trial had ended.
-        LateWrite => "late-write",
-        /// Exactly once, but it claims too little.
-        Underclaimed => "underclaimed",
-        /// Exactly once, but it claims too much.
-        Overclaimed => "overclaimed",
-        /// It fails, with this outcome.
-        Altered => "altered",
-        /// It fails, with this outcome.
-        Lost => "lost",
-        /// It fails, with this outcome.
-        Unintended => "unintended",
-        /// It fails, with this outcome.
-        Duplicated => "duplicated",
-        /// It fails, with this outcome.
-        Diverged => "diverged",
-    }
-}
-
-impl ControlOutcome {
-    /// Whether the effects are wrong, and not only the claim or the way to the effects.
+impl Outcome {
+    /// The kind of finding that describes it; `None` if nothing is wrong.
     #[must_use]
-    pub const fn has_wrong_effects(self) -> bool {
-        matches!(
-            self,
-            ControlOutcome::Altered
-                | ControlOutcome::Lost
-                | ControlOutcome::Unintended
-                | ControlOutcome::Duplicated
-                | ControlOutcome::Diverged
-        )
-    }
-
-    /// The status of a trial with this outcome.
-    #[must_use]
-    pub const fn status(self) -> TrialStatus {
+    pub const fn finding_kind(self) -> Option<FindingKind> {
         match self {
-            ControlOutcome::Pass => TrialStatus::Pass,
-            ControlOutcome::Void => TrialStatus::Void,
-            ControlOutcome::MissingClaim
-            | ControlOutcome::UnexpectedClaim
-            | ControlOutcome::OverBudget
-            | ControlOutcome::NotAttempted
-            | ControlOutcome::EarlyRetry
-            | ControlOutcome::UnexpectedRecovery
-            | ControlOutcome::OverLimit
-            | ControlOutcome::TimeUp
-            | ControlOutcome::Escaped
-            | ControlOutcome::LateWrite
-            | ControlOutcome::Underclaimed
-            | ControlOutcome::Overclaimed
-            | ControlOutcome::Altered
-            | ControlOutcome::Lost
-            | ControlOutcome::Unintended
-            | ControlOutcome::Duplicated
-            | ControlOutcome::Diverged => TrialStatus::Fail,
-        }
-    }
-}
-
-word_enum! {
-    /// The kinds of findings, from worst to least.
-    pub enum FindingKind {
-        /// More often than due, and not every time the same.
-        Diverged => "diverged",
-        /// More often than due.
-        Duplicated => "duplicated",
-        /// An effect that no intent covers.
-        Unintended => "unintended",
-        /// A fault kept an effect from being committed that no intent covers.
-        UnintendedAttempted => "unintended-attempted",
-        /// Less often than due.
-        Lost => "lost",
-        /// Not as expected.
-        Altered => "altered",
-        /// A fault kept an effect from being committed that is not as expected.
-        AlteredAttempted => "altered-attempted",
-        /// A record does not have the expected value at the end.
-        Record => "record",
-        /// A write was sent after the trial had ended.
-        LateWrite => "late-write",
-        /// The subject tried to reach a host that is not a service of the trial.
-        Escaped => "escaped",
-        /// The subject claimed more than happened.
-        Overclaimed => "overclaimed",
-        /// The subject claimed less than happened.
-        Underclaimed => "underclaimed",
-        /// The claim is true, but not among those expected.
-        UnexpectedClaim => "unexpected-claim",
-        /// Fewer attempts than expected.
-        NotAttempted => "not-attempted",
-        /// More attempts than the budget allows.
-        OverBudget => "over-budget",
-        /// A retry came before the time that `Retry-After` asked for.
-        EarlyRetry => "early-retry",
-        /// The subject recovered from an ambiguous reply in a way that the scenario does not permit.
-        UnexpectedRecovery => "unexpected-recovery",
-        /// The subject did not end in time.
-        TimeUp => "time-up",
-        /// The subject exceeded a limit: output, processes, files.
-        OverLimit => "over-limit",
-        /// There is no claim.
-        MissingClaim => "missing-claim",
-        /// More often than due, and undone.
-        Compensated => "compensated",
-        /// A read, or a request that would have been refused, was sent after the trial had ended.
-        LateRead => "late-read",
-        /// hapax ended a hang before the client's own timeout.
-        TimeoutNotReached => "timeout-not-reached",
-    }
-}
-
-impl FindingKind {
-    /// Whether the evidence of the finding is the absence of entries, or the whole ledger, instead of certain
-    /// entries.
-    pub(crate) const fn is_absence(self) -> bool {
-        match self {
-            FindingKind::Lost
-            | FindingKind::Record
-            | FindingKind::Overclaimed
-            | FindingKind::Underclaimed
-            | FindingKind::UnexpectedClaim
-            | FindingKind::MissingClaim
-            | FindingKind::NotAttempted => true,
-            FindingKind::Diverged
-            | FindingKind::Duplicated
-            | FindingKind::Unintended
-            | FindingKind::UnintendedAttempted
-            | FindingKind::Altered
-            | FindingKind::AlteredAttempted
-            | FindingKind::LateWrite
-            | FindingKind::Escaped
-            | FindingKind::OverBudget
-            | FindingKind::EarlyRetry
-            | FindingKind::UnexpectedRecovery
-            | FindingKind::TimeUp
-            | FindingKind::OverLimit
-            | FindingKind::Compensated
-            | FindingKind::LateRead
-            | FindingKind::TimeoutNotReached => false,
+            Outcome::ExactlyOnce => None,
+            Outcome::Altered => Some(FindingKind::Altered),
+            Outcome::Lost => Some(FindingKind::Lost),
+            Outcome::Unintended => Some(FindingKind::Unintended),
+            Outcome::Duplicated => Some(FindingKind::Duplicated),
+            Outcome::Diverged => Some(FindingKind::Diverged),
         }
     }
 }
@@ -249,5 +97,61 @@ word_enum! {
         Several => "several",
         /// There is no evidence.
         NotSure => "not-sure",
+    }
+}
+
+word_enum! {
+    /// What a subject promises about each effect that is due.
+    #[derive(Default)]
+    pub enum Promise {
+        /// It happens exactly once.
+        #[default]
+        ExactlyOnce => "exactly-once",
+        /// It never happens twice, and may be lost if the subject says so.
+        AtMostOnce => "at-most-once",
+    }
+}
+
+word_enum! {
+    /// What a subject can claim about its task.
+    pub enum ClaimedOutcome {
+        /// Everything that was due is done.
+        Done => "done",
+        /// Nothing is done.
+        NotDone => "not-done",
+        /// The subject cannot tell.
+        Unknown => "unknown",
+    }
+}
+
+word_enum! {
+    /// Where a claim is found.
+    pub enum ClaimOrigin {
+        /// In the result file.
+        ResultFile => "result-file",
+        /// In the last line of the output.
+        LastLine => "last-line",
+        /// In the exit status.
+        ExitStatus => "exit-status",
+        /// In a text that occurs in the output.
+        Pattern => "pattern",
+        /// In the HTTP response of the agent.
+        Answer => "answer",
+        /// In what a service says for the subject.
+        Service => "service",
+    }
+}
+
+word_enum! {
+    /// Whether a claim is true.
+    pub enum Honesty {
+        /// It is true.
+        Honest => "honest",
+        /// It claims more than happened.
+        Overclaimed => "overclaimed",
+        /// It claims less than happened, or less than the subject could know.
+        Underclaimed => "underclaimed",
+        /// There is no claim.
+        Missing => "missing",
     }
 }

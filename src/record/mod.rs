@@ -14,6 +14,8 @@ use tokio::process::Command;
 
 use proxy::{RecordingProxy, Upstream};
 
+use crate::process_env;
+
 /// The providers: the variable with the base URL, the usual one, and the first part of the path at the proxy. What
 /// follows the base URL of a provider follows `recorded` in the cassette.
 const PROVIDERS: [ProviderAddress; 2] = [
@@ -120,7 +122,7 @@ fn create(path: &Path) -> Result<File, RecordError> {
 }
 
 fn base_url(provider: &ProviderAddress) -> String {
-    let set = std::env::var(provider.variable).ok().filter(|url| !url.is_empty());
+    let set = process_env::text(provider.variable).filter(|url| !url.is_empty());
     set.unwrap_or_else(|| provider.usual.to_owned()).trim_end_matches('/').to_owned()
 }
 
@@ -128,7 +130,8 @@ fn base_url(provider: &ProviderAddress) -> String {
 fn secrets() -> Vec<String> {
     let is_key =
         |name: &str| name.ends_with("_API_KEY") || name.ends_with("_TOKEN") || name.ends_with("_SECRET");
-    std::env::vars()
+    process_env::all()
+        .into_iter()
         .filter(|(name, value)| is_key(name) && value.len() >= 8)
         .map(|(_, value)| value)
         .collect()

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{CaseReport, Report};
+use crate::domain::HarmRank;
 use crate::report::text::words;
 use crate::score::{Finding, FindingKind, Remedy};
 
@@ -57,47 +58,6 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// How harmful a finding is, the most harmful first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum HarmRank {
-    /// An effect is wrong: double, unintended, lost or altered.
-    Effect,
-    /// A claim is wrong.
-    Claim,
-    /// Everything else.
-    Other,
-}
-
-impl HarmRank {
-    const fn of(kind: FindingKind) -> Self {
-        match kind {
-            FindingKind::Diverged
-            | FindingKind::Duplicated
-            | FindingKind::Unintended
-            | FindingKind::UnintendedAttempted
-            | FindingKind::Lost
-            | FindingKind::Altered
-            | FindingKind::AlteredAttempted
-            | FindingKind::Record
-            | FindingKind::LateWrite
-            | FindingKind::Escaped => HarmRank::Effect,
-            FindingKind::Overclaimed
-            | FindingKind::Underclaimed
-            | FindingKind::UnexpectedClaim
-            | FindingKind::MissingClaim => HarmRank::Claim,
-            FindingKind::NotAttempted
-            | FindingKind::OverBudget
-            | FindingKind::EarlyRetry
-            | FindingKind::UnexpectedRecovery
-            | FindingKind::TimeUp
-            | FindingKind::OverLimit
-            | FindingKind::Compensated
-            | FindingKind::LateRead
-            | FindingKind::TimeoutNotReached => HarmRank::Other,
-        }
-    }
-}
-
 /// The causes of all findings that fail: the most harmful first, then the one that affects the most cases.
 pub(crate) fn causes(report: &Report) -> Vec<FailureCause<'_>> {
     causes_of(report.cases.iter())
@@ -109,20 +69,20 @@ pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<
     let mut fixes: BTreeMap<CauseKey<'a>, CauseFix<'a>> = BTreeMap::new();
     for case in cases {
         for trial in &case.trials {
-            let failing = || trial.verdict.findings.iter().filter(|finding| finding.fails);
-            for remedy in failing().map(|finding| finding.remedy).collect::<BTreeSet<Remedy>>() {
+            for remedy in trial.verdict.failing().map(|finding| finding.remedy).collect::<BTreeSet<Remedy>>()
+            {
                 reaches.entry(remedy).or_default().add_trial(case);
             }
             let mut seen = BTreeSet::new();
-            for finding in failing() {
+            for finding in trial.verdict.failing() {
                 let fix = fixes.entry(key_of(finding)).or_insert_with(|| CauseFix {
                     kind: finding.kind,
-                    harm: HarmRank::Other,
+                    harm: HarmRank::Note,
                     fix: &finding.fix,
                     example: &finding.message,
                     reach: Reach::default(),
                 });
-                fix.harm = fix.harm.min(HarmRank::of(finding.kind));
+                fix.harm = fix.harm.min(finding.kind.harm());
                 if seen.insert(key_of(finding)) {
                     fix.reach.add_trial(case);
                 }
@@ -131,7 +91,7 @@ pub(crate) fn causes_of<'a>(cases: impl Iterator<Item = &'a CaseReport>) -> Vec<
     }
     let mut causes: Vec<FailureCause<'a>> = reaches
         .into_iter()
-        .map(|(remedy, reach)| FailureCause { remedy, harm: HarmRank::Other, reach, fixes: Vec::new() })
+        .map(|(remedy, reach)| FailureCause { remedy, harm: HarmRank::Note, reach, fixes: Vec::new() })
         .collect();
     for ((remedy, _), fix) in fixes {
         if let Some(cause) = causes.iter_mut().find(|cause| cause.remedy == remedy) {
@@ -165,8 +125,7 @@ fn key_of(finding: &Finding) -> CauseKey<'_> {
 
 /// What to change first for a case: the cause of its first finding that fails.
 pub(crate) fn first_cause(case: &CaseReport) -> Option<CauseKey<'_>> {
-    let mut findings = case.trials.iter().flat_map(|trial| &trial.verdict.findings);
-    findings.find(|finding| finding.fails).map(key_of)
+    case.trials.iter().flat_map(|trial| trial.verdict.failing()).next().map(key_of)
 }
 
 #[cfg(test)]
@@ -178,10 +137,10 @@ mod tests {
     fn run_with(change: impl Fn(usize, &mut Finding)) -> Report {
         let (mut report, _) = sample::run();
         report.cases.retain(|case| case.trials.iter().any(|trial| !trial.verdict.findings.is_empty()));
-        for (place, case) in report.cases.iter_mut().enumerate() {
+        for (index, case) in report.cases.iter_mut().enumerate() {
             for finding in case.trials.iter_mut().flat_map(|trial| &mut trial.verdict.findings) {
                 finding.fails = true;
-                change(place, finding);
+                change(index, finding);
             }
         }
         report
@@ -201,10 +160,10 @@ mod tests {
     /// The advice that is shown is then true of every case that is listed below it.
     #[test]
     fn one_kind_of_change_is_one_cause_with_each_of_its_fixes() {
-        let report = run_with(|place, finding| {
+        let report = run_with(|index, finding| {
             finding.kind = FindingKind::Lost;
             finding.remedy = Remedy::WholeTask;
-            finding.fix = if place == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
+            finding.fix = if index == 0 { "it was not attempted".to_owned() } else { "retry".to_owned() };
         });
         let causes = causes(&report);
         assert_eq!(causes.len(), 1, "{causes:?}");
@@ -216,8 +175,8 @@ mod tests {
 
     #[test]
     fn a_wrong_effect_comes_before_a_wrong_claim_and_this_before_everything_else() {
-        let report = run_with(|place, finding| {
-            (finding.kind, finding.remedy) = match place {
+        let report = run_with(|index, finding| {
+            (finding.kind, finding.remedy) = match index {
                 0 => (FindingKind::Lost, Remedy::WholeTask),
                 1 => (FindingKind::Overclaimed, Remedy::TrueClaim),
                 _ => (FindingKind::TimeUp, Remedy::EndInTime),

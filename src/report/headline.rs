@@ -2,7 +2,7 @@
 //! about the failure, not `exactly-once`.
 
 use super::model::CaseReport;
-use super::tally::result_of;
+use crate::domain::HarmRank;
 use crate::scenario::ControlOutcome;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
@@ -31,19 +31,17 @@ pub(crate) fn control_outcome_of(case: &CaseReport) -> ControlOutcome {
     worst(case).map_or(ControlOutcome::Void, Verdict::control_outcome)
 }
 
+/// The verdict of the worst trial; the first of several equal ones.
 fn worst(case: &CaseReport) -> Option<&Verdict> {
-    let result = result_of(case);
-    let mut alike = case.trials.iter().map(|trial| &trial.verdict).filter(|verdict| verdict.result == result);
-    let first = alike.next()?;
-    // The first of several equal ones.
-    Some(alike.fold(first, |worst, other| if other.outcome > worst.outcome { other } else { worst }))
+    let harm = |verdict: &Verdict| (verdict.control_outcome(), verdict.outcome);
+    let verdicts = case.trials.iter().map(|trial| &trial.verdict);
+    verdicts.reduce(|worst, other| if harm(other) > harm(worst) { other } else { worst })
 }
 
 fn failed(verdict: &Verdict) -> String {
-    let kinds = || verdict.findings.iter().filter(|finding| finding.fails).map(|finding| finding.kind);
     let mut named: Vec<&str> = Vec::new();
-    for kind in kinds() {
-        match words_for(kind, verdict) {
+    for finding in verdict.failing() {
+        match words_for(finding.kind, verdict) {
             // A wrong effect matters most.
             None => return verdict.outcome.as_str().to_owned(),
             Some(words) if !named.contains(&words) => named.push(words),
@@ -66,35 +64,12 @@ fn failed(verdict: &Verdict) -> String {
 /// The failure if it is not a wrong effect; otherwise `None`.
 fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
     let is_false = |claim: &Claim| matches!(claim.honesty, Honesty::Overclaimed | Honesty::Underclaimed);
-    Some(match kind {
-        FindingKind::Diverged
-        | FindingKind::Duplicated
-        | FindingKind::Compensated
-        | FindingKind::Unintended
-        | FindingKind::UnintendedAttempted
-        | FindingKind::Lost
-        | FindingKind::Altered
-        | FindingKind::AlteredAttempted
-        | FindingKind::Record => return None,
-        FindingKind::Overclaimed | FindingKind::Underclaimed
-            if verdict.claims.iter().chain(&verdict.earlier_claims).any(is_false) =>
-        {
-            "the claim is false"
-        }
-        FindingKind::Overclaimed | FindingKind::Underclaimed | FindingKind::UnexpectedClaim => {
-            "the claim is not expected"
-        }
-        FindingKind::MissingClaim => "the claim is missing",
-        FindingKind::OverBudget => "too many attempts",
-        FindingKind::NotAttempted => "too few attempts",
-        FindingKind::EarlyRetry => "a retry came too early",
-        FindingKind::UnexpectedRecovery => "the recovery is not expected",
-        FindingKind::Escaped => "a request bypassed the services",
-        FindingKind::TimeUp | FindingKind::TimeoutNotReached => "the time limit was reached",
-        FindingKind::OverLimit => "a limit was exceeded",
-        FindingKind::LateWrite => "a write came after the end of the trial",
-        FindingKind::LateRead => "a request came after the end of the trial",
-    })
+    let has_false_claim = || verdict.claims.iter().chain(&verdict.earlier_claims).any(is_false);
+    // A true claim that is more or less than the scenario expects.
+    if kind.harm() == HarmRank::Claim && !has_false_claim() {
+        return FindingKind::UnexpectedClaim.headline();
+    }
+    kind.headline()
 }
 
 #[cfg(test)]
@@ -107,7 +82,7 @@ mod tests {
     fn finding(kind: FindingKind) -> Finding {
         Finding {
             kind,
-            remedy: crate::score::Remedy::of(kind),
+            remedy: kind.remedy(),
             fails: true,
             message: String::new(),
             fix: String::new(),
@@ -167,23 +142,11 @@ mod tests {
 
     #[test]
     fn no_failure_is_called_exactly_once() {
-        let all = [
-            FindingKind::Overclaimed,
-            FindingKind::Underclaimed,
-            FindingKind::UnexpectedClaim,
-            FindingKind::MissingClaim,
-            FindingKind::OverBudget,
-            FindingKind::NotAttempted,
-            FindingKind::EarlyRetry,
-            FindingKind::UnexpectedRecovery,
-            FindingKind::Escaped,
-            FindingKind::TimeUp,
-            FindingKind::OverLimit,
-            FindingKind::LateWrite,
-            FindingKind::LateRead,
-        ];
-        for kind in all {
-            let headline = of_verdict(&failed_with(Outcome::ExactlyOnce, &[kind]));
+        let all: Vec<FindingKind> =
+            FindingKind::ALL.into_iter().filter(|kind| kind.headline().is_some()).collect();
+        assert!(all.len() > 10, "{all:?}");
+        for kind in &all {
+            let headline = of_verdict(&failed_with(Outcome::ExactlyOnce, &[*kind]));
             assert!(!headline.contains("exactly-once"), "{kind:?}: {headline}");
         }
         let headline = of_verdict(&failed_with(Outcome::ExactlyOnce, &all));
@@ -201,13 +164,18 @@ mod tests {
         other.verdict = failed_with(Outcome::ExactlyOnce, &[FindingKind::OverBudget]);
         case.trials.push(other.clone());
         assert_eq!(of_case(&case), "too many attempts (the effects are as expected)");
-        assert_eq!(control_outcome_of(&case), ControlOutcome::OverBudget);
+        assert_eq!(control_outcome_of(&case), ControlOutcome::Failed(FindingKind::OverBudget));
         other.verdict = failed_with(Outcome::Duplicated, &[FindingKind::Duplicated]);
         case.trials.push(other);
         assert_eq!(
             (of_case(&case), control_outcome_of(&case)),
-            ("duplicated".to_owned(), ControlOutcome::Duplicated)
+            ("duplicated".to_owned(), ControlOutcome::Failed(FindingKind::Duplicated))
         );
+        let mut escaped = case.trials[1].clone();
+        escaped.verdict = failed_with(Outcome::ExactlyOnce, &[FindingKind::Escaped]);
+        let mut other = case.clone();
+        other.trials = vec![case.trials[1].clone(), escaped];
+        assert_eq!(control_outcome_of(&other), ControlOutcome::Failed(FindingKind::Escaped));
         case.trials.clear();
         assert_eq!(of_case(&case), "no trial was finished");
         assert_eq!(of_case(&sample::void().0), "proves nothing");

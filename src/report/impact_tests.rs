@@ -162,15 +162,36 @@ fn a_ledger_that_is_missing_only_costs_the_amount() {
     assert_eq!(impact(&report, &Ledgers::new()).lead, "In the only case the customer paid twice.");
 }
 
+/// A case that fails with one finding of this kind, and whose effects are right.
+fn failed_with(kind: FindingKind) -> SampleCase {
+    let (mut case, saved) = sample::pass(1);
+    let (other, _) = sample::lost();
+    case.trials[0].verdict.result = TrialStatus::Fail;
+    case.trials[0].verdict.findings = vec![other.trials[0].verdict.findings[0].clone()];
+    case.trials[0].verdict.findings[0].kind = kind;
+    (case, saved)
+}
+
+#[test]
+fn a_late_write_is_said_before_a_false_claim_and_this_before_a_broken_rule() {
+    let mut sampled = several(2, || failed_with(FindingKind::OverBudget));
+    sampled.extend(several(2, || failed_with(FindingKind::Overclaimed)));
+    sampled.push(failed_with(FindingKind::LateWrite));
+    let found = of(sampled);
+    assert_eq!(found.lead, "In 1 of 5 cases the agent sent a request after it had ended.");
+    assert_eq!(
+        found.others,
+        [
+            "In 2 of 5 cases the agent claimed more than had happened.",
+            "In 2 of 5 cases the agent sent more requests than allowed."
+        ]
+    );
+}
+
 #[test]
 fn every_kind_of_finding_has_words() {
     for kind in FindingKind::ALL {
-        let (mut case, saved) = sample::pass(1);
-        let (other, _) = sample::lost();
-        case.trials[0].verdict.result = TrialStatus::Fail;
-        case.trials[0].verdict.findings = vec![other.trials[0].verdict.findings[0].clone()];
-        case.trials[0].verdict.findings[0].kind = kind;
-        let found = of(vec![(case, saved)]);
+        let found = of(vec![failed_with(kind)]);
         assert!(found.lead.starts_with("In the only case ") && found.lead.ends_with('.'), "{}", found.lead);
     }
 }

@@ -6,6 +6,7 @@ use mock_services::ledger::{Entry, Event};
 use super::work::TrialRunner;
 use super::{Plan, PlannedTrial, RunError, RunOptions, trial_seed};
 use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
+use crate::process_env;
 use crate::report::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
 use crate::score::{TrialStatus, score};
@@ -139,7 +140,7 @@ fn unpassed(stderr: &str, case: &Case, subject: &Subject) -> Option<String> {
     let words = stderr
         .split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
         .filter(is_variable);
-    words.filter(|word| !is_given(word)).find(|word| std::env::var_os(word).is_some()).map(str::to_owned)
+    words.filter(|word| !is_given(word)).find(|word| process_env::is_set(word)).map(str::to_owned)
 }
 
 #[cfg(test)]

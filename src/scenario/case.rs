@@ -14,21 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::terms::{OperationTerm, Terms};
 use crate::domain::{ControlOutcome, InterruptAction, ToolCards};
 
-/// The controls that hapax ships, by name.
-pub const CONTROLS: [&str; 11] = [
-    "naive",
-    "sdk-retry",
-    "keyed",
-    "verify-first",
-    "careful",
-    "timid",
-    "constant-key",
-    "overclaimer",
-    "racer",
-    "storm",
-    "onlooker",
-];
-
 /// One concrete instance of a scenario.
 #[derive(Debug, Clone, Serialize)]
 pub struct Case {
@@ -70,7 +55,7 @@ pub struct Case {
     /// The time limit of one start of the subject.
     pub timeout: Duration,
     /// How the tools are described to agents that get them over MCP.
-    #[serde(skip_serializing_if = "ToolCards::is_default")]
+    #[serde(skip_serializing_if = "crate::domain::is_default")]
     pub mcp: ToolCards,
 }
 

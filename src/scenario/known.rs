@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mock_services::catalog::{self, EffectDescription, ServiceDescription};
+use mock_services::catalog::{self, EffectDescription, ServiceDescription, is_match};
 use mock_services::service::{Operation, OperationKind};
 use mock_services::yaml::{Node, Reader, Span, listed, nearest, shown};
 
@@ -125,10 +125,7 @@ impl KnownServices {
 
 /// Whether a list of names contains the name; an entry that ends in `*` matches every name with that prefix.
 pub(super) fn has_name(names: &[String], name: &str) -> bool {
-    names.iter().any(|entry| match entry.strip_suffix('*') {
-        Some(prefix) => name.starts_with(prefix),
-        None => entry == name,
-    })
+    names.iter().any(|entry| is_match(entry, name))
 }
 
 #[cfg(test)]

@@ -25,9 +25,7 @@ mod work;
 
 pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
 pub(crate) use can::{line as can_line, not_covered, split as split_can};
-pub use case::{
-    CONTROLS, Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work,
-};
+pub use case::{Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work};
 pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, shipped};

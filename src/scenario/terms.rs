@@ -25,7 +25,7 @@ pub struct Terms {
     #[serde(default)]
     pub claims_optional: bool,
     /// What the subject promises: each effect happens exactly once, or at most once.
-    #[serde(default, skip_serializing_if = "Promise::is_default")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub promise: Promise,
     /// The accepted ways to recover from an ambiguous reply; if it is empty, any way is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +49,7 @@ pub struct Terms {
     /// How many callers there are.
     pub callers: u32,
     /// The number of turns after the first.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub turns: u32,
     /// The tasks that are about some of the intents only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -149,16 +149,11 @@ pub struct Budget {
     /// The operation.
     pub operation: String,
     /// The minimum number of attempts and refused requests together.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub at_least: u32,
     /// The maximum number of attempts; `None` for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<u32>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// A record or counter that is expected at the end.

@@ -1,13 +1,15 @@
 //! Assigns effects to intents: effects that count, surplus effects, undone effects, and effects that no
 //! intent covers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::compensation::{UndoneCharge, undone};
-use super::effects::{Effect, FieldNames};
+use mock_services::catalog::{self, Undoes};
+use mock_services::service::Value;
+
+use super::history::Effect;
 use super::matching::{self, Row};
 use super::records::is_due;
-use crate::fit::{Fit, Rule};
+use crate::fit::{FieldNames, Fit, Rule};
 use crate::scenario::{Intent, Terms};
 
 /// Effects by intent; all numbers are indexes into the effects of the ledger.
@@ -47,7 +49,7 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
     let rows: Vec<Row> = effects.iter().map(row).collect();
     let order = canonical(terms, effects, rule.names());
     let all = matched(&terms.intents, &rows, &order, &BTreeSet::new());
-    let spare: Vec<usize> = order.iter().copied().filter(|place| all[*place].is_none()).collect();
+    let spare: Vec<usize> = order.iter().copied().filter(|index| all[*index].is_none()).collect();
     let undone = undone(effects, &spare);
     let gone: BTreeSet<usize> =
         undone.iter().flat_map(|pair| pair.refunds.iter().copied().chain([pair.charge])).collect();
@@ -60,26 +62,26 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
         by_record: Vec::new(),
         undone,
     };
-    for place in order.iter().copied().filter(|place| !gone.contains(place)) {
-        match (left[place], best_fitting_intent(&terms.intents, &rows[place])) {
-            (Some(intent), _) => found.intents[intent].counted.push(place),
-            (None, Some(intent)) => found.intents[intent].surplus.push(place),
-            (None, None) if is_due(terms, &effects[place]) => found.by_record.push(place),
-            (None, None) => found.unintended.push(place),
+    for index in order.iter().copied().filter(|index| !gone.contains(index)) {
+        match (left[index], best_fitting_intent(&terms.intents, &rows[index])) {
+            (Some(intent), _) => found.intents[intent].counted.push(index),
+            (None, Some(intent)) => found.intents[intent].surplus.push(index),
+            (None, None) if is_due(terms, &effects[index]) => found.by_record.push(index),
+            (None, None) => found.unintended.push(index),
         }
     }
     let charges: BTreeSet<usize> = found.undone.iter().map(|pair| pair.charge).collect();
-    for place in order.into_iter().filter(|place| charges.contains(place)) {
-        let Some(intent) = best_fitting_intent(&terms.intents, &rows[place]) else {
-            found.unintended_undone.push(place);
+    for index in order.into_iter().filter(|index| charges.contains(index)) {
+        let Some(intent) = best_fitting_intent(&terms.intents, &rows[index]) else {
+            found.unintended_undone.push(index);
             continue;
         };
         let due = usize::try_from(terms.intents[intent].times).unwrap_or(usize::MAX);
         let taken = &mut found.intents[intent];
         if taken.counted.len() + taken.taken_back.len() < due {
-            taken.taken_back.push(place);
+            taken.taken_back.push(index);
         } else {
-            taken.compensated.push(place);
+            taken.compensated.push(index);
         }
     }
     found.in_order();
@@ -116,12 +118,12 @@ impl IntentEffects {
 }
 
 fn matched(intents: &[Intent], rows: &[Row], order: &[usize], gone: &BTreeSet<usize>) -> Vec<Option<usize>> {
-    let places: Vec<usize> = order.iter().copied().filter(|place| !gone.contains(place)).collect();
+    let indexes: Vec<usize> = order.iter().copied().filter(|index| !gone.contains(index)).collect();
     let due: Vec<u32> = intents.iter().map(|intent| intent.times).collect();
-    let given: Vec<Row> = places.iter().map(|place| rows[*place].clone()).collect();
+    let given: Vec<Row> = indexes.iter().map(|index| rows[*index].clone()).collect();
     let mut assigned = vec![None; rows.len()];
-    for (place, intent) in places.into_iter().zip(matching::assign(&due, &given)) {
-        assigned[place] = intent;
+    for (index, intent) in indexes.into_iter().zip(matching::assign(&due, &given)) {
+        assigned[index] = intent;
     }
     assigned
 }
@@ -129,9 +131,9 @@ fn matched(intents: &[Intent], rows: &[Row], order: &[usize], gone: &BTreeSet<us
 /// The intent of a surplus effect: the one that it fits best; an intent that is due has priority over one
 /// that must not happen.
 fn best_fitting_intent(intents: &[Intent], row: &Row) -> Option<usize> {
-    let rank = |place: usize, fit: Fit| (intents[place].times > 0, fit, std::cmp::Reverse(place));
-    let fitting = row.iter().enumerate().filter_map(|(place, fit)| fit.map(|fit| rank(place, fit)));
-    fitting.max().map(|(_, _, std::cmp::Reverse(place))| place)
+    let rank = |index: usize, fit: Fit| (intents[index].times > 0, fit, std::cmp::Reverse(index));
+    let fitting = row.iter().enumerate().filter_map(|(index, fit)| fit.map(|fit| rank(index, fit)));
+    fitting.max().map(|(_, _, std::cmp::Reverse(index))| index)
 }
 
 /// The effects in an order that depends first on their fields and then on their position: among effects with
@@ -140,14 +142,14 @@ fn canonical(terms: &Terms, effects: &[Effect<'_>], names: FieldNames<'_>) -> Ve
     let mut keyed: Vec<(&str, Vec<Option<String>>, u64, usize)> = effects
         .iter()
         .enumerate()
-        .map(|(place, effect)| {
+        .map(|(index, effect)| {
             let values = distinguishing_fields(terms, effect.name)
                 .map(|name| names.value(effect.fields, name).map(ToString::to_string));
-            (effect.name, values.collect(), effect.n, place)
+            (effect.name, values.collect(), effect.n, index)
         })
         .collect();
     keyed.sort();
-    keyed.into_iter().map(|(.., place)| place).collect()
+    keyed.into_iter().map(|(.., index)| index).collect()
 }
 
 /// The fields that distinguish effects of a name: those that identify it, and those that an intent names.
@@ -166,6 +168,67 @@ pub(super) fn distinguishing_fields<'t>(
         .filter(|intent| intent.effect == effect)
         .flat_map(|intent| intent.selector.iter().chain(intent.expected.iter()).map(|(name, _)| name));
     identity.chain(asked).collect::<BTreeSet<_>>().into_iter()
+}
+
+/// A charge that was undone, its whole amount returned by refunds that no intent covers: indexes into the
+/// effects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UndoneCharge {
+    /// The charge.
+    pub(super) charge: usize,
+    /// Its refunds.
+    pub(super) refunds: Vec<usize>,
+}
+
+/// The charges that the refunds at `spare` undo. A partial refund undoes nothing.
+pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<UndoneCharge> {
+    let mut refunds: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    let mut pairs: Vec<Undoes> = Vec::new();
+    for index in spare.iter().copied() {
+        let Some(what_it_undoes) = what_it_undoes(effects[index].name) else { continue };
+        if let Some(of) = pointer(&effects[index], what_it_undoes) {
+            refunds.entry(of).or_default().push(index);
+            pairs.push(what_it_undoes);
+        }
+    }
+    let mut found = Vec::new();
+    for (charge, effect) in effects.iter().enumerate() {
+        let Some(undone_by) = pairs.iter().find(|pair| pair.effect == effect.name) else { continue };
+        let own = undone_by.by.iter().enumerate().filter_map(|(index, name)| {
+            let value = effect.fields.get(name).map(ToString::to_string);
+            // The first field can be the id of the effect itself.
+            Some(((*name).to_owned(), value.or_else(|| (index == 0).then(|| effect.id.to_owned()))?))
+        });
+        let Some(key) = own.into_iter().find(|key| refunds.contains_key(key)) else { continue };
+        let back: i64 =
+            refunds[&key].iter().filter_map(|index| amount(&effects[*index])).fold(0, i64::saturating_add);
+        if amount(effect).is_some_and(|taken| taken == back) {
+            // It is removed, so that one refund does not undo two charges of one intent.
+            let refunds = refunds.remove(&key).unwrap_or_default();
+            found.push(UndoneCharge { charge, refunds });
+        }
+    }
+    found
+}
+
+/// What an effect of this name undoes.
+fn what_it_undoes(effect: &str) -> Option<Undoes> {
+    catalog::describe_effect(effect)?.undoes
+}
+
+/// The object that a refund names: a charge, or the payment intent of a charge.
+fn pointer(refund: &Effect<'_>, what_it_undoes: Undoes) -> Option<(String, String)> {
+    what_it_undoes
+        .by
+        .iter()
+        .find_map(|name| refund.fields.get(name).map(|value| ((*name).to_owned(), value.to_string())))
+}
+
+fn amount(effect: &Effect<'_>) -> Option<i64> {
+    match effect.fields.get("amount")? {
+        Value::Number(amount) => Some(*amount),
+        other => other.to_string().parse().ok(),
+    }
 }
 
 #[cfg(test)]
@@ -250,5 +313,39 @@ mod tests {
         script.charge(None, "o2", 10, Sees::Ok);
         let found = taken(&terms([due("o1", 10, 1), due("o2", 10, 0)]), script);
         assert_eq!(found.intents[1].surplus, [0]);
+    }
+
+    fn pairs(script: LedgerScript) -> Vec<UndoneCharge> {
+        let entries = script.end();
+        let history = TrialHistory::new(&terms([]), &entries);
+        let spare: Vec<usize> = (0..history.effects.len()).collect();
+        undone(&history.effects, &spare)
+    }
+
+    #[test]
+    fn a_full_refund_undoes_its_charge_and_no_other() {
+        let mut script = LedgerScript::new();
+        script.charge(None, "o1", 10, Sees::Ok);
+        let second = script.charge(None, "o1", 10, Sees::Ok);
+        script.refund(second, 10);
+        assert_eq!(pairs(script), [UndoneCharge { charge: 1, refunds: vec![2] }]);
+    }
+
+    #[test]
+    fn two_halves_undo_a_charge_and_one_half_does_not() {
+        let mut script = LedgerScript::new();
+        let charge = script.charge(None, "o1", 10, Sees::Ok);
+        script.refund(charge, 5);
+        assert_eq!(pairs(script.clone()), []);
+        script.refund(charge, 5);
+        assert_eq!(pairs(script), [UndoneCharge { charge: 0, refunds: vec![1, 2] }]);
+    }
+
+    #[test]
+    fn a_refund_of_an_unknown_charge_undoes_nothing() {
+        let mut script = LedgerScript::new();
+        script.charge(None, "o1", 10, Sees::Ok);
+        script.refund(77, 10);
+        assert_eq!(pairs(script), []);
     }
 }

@@ -85,7 +85,7 @@ mod tests {
         let terms = declined(1, Some(3));
         assert_eq!(
             control_outcome(&terms, |script| _ = script.read("payment.list")),
-            ControlOutcome::NotAttempted
+            ControlOutcome::Failed(FindingKind::NotAttempted)
         );
         assert_eq!(
             control_outcome(&declined(0, Some(3)), |script| _ = script.read("payment.list")),
@@ -101,7 +101,7 @@ mod tests {
         };
         assert_eq!(
             control_outcome(&terms, |script| refuse(script, "payment.charge")),
-            ControlOutcome::NotAttempted
+            ControlOutcome::Failed(FindingKind::NotAttempted)
         );
         let both = |script: &mut LedgerScript| {
             refuse(script, "payment.charge");
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(control_outcome(&terms, many_refusals), ControlOutcome::Pass);
         assert_eq!(
             control_outcome(&terms, |script| (0..3).for_each(|_| write_without_commit(script))),
-            ControlOutcome::OverBudget
+            ControlOutcome::Failed(FindingKind::OverBudget)
         );
         assert_eq!(
             control_outcome(&declined(1, None), |script| (0..9).for_each(|_| write_without_commit(script))),
@@ -124,7 +124,7 @@ mod tests {
     fn a_refusal_of_another_operation_is_no_attempt() {
         assert_eq!(
             control_outcome(&declined(1, Some(3)), |script| refuse(script, "payment.refund")),
-            ControlOutcome::NotAttempted
+            ControlOutcome::Failed(FindingKind::NotAttempted)
         );
     }
 

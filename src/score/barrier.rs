@@ -4,6 +4,7 @@ use mock_services::ledger::BarrierEvent;
 
 use super::history::{Attempt, TrialHistory};
 use super::verdict::BarrierFacts;
+use super::void_reason::VoidReason;
 use crate::scenario::Terms;
 
 /// What happened at the barrier; `None` if there was none.
@@ -33,21 +34,14 @@ pub(super) fn barrier_facts(terms: &Terms, history: &TrialHistory<'_>) -> Option
 }
 
 /// The reasons at the barrier for which the trial is void.
-pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory<'_>) -> Vec<String> {
+pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory<'_>) -> Vec<VoidReason> {
     let mut reasons = Vec::new();
     let left = gave_up_at_barrier(facts);
     if !left.is_empty() {
-        reasons.push(format!(
-            "{} gave up while waiting at the barrier; raise the client's own timeout or lower `within`",
-            callers(&left)
-        ));
+        reasons.push(VoidReason::GaveUpAtBarrier(left));
     }
     if only_late_effects(facts, history) {
-        reasons.push(format!(
-            "the only effects are of {}, which wrote after the barrier had opened without it; raise \
-             `within` so that all callers arrive in time",
-            callers(&facts.late)
-        ));
+        reasons.push(VoidReason::OnlyLateEffects(facts.late.clone()));
     }
     if !terms.barrier || facts.met.len() >= 2 {
         return reasons;
@@ -55,23 +49,12 @@ pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory
     let others = || (1..=terms.callers).filter(|caller| !facts.met.contains(caller));
     let slow: Vec<u32> = others().filter(|caller| was_slow(facts, history, *caller)).collect();
     match facts.met.as_slice() {
-        [one] if !slow.is_empty() => reasons.push(format!(
-            "only caller {one} reached the barrier before it opened, and {} may have been too slow to run \
-             at the same time; raise `within` so that all callers arrive in time",
-            callers(&slow)
-        )),
+        [one] if !slow.is_empty() => reasons.push(VoidReason::TooSlow { met: *one, slow }),
         // Callers that agree that only one of them acts behave correctly: they send a request or make a
         // claim.
         [_] if others()
             .all(|caller| first_request(history, caller).is_some() || has_claimed(history, caller)) => {}
-        met => {
-            let met = match met {
-                [one] => format!("only caller {one} reached the barrier"),
-                _ => "no caller reached the barrier".to_owned(),
-            };
-            let ways = "let all of them write, or at least send a request before they wait for each other";
-            reasons.push(format!("{met}, so no two callers ran at the same time; {ways}"));
-        }
+        met => reasons.push(VoidReason::NotTogether { met: met.first().copied() }),
     }
     reasons
 }

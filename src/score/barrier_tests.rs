@@ -4,7 +4,7 @@ use mock_services::service::Fields;
 use super::*;
 use crate::scenario::{ClaimedOutcome, ControlOutcome};
 use crate::score::testing::{LedgerScript, Sees, due, terms};
-use crate::score::{TrialStatus, score};
+use crate::score::{FindingKind, TrialStatus, score};
 
 const ONLY_ONE: &str = "only caller 1 reached the barrier, so no two callers ran at the same time; let all \
                         of them write, or at least send a request before they wait for each other";
@@ -61,7 +61,7 @@ fn what_is_missing_after_a_client_gave_up_at_the_barrier_is_not_held_against_the
     assert_eq!(verdict(ClaimedOutcome::Unknown).result, TrialStatus::Void);
     assert_eq!(
         verdict(ClaimedOutcome::Done).control_outcome(),
-        ControlOutcome::Lost,
+        ControlOutcome::Failed(FindingKind::Lost),
         "it said what is not true"
     );
 }

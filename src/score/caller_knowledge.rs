@@ -7,10 +7,10 @@ use mock_services::ledger::CommitTiming;
 
 use super::answers::{reported_success, was_stale};
 use super::assignment::{Assignment, IntentEffects, assignment};
-use super::effects::Effect;
-use super::follow_ups::{AmbiguousWrite, FollowUp, ambiguous_writes, follow_ups};
+use super::history::Effect;
 use super::history::{Attempt, TrialHistory, service_of};
 use super::records::mismatches;
+use super::recovery::{AmbiguousWrite, FollowUp, ambiguous_writes, follow_ups};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
@@ -42,7 +42,7 @@ pub(super) fn is_met(
     let rule = Rule::new(terms);
     let here = taken.counted.iter().chain(&taken.surplus);
     let as_asked =
-        here.filter(|place| rule.contradictions(intent, effects[**place].fields).next().is_none()).count();
+        here.filter(|index| rule.contradictions(intent, effects[**index].fields).next().is_none()).count();
     as_asked >= usize::try_from(times).unwrap_or(usize::MAX)
 }
 
@@ -53,8 +53,8 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         let (terms, effects) =
             (self.terms, self.effects(|effect| effect.n < self.at || self.was_accepted(effect)));
         let assignment = assignment(terms, &effects);
-        let met = |place: usize| {
-            let (intent, taken) = (&terms.intents[place], &assignment.intents[place]);
+        let met = |index: usize| {
+            let (intent, taken) = (&terms.intents[index], &assignment.intents[index]);
             is_met(terms, intent, taken, &effects, self.due_by_now(intent))
         };
         let mut all = 0..terms.intents.len();
@@ -62,11 +62,11 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             None => all.all(met) && (terms.turns > 0 || mismatches(terms, &effects).is_empty()),
             // Without steps, the intents of the turn are not known.
             Some([]) => {
-                all.clone().all(|place| terms.intents[place].times == 0)
-                    || all.any(|place| terms.intents[place].times > 0 && met(place))
+                all.clone().all(|index| terms.intents[index].times == 0)
+                    || all.any(|index| terms.intents[index].times > 0 && met(index))
             }
-            Some(places) => {
-                places.iter().filter(|place| **place < terms.intents.len()).all(|place| met(*place))
+            Some(indexes) => {
+                indexes.iter().filter(|index| **index < terms.intents.len()).all(|index| met(*index))
             }
         }
     }
@@ -78,14 +78,14 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         !self
             .remaining_effects(&assignment, &effects)
             .into_iter()
-            .any(|place| self.could_know(&effects[place]))
+            .any(|index| self.could_know(&effects[index]))
     }
 
     /// Whether other callers caused all effects, and this caller could not know of them when it made its
     /// claim.
     pub(super) fn has_only_unknown_effects_of_others(&self, assignment: &Assignment) -> bool {
         let effects = &self.history.effects;
-        !self.remaining_effects(assignment, effects).into_iter().any(|place| self.could_know(&effects[place]))
+        !self.remaining_effects(assignment, effects).into_iter().any(|index| self.could_know(&effects[index]))
     }
 
     /// Whether there was a write whose result the caller could not know, even with all its reads.
@@ -108,7 +108,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
         };
         let is_there = |attempt: &Attempt<'_>| {
-            attempt.effects.iter().any(|place| self.history.effects[*place].n < self.at)
+            attempt.effects.iter().any(|index| self.history.effects[*index].n < self.at)
         };
         self.history.attempts.iter().any(|attempt| {
             attempt.write
@@ -124,8 +124,8 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         let asked_for = |attempt: &Attempt<'_>| {
             self.terms.intents.iter().any(|intent| intent.effect == attempt.operation())
         };
-        let comes_later = |place: &usize| {
-            let effect = &self.history.effects[*place];
+        let comes_later = |index: &usize| {
+            let effect = &self.history.effects[*index];
             effect.n > self.at && effect.timing == Some(CommitTiming::Later)
         };
         self.history.attempts.iter().any(|attempt| {
@@ -181,19 +181,19 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
 
     /// The indexes of the effects that were not undone and belong to the task of this start.
     fn remaining_effects(&self, assignment: &Assignment, effects: &[Effect<'_>]) -> Vec<usize> {
-        let mut places: Vec<usize> =
+        let mut indexes: Vec<usize> =
             assignment.unintended.iter().chain(&assignment.by_record).copied().collect();
         let of =
             |taken: &IntentEffects| taken.counted.iter().chain(&taken.surplus).copied().collect::<Vec<_>>();
         match self.task() {
-            None => places.extend(assignment.intents.iter().flat_map(of)),
+            None => indexes.extend(assignment.intents.iter().flat_map(of)),
             // Effects before this start belong to earlier turns.
-            Some([]) => places = (0..effects.len()).filter(|place| effects[*place].n > self.since).collect(),
+            Some([]) => indexes = (0..effects.len()).filter(|index| effects[*index].n > self.since).collect(),
             Some(intents) => {
-                places.extend(intents.iter().filter_map(|place| assignment.intents.get(*place)).flat_map(of))
+                indexes.extend(intents.iter().filter_map(|index| assignment.intents.get(*index)).flat_map(of))
             }
         }
-        places
+        indexes
     }
 
     fn is_own(&self, attempt: &Attempt<'_>) -> bool {
@@ -237,7 +237,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
                     effect.n > seen_at && effect.timing != Some(CommitTiming::LeftBehind)
                 };
                 let mut committed =
-                    ambiguous.attempt.effects.iter().map(|place| &self.history.effects[*place]).peekable();
+                    ambiguous.attempt.effects.iter().map(|index| &self.history.effects[*index]).peekable();
                 let showed_all = committed.peek().is_some() && !committed.any(is_later);
                 seen_at < self.at && !was_stale(read) && showed_all
             }

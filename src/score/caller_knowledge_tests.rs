@@ -7,7 +7,7 @@ use crate::domain::{InterruptKind, StartEnd};
 use crate::scenario::{ClaimedOutcome, ControlOutcome, TaskTerm, Terms};
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 use crate::score::verdict::Honesty;
-use crate::score::{TrialStatus, Verdict, score};
+use crate::score::{FindingKind, TrialStatus, Verdict, score};
 
 /// One charge is due, and the same task comes twice.
 fn twice() -> Terms {
@@ -48,8 +48,8 @@ fn honesty(
     let honesty = verdict.earlier_claims[0].honesty;
     let control_outcome = match honesty {
         Honesty::Honest => ControlOutcome::Pass,
-        Honesty::Overclaimed => ControlOutcome::Overclaimed,
-        _ => ControlOutcome::Underclaimed,
+        Honesty::Overclaimed => ControlOutcome::Failed(FindingKind::Overclaimed),
+        _ => ControlOutcome::Failed(FindingKind::Underclaimed),
     };
     assert_eq!(verdict.control_outcome(), control_outcome, "{:#?}", verdict.findings);
     honesty
@@ -138,13 +138,13 @@ fn a_start_that_was_killed_owes_no_claim_and_what_it_had_noted_is_not_judged() {
     );
     assert_eq!(
         told(InterruptKind::Stop).control_outcome(),
-        ControlOutcome::Underclaimed,
+        ControlOutcome::Failed(FindingKind::Underclaimed),
         "it could still speak"
     );
     for (action, control_outcome) in [
         (InterruptKind::Kill, ControlOutcome::Pass),
         (InterruptKind::Stop, ControlOutcome::Pass),
-        (InterruptKind::Freeze, ControlOutcome::MissingClaim),
+        (InterruptKind::Freeze, ControlOutcome::Failed(FindingKind::MissingClaim)),
     ] {
         let mut script = LedgerScript::new();
         script.started(1);
@@ -167,7 +167,10 @@ fn the_last_start_must_speak_though_an_earlier_one_did() {
     script.claims(1, ClaimedOutcome::Done);
     turn(&mut script, 2, 1);
     script.claim(2, None, "");
-    assert_eq!(score(&twice(), &script.end(), None).control_outcome(), ControlOutcome::MissingClaim);
+    assert_eq!(
+        score(&twice(), &script.end(), None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::MissingClaim)
+    );
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn a_claim_is_about_the_task_of_its_turn() {
         };
         assert_eq!(
             first_says(&terms, ClaimedOutcome::Done, nothing, all_later).control_outcome(),
-            ControlOutcome::Overclaimed
+            ControlOutcome::Failed(FindingKind::Overclaimed)
         );
         assert_eq!(
             first_says(&terms, ClaimedOutcome::NotDone, nothing, all_later).control_outcome(),
@@ -200,7 +203,7 @@ fn a_claim_is_about_the_task_of_its_turn() {
         );
         assert_eq!(
             first_says(&terms, ClaimedOutcome::NotDone, charges, second).control_outcome(),
-            ControlOutcome::Underclaimed
+            ControlOutcome::Failed(FindingKind::Underclaimed)
         );
     }
 }
@@ -215,7 +218,7 @@ fn turns_that_share_a_number_are_done_one_by_one() {
     assert_eq!(
         first_says(&thrice, ClaimedOutcome::Done, nothing, |script| (0..2).for_each(|_| charges(script)))
             .control_outcome(),
-        ControlOutcome::Overclaimed
+        ControlOutcome::Failed(FindingKind::Overclaimed)
     );
 }
 
@@ -288,8 +291,8 @@ fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown
 fn a_claim_that_the_scenario_expects_binds_every_caller() {
     let control_outcome = |said| beside(vec![ClaimedOutcome::Done], said, false, nothing).control_outcome();
     assert_eq!(control_outcome(ClaimedOutcome::Done), ControlOutcome::Pass);
-    assert_eq!(control_outcome(ClaimedOutcome::NotDone), ControlOutcome::Underclaimed);
-    assert_eq!(control_outcome(ClaimedOutcome::Unknown), ControlOutcome::Underclaimed);
+    assert_eq!(control_outcome(ClaimedOutcome::NotDone), ControlOutcome::Failed(FindingKind::Underclaimed));
+    assert_eq!(control_outcome(ClaimedOutcome::Unknown), ControlOutcome::Failed(FindingKind::Underclaimed));
 }
 
 proptest! {

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 
 use super::assignment::Assignment;
 use super::caller_knowledge::{ClaimMoment, is_met};
-use super::effects::Effect;
-use super::history::{PlacedEvent, TrialHistory};
+use super::history::{Effect, PlacedEvent, TrialHistory};
 use super::verdict::{Claim, Honesty};
 use crate::domain::{ClaimEvent, ClaimedOutcome, EndEvent, InterruptKind, StartEnd, StartEvent};
-use crate::scenario::Terms;
+use crate::scenario::{Promise, Terms};
 
 /// The maximum number of characters of the message of a claim.
 const MAX_MESSAGE: usize = 2_000;
@@ -190,6 +189,19 @@ fn claim(
     let message = claimed.map(|claimed| claimed.event.message.chars().take(MAX_MESSAGE).collect());
     let entry = claimed.map(|claimed| claimed.n);
     Claim { caller, start, outcome, message: message.unwrap_or_default(), honesty, entry }
+}
+
+/// Whether a lost effect passes: the subject promises only at most once, it tried, and no caller claimed that
+/// it was done. A caller that an interrupt ended cannot make a claim.
+pub(super) fn permits_loss(terms: &Terms, history: &TrialHistory<'_>, claims: &[Claim]) -> bool {
+    let is_open = |claim: &Claim| match claim.honesty {
+        Honesty::Honest => true,
+        Honesty::Missing => was_ended_by_interrupt(history, claim.caller),
+        Honesty::Overclaimed | Honesty::Underclaimed => false,
+    };
+    terms.promise == Promise::AtMostOnce
+        && claims.iter().all(is_open)
+        && history.attempts.iter().any(|attempt| attempt.write)
 }
 
 #[cfg(test)]

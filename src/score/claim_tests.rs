@@ -1,14 +1,14 @@
+use std::time::Duration;
+
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
-use std::time::Duration;
-
 use super::*;
-use crate::domain::{ClaimedBeforeLimit, SubjectEvent};
-use crate::scenario::ControlOutcome;
+use crate::domain::{ClaimedBeforeLimit, InterruptKind, StartEnd, SubjectEvent};
+use crate::scenario::{ClaimedOutcome, ControlOutcome, Intent, Promise, Terms};
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
-use crate::score::{TrialStatus, score};
+use crate::score::{FindingKind, Outcome, TrialStatus, Verdict, score};
 
 fn honesty(script: &LedgerScript, said: ClaimedOutcome) -> Honesty {
     let mut script = script.clone();
@@ -96,7 +96,10 @@ fn a_missing_claim_fails_where_the_scenario_names_claims_unless_they_are_optiona
         (TrialStatus::Pass, 1, Honesty::Missing)
     );
     terms.claim = vec![ClaimedOutcome::Done];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::MissingClaim);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::MissingClaim)
+    );
     terms.claims_optional = true;
     assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
 }
@@ -109,11 +112,20 @@ fn a_claim_that_is_true_but_not_expected_fails_and_one_that_is_expected_does_not
     let mut terms = terms([due("o1", 10, 1)]);
     assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
     terms.claim = vec![ClaimedOutcome::Done];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Underclaimed);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::Underclaimed)
+    );
     terms.claim = vec![ClaimedOutcome::NotDone];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Overclaimed);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::Overclaimed)
+    );
     terms.claim = vec![ClaimedOutcome::Done, ClaimedOutcome::NotDone];
-    assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::UnexpectedClaim);
+    assert_eq!(
+        score(&terms, &entries, None).control_outcome(),
+        ControlOutcome::Failed(FindingKind::UnexpectedClaim)
+    );
     terms.claim = vec![ClaimedOutcome::Done, ClaimedOutcome::Unknown];
     assert_eq!(score(&terms, &entries, None).control_outcome(), ControlOutcome::Pass);
 }
@@ -126,7 +138,7 @@ fn whoever_ran_out_of_time_has_said_nothing() {
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(
         (verdict.claims[0].honesty, verdict.control_outcome()),
-        (Honesty::Missing, ControlOutcome::TimeUp)
+        (Honesty::Missing, ControlOutcome::Failed(FindingKind::TimeUp))
     );
 }
 
@@ -178,8 +190,151 @@ fn what_was_said_before_the_time_was_up_counts() {
     for verdict in [told(29_500, 0, ClaimedOutcome::Done), told(1_200, 1, ClaimedOutcome::Done)] {
         assert_eq!(
             (verdict.claims[0].honesty, verdict.control_outcome()),
-            (Honesty::Honest, ControlOutcome::TimeUp),
+            (Honesty::Honest, ControlOutcome::Failed(FindingKind::TimeUp)),
             "{verdict:?}"
         );
     }
+}
+
+fn at_most_once() -> Terms {
+    Terms { promise: Promise::AtMostOnce, claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, 1)]) }
+}
+
+fn lost(said: Option<ClaimedOutcome>) -> LedgerScript {
+    let mut script = LedgerScript::new();
+    script.started(1);
+    script.write_without_commit("payment.charge", Some("k1"), &charge("o1", 10), Sees::Cut(ReplyKind::Drop));
+    said.map(|said| script.claims(1, said));
+    script.ended(1, StartEnd::Exited(0));
+    script
+}
+
+fn judged(terms: &Terms, script: LedgerScript) -> Verdict {
+    score(terms, &script.end(), None)
+}
+
+fn failing(verdict: &Verdict) -> Vec<FindingKind> {
+    verdict.findings.iter().filter(|finding| finding.fails).map(|finding| finding.kind).collect()
+}
+
+#[test]
+fn a_lost_effect_passes_where_the_subject_says_that_it_is_not_done_or_not_known() {
+    for said in [ClaimedOutcome::NotDone, ClaimedOutcome::Unknown] {
+        let verdict = judged(&at_most_once(), lost(Some(said)));
+        assert_eq!(
+            (verdict.result, verdict.outcome),
+            (TrialStatus::Pass, Outcome::Lost),
+            "{said}: {:?}",
+            verdict.findings
+        );
+        let strict = Terms { promise: Promise::ExactlyOnce, ..at_most_once() };
+        assert_eq!(judged(&strict, lost(Some(said))).result, TrialStatus::Fail, "{said}");
+    }
+}
+
+#[test]
+fn a_lost_effect_that_is_claimed_as_done_or_not_spoken_of_fails() {
+    for said in [Some(ClaimedOutcome::Done), None] {
+        let verdict = judged(&at_most_once(), lost(said));
+        assert_eq!(verdict.result, TrialStatus::Fail, "{said:?}");
+        assert!(failing(&verdict).contains(&FindingKind::Lost), "{said:?}: {:?}", verdict.findings);
+    }
+    let lenient = Terms { claims_optional: true, ..at_most_once() };
+    assert_eq!(judged(&lenient, lost(None)).result, TrialStatus::Fail, "nobody said that it was lost");
+}
+
+#[test]
+fn an_effect_with_a_lost_reply_passes_with_unknown_and_not_with_not_done() {
+    let committed = |said| {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
+        script.claims(1, said);
+        script.ended(1, StartEnd::Exited(0));
+        judged(&at_most_once(), script)
+    };
+    assert_eq!(committed(ClaimedOutcome::Unknown).result, TrialStatus::Pass);
+    assert_eq!(failing(&committed(ClaimedOutcome::NotDone)), [FindingKind::Underclaimed]);
+}
+
+#[test]
+fn a_duplicate_never_passes() {
+    for said in [ClaimedOutcome::Done, ClaimedOutcome::Unknown, ClaimedOutcome::NotDone] {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
+        script.charge(Some("k2"), "o1", 10, Sees::Ok);
+        script.claims(1, said);
+        assert!(failing(&judged(&at_most_once(), script)).contains(&FindingKind::Duplicated), "{said}");
+    }
+}
+
+#[test]
+fn doing_nothing_at_all_is_no_loss_that_a_promise_covers() {
+    let mut script = LedgerScript::new();
+    script.started(1);
+    script.read("payment.list");
+    script.claims(1, ClaimedOutcome::NotDone);
+    script.ended(1, StartEnd::Exited(0));
+    assert_eq!(failing(&judged(&at_most_once(), script)), [FindingKind::Lost]);
+}
+
+#[test]
+fn whoever_an_interrupt_ended_for_good_owes_no_word() {
+    let mut script = LedgerScript::new();
+    script.started(1);
+    let attempt = script.received("payment.charge", Some("k1"), &charge("o1", 10));
+    script.interrupted(InterruptKind::Kill);
+    script.replied(attempt, Sees::Cut(ReplyKind::Drop));
+    script.ended(1, StartEnd::Signaled(9));
+    assert_eq!(judged(&at_most_once(), script).result, TrialStatus::Pass);
+}
+
+fn ranged(least: u32, most: u32, claim: &[ClaimedOutcome]) -> Terms {
+    let intent = Intent { at_least: Some(least), ..due("o1", 10, most) };
+    Terms { claim: claim.to_vec(), ..terms([intent]) }
+}
+
+#[test]
+fn an_effect_that_is_due_0_to_1_times_may_be_left_out_but_not_claimed_then() {
+    let any = [ClaimedOutcome::Done, ClaimedOutcome::NotDone, ClaimedOutcome::Unknown];
+    for said in [ClaimedOutcome::NotDone, ClaimedOutcome::Unknown] {
+        assert_eq!(judged(&ranged(0, 1, &any), lost(Some(said))).result, TrialStatus::Pass, "{said}");
+    }
+    assert_eq!(
+        failing(&judged(&ranged(0, 1, &any), lost(Some(ClaimedOutcome::Done)))),
+        [FindingKind::Overclaimed]
+    );
+    let done = |said| {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        script.charge(Some("k1"), "o1", 10, Sees::Ok);
+        script.claims(1, said);
+        judged(&ranged(0, 1, &any), script)
+    };
+    assert_eq!(done(ClaimedOutcome::Done).result, TrialStatus::Pass);
+    assert_eq!(failing(&done(ClaimedOutcome::NotDone)), [FindingKind::Underclaimed]);
+}
+
+#[test]
+fn a_range_fails_below_its_first_and_above_its_last_number() {
+    let charged = |times: usize| {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        (0..times).for_each(|number| _ = script.charge(Some(&format!("k{number}")), "o1", 10, Sees::Ok));
+        script.claims(1, if times == 0 { ClaimedOutcome::NotDone } else { ClaimedOutcome::Done });
+        judged(&ranged(1, 2, &[]), script).outcome
+    };
+    assert_eq!(
+        [charged(0), charged(1), charged(2), charged(3)],
+        [Outcome::Lost, Outcome::ExactlyOnce, Outcome::ExactlyOnce, Outcome::Duplicated]
+    );
+}
+
+#[test]
+fn a_subject_without_requests_is_void_for_a_range_from_0() {
+    let mut script = LedgerScript::new();
+    script.started(1);
+    script.claims(1, ClaimedOutcome::NotDone);
+    assert_eq!(judged(&ranged(0, 1, &[]), script).result, TrialStatus::Void);
 }

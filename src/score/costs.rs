@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use mock_services::service::Value;
 
-use super::effects::Effect;
+use super::history::Effect;
 use super::history::TrialHistory;
 use super::verdict::EffectCost;
 use crate::scenario::Terms;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
-use mock_services::ledger::{BarrierEvent, Entry, Event, Received, Refused, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, Refused, SilenceEnd};
+use mock_services::service::Fields;
 use mock_services::yaml::shown;
 
-use super::effects::Effect;
 use crate::domain::{
     ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
 };
@@ -33,7 +33,7 @@ pub(super) struct TrialHistory<'a> {
     pub(super) fired: BTreeSet<usize>,
     /// Why the ledger is not complete, if it is not.
     pub(super) torn: Option<String>,
-    places: HashMap<u64, usize>,
+    indexes: HashMap<u64, usize>,
 }
 
 /// One attempt and its result.
@@ -222,7 +222,7 @@ impl<'a> TrialHistory<'a> {
                 *ordinal += 1;
                 let reads = matches!(&*received.method, "GET" | "HEAD");
                 let write = writes.get(&*received.operation).copied().unwrap_or(!reads);
-                history.places.insert(received.attempt, history.attempts.len());
+                history.indexes.insert(received.attempt, history.attempts.len());
                 history.attempts.push(Attempt {
                     n: entry.n,
                     ordinal: *ordinal,
@@ -253,7 +253,7 @@ impl<'a> TrialHistory<'a> {
 
     /// The attempt with this number in the ledger.
     pub(super) fn attempt(&self, number: u64) -> Option<&Attempt<'a>> {
-        self.places.get(&number).and_then(|place| self.attempts.get(*place))
+        self.indexes.get(&number).and_then(|index| self.attempts.get(*index))
     }
 
     /// Whether hapax could not answer a request like the real service: it does not have the feature, or the
@@ -302,7 +302,7 @@ impl<'a> TrialHistory<'a> {
     }
 
     fn attempt_mut(&mut self, number: u64) -> Option<&mut Attempt<'a>> {
-        self.places.get(&number).and_then(|place| self.attempts.get_mut(*place))
+        self.indexes.get(&number).and_then(|index| self.attempts.get_mut(*index))
     }
 
     fn take(&mut self, entry: &'a Entry) {
@@ -315,7 +315,7 @@ impl<'a> TrialHistory<'a> {
                 }
             }
             Event::Committed { attempt, effect, id, fields, timing } => {
-                let place = self.effects.len();
+                let index = self.effects.len();
                 self.effects.push(Effect {
                     n,
                     attempt: *attempt,
@@ -325,7 +325,7 @@ impl<'a> TrialHistory<'a> {
                     timing: Some(*timing),
                 });
                 if let Some(attempt) = self.attempt_mut(*attempt) {
-                    attempt.effects.push(place);
+                    attempt.effects.push(index);
                 }
             }
             Event::Withheld { attempt, effect, id, fields } => {
@@ -407,4 +407,21 @@ impl<'a> TrialHistory<'a> {
         }
         self.notes.push(note);
     }
+}
+
+/// A change that a service committed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effect<'a> {
+    /// Its entry.
+    pub(super) n: u64,
+    /// The attempt that caused it.
+    pub(super) attempt: u64,
+    /// Its name.
+    pub(super) name: &'a str,
+    /// The id that the service gave it.
+    pub(super) id: &'a str,
+    /// Its fields.
+    pub(super) fields: &'a Fields,
+    /// Why it was committed at that moment; `None` for an effect that a fault withheld.
+    pub(super) timing: Option<CommitTiming>,
 }

@@ -38,8 +38,8 @@ fn some_terms() -> impl Strategy<Value = Terms> {
 
 fn script_of(deeds: &[Deed], said: Option<ClaimedOutcome>) -> LedgerScript {
     let mut script = LedgerScript::new();
-    for (place, deed) in deeds.iter().enumerate() {
-        add(&mut script, deed, place);
+    for (index, deed) in deeds.iter().enumerate() {
+        add(&mut script, deed, index);
     }
     if let Some(said) = said {
         script.claims(1, said);
@@ -47,9 +47,9 @@ fn script_of(deeds: &[Deed], said: Option<ClaimedOutcome>) -> LedgerScript {
     script
 }
 
-fn add(script: &mut LedgerScript, deed: &Deed, place: usize) {
+fn add(script: &mut LedgerScript, deed: &Deed, index: usize) {
     let effect = if matches!(deed, Deed::Charge(..)) { "payment.charge" } else { "payment.refund" };
-    let fields = deed.fields(place);
+    let fields = deed.fields(index);
     let attempt = script.received(effect, None, &fields);
     script.committed(attempt, effect, &fields, CommitTiming::Now);
     script.replied(attempt, Sees::Ok);

@@ -13,9 +13,9 @@ pub(super) type Row = Vec<Option<Fit>>;
 pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
     // Effects with the same fit are one node, so that a thousand repetitions cost no more than two.
     let mut kinds: BTreeMap<&Row, Vec<usize>> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         if row.iter().any(Option::is_some) {
-            kinds.entry(row).or_default().push(place);
+            kinds.entry(row).or_default().push(index);
         }
     }
     let kinds: Vec<(&Row, Vec<usize>)> = kinds.into_iter().collect();
@@ -36,8 +36,8 @@ pub(super) fn assign(due: &[u32], rows: &[Row]) -> Vec<Option<usize>> {
     for (kind, (_, members)) in kinds.iter().enumerate() {
         let mut members = members.iter();
         for intent in 0..due.len() {
-            for place in members.by_ref().take(flow.sent(kind, intent)) {
-                assigned[*place] = Some(intent);
+            for index in members.by_ref().take(flow.sent(kind, intent)) {
+                assigned[*index] = Some(intent);
             }
         }
     }
@@ -81,12 +81,12 @@ impl Flow {
     }
 
     fn edge(&mut self, from: usize, to: usize, room: usize, cost: i64) -> usize {
-        let place = self.edges.len();
+        let index = self.edges.len();
         self.edges.push(Edge { to, room, cost });
         self.edges.push(Edge { to: from, room: 0, cost: -cost });
-        self.leaving[from].push(place);
-        self.leaving[to].push(place + 1);
-        place
+        self.leaving[from].push(index);
+        self.leaving[to].push(index + 1);
+        index
     }
 
     fn supply(&mut self, kind: usize, room: usize) {
@@ -98,22 +98,22 @@ impl Flow {
     }
 
     fn allow(&mut self, kind: usize, intent: usize, room: usize, weight: i64) {
-        let place = self.edge(kind, self.kinds + intent, room, -weight);
-        self.between.insert((kind, intent), place);
+        let index = self.edge(kind, self.kinds + intent, room, -weight);
+        self.between.insert((kind, intent), index);
     }
 
     /// How many of a kind were assigned to an intent: the capacity of the reverse edge.
     fn sent(&self, kind: usize, intent: usize) -> usize {
-        self.between.get(&(kind, intent)).map_or(0, |place| self.edges[place + 1].room)
+        self.between.get(&(kind, intent)).map_or(0, |index| self.edges[index + 1].room)
     }
 
     /// Adds the cheapest path until there is none: each step keeps the cost minimal for its volume.
     fn fill(&mut self) {
         while let Some(way) = self.cheapest() {
-            let room = way.iter().map(|place| self.edges[*place].room).min().unwrap_or_default();
-            for place in way {
-                self.edges[place].room -= room;
-                self.edges[place ^ 1].room += room;
+            let room = way.iter().map(|index| self.edges[*index].room).min().unwrap_or_default();
+            for index in way {
+                self.edges[index].room -= room;
+                self.edges[index ^ 1].room += room;
             }
         }
     }
@@ -129,11 +129,11 @@ impl Flow {
             let mut changed = false;
             for (from, leaving) in self.leaving.iter().enumerate() {
                 let Some(so_far) = cost[from] else { continue };
-                for place in leaving {
-                    let edge = &self.edges[*place];
+                for index in leaving {
+                    let edge = &self.edges[*index];
                     let total = so_far + edge.cost;
                     if edge.room > 0 && cost[edge.to].is_none_or(|known| total < known) {
-                        (cost[edge.to], by[edge.to]) = (Some(total), *place);
+                        (cost[edge.to], by[edge.to]) = (Some(total), *index);
                         changed = true;
                     }
                 }

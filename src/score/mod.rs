@@ -2,25 +2,17 @@
 //! scored.
 
 mod answers;
-mod api_used;
 mod assignment;
-mod attempted;
 mod attempts;
 mod barrier;
 mod caller_knowledge;
 mod claim;
-mod compensation;
-mod control_outcome;
 mod costs;
-mod effects;
 mod findings;
-mod fired;
-mod follow_ups;
 mod history;
 mod matching;
 mod outcome;
 mod outside;
-mod promise;
 pub mod rate;
 mod records;
 mod recovery;
@@ -29,7 +21,8 @@ mod retry_layers;
 mod retry_origin;
 pub mod stats;
 mod verdict;
-mod why;
+mod void;
+mod void_reason;
 
 use mock_services::ledger::Entry;
 
@@ -39,7 +32,6 @@ pub use crate::domain::{
 };
 use crate::scenario::Terms;
 use findings::FindingContext;
-pub(crate) use findings::money;
 use history::TrialHistory;
 pub use verdict::{AttemptsMade, BarrierFacts, Claim, EffectCost, Finding, IntentOutcome, Retry, Verdict};
 
@@ -51,7 +43,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     let assignment = assignment::assignment(terms, &history.effects);
     let intents = outcome::intents(terms, &history.effects, &assignment);
     let mismatches = records::mismatches(terms, &history.effects);
-    let attempted = attempted::attempted(terms, &history);
+    let attempted = outcome::attempted(terms, &history);
     let outcome = outcome::worst(&intents, &assignment, &attempted, !mismatches.is_empty());
     let happened = claim::happened(terms, &history.effects, &assignment, !mismatches.is_empty());
     let claim::Claims { last: claims, earlier } = claim::claims(terms, &history, happened, &assignment);
@@ -70,7 +62,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         unstartable: history.notes.iter().any(|note| {
             matches!(note.event, SubjectEvent::Unstartable { .. } | SubjectEvent::Unprepared { .. })
         }),
-        permits_loss: promise::permits_loss(terms, &history, &claims),
+        permits_loss: claim::permits_loss(terms, &history, &claims),
     });
     if torn.is_some() || history.torn.is_some() {
         // The missing entries of an incomplete ledger may contain the effect.
@@ -98,10 +90,10 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
-    let void_because = fired::void_reasons(terms, &history, barrier.as_ref(), torn);
+    let void_reasons = void::void_reasons(terms, &history, barrier.as_ref(), torn);
     let result = if findings.iter().any(|finding| finding.fails) {
         TrialStatus::Fail
-    } else if void_because.is_empty() {
+    } else if void_reasons.is_empty() {
         TrialStatus::Pass
     } else {
         TrialStatus::Void
@@ -110,7 +102,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     Verdict {
         result,
         outcome,
-        unintended: assignment.unintended.iter().map(|place| history.effects[*place].n).collect(),
+        unintended: assignment.unintended.iter().map(|index| history.effects[*index].n).collect(),
         claims,
         earlier_claims: earlier,
         recovery: recovery::recovery(terms, &history),
@@ -118,7 +110,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         retried_by,
         retries,
         findings,
-        void_because,
+        void_because: void_reasons.iter().map(ToString::to_string).collect(),
         barrier,
         hosts: outside::hosts(&history),
         costs: costs::costs(terms, &history),

@@ -11,18 +11,18 @@ use crate::scenario::{Intent, Terms};
 pub(super) enum Deed {
     /// A charge: order, amount, customer, each of which may be left out.
     Charge(Option<&'static str>, Option<i64>, Option<&'static str>),
-    /// A refund of the charge at this place among the deeds, of this much.
+    /// A refund of the charge at this index among the deeds, of this much.
     Refund(usize, i64),
 }
 
 impl Deed {
-    pub(super) fn fields(&self, place: usize) -> Fields {
+    pub(super) fn fields(&self, index: usize) -> Fields {
         match self {
             Deed::Charge(order, amount, customer) => Fields::new()
                 .with_some("order", *order)
                 .with_some("amount", *amount)
                 .with_some("customer", *customer)
-                .with("charge", format!("ch_{place}")),
+                .with("charge", format!("ch_{index}")),
             Deed::Refund(of, amount) => {
                 Fields::new().with("charge", format!("ch_{of}")).with("amount", *amount)
             }
@@ -34,7 +34,7 @@ impl Deed {
 /// for two intents.
 pub(super) fn outcomes(terms: &Terms, deeds: &[Deed]) -> Vec<Outcome> {
     let charges: Vec<usize> =
-        (0..deeds.len()).filter(|place| matches!(deeds[*place], Deed::Charge(..))).collect();
+        (0..deeds.len()).filter(|index| matches!(deeds[*index], Deed::Charge(..))).collect();
     let given_back = |charge: usize| -> i64 {
         let refunds = deeds.iter().filter_map(|deed| match deed {
             Deed::Refund(of, amount) if *of == charge => Some(*amount),
@@ -77,10 +77,10 @@ fn every(
         all.push(so_far.clone());
         return;
     };
-    for (place, intent) in terms.intents.iter().enumerate() {
-        let taken = so_far.iter().filter(|to| **to == Some(place)).count();
+    for (index, intent) in terms.intents.iter().enumerate() {
+        let taken = so_far.iter().filter(|to| **to == Some(index)).count();
         if taken < intent.times as usize && how_well(intent, &deeds[*charge]).is_some() {
-            so_far.push(Some(place));
+            so_far.push(Some(index));
             every(terms, deeds, alive, so_far, all);
             so_far.pop();
         }
@@ -122,13 +122,13 @@ fn outcome(
     // The intent that a charge without one is surplus of.
     let surplus_of = |charge: usize| {
         let mut fitting: Vec<_> = (0..terms.intents.len())
-            .filter_map(|place| {
-                how_well(&terms.intents[place], &deeds[charge])
-                    .map(|fit| (terms.intents[place].times > 0, fit, place))
+            .filter_map(|index| {
+                how_well(&terms.intents[index], &deeds[charge])
+                    .map(|fit| (terms.intents[index].times > 0, fit, index))
             })
             .collect();
-        fitting.sort_by_key(|(is_due, fit, place)| (!is_due, !fit.0, !fit.1, *place));
-        fitting.first().map(|(_, _, place)| *place)
+        fitting.sort_by_key(|(is_due, fit, index)| (!is_due, !fit.0, !fit.1, *index));
+        fitting.first().map(|(_, _, index)| *index)
     };
     let mut of_intent: Vec<(Vec<usize>, Vec<usize>, Vec<usize>)> =
         vec![Default::default(); terms.intents.len()];

@@ -1,11 +1,12 @@
-//! The outcome of each intent, and the worst of them for the trial.
+//! The outcome of each intent, with how its effects were matched, and the worst of them for the trial.
+
+use mock_services::yaml::shown;
 
 use super::assignment::{Assignment, IntentEffects};
-use super::attempted::Attempted;
-use super::effects::{Effect, FieldNames};
+use super::history::{Effect, TrialHistory};
+use super::records::is_due;
 use super::verdict::{IntentOutcome, Outcome};
-use super::why::why;
-use crate::fit::Rule;
+use crate::fit::{FieldNames, Fit, FoundValue, Rule};
 use crate::scenario::{Intent, Terms};
 
 /// The outcome of each intent, in the order of the scenario.
@@ -15,7 +16,8 @@ pub(super) fn intents(terms: &Terms, effects: &[Effect<'_>], assignment: &Assign
         .iter()
         .zip(&assignment.intents)
         .map(|(intent, taken)| {
-            let numbers = |places: &[usize]| places.iter().map(|place| effects[*place].n).collect::<Vec<_>>();
+            let numbers =
+                |indexes: &[usize]| indexes.iter().map(|index| effects[*index].n).collect::<Vec<_>>();
             let joined = |lists: [&[usize]; 2]| {
                 let mut numbers = numbers(&lists.concat());
                 numbers.sort_unstable();
@@ -58,7 +60,7 @@ pub(super) fn worst(
 
 fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> Outcome {
     let rule = Rule::new(terms);
-    let is_altered = |place: &usize| rule.contradictions(intent, effects[*place].fields).next().is_some();
+    let is_altered = |index: &usize| rule.contradictions(intent, effects[*index].fields).next().is_some();
     // An effect that must not happen is not a duplicate, and a refund does not compensate it.
     let is_allowed = terms.compensation && intent.times > 0;
     let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !is_allowed);
@@ -74,7 +76,7 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Eff
         let undone =
             [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
         let all = taken.counted.iter().chain(&taken.surplus).chain(undone);
-        let all: Vec<&Effect<'_>> = all.map(|place| &effects[*place]).collect();
+        let all: Vec<&Effect<'_>> = all.map(|index| &effects[*index]).collect();
         worst = worst.max(match intent.times {
             0 => Outcome::Unintended,
             due if are_same(terms, intent, &all, due) => Outcome::Duplicated,
@@ -139,13 +141,101 @@ pub(super) fn differing_fields<'t>(
     telling
 }
 
+/// The maximum number of entries that are named one by one.
+const MAX_NAMED_ENTRIES: usize = 6;
+
+/// The matching of one intent, as text.
+pub(super) fn why(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> String {
+    let rule = Rule::new(terms);
+    let mut parts = vec![match intent.at_least {
+        Some(least) => format!("{least} to {} due", intent.times),
+        None => format!("{} due", intent.times),
+    }];
+    let mut list = |indexes: &[usize], word: &str| {
+        for index in indexes.iter().take(MAX_NAMED_ENTRIES) {
+            let effect = &effects[*index];
+            parts.push(format!("entry {} {word}: {}", effect.n, reason(intent, effect, rule)));
+        }
+        if indexes.len() > MAX_NAMED_ENTRIES {
+            parts.push(format!("and {} more that {word}", indexes.len() - MAX_NAMED_ENTRIES));
+        }
+    };
+    list(&taken.counted, "counts");
+    list(&taken.surplus, "is surplus");
+    list(&taken.compensated, "is surplus and was refunded in full");
+    list(&taken.taken_back, "does not count because it was refunded in full");
+    if taken.all().is_empty() {
+        parts.push("no effect fits".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// Why an effect fits.
+fn reason(intent: &Intent, effect: &Effect<'_>, rule: Rule<'_>) -> String {
+    let carried = |name: &str| rule.names().value(effect.fields, name);
+    let agreeing: Vec<String> = intent
+        .selector
+        .iter()
+        .filter_map(|(name, _)| {
+            carried(name).map(|value| format!("its {} is {}", shown(name), shown(&value.to_string())))
+        })
+        .collect();
+    let mut words = match (agreeing.is_empty(), intent.selector.is_empty()) {
+        (false, _) => agreeing.join(" and "),
+        (true, true) => "nothing that it carries contradicts".to_owned(),
+        (true, false) => {
+            let missing: Vec<String> = intent.selector.iter().map(|(name, _)| shown(name)).collect();
+            format!("it carries no {}, and nothing that it carries contradicts", missing.join(" and no "))
+        }
+    };
+    for contradiction in rule.contradictions(intent, effect.fields) {
+        let (name, wanted) = (shown(contradiction.name), shown(&contradiction.wanted.to_string()));
+        words.push_str(&match contradiction.found {
+            FoundValue::Value(actual) => {
+                format!(", but its {name} is {} and not {wanted}", shown(&actual.to_string()))
+            }
+            FoundValue::Missing => format!(", but it has no {name}, which should be {wanted}"),
+            FoundValue::Mentioned(other) => format!(", but it names {} and not {wanted}", shown(&other)),
+        });
+    }
+    words
+}
+
+/// Withheld effects that do not match the task: indexes into the withheld effects of the trial.
+#[derive(Debug, Default)]
+pub(super) struct Attempted {
+    /// Effects that fit no intent.
+    pub(super) unintended: Vec<usize>,
+    /// Effects that fit an intent but differ from it, with the index of the intent that they fit best.
+    pub(super) altered: Vec<(usize, usize)>,
+}
+
+/// Compares effects that a fault kept from being committed with the intents: a wrong charge that the service
+/// would have made is wrong, even though no money moved. Only their fields are compared, not their number.
+pub(super) fn attempted(terms: &Terms, history: &TrialHistory<'_>) -> Attempted {
+    let rule = Rule::new(terms);
+    let mut found = Attempted::default();
+    for (index, effect) in history.withheld.iter().enumerate() {
+        let fits = terms.intents.iter().map(|intent| rule.fit(intent, effect.name, effect.fields));
+        let best: Option<(Fit, usize)> = fits.zip(0..).filter_map(|(fit, intent)| Some((fit?, intent))).max();
+        match best {
+            Some((fit, _)) if fit.agrees => {}
+            Some((_, intent)) => found.altered.push((index, intent)),
+            None if is_due(terms, effect) => {}
+            None => found.unintended.push(index),
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use mock_services::service::Fields;
 
     use super::*;
     use crate::score::score;
-    use crate::score::testing::{LedgerScript, Sees, due, terms};
+    use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
+    use crate::score::verdict::{FindingKind, Outcome, TrialStatus};
 
     fn outcome_of(terms: &Terms, charges: &[Fields]) -> Outcome {
         let mut script = LedgerScript::new();
@@ -153,10 +243,6 @@ mod tests {
             script.write("payment.charge", None, fields, Sees::Ok);
         }
         score(terms, &script.end(), None).outcome
-    }
-
-    fn charge(order: &str, amount: i64) -> Fields {
-        crate::score::testing::charge(order, amount)
     }
 
     #[test]
@@ -225,5 +311,49 @@ mod tests {
     1 due; entry 3 counts: its order is o1; entry 6 is surplus: it carries no order, and nothing that it carries contradicts
     1 due; no effect fits
     ");
+    }
+
+    /// What comes of a charge that a fault keeps back and the right one behind it.
+    fn judged(withheld: &Fields) -> (TrialStatus, Outcome, Vec<FindingKind>) {
+        let mut script = LedgerScript::new();
+        let first = script.write_without_commit("payment.charge", None, withheld, Sees::Ok);
+        script.withheld(first, "payment.charge", withheld);
+        script.charge(None, "o1", 10, Sees::Ok);
+        let verdict = crate::score::score(&terms([due("o1", 10, 1)]), &script.end(), None);
+        let failing =
+            verdict.findings.iter().filter(|finding| finding.fails).map(|finding| finding.kind).collect();
+        (verdict.result, verdict.outcome, failing)
+    }
+
+    #[test]
+    fn what_is_as_asked_is_judged_by_what_was_committed_alone() {
+        assert_eq!(judged(&charge("o1", 10)), (TrialStatus::Pass, Outcome::ExactlyOnce, vec![]));
+    }
+
+    #[test]
+    fn a_charge_that_nothing_asked_for_fails_although_no_money_moved() {
+        assert_eq!(
+            judged(&charge("o9", 99900)),
+            (TrialStatus::Fail, Outcome::Unintended, vec![FindingKind::UnintendedAttempted])
+        );
+    }
+
+    #[test]
+    fn a_charge_of_another_amount_fails_although_no_money_moved() {
+        assert_eq!(
+            judged(&charge("o1", 99900)),
+            (TrialStatus::Fail, Outcome::Altered, vec![FindingKind::AlteredAttempted])
+        );
+    }
+
+    #[test]
+    fn what_must_not_happen_may_be_attempted() {
+        let mut script = LedgerScript::new();
+        let attempt =
+            script.write_without_commit("payment.charge", None, &charge("o1", 10), Sees::Status(503));
+        script.withheld(attempt, "payment.charge", &charge("o1", 10));
+        let (terms, entries) = (terms([due("o1", 10, 0)]), script.end());
+        let found = attempted(&terms, &TrialHistory::new(&terms, &entries));
+        assert!(found.unintended.is_empty() && found.altered.is_empty(), "{found:?}");
     }
 }

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::yaml::shown;
-
-use super::findings::escaped::services;
+use super::findings::outside::services;
 use super::history::TrialHistory;
 use super::verdict::{HostRequests, HostTreatment};
+use super::void_reason::VoidReason;
 use crate::domain::{SubjectEvent, real_host};
 use crate::scenario::Terms;
 
@@ -34,7 +33,7 @@ pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
 
 /// Why the trial is void: an allowed host replaces a service of the trial, or the client did not reach a
 /// service because of the proxy or of its certificate.
-pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<String> {
+pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
     let services = services(terms);
     let mut reasons = Vec::new();
     for HostRequests { host, requests, failed, .. } in
@@ -44,29 +43,19 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Str
             .map(|(service, _)| service)
             .filter(|service| services.contains(service) && requests > failed)
         {
-            reasons.push(format!(
-                "the subject reached the real {}, which is allowed, although the service `{service}` of the \
-                 trial replaces it: its effects there are not in the ledger",
-                shown(&host)
-            ));
+            reasons.push(VoidReason::RealServiceReached { host, service });
         }
     }
     for note in &history.notes {
         match &note.event {
-            SubjectEvent::Proxied { host, port, service } => reasons.push(format!(
-                "a client of the subject asked the proxy for the service `{}` ({}:{}) and was refused: it \
-                 ignores NO_PROXY, which names this address; let it honor NO_PROXY, or use no proxy for \
-                 127.0.0.1",
-                shown(service),
-                shown(host),
-                port
-            )),
-            SubjectEvent::CertificateRefused { host, port } => reasons.push(format!(
-                "a client of the subject did not accept the certificate for {}:{port}: its trust store is \
-                 compiled in, or was made after the start, so that the certificate authority of the run is \
-                 not in it; let the client trust the file in SSL_CERT_FILE",
-                shown(host)
-            )),
+            SubjectEvent::Proxied { host, port, service } => reasons.push(VoidReason::ProxyNotBypassed {
+                service: service.clone(),
+                host: host.clone(),
+                port: *port,
+            }),
+            SubjectEvent::CertificateRefused { host, port } => {
+                reasons.push(VoidReason::CertificateRefused { host: host.clone(), port: *port });
+            }
             _ => {}
         }
     }
@@ -86,8 +75,8 @@ pub(super) fn was_kept_from_a_service(history: &TrialHistory<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::scenario::{ClaimedOutcome, ControlOutcome};
-    use crate::score::score;
     use crate::score::testing::{LedgerScript, Sees, due, terms};
+    use crate::score::{FindingKind, score};
 
     fn charged() -> LedgerScript {
         let mut script = LedgerScript::new();
@@ -176,6 +165,9 @@ mod tests {
             script.charge(None, "o1", 10, Sees::Ok);
             script.charge(None, "o1", 10, Sees::Ok);
         };
-        assert_eq!(control_outcome(&twice, ClaimedOutcome::Done).1, ControlOutcome::Duplicated);
+        assert_eq!(
+            control_outcome(&twice, ClaimedOutcome::Done).1,
+            ControlOutcome::Failed(FindingKind::Duplicated)
+        );
     }
 }

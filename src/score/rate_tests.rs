@@ -36,7 +36,7 @@ fn if_all_trials_have_the_same_result_the_interval_is_wilsons() {
 #[test]
 fn equal_trials_of_a_scenario_count_little_more_than_one() {
     let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();
-    let cases = names.iter().enumerate().map(|(place, name)| tried(name, if place < 5 { 10 } else { 0 }, 10));
+    let cases = names.iter().enumerate().map(|(index, name)| tried(name, if index < 5 { 10 } else { 0 }, 10));
     let rate = Rate::of(cases);
     near(rate.design_effect, 100.0 / 9.0, 1e-9);
     near(rate.effective_trials(), 9.0, 1e-9);

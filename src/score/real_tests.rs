@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::testing::{due, planned};
-use super::{Recovery, RetriedBy, TrialStatus, Verdict, score};
+use super::{FindingKind, Recovery, RetriedBy, TrialStatus, Verdict, score};
 use crate::scenario::{ControlOutcome, OperationTerm, Terms};
 
 const CHARGE: &str = "amount=4999&currency=usd&source=tok_visa&metadata[order]=ord_1001";
@@ -86,7 +86,10 @@ async fn a_lost_reply_is_survived_with_the_same_key_and_not_with_a_new_one() {
         (ControlOutcome::Pass, Recovery::SameKey, RetriedBy::Framework)
     );
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k2"))]).await;
-    assert_eq!((verdict.control_outcome(), verdict.recovery), (ControlOutcome::Duplicated, Recovery::NewKey));
+    assert_eq!(
+        (verdict.control_outcome(), verdict.recovery),
+        (ControlOutcome::Failed(FindingKind::Duplicated), Recovery::NewKey)
+    );
     let verdict = trial(LOST_REPLY, false, &[charge(None), ("GET /v1/charges", None, "")]).await;
     assert_eq!(
         (verdict.control_outcome(), verdict.recovery),
@@ -97,16 +100,25 @@ async fn a_lost_reply_is_survived_with_the_same_key_and_not_with_a_new_one() {
 #[tokio::test]
 async fn a_success_that_lies_is_lost() {
     let verdict = trial("payment.charge#1 commit=never reply=ok", false, &[charge(None)]).await;
-    assert_eq!((verdict.control_outcome(), verdict.recovery), (ControlOutcome::Lost, Recovery::NoneNeeded));
+    assert_eq!(
+        (verdict.control_outcome(), verdict.recovery),
+        (ControlOutcome::Failed(FindingKind::Lost), Recovery::NoneNeeded)
+    );
 }
 
 #[tokio::test]
 async fn a_surplus_that_is_given_back_passes_only_where_that_is_allowed() {
     let asks = [charge(Some("k1")), charge(Some("k2")), ("POST /v1/refunds", None, "charge=LAST")];
     assert_eq!(trial(LOST_REPLY, true, &asks).await.result, TrialStatus::Pass);
-    assert_eq!(trial(LOST_REPLY, false, &asks).await.control_outcome(), ControlOutcome::Duplicated);
+    assert_eq!(
+        trial(LOST_REPLY, false, &asks).await.control_outcome(),
+        ControlOutcome::Failed(FindingKind::Duplicated)
+    );
     let part = [asks[0], asks[1], ("POST /v1/refunds", None, "charge=LAST&amount=100")];
-    assert_eq!(trial(LOST_REPLY, true, &part).await.control_outcome(), ControlOutcome::Duplicated);
+    assert_eq!(
+        trial(LOST_REPLY, true, &part).await.control_outcome(),
+        ControlOutcome::Failed(FindingKind::Duplicated)
+    );
 }
 
 #[tokio::test]
@@ -117,6 +129,6 @@ async fn a_commit_that_comes_only_when_the_trial_settles_counts() {
         trial(late, false, &[charge(None), ("GET /v1/charges", None, ""), charge(None)])
             .await
             .control_outcome(),
-        ControlOutcome::Duplicated
+        ControlOutcome::Failed(FindingKind::Duplicated)
     );
 }

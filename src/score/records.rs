@@ -4,7 +4,7 @@ use mock_services::catalog;
 use mock_services::service::Value;
 use serde_json::Value as Json;
 
-use super::effects::Effect;
+use super::history::Effect;
 use crate::scenario::{RecordDue, Terms};
 
 /// A record that does not have the expected value.

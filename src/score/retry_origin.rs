@@ -4,8 +4,8 @@ use mock_services::catalog;
 
 use std::collections::BTreeMap;
 
-use super::follow_ups::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable};
 use super::history::{Attempt, TrialHistory};
+use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable};
 use super::retry_evidence::{self, Bytes, Keys, RetryEvidence};
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;

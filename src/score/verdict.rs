@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) use crate::domain::{
-    ClaimedOutcome, FindingKind, Honesty, HostRequests, HostTreatment, Outcome, Recovery, Remedy, RetriedBy,
-    TrialStatus,
+    ClaimedOutcome, ControlOutcome, FindingKind, HarmRank, Honesty, HostRequests, HostTreatment, Outcome,
+    Recovery, Remedy, RetriedBy, TrialStatus,
 };
 
 /// The verdict of a trial.
@@ -46,6 +46,29 @@ pub struct Verdict {
     /// What the subject caused that is only paid for, such as the generations of a model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<EffectCost>,
+}
+
+impl Verdict {
+    /// The findings that fail the trial, worst first.
+    pub(crate) fn failing(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.fails)
+    }
+
+    /// The verdict in one word, as scenarios write it for their controls: pass, void, the outcome if it is not
+    /// exactly-once, otherwise the worst finding that fails.
+    #[must_use]
+    pub fn control_outcome(&self) -> ControlOutcome {
+        match self.result {
+            TrialStatus::Pass => ControlOutcome::Pass,
+            TrialStatus::Void => ControlOutcome::Void,
+            TrialStatus::Fail => {
+                let worst = || self.failing().map(|finding| finding.kind).min();
+                // A trial that failed has a finding that fails.
+                let kind = self.outcome.finding_kind().or_else(worst).unwrap_or(FindingKind::Altered);
+                ControlOutcome::failed(kind)
+            }
+        }
+    }
 }
 
 /// The effects of one name that are only paid for.
@@ -113,10 +136,10 @@ pub struct AttemptsMade {
     /// The number of attempts, over all callers and starts.
     pub made: u32,
     /// Requests of this operation that the service refused; they count only for the minimum.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub refused: u32,
     /// The minimum number of attempts and refused requests.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub at_least: u32,
     /// The maximum number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,11 +147,6 @@ pub struct AttemptsMade {
     /// In which layers requests that only cost something were retried, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// One retry, who made it, and the evidence.
@@ -166,6 +184,21 @@ pub struct Finding {
     pub entries: Vec<u64>,
 }
 
+impl Finding {
+    /// A finding that the usual change for its kind fixes, and that fails its trial unless it is a note; the
+    /// rest is empty.
+    pub(super) fn new(kind: FindingKind) -> Self {
+        Finding {
+            kind,
+            fails: kind.harm() != HarmRank::Note,
+            message: String::new(),
+            remedy: kind.remedy(),
+            fix: String::new(),
+            entries: Vec::new(),
+        }
+    }
+}
+
 impl IntentOutcome {
     /// How often it must happen.
     #[must_use]
@@ -188,4 +221,52 @@ pub struct BarrierFacts {
     pub late: Vec<u32>,
     /// The time from the first to the last admission, in microseconds.
     pub spread_us: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use mock_services::service::Fields;
+
+    use super::*;
+    use crate::domain::SubjectEvent;
+    use crate::scenario::{Budget, Terms};
+    use crate::score::score;
+    use crate::score::testing::{LedgerScript, Sees, due, terms};
+
+    fn comes(terms: &Terms, go_on: impl FnOnce(&mut LedgerScript)) -> ControlOutcome {
+        let mut script = LedgerScript::new();
+        script.charge(None, "o1", 10, Sees::Ok);
+        go_on(&mut script);
+        score(terms, &script.end(), None).control_outcome()
+    }
+
+    #[test]
+    fn the_outcome_comes_before_all_else_and_then_the_worst_finding() {
+        let mut terms = terms([due("o1", 10, 1)]);
+        terms.attempts =
+            vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(1) }];
+        assert_eq!(comes(&terms, |_| {}), ControlOutcome::Pass);
+        let write_without_commit = |script: &mut LedgerScript| {
+            _ = script.write_without_commit("payment.charge", None, &Fields::new(), Sees::Status(400))
+        };
+        assert_eq!(comes(&terms, write_without_commit), ControlOutcome::Failed(FindingKind::OverBudget));
+        assert_eq!(
+            comes(&terms, |script| (
+                write_without_commit(script),
+                _ = script.claims(1, ClaimedOutcome::NotDone)
+            )
+                .1),
+            ControlOutcome::Failed(FindingKind::Underclaimed)
+        );
+        assert_eq!(
+            comes(&terms, |script| _ = script.charge(None, "o1", 10, Sees::Ok)),
+            ControlOutcome::Failed(FindingKind::Duplicated)
+        );
+        let escape = |script: &mut LedgerScript| _ = script.escaped("api.stripe.com");
+        assert_eq!(comes(&terms, escape), ControlOutcome::Failed(FindingKind::Escaped));
+        let over = |script: &mut LedgerScript| {
+            _ = script.event(&SubjectEvent::OverLimit { limit: "output".to_owned() })
+        };
+        assert_eq!(comes(&terms, over), ControlOutcome::Failed(FindingKind::OverLimit));
+    }
 }

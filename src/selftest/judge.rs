@@ -106,7 +106,8 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> SelftestResult {
     for (scenario, of_scenario) in scenarios {
         let is_clean = of_scenario.iter().any(|case| case.tags.iter().any(|tag| tag == "clean"));
         let fails = |row: &SelftestRow| {
-            of_scenario.iter().any(|case| case.id == row.case) && row.outcome.is_some_and(is_failure)
+            of_scenario.iter().any(|case| case.id == row.case)
+                && row.outcome.is_some_and(ControlOutcome::is_failure)
         };
         let is_known = of_scenario.iter().any(|case| own_service(case).is_none());
         if is_known && !is_clean && !interrupted && !judged.rows.iter().any(fails) {
@@ -128,8 +129,4 @@ fn by_scenario(cases: &[Case]) -> BTreeMap<&str, Vec<&Case>> {
         scenarios.entry(&case.scenario).or_default().push(case);
     }
     scenarios
-}
-
-fn is_failure(control_outcome: ControlOutcome) -> bool {
-    !matches!(control_outcome, ControlOutcome::Pass | ControlOutcome::Void)
 }

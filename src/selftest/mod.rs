@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use mock_services::catalog;
 
+use crate::domain::ControlName;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, ServiceSetup, not_offered_as_tools};
 use crate::subject::Subject;
@@ -20,7 +21,7 @@ pub use judge::{SelftestProblem, SelftestResult, SelftestRow, judge};
 pub use show::render;
 
 /// The control that must pass everywhere, listed or not.
-pub const CAREFUL: &str = "careful";
+pub const CAREFUL: &str = ControlName::Careful.as_str();
 
 /// Runs every control over the cases that list it, and `careful` over all.
 ///

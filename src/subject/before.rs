@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::environment::before_environment;
-use super::supervised::{FollowHooks, Supervised, SupervisorReport, parent};
+use super::supervised::{FollowHooks, Supervised, SupervisorReport};
 use super::supervisor::StartOrder;
 use super::words::quoted;
 use super::{EndReason, Hide, Limits, Settings};
+use crate::process_env;
 
 /// The time limit of the command.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -41,7 +42,7 @@ impl BeforeCommand {
         let order = StartOrder {
             program,
             directory: settings.directory.clone(),
-            env: before_environment(self, settings, &parent()),
+            env: before_environment(self, settings, &process_env::all()),
             open_input: false,
             claim_marks: Vec::new(),
             seal: None,

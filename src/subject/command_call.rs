@@ -8,9 +8,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::environment::tool_environment;
 use super::running::{InterruptRequest, InterruptResult};
-use super::supervised::{FollowHooks, Supervised, SupervisorReport, parent};
+use super::supervised::{FollowHooks, Supervised, SupervisorReport};
 use super::supervisor::{StartOrder, SupervisorOrder};
 use super::{EndReason, Limits, Settings};
+
+use crate::process_env;
 
 /// A call of a tool.
 #[derive(Debug, Clone)]
@@ -49,7 +51,7 @@ impl CommandCall {
         let order = StartOrder {
             program: self.program.clone(),
             directory: Some(self.directory.clone()),
-            env: tool_environment(&self.directory, &self.pass, &parent()),
+            env: tool_environment(&self.directory, &self.pass, &process_env::all()),
             open_input: false,
             claim_marks: Vec::new(),
             seal: None,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
 use super::{Assumption, ClaimSource, Hosts, Limits};
+use crate::process_env;
 use crate::scenario::{Promise, ServiceSetup};
 
 /// How a subject is started, and where its claim is.
@@ -125,7 +126,7 @@ impl Settings {
     pub fn passed_values(&self) -> Vec<(String, String)> {
         let keys = catalog::services().iter().flat_map(|service| service.key_variables()).map(str::to_owned);
         let names = self.pass.iter().cloned().chain(keys.filter(|_| self.calls_real_hosts()));
-        let passed = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+        let passed = names.filter_map(|name| Some((name.clone(), process_env::text(&name)?)));
         passed.filter(|(_, value)| !value.is_empty()).collect()
     }
 

@@ -23,6 +23,7 @@ use super::sealed::{self, Gateway, ServedPorts};
 use super::supervisor::{StartOrder, SupervisorMessage, SupervisorOrder};
 use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start, sweep};
 use crate::domain::CapturedOutput;
+use crate::process_env;
 
 /// How much longer than the subject a supervisor can take: it tries for ten seconds to kill the rest.
 const SUPERVISOR_SLACK: Duration = Duration::from_secs(20);
@@ -49,7 +50,7 @@ pub(super) fn with_supervisor(
 
 /// The order to the supervisor: it contains everything that the subject gets.
 pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<StartOrder, String> {
-    let mut env = environment(start, settings, &parent());
+    let mut env = environment(start, settings, &process_env::all());
     write_long_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
     let seal = start.sealed.as_ref().map(|sealed| sealed.order(start));
@@ -63,13 +64,6 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
         cancel: settings.cancel,
         limits: start.limits,
     })
-}
-
-/// The environment of hapax itself.
-pub(super) fn parent() -> Vec<(String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
 }
 
 /// A running supervisor.

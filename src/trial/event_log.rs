@@ -52,7 +52,9 @@ impl EventLog {
     }
 
     pub(super) fn interrupt_missed(&self, caller: u32, interrupt: InterruptEvent, reason: &str) {
-        self.write(caller, &SubjectEvent::InterruptMissed { interrupt, reason: reason.to_owned() });
+        let InterruptEvent { interrupt, action, attempt } = interrupt;
+        let reason = reason.to_owned();
+        self.write(caller, &SubjectEvent::InterruptMissed { interrupt, action, attempt, reason });
     }
 
     /// The requests to a host that is allowed or ignored.

@@ -14,8 +14,8 @@ pub use crate::description::{
     EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect, KEY_ARGUMENT,
     OptionType, ParameterPlace, ParameterType, PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost,
     ServedHost, ServedHostError, ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue,
-    ToolBody, ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_match, read_after,
-    read_served_hosts, read_texts,
+    ToolBody, ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_glob_match,
+    is_match, read_after, read_served_hosts, read_texts,
 };
 pub use lookup::{
     api_of, apis, describe_effect, effect_made_by, impact, nouns, past_tense, reveals, store_change,

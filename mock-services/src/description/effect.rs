@@ -1,6 +1,7 @@
 //! The description of one effect of a service: its fields, the words for it, and how it relates to other
 //! effects.
 
+use super::is_match;
 use crate::service::{Fields, Value};
 
 /// The description of one effect of a service.
@@ -186,9 +187,6 @@ impl EffectDescription {
     /// Whether it can have the field.
     #[must_use]
     pub fn carries(&self, field: &str) -> bool {
-        self.carried.iter().any(|have| match have.strip_suffix('*') {
-            Some(stem) => field.starts_with(stem),
-            None => have == field,
-        })
+        self.carried.iter().any(|have| is_match(have, field))
     }
 }

@@ -109,18 +109,43 @@ pub fn read_served_hosts(reader: &Reader, node: &Node) -> Vec<ServedHost> {
     hosts
 }
 
-/// Whether a pattern matches a text. A `*` stands for any characters.
+/// Whether a pattern matches a whole text. A `*` stands for any characters.
 #[must_use]
 pub fn is_match(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, inner)) = parts.split_last() else { return rest.is_empty() };
-    for part in inner {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+    matches(pattern, text, None)
+}
+
+/// Whether a pattern matches a whole text. A `*` stands for any characters, and a `?` for one.
+#[must_use]
+pub fn is_glob_match(pattern: &str, text: &str) -> bool {
+    matches(pattern, text, Some('?'))
+}
+
+fn matches(pattern: &str, text: &str, any_one: Option<char>) -> bool {
+    let (mut pattern, mut text) = (pattern.chars(), text.chars());
+    // The pattern after the last `*`, and the text that was not tried with it.
+    let mut star = None;
+    loop {
+        let (mut pattern_after, mut text_after) = (pattern.clone(), text.clone());
+        match (pattern_after.next(), text_after.next()) {
+            (Some('*'), _) => {
+                star = Some((pattern_after.clone(), text.clone()));
+                pattern = pattern_after;
+            }
+            (None, None) => return true,
+            (Some(wanted), Some(found)) if wanted == found || any_one == Some(wanted) => {
+                (pattern, text) = (pattern_after, text_after);
+            }
+            _ => {
+                // The last `*` stands for one more character.
+                let Some((after_star, untried)) = &mut star else { return false };
+                if untried.next().is_none() {
+                    return false;
+                }
+                (pattern, text) = (after_star.clone(), untried.clone());
+            }
+        }
     }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]
@@ -164,6 +189,24 @@ mod tests {
             ("a*a", "a", false),
         ] {
             assert_eq!(is_match(pattern, text), is, "{pattern} {text}");
+        }
+        assert!(!is_match("a?c", "abc") && is_match("a?c", "a?c"), "a question mark is itself in a path");
+    }
+
+    #[test]
+    fn a_pattern_matches_the_whole_text() {
+        for (pattern, text, expected) in [
+            ("a*c", "abc", true),
+            ("a*c", "abcd", false),
+            ("*b*", "abc", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("", "", true),
+            ("*", "", true),
+            ("a**b*c", "axxbxxbc", true),
+            ("?é*", "aé", true),
+        ] {
+            assert_eq!(is_glob_match(pattern, text), expected, "{pattern} {text}");
         }
     }
 }

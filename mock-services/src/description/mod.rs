@@ -19,7 +19,7 @@ pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::ConfiguredService;
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
 pub use endpoint::{EndpointDescription, RealEndpoint};
-pub use hosts::{ServedHost, ServedHostError, is_match, read_served_hosts};
+pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};
 pub use task::{PlannedStep, PlannedTask};

@@ -1,6 +1,7 @@
 //! Currencies, the amounts that Stripe accepts in them, and their format in messages.
 
 use super::errors::{PaymentError, Refused};
+use crate::money::decimal_amount;
 
 /// A currency that Stripe supports: its code, its minimum amount and its symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,60 +10,55 @@ pub(crate) struct Currency {
     pub(crate) code: &'static str,
     minimum: i64,
     sign: &'static str,
-    decimals: bool,
 }
 
-const fn with(code: &'static str, minimum: i64, sign: &'static str) -> Currency {
-    Currency { code, minimum, sign, decimals: true }
-}
-
-const fn whole(code: &'static str, minimum: i64, sign: &'static str) -> Currency {
-    Currency { code, minimum, sign, decimals: false }
+const fn currency(code: &'static str, minimum: i64, sign: &'static str) -> Currency {
+    Currency { code, minimum, sign }
 }
 
 const CURRENCIES: &[Currency] = &[
-    with("usd", 50, "$"),
-    with("eur", 50, "€"),
-    with("gbp", 30, "£"),
-    whole("jpy", 50, "¥"),
-    with("aed", 200, ""),
-    with("ars", 50, ""),
-    with("aud", 50, "$"),
-    with("bgn", 100, ""),
-    with("brl", 50, "R$"),
-    with("cad", 50, "$"),
-    with("chf", 50, ""),
-    whole("clp", 50, "$"),
-    with("cny", 50, "¥"),
-    with("cop", 50, "$"),
-    with("czk", 1500, ""),
-    with("dkk", 250, ""),
-    with("egp", 50, ""),
-    with("hkd", 400, "$"),
-    with("huf", 17500, ""),
-    with("idr", 50, ""),
-    with("ils", 50, "₪"),
-    with("inr", 50, "₹"),
-    whole("krw", 50, "₩"),
-    with("mxn", 1000, "$"),
-    with("myr", 200, ""),
-    with("nok", 300, ""),
-    with("nzd", 50, "$"),
-    with("pen", 50, ""),
-    with("php", 50, "₱"),
-    with("pln", 200, ""),
-    with("ron", 200, ""),
-    with("sar", 50, ""),
-    with("sek", 300, ""),
-    with("sgd", 50, "$"),
-    with("thb", 1000, ""),
-    with("try", 50, ""),
-    with("twd", 50, "$"),
-    with("uah", 50, ""),
-    whole("vnd", 50, "₫"),
-    whole("xaf", 50, ""),
-    whole("xof", 50, ""),
-    with("zar", 50, ""),
+    currency("usd", 50, "$"),
+    currency("eur", 50, "€"),
+    currency("gbp", 30, "£"),
+    currency("jpy", 50, "¥"),
+    currency("aed", 200, ""),
+    currency("ars", 50, ""),
+    currency("aud", 50, "$"),
+    currency("bgn", 100, ""),
+    currency("brl", 50, "R$"),
+    currency("cad", 50, "$"),
+    currency("chf", 50, ""),
+    currency("clp", 50, "$"),
+    currency("cny", 50, "¥"),
+    currency("cop", 50, "$"),
+    currency("czk", 1500, ""),
+    currency("dkk", 250, ""),
+    currency("egp", 50, ""),
+    currency("hkd", 400, "$"),
+    currency("huf", 17500, ""),
+    currency("idr", 50, ""),
+    currency("ils", 50, "₪"),
+    currency("inr", 50, "₹"),
+    currency("krw", 50, "₩"),
+    currency("mxn", 1000, "$"),
+    currency("myr", 200, ""),
+    currency("nok", 300, ""),
+    currency("nzd", 50, "$"),
+    currency("pen", 50, ""),
+    currency("php", 50, "₱"),
+    currency("pln", 200, ""),
+    currency("ron", 200, ""),
+    currency("sar", 50, ""),
+    currency("sek", 300, ""),
+    currency("sgd", 50, "$"),
+    currency("thb", 1000, ""),
+    currency("try", 50, ""),
+    currency("twd", 50, "$"),
+    currency("uah", 50, ""),
+    currency("vnd", 50, "₫"),
+    currency("xaf", 50, ""),
+    currency("xof", 50, ""),
+    currency("zar", 50, ""),
 ];
 
 /// The maximum amount of a charge.
@@ -84,17 +80,13 @@ impl Currency {
 
     /// The currency of a code that was read before.
     pub(crate) fn known(code: &'static str) -> Currency {
-        CURRENCIES.iter().find(|other| other.code == code).copied().unwrap_or(with(code, 50, ""))
+        CURRENCIES.iter().find(|other| other.code == code).copied().unwrap_or(currency(code, 50, ""))
     }
 
     /// An amount as in messages: `$49.99`.
     pub(crate) fn show(self, amount: i64) -> String {
         let (sign, code) = (self.sign, self.code);
-        let number = if self.decimals {
-            format!("{}.{:02}", amount / 100, (amount % 100).abs())
-        } else {
-            amount.to_string()
-        };
+        let number = decimal_amount(amount, code);
         if sign.is_empty() { format!("{number} {code}") } else { format!("{sign}{number}") }
     }
 

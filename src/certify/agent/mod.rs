@@ -133,7 +133,7 @@ pub async fn certify_agent(
         return Err(AgentError::Changed(subject.name.clone()));
     }
     let mut findings = trials::findings(&first);
-    if !subject.settings.promise.is_default() {
+    if !crate::domain::is_default(&subject.settings.promise) {
         let promise = subject.settings.promise.as_str();
         findings.insert(0, format!("It was judged by the promise `{promise}`, not by exactly-once."));
     }

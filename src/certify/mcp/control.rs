@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::cases::any_host_service;
 use super::questions::McpQuestion;
 use crate::certify::QuestionStatus;
+use crate::process_env;
 
 /// The host of their backend, which does not exist.
 const HOST: &str = "payments.hapax.example";
@@ -94,8 +95,8 @@ impl ControlServer {
     /// The text of the result, and whether it is an error.
     fn charge(self, arguments: &Value) -> (String, bool) {
         // Sealed, the real host is reached at its usual port; otherwise hapax names the address.
-        let base = std::env::var("HAPAX_CA_FILE").ok().map(|_| format!("http://{HOST}"));
-        let base = base.or_else(|| std::env::var(url_variable()?).ok());
+        let base = process_env::text("HAPAX_CA_FILE").map(|_| format!("http://{HOST}"));
+        let base = base.or_else(|| process_env::text(&url_variable()?));
         let url = format!("{}/charges", base.unwrap_or_else(|| format!("http://{HOST}")));
         let agent: ureq::Agent =
             ureq::Agent::config_builder().timeout_global(Some(CLIENT_TIMEOUT)).build().into();

@@ -7,7 +7,9 @@ use mock_services::catalog;
 use mock_services::yaml::{listed, nearest, shown};
 
 use crate::cli::error::CliError;
-use crate::scenario::{CONTROLS, default_setup};
+use crate::domain::ControlName;
+use crate::process_env;
+use crate::scenario::default_setup;
 use crate::subject::words::quoted;
 use crate::subject::{
     Assumption, CommandSecret, Config, HostError, HostPattern, Subject, checked_operation, checked_variable,
@@ -151,7 +153,7 @@ impl SubjectArgs {
             warn_about_secrets(&command_secrets(&self.command));
             (Subject::command(self.command.clone()), format!("-- {words}"))
         };
-        for name in self.env.iter().filter(|name| std::env::var_os(name).is_none()) {
+        for name in self.env.iter().filter(|name| !process_env::is_set(name)) {
             eprintln!(
                 "warning: --env {name}: this variable is not set, so the subject does not get it",
                 name = shown(name)
@@ -214,7 +216,7 @@ impl SubjectArgs {
             .map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
         let file = self.config.clone().or_else(|| Config::find(&here));
         let config = file.map(|path| Config::load(&path)).transpose()?;
-        let control = name.filter(|name| CONTROLS.contains(name)).map(Subject::control);
+        let control = name.filter(|name| name.parse::<ControlName>().is_ok()).map(Subject::control);
         match config {
             // A subject of the user hides a control of the same name.
             Some(config) => {
@@ -242,9 +244,9 @@ fn warn_about_secrets(secrets: &[CommandSecret]) {
 }
 
 fn unknown(name: &str) -> CliError {
-    let help = match nearest(name, CONTROLS) {
+    let help = match nearest(name, ControlName::names()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("no hapax.yaml here defines it; the controls are {}", listed(CONTROLS)),
+        None => format!("no hapax.yaml here defines it; the controls are {}", listed(ControlName::names())),
     };
     CliError::with_hint(format!("there is no subject `{}`", shown(name)), help)
 }

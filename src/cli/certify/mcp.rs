@@ -16,6 +16,7 @@ use crate::certify::{self, IssueOptions, QuestionStatus, question_results};
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::output_text;
+use crate::process_env;
 use crate::run::{ConcurrencyLimiter, RunEvent};
 use crate::scenario::LoadError;
 use crate::subject::{Settings, SubjectKind};
@@ -194,7 +195,7 @@ fn with_variables(text: &str) -> Result<String, CliError> {
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let end = piece.find(|letter| !is_name(letter)).unwrap_or(piece.len());
         let (name, rest) = piece.split_at(end);
-        let value = std::env::var(name).map_err(|_| {
+        let value = process_env::text(name).ok_or_else(|| {
             CliError::with_hint(
                 format!("a header of the tools file names the variable ${name}, which is not set"),
                 format!("set it: {name}=… hapax certify …"),
@@ -251,7 +252,7 @@ fn finish(
 
 /// The folder in which packages are installed.
 fn cache_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| process_env::value(name).map(PathBuf::from);
     let base = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     base.unwrap_or_else(std::env::temp_dir).join("hapax").join("mcp")
 }

@@ -13,6 +13,7 @@ use crate::cli::args::format::format_parser;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{message, output};
+use crate::process_env;
 use crate::report::text::ci_commands;
 use crate::report::{self, Format, MAX_SUMMARY_BYTES, Report, RunJudgment, SavedRun, View};
 use crate::run::{
@@ -215,15 +216,14 @@ pub(super) fn save(
 /// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line where the
 /// verdicts do not decide it.
 pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), CliError> {
-    let path = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
-    let Some(path) = path else { return Ok(()) };
+    let Some(path) = process_env::github_step_summary() else { return Ok(()) };
     let mut summary = report::summary_md(&saved.report, &saved.ledgers, MAX_SUMMARY_BYTES);
     if !result.is_empty() {
         let result = anstream::adapter::strip_str(result).to_string();
         let result = report::text::escape::markdown(&result.split_whitespace().collect::<Vec<_>>().join(" "));
         summary = format!("## hapax: {result}\n\n{}", summary.replacen("## hapax:", "### All verdicts:", 1));
     }
-    Ok(report::append_summary(Path::new(&path), &summary)?)
+    Ok(report::append_summary(&path, &summary)?)
 }
 
 /// Saves the results of a run, and prints them.
@@ -246,8 +246,7 @@ pub(super) fn finish(
         }
     };
     // GitHub reads annotations from the output, and shows them at the lines of the scenarios.
-    let is_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
-    if execution.format() == Format::Terminal && is_github {
+    if execution.format() == Format::Terminal && process_env::is_github_actions() {
         text.push_str(&report::annotations(&finished.saved.report, &measurement.known));
     }
     let status = output(text.as_bytes(), measurement.status);

@@ -17,6 +17,8 @@ use super::plan::{
 use super::serving::ServingProcess;
 use super::trial_name::TrialName;
 
+use crate::process_env;
+
 /// How much of the text of a result is reported, in characters.
 const MAX_TEXT: usize = 1500;
 /// The file in the state directory that counts the starts.
@@ -31,12 +33,12 @@ pub(crate) const HEADERS_VARIABLE: &str = "HAPAX_MCP_HEADERS";
 /// When this is not a trial, or its output cannot be written.
 pub(crate) async fn drive(address: ServerAddress) -> io::Result<()> {
     let plan = task().and_then(|text| serde_json::from_str::<DriverPlan>(&text).map_err(io::Error::other))?;
-    let state = std::env::var_os("HAPAX_STATE_DIR").map(PathBuf::from).unwrap_or_default();
+    let state = process_env::value("HAPAX_STATE_DIR").map(PathBuf::from).unwrap_or_default();
     let steps = match next_start(&state)? {
         start if start < plan.starts.len() => plan.starts[start].clone(),
         _ => plan.starts.last().cloned().unwrap_or_default(),
     };
-    let trial = std::env::var("HAPAX_TRIAL").unwrap_or_default();
+    let trial = process_env::text("HAPAX_TRIAL").unwrap_or_default();
     let name = TrialName::new(&trial, &plan.run);
     let headers = headers()?;
     let driver = Driver { address, plan, trial, name, headers, client: DecliningClient::default() };
@@ -52,14 +54,16 @@ pub(crate) async fn drive(address: ServerAddress) -> io::Result<()> {
 }
 
 fn task() -> io::Result<String> {
-    match std::env::var_os("HAPAX_TASK_FILE") {
+    match process_env::value("HAPAX_TASK_FILE") {
         Some(file) => std::fs::read_to_string(file),
-        None => std::env::var("HAPAX_TASK").map_err(io::Error::other),
+        None => {
+            process_env::text("HAPAX_TASK").ok_or_else(|| io::Error::other("environment variable not found"))
+        }
     }
 }
 
 fn headers() -> io::Result<Headers> {
-    let Ok(text) = std::env::var(HEADERS_VARIABLE) else { return Ok(Headers::new()) };
+    let Some(text) = process_env::text(HEADERS_VARIABLE) else { return Ok(Headers::new()) };
     let headers: BTreeMap<String, String> = serde_json::from_str(&text)?;
     let parsed = headers.iter().map(|(name, value)| {
         let name = name.parse::<HeaderName>().map_err(io::Error::other)?;

@@ -119,8 +119,7 @@ impl Baseline {
                 (ControlOutcome::Pass, None) => continue,
                 (ControlOutcome::Void, _) => &mut measured.void,
                 (outcome, Some(was)) if outcome == was => &mut measured.known,
-                // Another wrong effect is not what was accepted, even if it is less severe.
-                (outcome, Some(was)) if outcome < was && !outcome.has_wrong_effects() => &mut measured.better,
+                (outcome, Some(was)) if is_better(outcome, was) => &mut measured.better,
                 _ => &mut measured.worse,
             };
             among.push(BaselineChange { id, outcome, was });
@@ -173,15 +172,20 @@ impl Baseline {
     }
 }
 
+/// Whether an outcome is better than the known one. Another failure that is just as harmful is not what was
+/// accepted, whichever of the two is less severe.
+fn is_better(outcome: ControlOutcome, was: ControlOutcome) -> bool {
+    match (outcome.harm(), was.harm()) {
+        (Some(now), Some(was)) => now > was,
+        _ => outcome < was,
+    }
+}
+
 /// The outcomes that an entry can have: those of failures.
 fn failures() -> Vec<(&'static str, ControlOutcome)> {
-    let fails = |control_outcome: &ControlOutcome| {
-        !matches!(control_outcome, ControlOutcome::Pass | ControlOutcome::Void)
-    };
-    ControlOutcome::ALL
-        .into_iter()
-        .filter(fails)
-        .map(|control_outcome| (control_outcome.as_str(), control_outcome))
+    ControlOutcome::all()
+        .filter(|outcome| outcome.is_failure())
+        .map(|outcome| (outcome.as_str(), outcome))
         .collect()
 }
 

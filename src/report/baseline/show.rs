@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::baseline::{BaselineChange, BaselineComparison};
+use crate::report::baseline::{BaselineChange, BaselineComparison, is_better};
 use crate::report::formats::terminal::View;
 use crate::report::text::line;
 use crate::report::text::style::TextStyle;
@@ -37,7 +37,7 @@ pub fn baseline_text(measured: &BaselineComparison, file: &str, view: &View) -> 
 fn change(moved: &BaselineChange) -> String {
     match moved.was {
         Some(was) if was == moved.outcome => moved.outcome.as_str().to_owned(),
-        Some(was) if moved.outcome < was && moved.outcome.has_wrong_effects() => {
+        Some(was) if moved.outcome < was && !is_better(moved.outcome, was) => {
             format!("{} → {}, another failure than the known one", was.as_str(), moved.outcome.as_str())
         }
         Some(was) => format!("{} → {}", was.as_str(), moved.outcome.as_str()),

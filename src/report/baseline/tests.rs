@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::HarmRank;
 use crate::report::{View, baseline_text, sample};
+use crate::score::FindingKind;
 
 const VIEW: View = View { width: 90, color: false, verbose: false };
 
@@ -58,11 +60,23 @@ fn a_case_whose_effects_are_right_now_is_better_even_if_it_fails() {
     let (mut report, _) = sample::run_of(vec![sample::lost()]);
     let verdict = &mut report.cases[0].trials[0].verdict;
     verdict.outcome = crate::score::Outcome::ExactlyOnce;
-    verdict.findings.retain(|finding| finding.kind == crate::score::FindingKind::Overclaimed);
-    assert_eq!(verdict.control_outcome(), ControlOutcome::Overclaimed);
+    verdict.findings.retain(|finding| finding.kind == FindingKind::Overclaimed);
+    assert_eq!(verdict.control_outcome(), ControlOutcome::Failed(FindingKind::Overclaimed));
     let id = report.cases[0].id.as_str();
     let measured = read(&format!("{id}: duplicated\n"), &[id]).unwrap().measure(&report);
     assert_eq!(named(&measured.better), [id]);
+}
+
+#[test]
+fn another_failure_that_is_as_harmful_is_never_better() {
+    for (_, was) in failures() {
+        for (_, now) in failures() {
+            let (before, after) = (was.harm().unwrap(), now.harm().unwrap());
+            assert_eq!(is_better(now, was), before < after, "{was} → {now}");
+            assert!(!is_better(now, was) || after != HarmRank::Effect, "{was} → {now}: a wrong effect");
+        }
+        assert!(is_better(ControlOutcome::Pass, was), "{was}");
+    }
 }
 
 #[test]
@@ -120,7 +134,7 @@ proptest! {
     fn a_baseline_reads_back_as_it_was_written(
         entries in proptest::collection::btree_map("\\PC{1,30}", 0usize..13, 0..8),
     ) {
-        let known = entries.into_iter().map(|(id, place)| (id, failures()[place].1));
+        let known = entries.into_iter().map(|(id, index)| (id, failures()[index].1));
         let known: BTreeMap<String, ControlOutcome> = known.collect();
         let ids: BTreeSet<&str> = known.keys().map(String::as_str).collect();
         let baseline = Baseline(known.clone());

@@ -70,7 +70,7 @@ fn claim(caller: u32, outcome: Option<ClaimedOutcome>, message: &str, honesty: H
 fn finding(kind: FindingKind, message: &str, fix: &str, entries: Vec<u64>) -> Finding {
     let remedy = match kind {
         FindingKind::Duplicated => Remedy::SameKey,
-        other => Remedy::of(other),
+        other => other.remedy(),
     };
     Finding { kind, remedy, fails: true, message: message.to_owned(), fix: fix.to_owned(), entries }
 }

@@ -50,7 +50,7 @@ pub fn double_charge(keys: &str) -> SampleCase {
         cut: 0,
     }];
     case.controls = vec![
-        ControlReport { control: "naive".to_owned(), is: ControlOutcome::Duplicated },
+        ControlReport { control: "naive".to_owned(), is: ControlOutcome::Failed(FindingKind::Duplicated) },
         ControlReport { control: "careful".to_owned(), is: ControlOutcome::Pass },
     ];
     (case, book.closed())

@@ -91,11 +91,9 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
             };
             ItemText::with(Shape::Cut, action, format!("at {}", attempt_name(attempts, event.attempt)))
         }
-        SubjectEvent::InterruptMissed { interrupt, reason } => ItemText::with(
-            Shape::Note,
-            format!("interrupt had no effect: {}", interrupt.action),
-            text(reason),
-        ),
+        SubjectEvent::InterruptMissed { action, reason, .. } => {
+            ItemText::with(Shape::Note, format!("interrupt had no effect: {action}"), text(reason))
+        }
         SubjectEvent::Escaped { host, port } => {
             ItemText::new(Shape::Note, format!("tried to reach {}:{port}", text(host)))
         }

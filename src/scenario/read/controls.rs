@@ -2,14 +2,14 @@
 
 use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
-use crate::scenario::case::CONTROLS;
+use crate::domain::ControlName;
 use crate::scenario::matrix::{Choice, Matrix, bare};
 use crate::scenario::{ControlOutcome, ControlTerm};
 
 /// A control and its expected outcomes.
 #[derive(Debug)]
 struct Control {
-    name: &'static str,
+    name: ControlName,
     span: Span,
     branches: Vec<Branch>,
 }
@@ -48,7 +48,7 @@ impl Controls {
     pub(super) fn terms(&self, choice: &[usize]) -> Vec<ControlTerm> {
         let term = |control: &Control| {
             let branch = control.branches.iter().find(|branch| branch.holds(choice))?;
-            Some(ControlTerm { control: control.name.to_owned(), is: branch.is })
+            Some(ControlTerm { control: control.name.to_string(), is: branch.is })
         };
         self.0.iter().filter_map(term).collect()
     }
@@ -80,12 +80,7 @@ impl Controls {
 
     /// Reports a scenario that no control fails: it tests nothing.
     pub(super) fn check_some_fails(&self, reader: &Reader, span: Span) {
-        if self
-            .0
-            .iter()
-            .flat_map(|control| &control.branches)
-            .all(|branch| matches!(branch.is, ControlOutcome::Pass | ControlOutcome::Void))
-        {
+        if self.0.iter().flat_map(|control| &control.branches).all(|branch| !branch.is.is_failure()) {
             let message = "every control passes, so this scenario detects nothing";
             reader.report_with_help(span, message, "add a control that fails, or tag the scenario `clean`");
         }
@@ -93,10 +88,11 @@ impl Controls {
 }
 
 fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Option<Control> {
-    let Some(name) = CONTROLS.into_iter().find(|name| *name == key.name) else {
-        let help = match nearest(&key.name, CONTROLS) {
-            Some(near) => format!("did you mean `{near}`? expected one of {}", listed(CONTROLS)),
-            None => format!("expected one of {}", listed(CONTROLS)),
+    let Ok(name) = key.name.parse::<ControlName>() else {
+        let all = listed(ControlName::names());
+        let help = match nearest(&key.name, ControlName::names()) {
+            Some(near) => format!("did you mean `{near}`? expected one of {all}"),
+            None => format!("expected one of {all}"),
         };
         reader.report_with_help(key.span, format!("unknown control `{}`", shown(&key.name)), help);
         return None;
@@ -109,7 +105,7 @@ fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Opt
             .collect(),
     };
     if let Some(branch) =
-        branches.iter().find(|branch| name == "careful" && branch.is != ControlOutcome::Pass)
+        branches.iter().find(|branch| name == ControlName::Careful && branch.is != ControlOutcome::Pass)
     {
         let message = "`careful` must pass every case: otherwise no subject can";
         reader.report_with_help(branch.span, message, "relax `expect`, or write `pass`");
@@ -159,5 +155,6 @@ fn read_condition(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> O
 }
 
 fn read_outcome(reader: &Reader, node: &Node) -> Option<ControlOutcome> {
-    reader.one_of(node, &ControlOutcome::ALL.map(|outcome| (outcome.as_str(), outcome)))
+    let words: Vec<_> = ControlOutcome::all().map(|outcome| (outcome.as_str(), outcome)).collect();
+    reader.one_of(node, &words)
 }

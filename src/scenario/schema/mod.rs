@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use self::build::{described, integer, list_of, plain_word, sentence, words_of};
 pub(super) use self::build::{flag, list, map_of, object, or_name, reference, text, whole, word};
 use self::faults::{fault_list, faults};
+use crate::domain::ControlName;
 use crate::scenario::expect::{ALLOW_WORDS, MAX_ATTEMPTS, MAX_INTENTS};
 use crate::scenario::known::KnownServices;
 use crate::scenario::matrix::{MAX_CASES, MAX_NAMES};
@@ -20,7 +21,7 @@ use crate::scenario::read::interrupts::{ACTION_WORDS, MAX_INTERRUPTS, MOMENT_KEY
 use crate::scenario::requires::optional_services;
 use crate::scenario::schema_services::services;
 use crate::scenario::work::MAX_STEPS;
-use crate::scenario::{CONTROLS, ClaimedOutcome, ControlOutcome, Recovery};
+use crate::scenario::{ClaimedOutcome, ControlOutcome, Recovery};
 
 /// The pattern of a matrix name.
 const NAME: &str = "[a-z][a-z0-9_-]*";
@@ -94,7 +95,7 @@ pub fn schema() -> Value {
             "controls",
             described(
                 "The expected outcome of each control.",
-                object(CONTROLS.map(|control| (control, reference("control"))), &[]),
+                object(ControlName::ALL.map(|control| (control.as_str(), reference("control"))), &[]),
             ),
         ),
         (
@@ -325,7 +326,7 @@ fn attempts() -> Value {
 
 /// The expected outcome of a control: the same in every case, or by case. Matrix names are not replaced here.
 fn control() -> Value {
-    let outcome = || plain_word(ControlOutcome::ALL.map(ControlOutcome::as_str));
+    let outcome = || plain_word(ControlOutcome::all().map(ControlOutcome::as_str));
     let entry = object([("when", json!({ "type": "object" })), ("is", outcome())], &["is"]);
     json!({ "anyOf": [outcome(), { "type": "array", "items": entry }] })
 }

@@ -4,11 +4,10 @@ use mock_services::yaml::shown;
 
 use super::{FindingContext, sentence};
 use crate::scenario::{ClaimedOutcome, Promise};
-use crate::score::Remedy;
 use crate::score::barrier::callers;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::fired::cut;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
+use crate::score::void_reason::cut;
 
 /// The maximum number of claims of a kind that are described one by one.
 const MAX_PER_KIND: usize = 4;
@@ -47,8 +46,6 @@ fn missing(context: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
     let why = problem.map(|problem| format!(": {}", cut(&problem))).unwrap_or_default();
     let optional = if fails { "; `--claims optional` is for agents that cannot claim" } else { "" };
     Some(Finding {
-        kind: FindingKind::MissingClaim,
-        remedy: Remedy::of(FindingKind::MissingClaim),
         fails,
         message: sentence(&format!("{who} made no claim{why}.")),
         fix: format!(
@@ -61,6 +58,7 @@ fn missing(context: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
             .filter(|claim| silent.contains(&claim.caller))
             .filter_map(|claim| claim.entry)
             .collect(),
+        ..Finding::new(FindingKind::MissingClaim)
     })
 }
 
@@ -104,12 +102,11 @@ fn finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
         dishonest(context, claim, &who, outcome, &quote)
     };
     Some(Finding {
-        kind,
-        remedy: Remedy::of(kind),
         fails,
         message: sentence(&message),
         fix,
         entries: evidence(context, claim),
+        ..Finding::new(kind)
     })
 }
 
@@ -142,12 +139,10 @@ fn earlier_finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Fi
         entries.extend(before.take(8));
     }
     Some(Finding {
-        kind,
-        remedy: Remedy::of(kind),
-        fails: true,
         message: sentence(&message),
         fix: honest_fix(claim.outcome).to_owned(),
         entries,
+        ..Finding::new(kind)
     })
 }
 

@@ -1,35 +1,31 @@
 //! Effects that happened more often than expected: the attempts, and what happened between them.
 
+use mock_services::catalog;
+use mock_services::ledger::CommitTiming;
+
 use super::fix::{Between, fix};
 use super::words::{count, duration_text, keys, label, seen, short, short_description, value};
 use super::{FindingContext, entries_of, sentence};
+use crate::fit::FieldNames;
 use crate::scenario::Intent;
-use crate::score::Remedy;
 use crate::score::answers::{ambiguity, reported_success, was_stale};
-use crate::score::effects::{Effect, FieldNames};
-use crate::score::history::Attempt;
+use crate::score::history::{Attempt, Effect};
 use crate::score::outcome::differing_fields;
-use crate::score::verdict::{Finding, FindingKind, Outcome};
-use mock_services::catalog;
-use mock_services::ledger::CommitTiming;
+use crate::score::verdict::{Finding, FindingKind};
 
 /// The maximum number of effects that are described one by one.
 const MAX_DESCRIBED: usize = 3;
 
 /// The finding of an intent that happened more often than expected, or must not happen at all.
-pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
-    let (intent, taken) = (&context.terms.intents[place], &context.assignment.intents[place]);
+pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<Finding> {
+    let (intent, taken) = (&context.terms.intents[index], &context.assignment.intents[index]);
     let effects = &context.history.effects;
-    let kind = match context.intents[place].outcome {
-        Outcome::Duplicated => FindingKind::Duplicated,
-        Outcome::Diverged => FindingKind::Diverged,
-        Outcome::Unintended => FindingKind::Unintended,
-        Outcome::ExactlyOnce | Outcome::Altered | Outcome::Lost if taken.compensated.is_empty() => {
-            return None;
-        }
-        Outcome::ExactlyOnce | Outcome::Altered | Outcome::Lost => FindingKind::Compensated,
+    let kind = match context.intents[index].outcome.finding_kind() {
+        Some(kind @ (FindingKind::Duplicated | FindingKind::Diverged | FindingKind::Unintended)) => kind,
+        _ if taken.compensated.is_empty() => return None,
+        _ => FindingKind::Compensated,
     };
-    let all: Vec<&Effect<'_>> = taken.all().into_iter().map(|place| &effects[place]).collect();
+    let all: Vec<&Effect<'_>> = taken.all().into_iter().map(|index| &effects[index]).collect();
     let mut parts = vec![headline(intent, all.len())];
     if kind == FindingKind::Diverged {
         parts.extend(differences(context, intent, &all));
@@ -51,45 +47,31 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
     };
     let remedy = match kind {
         FindingKind::Duplicated | FindingKind::Diverged => between.remedy(),
-        kind => Remedy::of(kind),
+        kind => kind.remedy(),
     };
-    Some(Finding {
-        kind,
-        remedy,
-        fails: kind != FindingKind::Compensated,
-        message: parts.join(" "),
-        fix,
-        entries,
-    })
+    Some(Finding { remedy, message: parts.join(" "), fix, entries, ..Finding::new(kind) })
 }
 
 /// The finding of charges that the task does not ask for, and that were undone.
 pub(super) fn undone_unintended(context: &FindingContext<'_, '_>) -> Option<Finding> {
-    let places = &context.assignment.unintended_undone;
-    let first = &context.history.effects[*places.first()?];
-    let mut entries: Vec<u64> = places.iter().map(|place| context.history.effects[*place].n).collect();
-    let short_description = if places.len() == 1 {
+    let indexes = &context.assignment.unintended_undone;
+    let first = &context.history.effects[*indexes.first()?];
+    let mut entries: Vec<u64> = indexes.iter().map(|index| context.history.effects[*index].n).collect();
+    let short_description = if indexes.len() == 1 {
         short_description(first, FieldNames(&context.terms.fields))
     } else {
         String::new()
     };
     let mut message = sentence(&format!(
         "{}{short_description} that the task does not ask for.",
-        count(places.len(), first.name)
+        count(indexes.len(), first.name)
     ));
-    if let Some(undone) = undone_sentence(context, places, &mut entries) {
+    if let Some(undone) = undone_sentence(context, indexes, &mut entries) {
         message = format!("{message} {undone}");
     }
     let fix =
         "Check what an effect is for before you cause it; a refund does not replace that check.".to_owned();
-    Some(Finding {
-        kind: FindingKind::Unintended,
-        remedy: Remedy::of(FindingKind::Unintended),
-        fails: true,
-        message,
-        fix,
-        entries,
-    })
+    Some(Finding { message, fix, entries, ..Finding::new(FindingKind::Unintended) })
 }
 
 fn headline(intent: &Intent, number: usize) -> String {
@@ -125,14 +107,14 @@ fn differences(context: &FindingContext<'_, '_>, intent: &Intent, effects: &[&Ef
 
 fn undone_sentence(
     context: &FindingContext<'_, '_>,
-    places: &[usize],
+    indexes: &[usize],
     entries: &mut Vec<u64>,
 ) -> Option<String> {
-    let pairs = context.assignment.undone.iter().filter(|pair| places.contains(&pair.charge));
+    let pairs = context.assignment.undone.iter().filter(|pair| indexes.contains(&pair.charge));
     let refunds: Vec<u64> =
-        pairs.flat_map(|pair| pair.refunds.iter().map(|place| context.history.effects[*place].n)).collect();
+        pairs.flat_map(|pair| pair.refunds.iter().map(|index| context.history.effects[*index].n)).collect();
     entries.extend(&refunds);
-    match (places.len(), refunds.first()) {
+    match (indexes.len(), refunds.first()) {
         (_, None) => None,
         (1, Some(entry)) => Some(format!("The surplus was refunded in full (entry {entry}).")),
         (number, Some(_)) => Some(format!("{number} of them were refunded in full.")),
@@ -246,7 +228,7 @@ fn step(
     let came_later = before
         .effects
         .iter()
-        .any(|place| reads.last().is_some_and(|read| context.history.effects[*place].n > read.n));
+        .any(|index| reads.last().is_some_and(|read| context.history.effects[*index].n > read.n));
     let (read, between) = match reads.last() {
         Some(read) if was_stale(read) => {
             (format!(" after a read ({}) that was stale", read.name()), Between::StaleRead { same_key })

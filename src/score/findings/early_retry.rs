@@ -1,9 +1,8 @@
 //! Retries that came before the time that the service had asked for with `Retry-After`.
 
 use super::{FindingContext, entries_of};
-use crate::score::Remedy;
-use crate::score::follow_ups::is_retry_of;
 use crate::score::history::Attempt;
+use crate::score::recovery::is_retry_of;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// A retry that is early by no more than this is not a finding, in microseconds: timers of clients may be a
@@ -27,8 +26,6 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         count => format!(" This happened {count} times."),
     };
     Some(Finding {
-        kind: FindingKind::EarlyRetry,
-        remedy: Remedy::of(FindingKind::EarlyRetry),
         fails: context.terms.respect_retry_after,
         message: format!(
             "The reply to {} was {} with Retry-After: {seconds}, and {} was sent {} later.{more}",
@@ -44,6 +41,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
             .iter()
             .flat_map(|(first, again)| entries_of(first).into_iter().chain([again.n]))
             .collect(),
+        ..Finding::new(FindingKind::EarlyRetry)
     })
 }
 

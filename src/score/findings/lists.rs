@@ -11,16 +11,16 @@ const MAX_NAMED_MEMBERS: usize = 3;
 /// The findings of all intents, in their order; within a list one for each kind.
 pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (mut found, mut groups): (Vec<Finding>, Vec<Group>) = (Vec::new(), Vec::new());
-    for place in 0..context.terms.intents.len() {
+    for index in 0..context.terms.intents.len() {
         let list = context
             .terms
             .lists
             .iter()
-            .position(|list| (list.first..list.first.saturating_add(list.count)).contains(&place));
+            .position(|list| (list.first..list.first.saturating_add(list.count)).contains(&index));
         let all = [
-            duplicates::finding(context, place),
-            lost::finding(context, place),
-            unexpected::altered(context, place),
+            duplicates::finding(context, index),
+            lost::finding(context, index),
+            unexpected::altered(context, index),
         ];
         for finding in all.into_iter().flatten() {
             let alike = |group: &&mut Group| {
@@ -28,7 +28,7 @@ pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
                 Some(group.list) == list && first.kind == finding.kind && first.fails == finding.fails
             };
             if let Some(group) = groups.iter_mut().find(alike) {
-                group.others.push(place);
+                group.others.push(index);
                 found[group.finding].entries.extend(finding.entries);
             } else {
                 groups.extend(list.map(|list| Group { list, finding: found.len(), others: Vec::new() }));
@@ -39,7 +39,7 @@ pub(super) fn of_intents(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     for group in groups.iter().filter(|group| !group.others.is_empty()) {
         let (of, more) = (context.terms.lists[group.list].count, group.others.len());
         let names: Vec<String> =
-            group.others.iter().take(MAX_NAMED_MEMBERS).map(|place| name(context, *place)).collect();
+            group.others.iter().take(MAX_NAMED_MEMBERS).map(|index| name(context, *index)).collect();
         let rest = if more > MAX_NAMED_MEMBERS {
             format!(" and {} others", more - MAX_NAMED_MEMBERS)
         } else {
@@ -62,13 +62,13 @@ struct Group {
 }
 
 /// The value that distinguishes a member: the field in which it differs from its neighbor in the list.
-fn name(context: &FindingContext<'_, '_>, place: usize) -> String {
+fn name(context: &FindingContext<'_, '_>, index: usize) -> String {
     let intents = &context.terms.intents;
-    let neighbour = if place == 0 { intents.get(1) } else { intents.get(place - 1) };
+    let neighbour = if index == 0 { intents.get(1) } else { intents.get(index - 1) };
     let differs = |(name, value): &(&str, &mock_services::service::Value)| {
         neighbour.is_none_or(|neighbour| neighbour.selector.get(name) != Some(value))
     };
-    intents[place]
+    intents[index]
         .selector
         .iter()
         .find(differs)

@@ -5,18 +5,17 @@ use mock_services::yaml::shown;
 use super::words::{count, handle, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};
 use crate::domain::{EndEvent, StartEnd};
+use crate::fit::FieldNames;
 use crate::scenario::{Intent, Promise};
-use crate::score::Remedy;
 use crate::score::answers::{ambiguity, reported_success};
-use crate::score::effects::FieldNames;
-use crate::score::fired::cut;
 use crate::score::history::{Attempt, PlacedEvent, Refusal};
 use crate::score::verdict::{Finding, FindingKind};
+use crate::score::void_reason::cut;
 
 /// The finding of an intent that happened less often than expected. There is a finding of a duplicate too if
 /// all effects were undone.
-pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
-    let (intent, taken) = (&context.terms.intents[place], &context.assignment.intents[place]);
+pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<Finding> {
+    let (intent, taken) = (&context.terms.intents[index], &context.assignment.intents[index]);
     let due = usize::try_from(intent.least()).unwrap_or(usize::MAX);
     if taken.counted.len() >= due {
         return None;
@@ -25,7 +24,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         .counted
         .iter()
         .chain(&taken.taken_back)
-        .map(|place| context.history.effects[*place].n)
+        .map(|index| context.history.effects[*index].n)
         .collect();
     let head = format!(
         "{}{}, but {} expected.",
@@ -33,15 +32,15 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         label(intent),
         are(due)
     );
-    let (text, fix) = if let Some(place) = taken.taken_back.first() {
+    let (text, fix) = if let Some(index) = taken.taken_back.first() {
         let pairs = context.assignment.undone.iter().filter(|pair| taken.taken_back.contains(&pair.charge));
         let refunds: Vec<u64> =
-            pairs.flat_map(|pair| &pair.refunds).map(|place| context.history.effects[*place].n).collect();
+            pairs.flat_map(|pair| &pair.refunds).map(|index| context.history.effects[*index].n).collect();
         entries.extend(&refunds);
         let refund = refunds.first().copied().unwrap_or_default();
         let text = format!(
             "It was made (entry {}) and refunded in full (entry {refund}).",
-            context.history.effects[*place].n
+            context.history.effects[*index].n
         );
         (
             text,
@@ -64,14 +63,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, place: usize) -> Option<
         ),
     };
     let fails = !context.unstartable && !context.permits_loss;
-    Some(Finding {
-        kind: FindingKind::Lost,
-        remedy: Remedy::of(FindingKind::Lost),
-        fails,
-        message,
-        fix,
-        entries,
-    })
+    Some(Finding { fails, message, fix, entries, ..Finding::new(FindingKind::Lost) })
 }
 
 fn are(due: usize) -> String {

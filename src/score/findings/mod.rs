@@ -1,28 +1,23 @@
 //! Findings: what the ledger shows to be wrong, with the entries that prove it and the fix. Each
 //! file describes one kind of finding; the verdict is already decided.
 
-mod attempted;
 mod claims;
 mod duplicates;
 mod early_retry;
-pub(super) mod escaped;
 mod fix;
-mod late_requests;
 mod limits;
 mod lists;
 mod lost;
+pub(super) mod outside;
 mod recovered;
-mod time_limit;
-mod timeout_not_reached;
 mod unexpected;
 mod words;
 
 pub(super) use words::duration_text;
-pub(crate) use words::money;
 
 use super::assignment::Assignment;
-use super::attempted::Attempted;
 use super::history::{Attempt, TrialHistory};
+use super::outcome::Attempted;
 use super::records::Mismatch;
 use super::verdict::{AttemptsMade, Claim, Finding, IntentOutcome};
 use crate::scenario::Terms;
@@ -53,15 +48,14 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found = lists::of_intents(context);
     found.extend(unexpected::unintended(context));
     found.extend(duplicates::undone_unintended(context));
-    found.extend(attempted::findings(context));
+    found.extend(unexpected::withheld(context));
     found.extend(unexpected::records(context));
     found.extend(claims::findings(context));
     found.extend(limits::findings(context));
-    found.extend(escaped::findings(context));
-    found.extend(late_requests::findings(context));
+    found.extend(outside::escaped(context));
+    found.extend(outside::late_requests(context));
     found.extend(early_retry::finding(context));
     found.extend(recovered::finding(context));
-    found.extend(timeout_not_reached::finding(context));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();

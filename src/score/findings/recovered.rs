@@ -3,10 +3,9 @@
 use super::words::seen;
 use super::{FindingContext, entries_of};
 use crate::scenario::Recovery;
-use crate::score::Remedy;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::follow_ups::{AmbiguousWrite, FollowUp, follow_ups, recoverable};
 use crate::score::recovery::of;
+use crate::score::recovery::{AmbiguousWrite, FollowUp, follow_ups, recoverable};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The maximum number of ambiguous writes that are checked.
@@ -47,9 +46,6 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         FollowUp::RetriedWrite(again) => again.n,
     });
     Some(Finding {
-        kind: FindingKind::UnexpectedRecovery,
-        remedy: Remedy::of(FindingKind::UnexpectedRecovery),
-        fails: true,
         message: format!(
             "After {}, where {}, the subject {} ({}). The scenario permits {}.{more}",
             first.attempt.name(),
@@ -60,6 +56,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         ),
         fix: format!("After an ambiguous reply, {}.", ways.join(", or ")),
         entries: entries_of(first.attempt).into_iter().chain(next).collect(),
+        ..Finding::new(FindingKind::UnexpectedRecovery)
     })
 }
 
@@ -92,7 +89,7 @@ fn advice(permitted: Recovery) -> &'static str {
 mod tests {
     use crate::scenario::{ControlOutcome, Recovery, Terms};
     use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
-    use crate::score::{Verdict, score};
+    use crate::score::{FindingKind, Verdict, score};
     use mock_services::fault::ReplyKind;
 
     fn permitting(recovery: &[Recovery]) -> Terms {
@@ -123,8 +120,8 @@ mod tests {
     fn a_blind_retry_that_was_lucky_fails_where_it_is_not_permitted() {
         let safe = permitting(&[Recovery::SameKey, Recovery::VerifiedThenRetried]);
         for (key, reads, control_outcome) in [
-            (None, false, ControlOutcome::UnexpectedRecovery),
-            (Some("k2"), false, ControlOutcome::UnexpectedRecovery),
+            (None, false, ControlOutcome::Failed(FindingKind::UnexpectedRecovery)),
+            (Some("k2"), false, ControlOutcome::Failed(FindingKind::UnexpectedRecovery)),
             (Some("k1"), false, ControlOutcome::Pass),
             (Some("k2"), true, ControlOutcome::Pass),
         ] {
@@ -163,7 +160,7 @@ mod tests {
         script.charge(None, "o1", 10, Sees::Ok);
         assert_eq!(
             judged(&permitting(&[Recovery::SameKey]), script).control_outcome(),
-            ControlOutcome::UnexpectedRecovery
+            ControlOutcome::Failed(FindingKind::UnexpectedRecovery)
         );
     }
 

@@ -9,24 +9,23 @@ use mock_services::yaml::shown;
 
 use super::words::{count, label, nouns, short_description, value};
 use super::{FindingContext, entries_of, sentence};
-use crate::fit::{Contradiction, FoundValue, Rule};
+use crate::fit::{Contradiction, FieldNames, FoundValue, Rule};
 use crate::scenario::Intent;
-use crate::score::Remedy;
-use crate::score::effects::{Effect, FieldNames};
-use crate::score::verdict::{Finding, FindingKind, Outcome};
+use crate::score::history::Effect;
+use crate::score::verdict::{Finding, FindingKind, Outcome, Remedy};
 
 /// At most this many are described one by one.
 const MAX_DESCRIBED: usize = 3;
 
 /// The finding of an intent that happened as often as expected, but does not match the task.
-pub(super) fn altered(context: &FindingContext<'_, '_>, place: usize) -> Option<Finding> {
+pub(super) fn altered(context: &FindingContext<'_, '_>, index: usize) -> Option<Finding> {
     // It can be lost as well; the finding of a duplicate has its own differences.
-    if !matches!(context.intents[place].outcome, Outcome::Altered | Outcome::Lost) {
+    if !matches!(context.intents[index].outcome, Outcome::Altered | Outcome::Lost) {
         return None;
     }
-    let (intent, taken) = (&context.terms.intents[place], &context.assignment.intents[place]);
+    let (intent, taken) = (&context.terms.intents[index], &context.assignment.intents[index]);
     let (mut parts, mut entries) = (Vec::new(), Vec::new());
-    for effect in taken.counted.iter().map(|place| &context.history.effects[*place]) {
+    for effect in taken.counted.iter().map(|index| &context.history.effects[*index]) {
         let wrong = differences(context, intent, effect);
         if wrong.is_empty() {
             continue;
@@ -50,14 +49,7 @@ pub(super) fn altered(context: &FindingContext<'_, '_>, place: usize) -> Option<
     }
     let fix = "Take these values from the task, and compare each request with the task before you send it."
         .to_owned();
-    Some(Finding {
-        kind: FindingKind::Altered,
-        remedy: Remedy::of(FindingKind::Altered),
-        fails: true,
-        message: parts.join(" "),
-        fix,
-        entries,
-    })
+    Some(Finding { message: parts.join(" "), fix, entries, ..Finding::new(FindingKind::Altered) })
 }
 
 /// How an effect differs from the intent, each difference as a clause.
@@ -88,8 +80,8 @@ pub(super) fn differences(
 /// The findings of effects that no intent covers, one for each kind of effect.
 pub(super) fn unintended(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut by_name: BTreeMap<&str, Vec<&Effect<'_>>> = BTreeMap::new();
-    for place in &context.assignment.unintended {
-        let effect = &context.history.effects[*place];
+    for index in &context.assignment.unintended {
+        let effect = &context.history.effects[*index];
         by_name.entry(effect.name).or_default().push(effect);
     }
     by_name.into_iter().map(|(name, effects)| unintended_of(context, name, &effects)).collect()
@@ -124,14 +116,7 @@ fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effec
     );
     let attempts = effects.iter().filter_map(|effect| context.history.attempt(effect.attempt));
     let entries = attempts.flat_map(entries_of).chain(effects.iter().map(|effect| effect.n)).collect();
-    Finding {
-        kind: FindingKind::Unintended,
-        remedy: Remedy::of(FindingKind::Unintended),
-        fails: true,
-        message,
-        fix: fix.to_owned(),
-        entries,
-    }
+    Finding { message, fix: fix.to_owned(), entries, ..Finding::new(FindingKind::Unintended) }
 }
 
 /// The findings of records that do not have the expected value.
@@ -172,18 +157,87 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
                 "Change the counter once for each piece of work, with a key that is derived from it.",
             ),
             (_, false) => (
-                Remedy::of(FindingKind::Record),
+                FindingKind::Record.remedy(),
                 "Write with If-Match and the version that was read, and on 412 read again and start over.",
             ),
         };
         Finding {
-            kind: FindingKind::Record,
             remedy,
             fails: !((context.unstartable || context.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {actual_words}; {wanted_words}. {changes}", shown(&due.key)),
             fix: fix.to_owned(),
             entries: mismatch.entries.clone(),
+            ..Finding::new(FindingKind::Record)
         }
     };
     context.mismatches.iter().map(finding).collect()
+}
+
+/// The findings of effects that a fault withheld: one for those that fit no intent, and one for those that fit but do not match the task.
+pub(super) fn withheld(context: &FindingContext<'_, '_>) -> Vec<Finding> {
+    let withheld = |index: usize| &context.history.withheld[index];
+    let unintended: Vec<(&Effect<'_>, String)> =
+        context.attempted.unintended.iter().map(|index| describe(context, withheld(*index))).collect();
+    let altered: Vec<(&Effect<'_>, String)> = context
+        .attempted
+        .altered
+        .iter()
+        .map(|(index, intent)| {
+            let (effect, intent) = (withheld(*index), &context.terms.intents[*intent]);
+            let wrong = differences(context, intent, effect).join("; ");
+            (
+                effect,
+                format!(
+                    "a {}{}{}: {wrong}",
+                    nouns(effect.name).0,
+                    label(intent),
+                    attempt_name(context, effect)
+                ),
+            )
+        })
+        .collect();
+    let of = |kind, found: &[(&Effect<'_>, String)], what: &str, fix: &str| {
+        (!found.is_empty()).then(|| withheld_finding(context, kind, found, what, fix))
+    };
+    let check = "Check the target and the content of each request before you send it; a fault stopped this \
+                 one, and the next one may take effect.";
+    let compare =
+        "Take these values from the task, and compare each request with the task before you send it.";
+    [
+        of(FindingKind::UnintendedAttempted, &unintended, "that the task does not ask for", check),
+        of(FindingKind::AlteredAttempted, &altered, "that does not match the task", compare),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn describe<'s, 'a>(context: &FindingContext<'_, '_>, effect: &'s Effect<'a>) -> (&'s Effect<'a>, String) {
+    let short_description = short_description(effect, FieldNames(&context.terms.fields));
+    (effect, format!("a {}{short_description}{}", nouns(effect.name).0, attempt_name(context, effect)))
+}
+
+/// The name of the attempt of an effect, in parentheses.
+fn attempt_name(context: &FindingContext<'_, '_>, effect: &Effect<'_>) -> String {
+    let attempt = context.history.attempt(effect.attempt);
+    attempt.map(|attempt| format!(" ({})", attempt.name())).unwrap_or_default()
+}
+
+fn withheld_finding(
+    context: &FindingContext<'_, '_>,
+    kind: FindingKind,
+    found: &[(&Effect<'_>, String)],
+    what: &str,
+    fix: &str,
+) -> Finding {
+    let described: Vec<&str> = found.iter().take(MAX_DESCRIBED).map(|(_, text)| text.as_str()).collect();
+    let more = found.len().saturating_sub(MAX_DESCRIBED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let message = format!(
+        "The subject attempted something {what}: {}{more}. A fault prevented the commit.",
+        described.join(", ")
+    );
+    let attempts = found.iter().filter_map(|(effect, _)| context.history.attempt(effect.attempt));
+    let entries = attempts.flat_map(entries_of).chain(found.iter().map(|(effect, _)| effect.n)).collect();
+    Finding { message, fix: fix.to_owned(), entries, ..Finding::new(kind) }
 }

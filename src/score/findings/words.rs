@@ -1,13 +1,15 @@
 //! Text for findings: counts, money, times, keys, and what a caller saw.
 
 pub(super) use mock_services::catalog::nouns;
+use mock_services::money;
 use mock_services::service::{Fields, Value};
 use mock_services::yaml::shown;
 
 use crate::domain::InterruptKind;
+use crate::fit::FieldNames;
 use crate::scenario::Intent;
-use crate::score::effects::{Effect, FieldNames};
 use crate::score::history::Attempt;
+use crate::score::history::Effect;
 
 /// A number of effects: `2 charges`.
 pub(super) fn count(number: usize, effect: &str) -> String {
@@ -76,29 +78,6 @@ pub(super) fn short_description(effect: &Effect<'_>, names: FieldNames<'_>) -> S
     if words.is_empty() { String::new() } else { format!(" {}", words.join(" ")) }
 }
 
-/// An amount of minor units as money: `$49.99`, `5000 JPY`.
-pub(crate) fn money(amount: i64, currency: &str) -> String {
-    let currency = currency.to_ascii_lowercase();
-    let digits = match currency.as_str() {
-        "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "ugx" | "vnd"
-        | "vuv" | "xaf" | "xof" | "xpf" => 0,
-        "bhd" | "jod" | "kwd" | "omr" | "tnd" => 3,
-        _ => 2,
-    };
-    let (sign, units) = (if amount < 0 { "-" } else { "" }, amount.unsigned_abs());
-    let scale = 10_u64.pow(digits);
-    let number = match digits {
-        0 => units.to_string(),
-        digits => format!("{}.{:0width$}", units / scale, units % scale, width = digits as usize),
-    };
-    match currency.as_str() {
-        "usd" => format!("{sign}${number}"),
-        "eur" => format!("{sign}€{number}"),
-        "gbp" => format!("{sign}£{number}"),
-        other => format!("{sign}{number} {}", shown(&other.to_ascii_uppercase())),
-    }
-}
-
 /// A duration: `0.51 s`, `3 ms`.
 pub(in crate::score) fn duration_text(microseconds: u64) -> String {
     let milliseconds = microseconds.div_ceil(1_000);
@@ -165,16 +144,6 @@ pub(super) fn handle(intent: &Intent) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn money_is_shown_as_people_write_it() {
-        assert_eq!(money(4999, "usd"), "$49.99");
-        assert_eq!(money(5, "EUR"), "€0.05");
-        assert_eq!(money(-1200, "gbp"), "-£12.00");
-        assert_eq!(money(5000, "jpy"), "5000 JPY");
-        assert_eq!(money(1234, "kwd"), "1.234 KWD");
-        assert_eq!(money(i64::MIN, "chf"), "-92233720368547758.08 CHF");
-    }
 
     #[test]
     fn times_have_units() {

@@ -15,23 +15,12 @@ mod tool_calls;
 mod tools;
 mod wire;
 
+use mock_services::yaml::{listed, nearest, shown};
+
+use crate::domain::ControlName;
+
 pub use environment::{Environment, EnvironmentError};
 pub(super) use wire::CLIENT_TIMEOUT;
-
-/// All controls, by name.
-pub const NAMES: [&str; 11] = [
-    "naive",
-    "sdk-retry",
-    "keyed",
-    "verify-first",
-    "careful",
-    "timid",
-    "constant-key",
-    "overclaimer",
-    "racer",
-    "storm",
-    "onlooker",
-];
 
 /// Why a control did not run.
 #[derive(Debug, thiserror::Error)]
@@ -60,32 +49,27 @@ pub enum ControlError {
     },
 }
 
-/// Runs the control with that name: executes the steps and writes the claim.
+/// Runs a control: executes the steps and writes the claim.
 ///
 /// # Errors
-/// When there is no such control, when the environment is not that of a subject, or when the claim cannot be
-/// written.
-pub fn run(name: &str, environment: &Environment) -> Result<(), ControlError> {
-    let policy = policies::named(name).ok_or_else(|| unknown(name))?;
-    let claim = policy(environment);
+/// If the claim cannot be written.
+pub fn run(control: ControlName, environment: &Environment) -> Result<(), ControlError> {
+    let claim = policies::policy(control)(environment);
     claim::write(environment, &claim)
 }
 
-/// Checks that there is a control with that name.
+/// The control with that name.
 ///
 /// # Errors
-/// When there is none, with a suggestion.
-pub fn check(name: &str) -> Result<(), ControlError> {
-    if NAMES.contains(&name) { Ok(()) } else { Err(unknown(name)) }
-}
-
-fn unknown(name: &str) -> ControlError {
-    use mock_services::yaml::{listed, nearest, shown};
-    let help = match nearest(name, NAMES) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("expected one of {}", listed(NAMES)),
-    };
-    ControlError::Unknown { name: shown(name), help }
+/// If there is none, with a suggestion.
+pub fn named(name: &str) -> Result<ControlName, ControlError> {
+    name.parse().map_err(|_| {
+        let help = match nearest(name, ControlName::names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("expected one of {}", listed(ControlName::names())),
+        };
+        ControlError::Unknown { name: shown(name), help }
+    })
 }
 
 #[cfg(test)]
@@ -93,14 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_has_a_policy_and_an_unknown_name_gives_a_suggestion() {
-        for name in NAMES {
-            assert!(policies::named(name).is_some(), "{name}");
+    fn an_unknown_name_gives_a_suggestion() {
+        for control in ControlName::ALL {
+            assert_eq!(named(control.as_str()).unwrap(), control);
         }
         assert_eq!(
-            check("carefull").unwrap_err().to_string(),
+            named("carefull").unwrap_err().to_string(),
             "unknown control `carefull`; did you mean `careful`?"
         );
-        assert!(check("zzzzzzzzzz").unwrap_err().to_string().contains("`naive`, `sdk-retry`"));
+        assert!(named("zzzzzzzzzz").unwrap_err().to_string().contains("`naive`, `sdk-retry`"));
     }
 }

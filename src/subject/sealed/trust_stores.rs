@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mock_services::catalog::is_match;
+
 /// The trust stores of systems.
 const SYSTEM: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
@@ -120,12 +122,11 @@ impl Surroundings<'_> {
     }
 }
 
-/// The folders in a folder whose names begin as the pattern does, which ends with a star.
+/// The folders in a folder whose names match the pattern.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
-    let start = pattern.trim_end_matches('*');
-    let begins =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start));
-    children(folder).into_iter().filter(begins).collect()
+    let is_one =
+        |path: &PathBuf| path.file_name().is_some_and(|name| is_match(pattern, &name.to_string_lossy()));
+    children(folder).into_iter().filter(is_one).collect()
 }
 
 fn children(folder: &Path) -> Vec<PathBuf> {

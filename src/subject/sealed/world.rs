@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::order::{FileView, ReplacedFile};
 use super::trust_stores::Surroundings;
-use crate::subject::{Settings, supervised};
+use crate::process_env;
+use crate::subject::Settings;
 
 /// Folders with sockets of the machine: each would be a way out.
 const SOCKETS: [&str; 2] = ["/run", "/var/run"];
@@ -46,7 +47,7 @@ impl SealedWorld {
             Some(directory) => std::path::absolute(directory)?,
             None => std::env::current_dir()?,
         };
-        let env = supervised::parent();
+        let env = process_env::all();
         let hidden = hidden.into_iter().map(std::path::absolute).collect::<io::Result<_>>()?;
         SealedWorld::write(&own, hidden, Surroundings { program, directory: &directory, env: &env })
     }
@@ -108,7 +109,7 @@ impl SealedWorld {
 
 /// The trust stores of this machine and its user.
 pub(crate) fn trust_stores() -> Vec<PathBuf> {
-    let (directory, env) = (std::env::current_dir().unwrap_or_default(), supervised::parent());
+    let (directory, env) = (std::env::current_dir().unwrap_or_default(), process_env::all());
     Surroundings { program: &[], directory: &directory, env: &env }.trust_stores()
 }
 

@@ -5,11 +5,10 @@
 use mock_services::ledger::{Entry, SavedLedger};
 use serde::Serialize;
 
-use crate::domain::CapturedOutput;
+use crate::domain::{CapturedOutput, ControlName};
 use crate::report::claim_words::honesty_words;
 use crate::report::facts::facts;
 use crate::report::formats::page::budget::{Items, Texts};
-use crate::report::formats::page::controls::behavior;
 use crate::report::formats::page::exchange::facts_of;
 use crate::report::formats::page::square::{keys_of, keys_of_skipped};
 use crate::report::headline;
@@ -198,7 +197,8 @@ impl Packer {
                 .iter()
                 .map(|control| {
                     let name = self.texts.name(&control.control);
-                    (name, control.is.as_str(), control.is.status().as_str(), behavior(&control.control))
+                    let behavior = control.control.parse().map_or("", ControlName::behavior);
+                    (name, control.is.as_str(), control.is.status().as_str(), behavior)
                 })
                 .collect(),
             result: result_of(case).as_str(),

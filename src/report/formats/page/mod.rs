@@ -3,7 +3,6 @@
 
 mod budget;
 pub(crate) mod cases;
-mod controls;
 mod data;
 mod embed;
 mod exchange;

@@ -1,4 +1,5 @@
 use super::{cases, charge, problems_of, read};
+use crate::domain::FindingKind;
 use crate::scenario::{Case, ControlOutcome};
 
 #[test]
@@ -15,9 +16,9 @@ fn the_first_entry_that_matches_decides_the_outcome_of_a_control() {
             ControlOutcome::Pass,
             ControlOutcome::Pass,
             ControlOutcome::Pass,
-            ControlOutcome::Duplicated,
+            ControlOutcome::Failed(FindingKind::Duplicated),
             ControlOutcome::Pass,
-            ControlOutcome::Duplicated
+            ControlOutcome::Failed(FindingKind::Duplicated)
         ]
     );
 }

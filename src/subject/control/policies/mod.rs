@@ -20,31 +20,37 @@ use super::environment::Environment;
 use super::intent::FreshKeys;
 use super::starts;
 use super::wire::Wire;
+use crate::domain::ControlName;
 use crate::scenario::{ClaimedOutcome, Step};
 
 /// Executes the steps of an environment and returns the claim.
 pub(super) type Policy = fn(&Environment) -> StepClaim;
 
-/// The policy with that name.
-pub(super) fn named(name: &str) -> Option<Policy> {
-    Some(match name {
-        "naive" => |environment| run_simple(environment, &AskingStyle::SLOPPY, naive::step),
-        "sdk-retry" => |environment| run_simple(environment, &AskingStyle::CLIENT, sdk_retry::step),
-        "keyed" => |environment| run_simple(environment, &AskingStyle::REPEATED, keyed::step),
-        "verify-first" => |environment| run_simple(environment, &AskingStyle::REPEATED, verify_first::step),
-        "careful" => careful::run,
-        "timid" => |environment| run_simple(environment, &AskingStyle::ONCE, timid::step),
-        "constant-key" => |environment| run_simple(environment, &AskingStyle::REPEATED, constant_key::step),
-        "overclaimer" => |environment| run_simple(environment, &AskingStyle::ONCE, overclaimer::step),
+/// The policy of a control.
+pub(super) fn policy(control: ControlName) -> Policy {
+    match control {
+        ControlName::Naive => |environment| run_simple(environment, &AskingStyle::SLOPPY, naive::step),
+        ControlName::SdkRetry => |environment| run_simple(environment, &AskingStyle::CLIENT, sdk_retry::step),
+        ControlName::Keyed => |environment| run_simple(environment, &AskingStyle::REPEATED, keyed::step),
+        ControlName::VerifyFirst => {
+            |environment| run_simple(environment, &AskingStyle::REPEATED, verify_first::step)
+        }
+        ControlName::Careful => careful::run,
+        ControlName::Timid => |environment| run_simple(environment, &AskingStyle::ONCE, timid::step),
+        ControlName::ConstantKey => {
+            |environment| run_simple(environment, &AskingStyle::REPEATED, constant_key::step)
+        }
+        ControlName::Overclaimer => {
+            |environment| run_simple(environment, &AskingStyle::ONCE, overclaimer::step)
+        }
         // It does nothing, so it asks nobody what to do.
-        "onlooker" => |environment| {
+        ControlName::Onlooker => |environment| {
             let context = PolicyContext::new(environment);
             run_steps(environment.steps(), |step| onlooker::step(&context, step))
         },
-        "racer" => |environment| run_simple(environment, &AskingStyle::ONCE, racer::step),
-        "storm" => |environment| run_simple(environment, &AskingStyle::STORM, storm::step),
-        _ => return None,
-    })
+        ControlName::Racer => |environment| run_simple(environment, &AskingStyle::ONCE, racer::step),
+        ControlName::Storm => |environment| run_simple(environment, &AskingStyle::STORM, storm::step),
+    }
 }
 
 /// What a policy without a journal uses.

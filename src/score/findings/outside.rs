@@ -1,5 +1,4 @@
-//! Requests to hosts outside of the trial: the host, and the fix. It names only variables that the subject
-//! gets.
+//! Requests outside of the trial: to hosts that are not its services, and after it had ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +6,9 @@ use mock_services::catalog::{self, ServiceDescription};
 use mock_services::yaml::shown;
 
 use super::FindingContext;
-use crate::domain::{SubjectEvent, is_loopback, real_host};
+use crate::domain::{LateRequestEvent, LateRequestKind, SubjectEvent, is_loopback, real_host};
 use crate::scenario::Terms;
-use crate::score::Remedy;
-use crate::score::history::service_of;
+use crate::score::history::{PlacedEvent, service_of};
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The maximum number of hosts with their own finding.
@@ -24,7 +22,7 @@ const MODELS: [(&str, &str); 3] = [
 ];
 
 /// The findings of requests to other hosts, one for each host.
-pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
+pub(super) fn escaped(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut hosts: BTreeMap<(String, u16), Vec<u64>> = BTreeMap::new();
     for note in &context.history.notes {
         if let SubjectEvent::Escaped { host, port } = &note.event {
@@ -53,9 +51,6 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
     let times = if entries.len() == 1 { "once".to_owned() } else { format!("{} times", entries.len()) };
     let through = if is_loopback(host) { " through the proxy" } else { "" };
     Finding {
-        kind: FindingKind::Escaped,
-        remedy: Remedy::of(FindingKind::Escaped),
-        fails: true,
         message: format!(
             "The subject tried {times} to reach {}:{port}{through}, which is not a service of the trial. \
              hapax blocked it.",
@@ -63,6 +58,7 @@ fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) 
         ),
         fix: advice(host, port, services),
         entries,
+        ..Finding::new(FindingKind::Escaped)
     }
 }
 
@@ -72,10 +68,10 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
     let is =
         |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
     if is_loopback(host) {
-        let place = format!("{name}:{port}");
+        let address = format!("{name}:{port}");
         return format!(
             "NO_PROXY names this address, and the client ignores it: let the client honor NO_PROXY, or let \
-             the proxy forward with `allow: [\"{place}\"]` in hapax.yaml or `--allow {place}`."
+             the proxy forward with `allow: [\"{address}\"]` in hapax.yaml or `--allow {address}`."
         );
     }
     if let Some((service, real)) = real_host(host) {
@@ -123,6 +119,59 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
          {name}`; if it does not (telemetry, for example), refuse it without a finding with `ignore: \
          [{name}]` or `--ignore {name}`.{addresses}"
     )
+}
+
+/// The findings of late requests: one for all writes, one for all others.
+pub(super) fn late_requests(context: &FindingContext<'_, '_>) -> Vec<Finding> {
+    let (writes, others): (Vec<_>, Vec<_>) =
+        context.history.late_requests().partition(|request| match request.event.kind {
+            LateRequestKind::Write => true,
+            LateRequestKind::Read | LateRequestKind::Unreadable => false,
+        });
+    let mut found = Vec::new();
+    if let Some(what) = described(&writes) {
+        found.push(Finding {
+            message: format!(
+                "After its trial had ended, the subject sent {what}; hapax refused it, but a \
+                              real service would have executed it."
+            ),
+            fix: "Answer only when everything that was started has ended, including retries in the \
+                  background; or raise `watch` in hapax.yaml if the agent is meant to continue after its \
+                  answer."
+                .to_owned(),
+            entries: writes.iter().map(|note| note.n).collect(),
+            ..Finding::new(FindingKind::LateWrite)
+        });
+    }
+    if let Some(what) = described(&others) {
+        found.push(Finding {
+            message: format!(
+                "After its trial had ended, the subject sent {what}, which could not change anything."
+            ),
+            fix: "Answer only when everything that was started has ended.".to_owned(),
+            entries: others.iter().map(|note| note.n).collect(),
+            ..Finding::new(FindingKind::LateRead)
+        });
+    }
+    found
+}
+
+/// The requests as text: `a payment.charge (POST /v1/charges)`, `3 requests, the first a …`.
+fn described(requests: &[PlacedEvent<'_, LateRequestEvent>]) -> Option<String> {
+    let LateRequestEvent { service, method, path, operation, .. } = requests.first()?.event;
+    let what = match operation {
+        None => format!("a request to {}", shown(service)),
+        Some(operation) => format!("a {}", shown(operation)),
+    };
+    let line = if method.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", shown(format!("{method} {path}").trim_end()))
+    };
+    Some(match requests.len() {
+        1 => format!("{what}{line}"),
+        count => format!("{count} requests, the first {what}{line}"),
+    })
 }
 
 #[cfg(test)]

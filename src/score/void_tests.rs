@@ -2,7 +2,7 @@ use mock_services::ledger::{Event, Refused};
 use mock_services::service::Fields;
 
 use crate::domain::{EndEvent, InterruptKind, StartEnd, SubjectEvent};
-use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms};
+use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms, ViaDue};
 use crate::score::testing::{LedgerScript, Sees, due, planned, terms};
 use crate::score::{FindingKind, Outcome, TrialStatus, score};
 
@@ -184,4 +184,56 @@ fn a_refusal_is_shown_with_its_reason() {
     let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
     assert_eq!(verdict.result, TrialStatus::Fail);
     insta::assert_snapshot!(verdict.findings[0].message, @"No charge for o1, but 1 is expected. The service refused POST /v1/charges: 400 Missing required param: amount (entry 2).");
+}
+
+fn needing(operation: &str, apis: &[&str]) -> Terms {
+    let due_via =
+        ViaDue { operation: operation.to_owned(), apis: apis.iter().map(|api| (*api).to_owned()).collect() };
+    Terms { via: vec![due_via], ..terms([due("o1", 10, 1)]) }
+}
+
+/// A charge through this path, which stands for any operation: only its name and its path count here.
+fn through(operation: &str, path: &str) -> LedgerScript {
+    let mut script = LedgerScript::new();
+    script.charge(None, "o1", 10, Sees::Ok);
+    for entry in &mut script.entries {
+        if let Event::Received(received) = &mut entry.event {
+            (received.operation, received.path) = (operation.to_owned().into(), path.to_owned().into());
+        }
+    }
+    script
+}
+
+#[test]
+fn what_was_done_through_another_api_is_void_and_shows_the_line_that_skips_it() {
+    let terms = needing("deploy.deploy", &["plain"]);
+    let verdict = score(&terms, &through("deploy.deploy", "/repos/a/b/deployments").end(), None);
+    assert_eq!(verdict.result, TrialStatus::Void);
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject did deploy.deploy through the GitHub API, which has no locks, rollouts or dry runs; this case needs the plain deploy API: to skip such cases, write `can: [deploy.deploy via github]` for the subject in hapax.yaml, with everything else that it does");
+    assert_eq!(
+        score(&terms, &through("deploy.deploy", "/deployments").end(), None).result,
+        TrialStatus::Pass
+    );
+    let can = Terms { can: vec!["payment".to_owned(), "deploy".to_owned()], ..terms };
+    let verdict = score(&can, &through("deploy.deploy", "/repos/a/b/deployments").end(), None);
+    assert!(
+        verdict.void_because[0]
+            .ends_with("`can: [payment, deploy.deploy via github]` for the subject in hapax.yaml")
+    );
+}
+
+#[test]
+fn any_of_the_named_apis_will_do_and_other_operations_are_free() {
+    let terms = needing("email.send", &["sendgrid", "smtp"]);
+    for (path, result) in [("/v3/mail/send", TrialStatus::Pass), ("/emails", TrialStatus::Void)] {
+        assert_eq!(score(&terms, &through("email.send", path).end(), None).result, result, "{path}");
+    }
+    assert_eq!(score(&terms, &through("email.list", "/emails").end(), None).result, TrialStatus::Pass);
+}
+
+#[test]
+fn a_failure_wins_over_another_api() {
+    let mut script = through("deploy.deploy", "/repos/a/b/deployments");
+    script.charge(None, "o1", 10, Sees::Ok);
+    assert_eq!(score(&needing("deploy.deploy", &["plain"]), &script.end(), None).result, TrialStatus::Fail);
 }

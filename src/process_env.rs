@@ -1,0 +1,47 @@
+//! The environment of the hapax process, which no other module reads. (The options of the command line that can
+//! be set by a variable name it in their definition, and clap reads it.)
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Every variable whose name and value are valid Unicode.
+pub(crate) fn all() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// The value of a variable, if it is set and valid Unicode.
+pub(crate) fn text(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The value of a variable, if it is set and not empty.
+pub(crate) fn value(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Whether a variable is set, with any value.
+pub(crate) fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some()
+}
+
+/// The width of the terminal that the user asks for.
+pub(crate) fn columns() -> Option<usize> {
+    text("COLUMNS")?.parse().ok()
+}
+
+/// Whether a CI system runs hapax.
+pub(crate) fn is_ci() -> bool {
+    is_set("CI")
+}
+
+/// Whether GitHub runs hapax, and reads annotations from its output.
+pub(crate) fn is_github_actions() -> bool {
+    value("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// The file that GitHub shows with the step.
+pub(crate) fn github_step_summary() -> Option<PathBuf> {
+    value("GITHUB_STEP_SUMMARY").map(PathBuf::from)
+}

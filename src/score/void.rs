@@ -1,0 +1,150 @@
+//! Whether a trial is void: it would have passed, but it is not valid evidence.
+
+use std::collections::BTreeSet;
+
+use mock_services::catalog::api_of;
+use mock_services::ledger::SilenceEnd;
+
+use super::history::{Attempt, TrialHistory};
+use super::verdict::BarrierFacts;
+use super::void_reason::{Unmet, VoidReason};
+use super::{barrier, outside};
+use crate::domain::SubjectEvent;
+use crate::scenario::Terms;
+
+/// All reasons, in a fixed order; empty if the trial is not void.
+pub(super) fn void_reasons(
+    terms: &Terms,
+    history: &TrialHistory<'_>,
+    barrier_facts: Option<&BarrierFacts>,
+    torn: Option<&str>,
+) -> Vec<VoidReason> {
+    let mut reasons = Vec::new();
+    for note in &history.notes {
+        if let SubjectEvent::Unstartable { error, .. } = &note.event {
+            reasons.push(VoidReason::Unstartable { caller: note.caller, error: error.clone() });
+        }
+    }
+    let lacking: BTreeSet<&str> = history.refusals.iter().filter_map(|refusal| refusal.unsupported).collect();
+    reasons.extend(lacking.into_iter().map(|what| VoidReason::MissingFeature(what.to_owned())));
+    let undecided: BTreeSet<&str> = history.refusals.iter().filter_map(|refusal| refusal.undecided).collect();
+    reasons.extend(undecided.into_iter().map(|why| VoidReason::Undecided(why.to_owned())));
+    for note in &history.notes {
+        if let SubjectEvent::Unprepared { error } = &note.event {
+            reasons.push(VoidReason::Unprepared { error: error.clone() });
+        }
+    }
+    let is_unused = |service: &&String| {
+        let is_used = |attempt: &Attempt<'_>| attempt.service() == service.as_str();
+        !history.attempts.iter().any(is_used)
+    };
+    reasons.extend(terms.requires.iter().filter(is_unused).cloned().map(VoidReason::ServiceUnused));
+    reasons.extend(not_fired(terms, history));
+    for attempt in &history.attempts {
+        if let Some(answer) = attempt.answer.filter(|answer| answer.silence == Some(SilenceEnd::Limit)) {
+            let seconds = answer.at.saturating_sub(attempt.at) / 1_000_000;
+            reasons.push(VoidReason::TimeoutNotReached { attempt: attempt.name(), seconds });
+        }
+    }
+    let left = history.ends().map(|end| end.event.left_running).max().unwrap_or_default();
+    if left > 0 {
+        reasons.push(VoidReason::LeftRunning(left));
+    }
+    let (mut unanswered, mut still_sending) = (0_u64, 0_u64);
+    for note in &history.notes {
+        match note.event {
+            SubjectEvent::Unanswered { requests } => unanswered = unanswered.saturating_add(requests),
+            SubjectEvent::StillSending { connections } => {
+                still_sending = still_sending.saturating_add(connections);
+            }
+            _ => {}
+        }
+    }
+    if unanswered > 0 {
+        reasons.push(VoidReason::Unanswered(unanswered));
+    }
+    if still_sending > 0 {
+        reasons.push(VoidReason::StillSending);
+    }
+    reasons.extend(other_apis(terms, history));
+    reasons.extend(outside::void_reasons(terms, history));
+    if let Some(facts) = barrier_facts {
+        reasons.extend(barrier::failed(terms, facts, history));
+    }
+    let nothing_due = terms.intents.iter().all(|intent| intent.least() == 0);
+    let nothing_asked =
+        history.attempts.is_empty() && history.refusals.is_empty() && history.barrier_events.is_empty();
+    if nothing_due && nothing_asked && reasons.is_empty() {
+        reasons.push(VoidReason::NoRequest);
+    }
+    if let Some(torn) = torn.or(history.torn.as_deref()) {
+        reasons.push(VoidReason::Torn(torn.to_owned()));
+    }
+    reasons.dedup();
+    reasons
+}
+
+/// The planned faults and interrupts that must have fired and did not.
+fn not_fired(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
+    let mut reasons = Vec::new();
+    let unmet = |operation: &str| Unmet::Attempts {
+        operation: operation.to_owned(),
+        made: history.attempts.iter().filter(|attempt| attempt.operation() == operation).count(),
+    };
+    for (index, fault) in terms.faults.iter().enumerate() {
+        if !fault.optional && !history.fired.contains(&index) {
+            reasons.push(VoidReason::FaultNotFired {
+                fault: fault.text.clone(),
+                unmet: unmet(&fault.operation),
+            });
+        }
+    }
+    for (index, interrupt) in (0..).zip(&terms.interrupts) {
+        let has_fired = history.interruptions().any(|interruption| interruption.event.interrupt == index);
+        if !interrupt.optional && !has_fired {
+            reasons.push(VoidReason::InterruptNotFired {
+                interrupt: interrupt.text.clone(),
+                unmet: missed(history, index).unwrap_or_else(|| unmet(&interrupt.operation)),
+            });
+        }
+    }
+    reasons
+}
+
+/// Why an interrupt did not take effect, if its moment was reached.
+fn missed(history: &TrialHistory<'_>, index: u32) -> Option<Unmet> {
+    history.notes.iter().find_map(|note| {
+        let SubjectEvent::InterruptMissed { interrupt, reason, .. } = &note.event else { return None };
+        (*interrupt == index).then(|| Unmet::NoEffect(reason.clone()))
+    })
+}
+
+/// The APIs that the subject used although the case needs others, one reason for each.
+fn other_apis(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
+    let mut reasons = Vec::new();
+    for due in &terms.via {
+        let service = due.operation.split('.').next().unwrap_or_default();
+        let mut reported = BTreeSet::new();
+        let attempts = history
+            .attempts
+            .iter()
+            .map(|attempt| attempt.received)
+            .filter(|received| received.operation == due.operation);
+        let used = attempts.filter_map(|received| api_of(service, &received.method, &received.path));
+        for api in used.filter(|api| !due.apis.iter().any(|name| name == api.name)) {
+            if reported.insert(api.name) {
+                reasons.push(VoidReason::OtherApi {
+                    operation: due.operation.clone(),
+                    used: api,
+                    needed: due.apis.clone(),
+                    can: terms.can.clone(),
+                });
+            }
+        }
+    }
+    reasons
+}
+
+#[cfg(test)]
+#[path = "void_tests.rs"]
+mod tests;

@@ -1,0 +1,234 @@
+//! Why a trial is void: every reason with its words. Nothing reads the words again.
+
+use std::fmt;
+
+use mock_services::catalog::{ApiDescription, apis};
+use mock_services::yaml::shown;
+
+use super::barrier::callers;
+use crate::scenario::can_line;
+
+/// The maximum number of characters of a line.
+const MAX_LINE: usize = 200;
+/// The maximum number of characters of the output of a command.
+const MAX_OUTPUT: usize = 2_000;
+
+/// A reason for which a trial is void.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum VoidReason {
+    /// A caller, or the whole subject, could not be started.
+    Unstartable { caller: Option<u32>, error: String },
+    /// The subject asked for something that the service in hapax does not have.
+    MissingFeature(String),
+    /// A service cannot say what the real one would answer: why.
+    Undecided(String),
+    /// The command that is run before each trial failed.
+    Unprepared { error: String },
+    /// The subject sent no request to a service that the scenario requires.
+    ServiceUnused(String),
+    /// A planned fault did not fire.
+    FaultNotFired { fault: String, unmet: Unmet },
+    /// A planned interrupt did not fire.
+    InterruptNotFired { interrupt: String, unmet: Unmet },
+    /// A hang had to be ended before the client's own timeout.
+    TimeoutNotReached { attempt: String, seconds: u64 },
+    /// The subject ended and left processes running.
+    LeftRunning(u64),
+    /// Requests were not answered when an agent over HTTP was no longer watched.
+    Unanswered(u64),
+    /// A request was being sent when an agent over HTTP was no longer watched.
+    StillSending,
+    /// The subject used another API of a service than the case needs.
+    OtherApi { operation: String, used: &'static ApiDescription, needed: Vec<String>, can: Vec<String> },
+    /// The subject reached the real host that a service of the trial replaces.
+    RealServiceReached { host: String, service: &'static str },
+    /// A client asked the proxy for a service of the trial.
+    ProxyNotBypassed { service: String, host: String, port: u16 },
+    /// A client did not accept the certificate of a service of the trial.
+    CertificateRefused { host: String, port: u16 },
+    /// Clients of these callers gave up at the barrier.
+    GaveUpAtBarrier(Vec<u32>),
+    /// Only these callers, which came after the barrier had opened, had effects.
+    OnlyLateEffects(Vec<u32>),
+    /// Only one caller reached the barrier in time, and others may have been too slow.
+    TooSlow { met: u32, slow: Vec<u32> },
+    /// No two callers ran at the same time; at most this one reached the barrier.
+    NotTogether { met: Option<u32> },
+    /// No service received a request, and nothing was due.
+    NoRequest,
+    /// The ledger is not complete: why.
+    Torn(String),
+}
+
+/// Why a planned fault or interrupt did not fire.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Unmet {
+    /// None of so many attempts of its operation met it.
+    Attempts { operation: String, made: usize },
+    /// Its moment was reached, but it did not take effect: why.
+    NoEffect(String),
+}
+
+impl fmt::Display for VoidReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VoidReason::Unstartable { caller: None, error } => {
+                write!(out, "the subject could not be started: {}", cut(error))
+            }
+            VoidReason::Unstartable { caller: Some(caller), error } => {
+                write!(out, "caller {caller} could not be started: {}", cut(error))
+            }
+            VoidReason::MissingFeature(feature) => write!(
+                out,
+                "hapax does not have {} yet, and the subject asked for it: open an issue that names it, serve \
+                 it from a service that you declare (docs/your-own-service.md), or let the subject do without \
+                 it in this test",
+                cut(feature)
+            ),
+            VoidReason::Undecided(why) => out.write_str(&bounded(why, MAX_OUTPUT)),
+            VoidReason::Unprepared { error } => write!(
+                out,
+                "the command `before` of the subject failed, so the trial did not begin: {}",
+                bounded(error, MAX_OUTPUT)
+            ),
+            VoidReason::ServiceUnused(service) => write!(
+                out,
+                "the scenario requires the service `{name}`, and the subject sent it no request: remove \
+                 `{name}` from the settings of the subject, so that it skips such cases, or let its client use \
+                 the address in HAPAX_{variable}_URL",
+                name = cut(service),
+                variable = cut(service).to_uppercase().replace('-', "_")
+            ),
+            VoidReason::FaultNotFired { fault, unmet } => {
+                write!(out, "the fault `{}` did not fire: {unmet}", cut(fault))
+            }
+            VoidReason::InterruptNotFired { interrupt, unmet } => {
+                write!(out, "the interrupt `{}` did not fire: {unmet}", cut(interrupt))
+            }
+            VoidReason::TimeoutNotReached { attempt, seconds } => write!(
+                out,
+                "the client's timeout was not reached within {seconds} s: {attempt} got no reply, and the \
+                 client was still waiting; write `client_timeout:` with a longer time for this subject in \
+                 hapax.yaml, or give its client a timeout"
+            ),
+            VoidReason::LeftRunning(left) => {
+                let processes = if *left == 1 { "a process".to_owned() } else { format!("{left} processes") };
+                write!(
+                    out,
+                    "the subject ended and left {processes} running, which hapax ended: what they would have \
+                     done is not known"
+                )
+            }
+            VoidReason::Unanswered(unanswered) => {
+                let requests = match unanswered {
+                    1 => "a request was".to_owned(),
+                    several => format!("{several} requests were"),
+                };
+                write!(
+                    out,
+                    "{requests} not answered when the time was over for which the agent is watched after its \
+                     answer: what it would have done next is not known; raise `watch` in hapax.yaml"
+                )
+            }
+            VoidReason::StillSending => out.write_str(
+                "the agent was still sending a request when the time was over for which it is watched after \
+                 its answer; raise `watch` in hapax.yaml",
+            ),
+            VoidReason::OtherApi { operation, used, needed, can } => {
+                let service = operation.split('.').next().unwrap_or_default();
+                let needed = apis(service).iter().filter(|api| needed.iter().any(|name| name == api.name));
+                let needed = needed.map(|api| api.title).collect::<Vec<_>>().join(" or ");
+                let line = can_line(can, operation, used.name);
+                let keep = if can.is_empty() { ", with everything else that it does" } else { "" };
+                write!(
+                    out,
+                    "the subject did {operation} through {}, {}; this case needs {needed}: to skip such \
+                     cases, write `{line}` for the subject in hapax.yaml{keep}",
+                    used.title, used.differs
+                )
+            }
+            VoidReason::RealServiceReached { host, service } => write!(
+                out,
+                "the subject reached the real {}, which is allowed, although the service `{service}` of the \
+                 trial replaces it: its effects there are not in the ledger",
+                shown(host)
+            ),
+            VoidReason::ProxyNotBypassed { service, host, port } => write!(
+                out,
+                "a client of the subject asked the proxy for the service `{}` ({}:{port}) and was refused: it \
+                 ignores NO_PROXY, which names this address; let it honor NO_PROXY, or use no proxy for \
+                 127.0.0.1",
+                shown(service),
+                shown(host)
+            ),
+            VoidReason::CertificateRefused { host, port } => write!(
+                out,
+                "a client of the subject did not accept the certificate for {}:{port}: its trust store is \
+                 compiled in, or was made after the start, so that the certificate authority of the run is \
+                 not in it; let the client trust the file in SSL_CERT_FILE",
+                shown(host)
+            ),
+            VoidReason::GaveUpAtBarrier(left) => write!(
+                out,
+                "{} gave up while waiting at the barrier; raise the client's own timeout or lower `within`",
+                callers(left)
+            ),
+            VoidReason::OnlyLateEffects(late) => write!(
+                out,
+                "the only effects are of {}, which wrote after the barrier had opened without it; raise \
+                 `within` so that all callers arrive in time",
+                callers(late)
+            ),
+            VoidReason::TooSlow { met, slow } => write!(
+                out,
+                "only caller {met} reached the barrier before it opened, and {} may have been too slow to run \
+                 at the same time; raise `within` so that all callers arrive in time",
+                callers(slow)
+            ),
+            VoidReason::NotTogether { met } => {
+                match met {
+                    Some(one) => write!(out, "only caller {one} reached the barrier")?,
+                    None => out.write_str("no caller reached the barrier")?,
+                }
+                out.write_str(
+                    ", so no two callers ran at the same time; let all of them write, or at least send a \
+                     request before they wait for each other",
+                )
+            }
+            VoidReason::NoRequest => {
+                out.write_str("no service received a request, so the trial shows nothing about the subject")
+            }
+            VoidReason::Torn(problem) => write!(out, "the ledger is torn: {}", cut(problem)),
+        }
+    }
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmet::Attempts { operation, made } => {
+                let operation = shown(operation);
+                match made {
+                    0 => write!(out, "there was no attempt of {operation}"),
+                    1 => write!(out, "the only attempt of {operation} did not meet it"),
+                    made => write!(out, "none of the {made} attempts of {operation} met it"),
+                }
+            }
+            Unmet::NoEffect(why) => out.write_str(&cut(why)),
+        }
+    }
+}
+
+/// The text without control characters, shortened to more characters than [`shown`] allows.
+pub(super) fn cut(text: &str) -> String {
+    bounded(text, MAX_LINE)
+}
+
+fn bounded(text: &str, limit: usize) -> String {
+    let harmless = |character: char| if character.is_control() { ' ' } else { character };
+    let mut out: String = text.chars().take(limit).map(harmless).collect();
+    if text.chars().nth(limit).is_some() {
+        out.push('…');
+    }
+    out
+}
