@@ -268,3 +268,27 @@ fn a_tool_that_does_not_work_is_an_error_and_never_a_pass() {
     let called = workspace.call(&["certify", "--cli", "tool.yaml"]).expect(2);
     assert!(called.stderr.contains("tool.yaml:3:16"), "{}", called.stderr);
 }
+
+/// Certificates that hapax 0.1.0 wrote before version 2 of the statement, with their evidence.
+#[test]
+fn a_certificate_of_version_1_is_verified_forever() {
+    let workspace = Workspace::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/certificates/v1");
+    let key = folder.join("hapax.pub");
+    for (name, status, checked) in [
+        ("agent", 0, &["signature", "evidence", "hash chain", "results", "ledgers", "callers"][..]),
+        ("tool", 0, &["signature", "evidence", "hash chain", "results"]),
+        // It says that a question failed.
+        ("server", 1, &["signature", "evidence", "hash chain", "results", "ledgers"]),
+    ] {
+        let run = folder.join(name);
+        let [certificate, run, key] =
+            [&run.join("certificate.json"), &run, &key].map(|path| path.to_str().unwrap().to_owned());
+        let arguments = ["certify", "verify", &certificate, "--public-key", &key, "--run", &run];
+        let called = workspace.call(&arguments).expect(status);
+        assert!(!called.stdout.contains("WRONG"), "{name}: {}", called.stdout);
+        for check in checked {
+            assert!(called.stdout.contains(&format!("ok           {check}: ")), "{name}: {}", called.stdout);
+        }
+    }
+}
