@@ -5,21 +5,20 @@ const MAX_TRIALS: u64 = 10_000_000;
 /// How many times the interval of the bound is halved: more than a `f64` has bits.
 const HALVINGS: u32 = 64;
 
-/// The exact lower bound of the share of trials that hold, with that one-sided confidence: the share for
-/// which as many holding trials as these, or more, have the probability `1 - confidence`.
+/// The exact lower bound of the share of trials that pass, with that one-sided confidence: the share for
+/// which as many passing trials as these, or more, have the probability `1 - confidence`.
 ///
-/// Without a trial, or where no trial holds, it is 0.
-#[must_use]
-pub fn lower_bound(held: u64, trials: u64, confidence: f64) -> f64 {
-    let held = held.min(trials);
-    if held == 0 {
+/// Without a trial, or if no trial passes, it is 0.
+pub(super) fn lower_bound(passes: u64, trials: u64, confidence: f64) -> f64 {
+    let passes = passes.min(trials);
+    if passes == 0 {
         return 0.0;
     }
     let alpha = 1.0 - confidence.clamp(0.0, 0.999_999_999);
-    if held == trials {
+    if passes == trials {
         return (alpha.ln() / trials as f64).exp();
     }
-    let failures = trials - held;
+    let failures = trials - passes;
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..HALVINGS {
         let share = f64::midpoint(low, high);
@@ -28,10 +27,9 @@ pub fn lower_bound(held: u64, trials: u64, confidence: f64) -> f64 {
     low
 }
 
-/// The smallest number of trials that shows this level with that confidence, if every trial holds: 299 for
-/// 0.99 with 0.95. `None` where it would be more than ten million.
-#[must_use]
-pub fn trials_needed(level: f64, confidence: f64) -> Option<u64> {
+/// The smallest number of trials that shows this level with that confidence, if every trial passes: 299 for
+/// 0.99 with 0.95. `None` if it would be more than ten million.
+pub(crate) fn trials_needed(level: f64, confidence: f64) -> Option<u64> {
     if level <= 0.0 {
         return Some(1);
     }
@@ -109,9 +107,9 @@ mod tests {
             (95, 100, 0.897_75),
             (298, 299, 0.984_22),
         ];
-        for (held, trials, bound) in published {
-            let found = lower_bound(held, trials, 0.95);
-            assert!((found - bound).abs() < 1e-4, "{held} of {trials}: {found}");
+        for (passes, trials, bound) in published {
+            let found = lower_bound(passes, trials, 0.95);
+            assert!((found - bound).abs() < 1e-4, "{passes} of {trials}: {found}");
         }
         assert_eq!(lower_bound(0, 10, 0.95).to_bits(), 0.0_f64.to_bits());
         assert_eq!(lower_bound(0, 0, 0.95).to_bits(), 0.0_f64.to_bits());

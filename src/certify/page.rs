@@ -2,17 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::results::QuestionStatus;
 use super::statement::{Certificate, Statement};
+use super::trials::CaseVerdict;
 use crate::report::text::{ci_commands, line};
 use crate::report::{Frame, PageScript, frame};
 
 /// The page of a certificate.
-#[must_use]
-pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> String {
+pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> String {
     let certificate = &statement.predicate;
-    let held = certificate.reached.result == QuestionStatus::Held;
-    let (class, mark, word) = if held { ("pass", "✓", "held") } else { ("fail", "✗", "failed") };
+    let passes = certificate.reached.verdict == CaseVerdict::Pass;
+    let (class, mark, word) = if passes { ("pass", "✓", "pass") } else { ("fail", "✗", "fail") };
+    let findings: Vec<String> = certificate.findings.iter().map(|finding| finding.sentence()).collect();
     let body = html! {
         header {
             p.brand { "hapax " (line(&certificate.tested_with.hapax, 40)) ", certificate of "
@@ -32,9 +32,10 @@ pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> Strin
             } }
         }
         main {
-            (results(certificate))
-            (texts("Findings", &certificate.findings))
+            (scenarios(certificate))
+            (texts("Findings", &findings))
             (texts("Not tested", &certificate.not_tested))
+            (texts("Notes", &certificate.notes))
             (texts("What this shows", &certificate.shows))
             (texts("What this does not show", &certificate.does_not_show))
             (digests(statement))
@@ -47,37 +48,32 @@ pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> Strin
 }
 
 fn numbers(certificate: &Certificate) -> Vec<(&'static str, String, String)> {
-    let reached = &certificate.reached;
+    let (asked, reached) = (&certificate.asked, &certificate.reached);
+    let confidence = share(asked.confidence);
+    let pass_hat_k = &reached.pass_hat_k;
     let mut numbers = vec![
         (
             "level reached",
             share(reached.level),
-            format!(
-                "asked: {} with a confidence of {}",
-                share(certificate.asked.level),
-                share(certificate.asked.confidence)
-            ),
+            format!("asked: {} with a confidence of {confidence}", share(asked.level)),
         ),
         (
             "pass^k",
-            share(reached.pass_hat_k.estimate),
-            format!("k = {}; at least {}", reached.pass_hat_k.k, share(reached.pass_hat_k.bound)),
+            share(pass_hat_k.estimate),
+            format!("k = {}; at least {}", pass_hat_k.k, share(pass_hat_k.bound)),
         ),
     ];
     if let Some(callers) = &certificate.callers {
-        let broke = callers.broke_at.map(|count| format!(", not {count}")).unwrap_or_default();
-        let more = format!("{} trials each{broke}; {}", callers.trials_each, line(&callers.question, 200));
-        numbers.push(("callers at once", callers.held.to_string(), more));
+        let failed = callers.failed_at.map(|count| format!(", not {count}")).unwrap_or_default();
+        let more = format!("{} trials each{failed}; {}", callers.trials_each, line(&callers.scenario, 200));
+        numbers.push(("callers at once", callers.passed.to_string(), more));
     }
     if let Some(score) = certificate.score {
         numbers.push(("score", format!("{score} of 3"), String::new()));
     }
     let as_known = certificate.controls.iter().filter(|check| check.is_as_known()).count();
-    numbers.push((
-        "controls",
-        format!("{as_known} of {}", certificate.controls.len()),
-        "as known".to_owned(),
-    ));
+    let controls = format!("{as_known} of {}", certificate.controls.len());
+    numbers.push(("controls", controls, "as known".to_owned()));
     numbers
 }
 
@@ -87,17 +83,16 @@ pub(super) fn share(share: f64) -> String {
     format!("{:.4}", (share * 1e4 + 1e-9).floor() / 1e4)
 }
 
-fn results(certificate: &Certificate) -> Markup {
+fn scenarios(certificate: &Certificate) -> Markup {
     html! {
-        h2 { "Questions" }
+        h2 { "Scenarios" }
         table {
-            thead { tr { @for name in ["tool", "question", "result", "trials", "level", "what happened"] {
+            thead { tr { @for name in ["scenario", "verdict", "trials", "level", "what happened"] {
                 th scope="col" { (name) }
             } } }
-            tbody { @for result in &certificate.reached.results { tr {
-                th scope="row" { code { (line(&result.tool, 200)) } }
-                td { code { (line(&result.question, 200)) } }
-                td { (result.result.as_str()) }
+            tbody { @for result in &certificate.reached.scenarios { tr {
+                th scope="row" { code { (line(&result.scenario, 200)) } }
+                td { (result.verdict) @if let Some(finding) = result.finding { ": " (finding) } }
                 td {
                     (result.trials)
                     @if result.failures > 0 { ", " (result.failures) " failed" }
@@ -106,8 +101,8 @@ fn results(certificate: &Certificate) -> Markup {
                 }
                 td { @if result.trials > 0 { (share(result.level)) } }
                 td {
-                    (line(&result.sentence, 600))
-                    @if !result.evidence.is_empty() && result.result != QuestionStatus::Held {
+                    (line(&result.message, 600))
+                    @if !result.evidence.is_empty() && result.verdict != CaseVerdict::Pass {
                         ul { @for seen in &result.evidence { li { code { (line(seen, 400)) } } } }
                     }
                 }
@@ -125,8 +120,9 @@ fn texts(title: &str, texts: &[String]) -> Markup {
 
 fn digests(statement: &Statement) -> Markup {
     let certificate = &statement.predicate;
-    let files = statement.subject.iter().map(|subject| (&subject.name, &subject.digest.sha256));
-    let with = certificate.tested_with.files.iter().map(|file| (&file.name, &file.sha256));
+    let subjects = statement.subject.iter().map(|subject| (&subject.name, &subject.digest.sha256));
+    let files = certificate.tested_with.files.iter().map(|file| (&file.name, &file.sha256));
+    let scenarios = certificate.tested_with.scenarios.iter().map(|found| (&found.scenario, &found.digest));
     html! {
         h2 { "What was tested, and with what" }
         p {
@@ -136,8 +132,8 @@ fn digests(statement: &Statement) -> Markup {
             code { (line(&certificate.head, 100)) } "."
         }
         table {
-            thead { tr { th scope="col" { "file" } th scope="col" { "SHA-256" } } }
-            tbody { @for (name, digest) in files.chain(with) { tr {
+            thead { tr { th scope="col" { "file or scenario" } th scope="col" { "SHA-256" } } }
+            tbody { @for (name, digest) in subjects.chain(files).chain(scenarios) { tr {
                 th scope="row" { code { (line(name, 300)) } }
                 td { code { (line(digest, 80)) } }
             } } }
@@ -149,10 +145,10 @@ fn controls(certificate: &Certificate) -> Markup {
     html! {
         h2 { "Controls in the same run" }
         table {
-            thead { tr { @for name in ["control", "question", "known", "found"] { th scope="col" { (name) } } } }
+            thead { tr { @for name in ["control", "case", "known", "found"] { th scope="col" { (name) } } } }
             tbody { @for check in &certificate.controls { tr {
                 th scope="row" { code { (line(&check.control, 100)) } }
-                td { code { (line(&check.question, 300)) } }
+                td { code { (line(&check.case, 300)) } }
                 td { (line(&check.expected, 100)) }
                 td { (line(&check.found, 100)) }
             } } }

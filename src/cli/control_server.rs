@@ -17,7 +17,7 @@ pub(super) struct ControlServerArgs {
 
 fn control() -> impl clap::builder::TypedValueParser<Value = ControlServer> {
     // The parser accepts only these words.
-    clap::builder::PossibleValuesParser::new(ControlServer::BOTH.map(ControlServer::as_str))
+    clap::builder::PossibleValuesParser::new(ControlServer::ALL.map(ControlServer::as_str))
         .map(|word| word.parse().unwrap_or(ControlServer::Keyless))
 }
 

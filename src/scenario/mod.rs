@@ -30,7 +30,9 @@ pub use case::{
 };
 pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
+pub(crate) use filter::is_named;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, shipped};
+pub(crate) use matrix::words::words_of;
 pub(crate) use mcp::{has_tools, not_offered_as_tools};
 pub use quick::{CountedEffect, Quick};
 pub use read::read_scenario;

@@ -1,5 +1,5 @@
-//! The controls of the battery: two small servers whose results are known. They show in the same run that the
-//! questions can be held, and that they can fail.
+//! The controls: two small servers whose verdicts are known. They show in the same run that a server can pass, and
+//! that it can fail.
 
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
@@ -7,9 +7,8 @@ use std::time::Duration;
 use mock_services::word_enum;
 use serde_json::{Value, json};
 
-use super::cases::any_host_service;
-use super::questions::McpQuestion;
-use crate::certify::QuestionStatus;
+use super::scenarios::{ServerScenario, any_host_service};
+use crate::certify::trials::CaseVerdict;
 
 /// The host of their backend, which does not exist.
 const HOST: &str = "payments.hapax.example";
@@ -20,7 +19,7 @@ const ATTEMPTS: u32 = 3;
 
 word_enum! {
     /// A control.
-    pub enum ControlServer {
+    pub(crate) enum ControlServer {
         /// It takes a key, passes it on, and repeats a failed request with it.
         Keyed => "keyed",
         /// It takes no key.
@@ -29,28 +28,25 @@ word_enum! {
 }
 
 impl ControlServer {
-    /// Both.
-    pub const BOTH: [ControlServer; 2] = [ControlServer::Keyed, ControlServer::Keyless];
+    /// The only tool of each.
+    pub(super) const TOOL: &str = "charge";
 
-    /// Its known results.
-    pub(super) const fn known(self) -> [(McpQuestion, QuestionStatus); 4] {
-        let status = match self {
-            ControlServer::Keyed => QuestionStatus::Held,
-            ControlServer::Keyless => QuestionStatus::Failed,
+    /// Its known verdicts.
+    pub(super) const fn known(self) -> [(ServerScenario, CaseVerdict); 4] {
+        let verdict = match self {
+            ControlServer::Keyed => CaseVerdict::Pass,
+            ControlServer::Keyless => CaseVerdict::Fail,
         };
         [
-            (McpQuestion::ConnectionLost, status),
-            (McpQuestion::KilledAfterEffect, status),
-            (McpQuestion::ReplyLost, status),
-            (McpQuestion::RequestLost, QuestionStatus::Held),
+            (ServerScenario::LostConnection, verdict),
+            (ServerScenario::KilledAfterEffect, verdict),
+            (ServerScenario::LostReply, verdict),
+            (ServerScenario::LostRequest, CaseVerdict::Pass),
         ]
     }
 
     /// Speaks MCP over standard input and output until the input ends.
-    ///
-    /// # Errors
-    /// When the output cannot be written.
-    pub fn serve(self) -> io::Result<()> {
+    pub(crate) fn serve(self) -> io::Result<()> {
         for line in io::stdin().lock().lines() {
             let Ok(message) = serde_json::from_str::<Value>(&line?) else { continue };
             let (Some(id), Some(method)) = (message.get("id"), message.get("method").and_then(Value::as_str))
@@ -73,7 +69,7 @@ impl ControlServer {
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": format!("hapax-control-{}", self.as_str()), "version": "1"}
             }),
-            "tools/list" => json!({"tools": [self.card()]}),
+            "tools/list" => json!({"tools": [self.tool()]}),
             "tools/call" => {
                 let (text, is_error) = self.charge(&params["arguments"]);
                 json!({"content": [{"type": "text", "text": text}], "isError": is_error})
@@ -82,13 +78,13 @@ impl ControlServer {
         }
     }
 
-    fn card(self) -> Value {
+    fn tool(self) -> Value {
         let mut properties = json!({"amount": {"type": "integer", "minimum": 50}});
         if self == ControlServer::Keyed {
             properties["idempotency_key"] = json!({"type": "string"});
         }
         let schema = json!({"type": "object", "properties": properties, "required": ["amount"]});
-        json!({"name": "charge", "description": "Charges a customer.", "inputSchema": schema})
+        json!({"name": Self::TOOL, "description": "Charges a customer.", "inputSchema": schema})
     }
 
     /// The text of the result, and whether it is an error.

@@ -3,12 +3,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use super::ToolBatteryError;
 use super::file::{CommandKind, StateCount, StateRead, ToolCommand, ToolFile};
-use crate::certify::subject_files::SubjectFilesError;
 
 /// The file with the list.
 const LIST: &str = "list.txt";
@@ -21,24 +19,19 @@ const WORK: Duration = Duration::from_millis(20);
 
 /// The arguments of a control tool.
 #[derive(Debug, Clone, Default)]
-pub struct ControlToolArguments {
+pub(crate) struct ControlToolArguments {
     /// Whether it takes keys.
-    pub with_keys: bool,
+    pub(crate) with_keys: bool,
     /// `add`, `list` or `busy`.
-    pub action: String,
+    pub(crate) action: String,
     /// The text to add.
-    pub text: Option<String>,
-    /// The key.
-    pub key: Option<String>,
-    /// Whether to change nothing.
-    pub dry_run: bool,
+    pub(crate) text: Option<String>,
+    pub(crate) key: Option<String>,
+    pub(crate) dry_run: bool,
 }
 
 /// Runs a control tool in this directory; returns what it prints and its exit status.
-///
-/// # Errors
-/// When its file cannot be read or written.
-pub fn control_tool(arguments: &ControlToolArguments, directory: &Path) -> io::Result<(String, u8)> {
+pub(crate) fn control_tool(arguments: &ControlToolArguments, directory: &Path) -> io::Result<(String, u8)> {
     let list = directory.join(LIST);
     match arguments.action.as_str() {
         "list" => Ok((texts(&read(&list)?), 0)),
@@ -107,9 +100,8 @@ fn append(list: &Path, key: &str, text: &str) -> io::Result<()> {
 }
 
 /// The files of the control tools, with their known scores.
-pub(super) fn control_files() -> Result<[(ToolFile, u8); 2], ToolBatteryError> {
-    let hapax = std::env::current_exe()
-        .map_err(|error| SubjectFilesError::Read { path: PathBuf::from("hapax"), error })?;
+pub(super) fn control_files() -> io::Result<[(ToolFile, u8); 2]> {
+    let hapax = std::env::current_exe()?;
     Ok([(control_file(&hapax, "without-keys", false), 0), (control_file(&hapax, "with-keys", true), 3)])
 }
 
@@ -121,6 +113,7 @@ fn control_file(hapax: &Path, name: &str, with_keys: bool) -> ToolFile {
     let arguments = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let add = ToolCommand {
         name: "add".to_owned(),
+        id: "add".to_owned(),
         kind: CommandKind::Mutating,
         run: words(&["add", "${value}"]),
         prepare: Vec::new(),
@@ -129,7 +122,7 @@ fn control_file(hapax: &Path, name: &str, with_keys: bool) -> ToolFile {
         state: Some(StateRead { run: words(&["list"]), count: StateCount::Lines }),
         other: None,
         fails: with_keys.then(|| (words(&["busy"]), words(&["add"]))),
-        leave_out: Vec::new(),
+        skip: Vec::new(),
     };
     ToolFile {
         name: format!("tool-{name}"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::file::{KEY, StateCount, ToolCommand, ToolFile, VALUE};
-use crate::certify::model::sha256;
+use crate::certify::evidence::sha256;
 use crate::subject::words::quoted;
 use crate::subject::{CommandCall, CommandEnd, EndReason, Limits};
 
@@ -25,7 +25,7 @@ const MAX_EVIDENCE: usize = 300;
 pub(super) struct VoidCall(pub(super) String);
 
 /// One trial.
-pub(super) struct Trial<'a> {
+pub(super) struct ToolTrial<'a> {
     file: &'a ToolFile,
     pub(super) command: &'a ToolCommand,
     directory: PathBuf,
@@ -35,17 +35,18 @@ pub(super) struct Trial<'a> {
     calls: AtomicU32,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> ToolTrial<'a> {
     /// Makes the directory, resets the state, and runs the commands that prepare the trial.
     pub(super) async fn new(
         file: &'a ToolFile,
         command: &'a ToolCommand,
         directory: PathBuf,
         seed: u64,
-    ) -> Result<Trial<'a>, VoidCall> {
+    ) -> Result<ToolTrial<'a>, VoidCall> {
         std::fs::create_dir_all(&directory)
             .map_err(|error| VoidCall(format!("cannot make the directory of the trial: {error}")))?;
-        let trial = Trial { file, command, directory, seed, evidence: Vec::new(), calls: AtomicU32::new(0) };
+        let trial =
+            ToolTrial { file, command, directory, seed, evidence: Vec::new(), calls: AtomicU32::new(0) };
         for program in file.reset.iter().chain(&command.prepare) {
             let end = trial.run(program, None).await?;
             if end.reason != EndReason::Exited(0) {
@@ -64,12 +65,12 @@ impl<'a> Trial<'a> {
         format!("hapax-{}", &sha256(format!("key {} {number}", self.seed).as_bytes())[..20])
     }
 
-    /// A value of this trial; `None` where the command has no place for one.
+    /// A value of this trial.
     fn value(&self, number: u32) -> String {
         format!("item-{}", &sha256(format!("value {} {number}", self.seed).as_bytes())[..12])
     }
 
-    /// A number below `limit` that depends on the seed.
+    /// A number from 0 to 1 that depends on the seed.
     pub(super) fn fraction(&self, number: u32) -> f64 {
         let digest = sha256(format!("fraction {} {number}", self.seed).as_bytes());
         u32::from_str_radix(&digest[..6], 16).map_or(0.5, |digits| f64::from(digits) / f64::from(0x00ff_ffff))
@@ -80,7 +81,7 @@ impl<'a> Trial<'a> {
         self.filled(&self.command.run, further, key, 0)
     }
 
-    /// The same with another value, or the other arguments of the file; `None` where there are none.
+    /// The same with another value, or the other arguments of the file; `None` if there are none.
     pub(super) fn with_other(&self, further: Option<&[String]>, key: Option<&str>) -> Option<Vec<String>> {
         match &self.command.other {
             Some(other) => Some(self.filled(other, further, key, 0)),
@@ -209,8 +210,8 @@ fn counted(count: &StateCount, output: &str) -> Option<i64> {
 
 /// A command as it is typed; the path of its program is shortened to its name.
 pub(super) fn shown(program: &[String]) -> String {
-    let short = |(place, word): (usize, &String)| {
-        let is_path = place == 0 && word.contains('/');
+    let short = |(index, word): (usize, &String)| {
+        let is_path = index == 0 && word.contains('/');
         quoted(if is_path { word.rsplit('/').next().unwrap_or(word) } else { word })
     };
     program.iter().enumerate().map(short).collect::<Vec<_>>().join(" ")
@@ -230,7 +231,7 @@ pub(super) fn said(end: &CommandEnd) -> String {
     }
 }
 
-/// The beginning of an output on one line: its first line, or more of it where the answer is JSON over several lines.
+/// The beginning of an output on one line: its first line, or more of it if the answer is JSON over several lines.
 fn beginning(text: &str) -> Option<String> {
     let text = text.trim();
     let is_json = text.starts_with(['{', '[']);

@@ -1,5 +1,4 @@
-//! `hapax certify`: runs the battery of a subject and writes a certificate; makes keys and verifies
-//! certificates.
+//! `hapax certify`: tests a subject and writes a certificate; makes keys and verifies certificates.
 
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -14,19 +13,19 @@ use mock_services::yaml::Source;
 use super::args::subject::SubjectArgs;
 use super::error::{CliError, has_color};
 use super::live::Live;
-use super::print::{message, output_text};
+use super::print::{message, output_text, plural};
 use crate::ExitStatus;
 use crate::certify::{
-    self, AgentOptions, AskedLevel, BatteryResult, CERTIFICATE_FILE, CERTIFICATE_PAGE, Certification,
-    CertifyEvent, IssueOptions, KeyError, NoCertificate, QuestionStatus, SigningKey, ToolFile, ToolOptions,
-    VerifyError, VerifyOptions,
+    self, AgentOptions, AgentPlan, AskedLevel, CERTIFICATE_FILE, CERTIFICATE_PAGE, CaseVerdict,
+    Certification, CertifyError, CertifyEvent, IssueOptions, KeyError, NoCertificate, SigningKey,
+    SubjectKindTested, Tested, ToolFile, ToolOptions, VerifyError, VerifyOptions,
 };
 use crate::report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::read_text;
-use crate::subject::{Subject, SubjectKind};
+use crate::subject::SubjectKind;
 
-/// The level that is shown where none is asked for.
+/// The level that is asked for by default.
 const DEFAULT_LEVEL: f64 = 0.9;
 /// The folder that has a folder for each certification.
 const REPORTS: &str = "reports";
@@ -53,17 +52,18 @@ Examples:
   hapax certify verify certificate.json --public-key hapax.pub --run reports/2026-11-16T12-00-00
       Check a certificate, and compute its results again from the ledgers.
 
-Exit status: 0 every question held and there is a certificate; 1 a question failed, or there is no \
+Exit status: 0 every scenario passed and there is a certificate; 1 a scenario failed, or there is no \
 certificate because a control did not come out as known, trials stayed void or are too few; 2 the command \
 line or a file is wrong; 3 it was interrupted. Of verify: 0 the certificate is genuine and says that every \
-question held; 1 something is wrong with it, or it says that the subject failed; 2 it cannot be read; \
+scenario passed; 1 something is wrong with it, or it says that the subject failed; 2 it cannot be read; \
 3 nothing is wrong, but the signature was not checked."
 )]
 pub(super) struct CertifyArgs {
     #[command(subcommand)]
     action: Option<CertifyAction>,
 
-    /// The scenarios for an agent: a file or folder, a tag, or any part of a case id [default: all]
+    /// The scenarios for an agent: a file or folder, a tag, or any part of a case id [default: all]; for an MCP
+    /// server any part of a case id, such as lost-reply, which then gives no certificate
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
@@ -79,13 +79,13 @@ pub(super) struct CertifyArgs {
     subject: SubjectArgs,
 
     #[command(flatten)]
-    battery: BatteryArgs,
+    certificate: CertificateArgs,
 }
 
-/// How a battery is run, and where the certificate goes.
+/// How many trials are run, and where the certificate goes.
 #[derive(clap::Args)]
-pub(super) struct BatteryArgs {
-    /// The level to show: the share of trials that hold, for each question [default: 0.9]
+struct CertificateArgs {
+    /// The level to show: the share of trials that pass, for each scenario [default: 0.9]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     level: Option<f64>,
 
@@ -93,7 +93,7 @@ pub(super) struct BatteryArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
     confidence: f64,
 
-    /// The trials of each question [default: the smallest number that shows the level if none fails]
+    /// The trials of each scenario [default: the smallest number that shows the level if none fails]
     #[arg(short = 'k', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     trials: Option<u32>,
 
@@ -125,7 +125,7 @@ pub(super) struct BatteryArgs {
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// List every question
+    /// List every scenario
     #[arg(short, long)]
     verbose: bool,
 }
@@ -231,12 +231,12 @@ fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         ));
     }
     match &args.tool {
-        Some(path) => certify_tool(path, &args.battery),
+        Some(path) => certify_tool(path, &args.certificate),
         None => certify_agent(args),
     }
 }
 
-fn certify_tool(path: &Path, battery: &BatteryArgs) -> Result<ExitStatus, CliError> {
+fn certify_tool(path: &Path, certificate: &CertificateArgs) -> Result<ExitStatus, CliError> {
     let text = read_text(path).map_err(|error| {
         CliError::with_hint(
             format!("cannot read {}: {error}", path.display()),
@@ -246,123 +246,107 @@ fn certify_tool(path: &Path, battery: &BatteryArgs) -> Result<ExitStatus, CliErr
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = ToolFile::read(&Source::new(path.display().to_string(), text.clone()), folder)
         .map_err(|problems| CliError::Rendered(problems.render(has_color())))?;
-    let prepared = battery.prepare()?;
+    let prepared = certificate.prepare()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = ToolOptions {
         trials: prepared.trials,
-        callers: battery.callers,
+        callers: certificate.callers,
         seed: prepared.seed,
-        jobs: battery.jobs.map_or(cores, usize::from),
+        jobs: certificate.jobs.map_or(cores, usize::from),
         asked: prepared.asked,
     };
-    let (sequences, questions) = certify::planned_probes(&file, prepared.trials);
-    battery.announce(&format!(
-        "{questions} questions with {} trials each: {sequences} sequences of calls, then up to {} calls at \
-         once, and the controls",
-        prepared.trials, battery.callers
+    let (sequences, scenarios) = certify::planned_trials(&file, prepared.trials);
+    certificate.announce(&format!(
+        "{} with {} each: {} of calls, then up to {} at once, and the controls",
+        plural(scenarios, "scenario"),
+        plural(prepared.trials as usize, "trial"),
+        plural(sequences, "sequence"),
+        plural(certificate.callers as usize, "call")
     ));
-    let mut progress = CertifyProgress::new(battery.verbosity());
-    let result = super::runtime()?.block_on(async {
+    let mut progress = CertifyProgress::new(certificate.verbosity());
+    let tested = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
         let on = &mut |event: CertifyEvent<'_>| progress.show(&event);
-        certify::certify_tool(&file, &text, &options, stop, on).await.map_err(CliError::new)
+        certify::certify_tool(&file, &text, &options, stop, on).await.map_err(CliError::from)
     });
     progress.finish();
-    if result.is_err() {
+    if tested.is_err() {
         prepared.discard();
     }
-    battery.finish(result?, &prepared)
+    certificate.finish(tested?, &prepared, None)
 }
 
 fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
-    let battery = &args.battery;
+    let certificate = &args.certificate;
     let (subject, typed) = args.subject.choose()?;
     let cases = super::load(&args.filters, None)?;
-    let prepared = battery.prepare()?;
-    let options = AgentOptions {
-        trials: prepared.trials,
-        callers: battery.callers,
+    let prepared = certificate.prepare()?;
+    let run = RunOptions {
+        trials: 1,
         seed: prepared.seed,
-        run: RunOptions { time: battery.timeout, subject_words: typed, ..RunOptions::default() },
+        time: certificate.timeout,
+        subject_words: typed,
+        ..RunOptions::default()
     };
-    let plan = certify::planned(cases.clone(), &subject, &options)?;
-    if plan.questions() == 0 {
+    let options = AgentOptions { trials: prepared.trials, callers: certificate.callers, run };
+    let plan = AgentPlan::new(cases.clone(), &subject, &options)?;
+    if plan.scenarios() == 0 {
         return Err(CliError::with_hint(
             "no scenario fits the subject",
             "check FILTER, and `can` of the subject in hapax.yaml",
         ));
     }
-    if let Some(status) = smoke(&cases, &subject, &options)? {
-        prepared.discard();
-        return Ok(status);
+    if !matches!(subject.kind, SubjectKind::Control(_)) {
+        let smoke_plan = Plan::new(cases, &subject, &options.run)?;
+        if let Some(failure) = super::run::smoke_failure(&smoke_plan, &subject, &options.run)? {
+            message(report::smoke_text(&failure, &super::view(false)).trim_end());
+            prepared.discard();
+            return Ok(failure.problem.exit_status());
+        }
     }
-    battery.announce(&format!(
-        "{} questions with at least {} trials each: {} trials, then up to {} callers at once, and the controls",
-        plan.questions(),
-        prepared.trials,
+    certificate.announce(&format!(
+        "{} with at least {} each: {} in all, then up to {} at once, and the controls",
+        plural(plan.scenarios(), "scenario"),
+        plural(prepared.trials as usize, "trial"),
         plan.trials(),
-        battery.callers
+        plural(certificate.callers as usize, "caller")
     ));
-    let mut progress = CertifyProgress::new(battery.verbosity());
-    let result = super::runtime()?.block_on(async {
+    let mut progress = CertifyProgress::new(certificate.verbosity());
+    let tested = super::runtime()?.block_on(async {
         let stop = super::stop_signal()?;
-        let limiter = ConcurrencyLimiter::new(battery.jobs.map(usize::from));
+        let limiter = ConcurrencyLimiter::new(certificate.jobs.map(usize::from));
         let on = &mut |event: CertifyEvent<'_>| progress.show(&event);
-        certify::certify_agent(cases, &subject, &options, prepared.folder.path(), &limiter, stop, on)
+        let folder = prepared.folder.path();
+        certify::certify_agent(plan, &subject, &options, folder, &limiter, stop, on)
             .await
             .map_err(CliError::from)
     });
     progress.finish();
-    battery.finish(result?, &prepared)
+    certificate.finish(tested?, &prepared, None)
 }
 
-/// Runs the smoke trial; returns a status where the subject fails it.
-fn smoke(
-    cases: &[crate::scenario::Case],
-    subject: &Subject,
-    options: &AgentOptions,
-) -> Result<Option<ExitStatus>, CliError> {
-    if matches!(subject.kind, SubjectKind::Control(_)) {
-        return Ok(None);
-    }
-    let run_options = RunOptions { trials: 1, seed: options.seed, ..options.run.clone() };
-    let plan = Plan::new(cases.to_vec(), subject, &run_options)?;
-    let failure = super::runtime()?.block_on(async {
-        let stop = super::stop_signal()?;
-        tokio::select! {
-            failure = run::smoke(&plan, subject, &run_options) => failure.map_err(CliError::from),
-            () = stop => Err(CliError::new("interrupted during the smoke trial; no other trial was run")),
-        }
-    })?;
-    Ok(failure.map(|failure| {
-        message(report::smoke_text(&failure, &super::view(false)).trim_end());
-        failure.problem.exit_status()
-    }))
-}
-
-/// What is ready before a battery runs.
-pub(super) struct PreparedBattery {
+/// What is ready before the first trial.
+struct Prepared {
     key: Option<SigningKey>,
     asked: AskedLevel,
-    /// The trials of each question.
-    pub(super) trials: u32,
-    /// The seed.
-    pub(super) seed: u64,
+    /// The trials of each scenario.
+    trials: u32,
+    seed: u64,
     /// The folder for the evidence.
-    pub(super) folder: RunFolder,
+    folder: RunFolder,
 }
 
-impl PreparedBattery {
-    /// Removes the folder where nothing was written to it.
-    pub(super) fn discard(&self) {
+impl Prepared {
+    /// Removes the folder if nothing was written to it.
+    fn discard(&self) {
         // A folder that is not empty stays.
         let _ = std::fs::remove_dir(self.folder.path());
     }
 }
 
-impl BatteryArgs {
+impl CertificateArgs {
     /// Reads the key, chooses the seed, and makes the folder.
-    pub(super) fn prepare(&self) -> Result<PreparedBattery, CliError> {
+    fn prepare(&self) -> Result<Prepared, CliError> {
         let key = self.key.as_deref().map(SigningKey::load).transpose()?;
         let asked = AskedLevel { level: self.level.unwrap_or(DEFAULT_LEVEL), confidence: self.confidence };
         let needed = certify::trials_needed(asked.level, asked.confidence);
@@ -385,41 +369,45 @@ impl BatteryArgs {
             None => RunFolder::new_below(Path::new(REPORTS), Timestamp::now())?,
         };
         folder.complete();
-        Ok(PreparedBattery { key, asked, trials, seed, folder })
+        Ok(Prepared { key, asked, trials, seed, folder })
     }
 
     /// How much is shown while it runs.
-    pub(super) fn verbosity(&self) -> Verbosity {
+    fn verbosity(&self) -> Verbosity {
         if self.quiet { Verbosity::Quiet } else { Verbosity::Progress }
     }
 
     /// Says beforehand what will run.
-    pub(super) fn announce(&self, text: &str) {
+    fn announce(&self, text: &str) {
         if !self.quiet {
             message(text);
         }
     }
 
-    /// Issues the certificate, and prints the answer.
-    pub(super) fn finish(
+    /// Issues the certificate, and prints the answer. `partial` says why no certificate is wanted; then every
+    /// scenario passes if no trial fails.
+    fn finish(
         &self,
-        result: BatteryResult,
-        prepared: &PreparedBattery,
+        tested: Tested,
+        prepared: &Prepared,
+        partial: Option<&'static str>,
     ) -> Result<ExitStatus, CliError> {
         let folder = prepared.folder.path();
+        let level = if partial.is_some() { 0.0 } else { prepared.asked.level };
         let options = IssueOptions {
             folder,
             key: prepared.key.as_ref(),
-            asked: prepared.asked,
+            asked: AskedLevel { level, ..prepared.asked },
+            partial,
             seed: prepared.seed,
             now: Timestamp::now(),
         };
-        let certification = certify::issue(result, &options)?;
+        let certification = certify::issue(tested, &options)?;
         let text = certify::certification_text(&certification, &super::view(self.verbose));
         let status = output_text(&text, exit_status(&certification));
         if !self.quiet {
             let path = folder.display();
-            match &certification.statement {
+            match &certification.issued {
                 Ok(_) => eprintln!("\nwritten to {path}/{CERTIFICATE_FILE} and {path}/{CERTIFICATE_PAGE}"),
                 Err(_) => eprintln!("\nthe evidence is in {path}"),
             }
@@ -429,37 +417,43 @@ impl BatteryArgs {
 }
 
 fn exit_status(certification: &Certification) -> ExitStatus {
-    match &certification.statement {
-        Ok(_) if certification.conclusion.result == QuestionStatus::Held => ExitStatus::Success,
-        Err(NoCertificate::Interrupted) => ExitStatus::Unproven,
-        _ => ExitStatus::Failed,
+    let Certification { tested, conclusion, issued } = certification;
+    let is_server = tested.subject.kind == SubjectKindTested::McpServer;
+    let fails =
+        conclusion.verdict == CaseVerdict::Fail || tested.findings.iter().any(|finding| finding.fails);
+    match issued {
+        Err(NoCertificate::Interrupted) if !is_server => ExitStatus::Unproven,
+        _ if fails => ExitStatus::Failed,
+        Ok(_) => ExitStatus::Success,
+        Err(_) if is_server => ExitStatus::Unproven,
+        Err(_) => ExitStatus::Failed,
     }
 }
 
-/// Shows the progress of a battery.
-pub(super) struct CertifyProgress {
+/// Shows the progress of a certification.
+struct CertifyProgress {
     verbosity: Verbosity,
     live: Live,
-    /// The last tenth of the probes that was shown.
+    /// The last tenth of the trials that was shown.
     tenth: usize,
 }
 
 impl CertifyProgress {
-    pub(super) fn new(verbosity: Verbosity) -> Self {
+    fn new(verbosity: Verbosity) -> Self {
         CertifyProgress { verbosity, live: Live::new(verbosity), tenth: 0 }
     }
 
-    pub(super) fn show(&mut self, event: &CertifyEvent<'_>) {
+    fn show(&mut self, event: &CertifyEvent<'_>) {
         match event {
             CertifyEvent::Run(event) => self.live.show(event),
-            CertifyEvent::Phase(_) | CertifyEvent::Probes(..) if self.verbosity == Verbosity::Quiet => {}
+            CertifyEvent::Phase(_) | CertifyEvent::Trials(..) if self.verbosity == Verbosity::Quiet => {}
             CertifyEvent::Phase(name) => {
                 self.live.finish();
                 self.live = Live::new(self.verbosity);
                 self.tenth = 0;
                 message(name);
             }
-            CertifyEvent::Probes(done, total) => {
+            CertifyEvent::Trials(done, total) => {
                 let tenth = done * 10 / (*total).max(1);
                 if tenth > self.tenth {
                     self.tenth = tenth;
@@ -469,7 +463,7 @@ impl CertifyProgress {
         }
     }
 
-    pub(super) fn finish(&self) {
+    fn finish(&self) {
         self.live.finish();
     }
 }
@@ -489,10 +483,10 @@ impl From<VerifyError> for CliError {
     }
 }
 
-impl From<certify::AgentError> for CliError {
-    fn from(error: certify::AgentError) -> Self {
+impl From<CertifyError> for CliError {
+    fn from(error: CertifyError) -> Self {
         match error {
-            certify::AgentError::Run(error) => error.into(),
+            CertifyError::Run(error) => error.into(),
             other => CliError::new(other),
         }
     }

@@ -1,52 +1,37 @@
-//! The preparation of a server: a package that `npx` or `uvx` would download is installed before the sealed
-//! start, which has no network, and is then started from where it is installed.
+//! A package that `npx` or `uvx` would download is installed before the sealed start, which has no network, and is
+//! then started from where it is installed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::certify::{FileDigest, sha256};
+use crate::certify::evidence::{FileDigest, sha256};
 
-/// The version that is tried where none is given.
+/// The version that is tried if none is given.
 const LATEST: &str = "latest";
 
 /// A server that can be started without a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PreparedServer {
-    /// The program and its arguments.
-    pub program: Vec<String>,
-    /// Variables that it needs in addition.
-    pub env: Vec<(String, String)>,
-    /// The package, where it is one: its name.
-    pub package: Option<String>,
-    /// The version of the package.
-    pub version: Option<String>,
-    /// Its digests.
-    pub digests: Vec<FileDigest>,
+pub(crate) struct PreparedServer {
+    /// The program and its arguments; without a program the server already runs.
+    pub(crate) program: Vec<String>,
+    /// The package and its version, if it is one.
+    pub(super) package: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) digests: Vec<FileDigest>,
     /// What was done, in one sentence.
-    pub note: Option<String>,
-}
-
-impl PreparedServer {
-    /// Whether another handshake can be tried after this reason: not after a program that does not start.
-    pub(super) fn can_be_asked_again(&self, why: &str) -> bool {
-        !why.starts_with("cannot start")
-    }
+    pub(crate) note: Option<String>,
 }
 
 /// Why a package could not be installed.
 #[derive(Debug, thiserror::Error)]
-pub enum PrepareServerError {
-    /// The command names no package.
+pub(crate) enum PrepareServerError {
     #[error("`{0}` names no package; write it as `npx -y PACKAGE@VERSION`")]
     NoPackage(String),
-    /// A program that installs is missing.
     #[error("cannot start {0}: {1}; install it, or give the command of a server that is installed")]
     Missing(String, io::Error),
-    /// The installation failed.
     #[error("{0} failed: {1}")]
     Failed(String, String),
-    /// A file could not be written or read.
     #[error("{0}: {1}")]
     Files(PathBuf, io::Error),
 }
@@ -63,10 +48,7 @@ struct PackageCommand {
 
 /// Prepares a command. One that starts with `npx` or `uvx` is installed below `cache`; any other is left as
 /// it is.
-///
-/// # Errors
-/// When the package cannot be installed.
-pub fn prepare_server(command: &[String], cache: &Path) -> Result<PreparedServer, PrepareServerError> {
+pub(crate) fn prepare_server(command: &[String], cache: &Path) -> Result<PreparedServer, PrepareServerError> {
     let name = command.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
     match name {
         "npx" => npm(&npx_package(&command[1..]).ok_or_else(|| no_package(command))?, cache),
@@ -76,10 +58,7 @@ pub fn prepare_server(command: &[String], cache: &Path) -> Result<PreparedServer
 }
 
 /// Runs the command of the tools file that prepares a server: it has a network, which the server does not have.
-///
-/// # Errors
-/// When the command cannot be started or fails.
-pub fn run_preparation(command: &[String]) -> Result<(), PrepareServerError> {
+pub(crate) fn run_preparation(command: &[String]) -> Result<(), PrepareServerError> {
     let Some((program, arguments)) = command.split_first() else { return Ok(()) };
     run(Command::new(program).args(arguments)).map(drop)
 }
@@ -217,7 +196,6 @@ fn prepared(
     command.extend(package.arguments.iter().cloned());
     PreparedServer {
         program: command,
-        env: Vec::new(),
         package: Some(package.name.clone()),
         digests: vec![FileDigest {
             name: format!("{}@{version} with its dependencies ({what})", package.name),
