@@ -4,7 +4,6 @@
 //! the certificate is verified.
 
 mod agent;
-mod bound;
 mod envelope;
 mod evidence;
 mod key;
@@ -22,20 +21,16 @@ mod version_1;
 use std::io;
 use std::path::PathBuf;
 
-use mock_services::yaml::{Node, NodeKind, Problems, Reader, Span};
+use mock_services::yaml::{Node, NodeKind, Problems, Span};
 
 use crate::run::{RunError, RunEvent};
 use crate::scenario::words_of;
-use crate::subject::split_command;
 
 pub(crate) use agent::{AgentOptions, AgentPlan, certify_agent};
-pub(crate) use bound::trials_needed;
 pub(crate) use key::{KeyError, SigningKey, write_key_pair};
 pub(crate) use statement::{Certification, IssueOptions, NoCertificate, SubjectKindTested, Tested, issue};
 pub(crate) use terminal::{certification_text, verification_text};
-pub(crate) use tool::{
-    ControlToolArguments, ToolFile, ToolOptions, certify_tool, control_tool, planned_trials,
-};
+pub(crate) use tool::{ToolFile, ToolOptions, certify_tool, planned_trials};
 pub(crate) use trials::{AskedLevel, CaseVerdict};
 pub(crate) use verify::{VerifyError, VerifyOptions, verify};
 #[cfg(feature = "mcp")]
@@ -98,21 +93,4 @@ pub(crate) enum CertifyError {
 fn typeable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
     let nodes = texts.map(|text| Node::new(NodeKind::Text(text.to_owned()), Span::default()));
     words_of(&nodes.collect::<Vec<_>>())
-}
-
-/// A command in a YAML file: one text, which is split as a shell would, or a list of words.
-fn read_command_words(reader: &Reader, node: &Node) -> Option<Vec<String>> {
-    match &node.kind {
-        NodeKind::Text(text) => match split_command(text) {
-            Ok(words) => Some(words),
-            Err((message, help)) => {
-                reader.report_with_help(node.span, message, help);
-                None
-            }
-        },
-        NodeKind::List(items) if !items.is_empty() => {
-            items.iter().map(|item| reader.text(item).map(str::to_owned)).collect()
-        }
-        _ => reader.unexpected(node, "a command: [./tool, add] or \"./tool add\""),
-    }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use mock_services::word_enum;
 use serde::{Deserialize, Serialize};
 
-use super::bound::lower_bound;
 use crate::domain::FindingKind;
+use crate::score::bound::lower_bound;
 use crate::score::stats::pass_hat_k;
 
 /// The maximum number of evidence lines of a scenario.

@@ -251,9 +251,7 @@ fn check_runs(
     let made = trials.iter().filter(|trial| !trial.evidence.is_empty()).cloned().collect();
     let ledgers = match trials_in(folder, names, judge).map(|again| is_same(made, again, version)) {
         Err(error) => CheckResult::Bad(error),
-        Ok(true) => {
-            CheckResult::Good("every verdict is the same when its ledger is judged again".to_owned())
-        }
+        Ok(true) => CheckResult::Good("every verdict is the same when its ledger is judged again".to_owned()),
         Ok(false) => CheckResult::Bad("another verdict when the ledgers are judged again".to_owned()),
     };
     let scenario = certificate.callers.as_ref().map_or("", |callers| &callers.scenario);
@@ -275,9 +273,8 @@ fn is_same(mut trials: Vec<TrialRecord>, mut again: Vec<TrialRecord>, version: u
         trial.message.clear();
         (trial.trial, trial.finding) = (0, None);
     }
-    let key = |trial: &TrialRecord| {
-        (trial.case.clone(), trial.trial, trial.second_try, trial.evidence.clone())
-    };
+    let key =
+        |trial: &TrialRecord| (trial.case.clone(), trial.trial, trial.second_try, trial.evidence.clone());
     trials.sort_by_cached_key(key);
     again.sort_by_cached_key(key);
     trials == again

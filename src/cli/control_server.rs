@@ -5,7 +5,7 @@ use clap::builder::TypedValueParser as _;
 
 use super::error::CliError;
 use crate::ExitStatus;
-use crate::certify::mcp::ControlServer;
+use crate::subject::control::ControlServer;
 
 /// Serve the tool of a control over standard input and output.
 #[derive(clap::Args)]

@@ -37,7 +37,7 @@ pub(crate) use mcp::{has_tools, not_offered_as_tools};
 pub use quick::{CountedEffect, Quick};
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
-pub(crate) use services::{default_setup, read_shipped_service};
+pub(crate) use services::{any_host_service, default_setup, read_shipped_service};
 pub use table::table_md;
 pub use terms::{Budget, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm, Terms, ViaDue};
 pub(crate) use via::unknown_api;

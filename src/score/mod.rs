@@ -7,6 +7,7 @@ mod assignment;
 mod attempted;
 mod attempts;
 mod barrier;
+pub(crate) mod bound;
 mod caller_knowledge;
 mod claim;
 mod compensation;

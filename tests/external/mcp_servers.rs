@@ -116,11 +116,13 @@ async fn a_server_over_http_is_started_and_called_by_sessions_at_once() {
         let workspace = Workspace::new();
         workspace.write("tools.yaml", TOOLS);
         let start = ["certify", "--mcp-url", URL, "--quiet", "--tools", "tools.yaml"];
-        let called =
-            workspace.call(&[&start[..], &cases, &["--", "python3", &path, how, "8123"]].concat());
+        let called = workspace.call(&[&start[..], &cases, &["--", "python3", &path, how, "8123"]].concat());
         let text = one_line(&called.stdout);
         assert!(text.contains(message), "{text}");
-        assert!(text.contains("charge/callers-at-once ") && text.contains("charge/lost-connection "), "{text}");
+        assert!(
+            text.contains("charge/callers-at-once ") && text.contains("charge/lost-connection "),
+            "{text}"
+        );
         assert!(!text.contains("charge/lost-reply"), "{text}");
         assert_eq!(has_failed(&text), how == "careless", "{text}");
         called.expect(status);

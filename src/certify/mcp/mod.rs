@@ -4,11 +4,9 @@
 
 mod arguments;
 mod cases;
-mod control;
 mod descriptions;
 mod judge;
 mod observed;
-mod packages;
 mod scenarios;
 mod tools;
 mod tools_file;
@@ -22,7 +20,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::Shared;
 use jiff::Timestamp;
 
-use super::evidence::{FileDigest, command_files};
+use super::evidence::{FileDigest, command_files, sha256};
 use super::runs::{RUN_NAMES, Runs, spread};
 use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
@@ -31,7 +29,8 @@ use crate::mcp::client::{DriverStep, HEADERS_VARIABLE, Handshake, ListedTool, Li
 use crate::run::{ConcurrencyLimiter, RunOptions};
 use crate::scenario::{Case, is_named};
 use crate::scratch::Scratch;
-use crate::subject::{Settings, Subject, Template};
+use crate::subject::control::ControlServer;
+use crate::subject::{InstalledPackage, PreparedCommand, Settings, Subject, Template};
 use cases::{ServerCase, observed_in, save_outputs};
 use judge::{BackendFault, ToolFacts};
 use observed::ObservedTrial;
@@ -39,9 +38,7 @@ use scenarios::{CaseMaker, ScenarioSetup, default_services};
 use tools::ServerTool;
 
 pub(super) use cases::{RUN_NAMES_1, ServerCases};
-pub(crate) use control::ControlServer;
-pub(crate) use packages::{PreparedServer, prepare_server, run_preparation};
-pub(crate) use scenarios::{ServerScenario, any_host_service};
+pub(crate) use scenarios::ServerScenario;
 pub(crate) use tools_file::ToolsFile;
 
 /// How a server is tested.
@@ -49,7 +46,8 @@ pub(crate) use tools_file::ToolsFile;
 pub(crate) struct McpOptions {
     /// The command as the user gave it, or the URL of a server that already runs.
     pub(crate) command: Vec<String>,
-    pub(crate) server: PreparedServer,
+    /// The same without a network; without a program the server already runs.
+    pub(crate) server: PreparedCommand,
     /// Its URL, if it serves streamable HTTP.
     pub(crate) url: Option<String>,
     /// Parts of ids; without any, all cases are run.
@@ -108,20 +106,34 @@ async fn control_checks<F: Future<Output = ()>>(
     stop: Shared<F>,
     on: &mut OnEvent<'_>,
 ) -> Result<Vec<ControlCheck>, CertifyError> {
+    let with_retries = match control {
+        ControlServer::Keyed => CaseVerdict::Pass,
+        ControlServer::Keyless => CaseVerdict::Fail,
+    };
+    let known = [
+        (ServerScenario::LostConnection, with_retries),
+        (ServerScenario::KilledAfterEffect, with_retries),
+        (ServerScenario::LostReply, with_retries),
+        (ServerScenario::LostRequest, CaseVerdict::Pass),
+    ];
     let hapax = std::env::current_exe()?.to_string_lossy().into_owned();
     let command = vec![hapax, "control-server".to_owned(), control.as_str().to_owned()];
     let folder = options.folder.join("controls").join(control.as_str());
     std::fs::create_dir_all(&folder)?;
     let control_options = McpOptions {
-        server: PreparedServer { program: command.clone(), ..PreparedServer::default() },
+        server: PreparedCommand { program: command.clone(), package: None },
         command,
         url: None,
-        filters: control.known().map(|(scenario, _)| format!("/{scenario}")).to_vec(),
+        filters: known.map(|(scenario, _)| format!("/{scenario}")).to_vec(),
         tools: ToolsFile::default(),
         trials: 1,
         for_certificate: false,
         folder,
         ..options.clone()
+    };
+    let on = &mut |event: CertifyEvent<'_>| match event {
+        CertifyEvent::Phase(_) => {}
+        event => on(event),
     };
     let tested = test_server(&control_options, limiter, stop, on).await?;
     let conclusion = Conclusion::new(&tested.trials, AskedLevel { level: 0.0, confidence: 0.95 });
@@ -134,7 +146,7 @@ async fn control_checks<F: Future<Output = ()>>(
             case,
         }
     };
-    Ok(control.known().map(check).to_vec())
+    Ok(known.map(check).to_vec())
 }
 
 async fn test_server<F: Future<Output = ()>>(
@@ -345,18 +357,20 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
 
     /// What was tested. A server that already runs is known by the list of its tools.
     fn tested(&self, server: &str, list: Option<&String>) -> TestedSubject {
-        let prepared = &self.options.server;
-        let mut digests = prepared.digests.clone();
-        digests.extend(command_files(&prepared.program, None).unwrap_or_default());
+        let PreparedCommand { program, package } = &self.options.server;
+        let mut digests: Vec<FileDigest> = package.iter().map(package_digest).collect();
+        digests.extend(command_files(program, None).unwrap_or_default());
         if let (true, Some(list)) = (self.options.is_running(), list) {
             digests.push(FileDigest { name: "the list of its tools".to_owned(), sha256: list.clone() });
         }
-        let version = server.rsplit_once(' ').map(|(_, version)| version.to_owned());
+        let command = self.options.command.clone();
+        let said = server.rsplit_once(' ').map(|(_, version)| version.to_owned());
+        let said = said.filter(|version| !version.is_empty());
         TestedSubject {
             kind: SubjectKindTested::McpServer,
-            name: prepared.package.clone().unwrap_or_else(|| self.options.command.join(" ")),
-            command: self.options.command.clone(),
-            version: prepared.version.clone().or(version.filter(|version| !version.is_empty())),
+            name: package.as_ref().map_or_else(|| command.join(" "), |package| package.name.clone()),
+            command,
+            version: package.as_ref().map(|package| package.version.clone()).or(said),
             digests,
         }
     }
@@ -419,6 +433,12 @@ fn cases_of_callers(
         }
     }
     Ok(cases)
+}
+
+fn package_digest(package: &InstalledPackage) -> FileDigest {
+    let InstalledPackage { name, version, dependencies: (what, list) } = package;
+    let name = format!("{name}@{version} with its dependencies ({what})");
+    FileDigest { name, sha256: sha256(list) }
 }
 
 /// The list that the driver wrote.

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mock_services::catalog;
 use mock_services::word_enum;
 use mock_services::yaml::{Problems, Source, write_duration};
 use serde_json::{Map, Value};
@@ -13,7 +12,7 @@ use serde_json::{Map, Value};
 use super::arguments::CallArguments;
 use super::judge::EffectSource;
 use crate::mcp::client::{DriverPlan, DriverStep, Handshake, ToolCall};
-use crate::scenario::{Case, read_scenario};
+use crate::scenario::{Case, any_host_service, read_scenario};
 
 /// The name of the scenarios in problems.
 const FILE: &str = "scenario of an MCP server";
@@ -207,11 +206,6 @@ pub(super) struct CaseMaker {
     pub(super) list_folder: PathBuf,
     /// A text that is another one in every run.
     pub(super) run: String,
-}
-
-/// The service that answers for any host, if there is one.
-pub(crate) fn any_host_service() -> Option<&'static str> {
-    catalog::services().iter().find(|service| service.any_host).map(|service| service.name.as_str())
 }
 
 /// The services that stand in for the backend if the user names none. A key that the server sends counts.

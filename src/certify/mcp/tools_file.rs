@@ -7,8 +7,8 @@ use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Spa
 use serde_json::{Map, Value};
 
 use crate::certify::evidence::FileDigest;
-use crate::certify::read_command_words;
 use crate::scenario::read_text;
+use crate::subject::read_command;
 
 /// What a file says about the tools of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -130,7 +130,7 @@ fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
         }
     }
     if let Some(prepare) = map.optional("prepare") {
-        file.prepare = Some(read_command_words(reader, prepare)?);
+        file.prepare = Some(read_command(reader, prepare)?);
     }
     if let Some(headers) = map.optional("headers") {
         for (key, node) in reader.entries(headers)? {

@@ -8,8 +8,9 @@ use mock_services::word_enum;
 use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, parse};
 
 use super::scenarios::ToolScenario;
+use crate::certify::typeable;
 use crate::certify::version_1::current_name;
-use crate::certify::{read_command_words, typeable};
+use crate::subject::read_command;
 
 /// The timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -130,10 +131,10 @@ fn read_file(reader: &Reader, tree: &Node, folder: &Path) -> Option<ToolFile> {
     });
     Some(ToolFile {
         name: name.and_then(|node| reader.text(node))?.to_owned(),
-        version: version.and_then(|node| read_command(reader, node, folder)),
+        version: version.and_then(|node| read_program(reader, node, folder)),
         timeout: timeout.and_then(|node| read_time(reader, node)).unwrap_or(TIMEOUT),
         pass: pass.map(|node| read_texts(reader, node)).unwrap_or_default(),
-        reset: reset.and_then(|node| read_command(reader, node, folder)),
+        reset: reset.and_then(|node| read_program(reader, node, folder)),
         commands: commands?,
     })
 }
@@ -178,12 +179,12 @@ fn read_one(
         name: key.name.clone(),
         id,
         kind: kind?,
-        run: run.and_then(|node| read_command(reader, node, folder))?,
+        run: run.and_then(|node| read_program(reader, node, folder))?,
         prepare: prepare.map(|node| read_commands(reader, node, folder)).unwrap_or_default(),
         key: key_arguments.and_then(|node| read_key(reader, node)),
         dry_run: dry_run.map(|node| read_arguments(reader, node)),
         state,
-        other: other.and_then(|node| read_command(reader, node, folder)),
+        other: other.and_then(|node| read_program(reader, node, folder)),
         fails: fails.and_then(|node| read_fails(reader, node, folder)),
         skip: skip
             .and_then(|node| reader.list(node))
@@ -221,14 +222,14 @@ fn read_state(reader: &Reader, node: &Node, folder: &Path) -> Option<StateRead> 
         }
         _ => reader.one_of(node, &[("lines", StateCount::Lines), ("number", StateCount::Number)]),
     });
-    Some(StateRead { run: run.and_then(|node| read_command(reader, node, folder))?, count: count? })
+    Some(StateRead { run: run.and_then(|node| read_program(reader, node, folder))?, count: count? })
 }
 
 fn read_fails(reader: &Reader, node: &Node, folder: &Path) -> Option<(Vec<String>, Vec<String>)> {
     let mut map = reader.map(node, "`fails`")?;
     let (retryable, permanent) = (map.required("retryable"), map.required("permanent"));
     map.finish();
-    let read = |node: Option<&Node>| node.and_then(|node| read_command(reader, node, folder));
+    let read = |node: Option<&Node>| node.and_then(|node| read_program(reader, node, folder));
     Some((read(retryable)?, read(permanent)?))
 }
 
@@ -259,12 +260,12 @@ fn read_texts(reader: &Reader, node: &Node) -> Vec<String> {
 
 fn read_commands(reader: &Reader, node: &Node, folder: &Path) -> Vec<Vec<String>> {
     let items = reader.list(node).unwrap_or_default();
-    items.iter().filter_map(|item| read_command(reader, item, folder)).collect()
+    items.iter().filter_map(|item| read_program(reader, item, folder)).collect()
 }
 
 /// A command; a relative path of its program is relative to the folder of the file.
-fn read_command(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
-    let mut words = read_command_words(reader, node)?;
+fn read_program(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
+    let mut words = read_command(reader, node)?;
     for word in &mut words {
         let path = folder.join(&*word);
         let is_program = word.contains('/') && !word.contains("${") && Path::new(&*word).is_relative();

@@ -2,7 +2,6 @@
 //! gives a score for what was observed. Every trial has its own directory.
 
 mod calls;
-mod control;
 mod file;
 mod scenarios;
 mod score;
@@ -12,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
+use mock_services::yaml::Source;
 
 use super::evidence::{FileDigest, command_files, sha256};
 use super::statement::{ControlCheck, SubjectKindTested, Tested, TestedSubject};
@@ -20,7 +20,6 @@ use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::scratch::Scratch;
 use crate::subject::EndReason;
 use calls::{ToolTrial, VoidCall, said};
-pub(crate) use control::{ControlToolArguments, control_tool};
 pub(crate) use file::ToolFile;
 use file::{CommandKind, ToolCommand};
 use scenarios::{Sequence, ToolScenario, skipped_scenarios};
@@ -299,7 +298,7 @@ async fn controls(
     on: &mut OnEvent<'_>,
 ) -> Result<Vec<ControlCheck>, CertifyError> {
     let mut checks = Vec::new();
-    for (file, known) in control::control_files()? {
+    for (file, known) in control_files()? {
         let folder = directory.join("controls").join(&file.name);
         let usual = smoke(&file, &folder.join("smoke"), options.seed).await?;
         let trials =
@@ -314,4 +313,21 @@ async fn controls(
         on(CertifyEvent::Trials(checks.len(), 2));
     }
     Ok(checks)
+}
+
+/// The control tools, with their known scores.
+fn control_files() -> Result<[(ToolFile, u8); 2], CertifyError> {
+    let hapax = serde_json::Value::from(std::env::current_exe()?.to_string_lossy());
+    let read = |name: &str, options: &str| {
+        let start = format!("{hapax}, control-tool, {name}");
+        let text = format!(
+            "tool: tool-{name}\nstate: {{ run: [{start}, list], count: lines }}\ncommands:\n  add:\n    \
+             kind: mutating\n    run: [{start}, add, \"${{value}}\"]\n{}",
+            options.replace("START", &start)
+        );
+        ToolFile::read(&Source::new(name, text), Path::new(".")).map_err(CertifyError::Services)
+    };
+    let with_keys = "    key: --idempotency-key\n    dry_run: --dry-run\n    \
+                     fails: { retryable: [START, busy], permanent: [START, add] }\n";
+    Ok([(read("without-keys", "")?, 0), (read("with-keys", with_keys)?, 3)])
 }

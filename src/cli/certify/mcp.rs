@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use super::{CertifyArgs, CertifyProgress};
 use crate::ExitStatus;
-use crate::certify::mcp::{
-    McpOptions, ServerScenario, ToolsFile, any_host_service, certify_server as test_server, prepare_server,
-    run_preparation,
-};
+use crate::certify::mcp::{McpOptions, ServerScenario, ToolsFile, certify_server as test_server};
 use crate::certify::{CertifyEvent, current_name};
 use crate::cli::error::CliError;
 use crate::run::ConcurrencyLimiter;
-use crate::scenario::LoadError;
-use crate::subject::{Settings, SubjectKind};
+use crate::scenario::{LoadError, any_host_service};
+use crate::subject::{Settings, SubjectKind, prepare_command, run_preparation};
 
 const HEADING: &str = "MCP servers";
 
@@ -135,7 +132,7 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         certificate.announce(&format!("preparing the server: {}", command.join(" ")));
         run_preparation(command).map_err(CliError::new)?;
     }
-    let server = prepare_server(&program, &cache_folder()).map_err(CliError::new)?;
+    let server = prepare_command(&program, &cache_folder()).map_err(CliError::new)?;
     let prepared = certificate.prepare()?;
     let partial = match filters.is_empty() {
         false => Some("only the cases of FILTER were run"),
@@ -144,8 +141,9 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         }
         true => None,
     };
-    if let Some(note) = &server.note {
-        certificate.announce(note);
+    if let Some(package) = &server.package {
+        let (name, version) = (&package.name, &package.version);
+        certificate.announce(&format!("{name} {version} is installed, and started without a network"));
     }
     // Servers that are not sealed share the address, and one that already runs is not to be flooded.
     let jobs = match &args.mcp.mcp_url {

@@ -23,6 +23,7 @@ use crate::certify::{
 use crate::report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::read_text;
+use crate::score::bound::trials_needed;
 use crate::subject::SubjectKind;
 
 /// The level that is asked for by default.
@@ -349,7 +350,7 @@ impl CertificateArgs {
     fn prepare(&self) -> Result<Prepared, CliError> {
         let key = self.key.as_deref().map(SigningKey::load).transpose()?;
         let asked = AskedLevel { level: self.level.unwrap_or(DEFAULT_LEVEL), confidence: self.confidence };
-        let needed = certify::trials_needed(asked.level, asked.confidence);
+        let needed = trials_needed(asked.level, asked.confidence);
         let needed = needed.and_then(|needed| u32::try_from(needed).ok()).ok_or_else(|| {
             CliError::with_hint("this level needs more than ten million trials", "ask for a lower --level")
         })?;

@@ -5,27 +5,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::certify::evidence::{FileDigest, sha256};
-
 /// The version that is tried if none is given.
 const LATEST: &str = "latest";
 
-/// A server that can be started without a network.
+/// A command that can be started without a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct PreparedServer {
-    /// The program and its arguments; without a program the server already runs.
+pub(crate) struct PreparedCommand {
+    /// The program and its arguments.
     pub(crate) program: Vec<String>,
-    /// The package and its version, if it is one.
-    pub(super) package: Option<String>,
-    pub(super) version: Option<String>,
-    pub(super) digests: Vec<FileDigest>,
-    /// What was done, in one sentence.
-    pub(crate) note: Option<String>,
+    /// The package, if it is one.
+    pub(crate) package: Option<InstalledPackage>,
+}
+
+/// A package that is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InstalledPackage {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// What lists all packages that are installed with it, and the list.
+    pub(crate) dependencies: (&'static str, Vec<u8>),
 }
 
 /// Why a package could not be installed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PrepareServerError {
+pub(crate) enum PackageError {
     #[error("`{0}` names no package; write it as `npx -y PACKAGE@VERSION`")]
     NoPackage(String),
     #[error("cannot start {0}: {1}; install it, or give the command of a server that is installed")]
@@ -48,23 +51,23 @@ struct PackageCommand {
 
 /// Prepares a command. One that starts with `npx` or `uvx` is installed below `cache`; any other is left as
 /// it is.
-pub(crate) fn prepare_server(command: &[String], cache: &Path) -> Result<PreparedServer, PrepareServerError> {
+pub(crate) fn prepare_command(command: &[String], cache: &Path) -> Result<PreparedCommand, PackageError> {
     let name = command.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
     match name {
         "npx" => npm(&npx_package(&command[1..]).ok_or_else(|| no_package(command))?, cache),
         "uvx" => python(&uvx_package(&command[1..]).ok_or_else(|| no_package(command))?, cache),
-        _ => Ok(PreparedServer { program: command.to_vec(), ..PreparedServer::default() }),
+        _ => Ok(PreparedCommand { program: command.to_vec(), package: None }),
     }
 }
 
-/// Runs the command of the tools file that prepares a server: it has a network, which the server does not have.
-pub(crate) fn run_preparation(command: &[String]) -> Result<(), PrepareServerError> {
+/// Runs a command that prepares a sealed start: it has a network, which the sealed start does not have.
+pub(crate) fn run_preparation(command: &[String]) -> Result<(), PackageError> {
     let Some((program, arguments)) = command.split_first() else { return Ok(()) };
     run(Command::new(program).args(arguments)).map(drop)
 }
 
-fn no_package(command: &[String]) -> PrepareServerError {
-    PrepareServerError::NoPackage(command.join(" "))
+fn no_package(command: &[String]) -> PackageError {
+    PackageError::NoPackage(command.join(" "))
 }
 
 /// `npx [-y] [-p PACKAGE] PACKAGE [ARGUMENTS]`.
@@ -113,14 +116,14 @@ fn uvx_package(words: &[String]) -> Option<PackageCommand> {
     Some(PackageCommand { name, version, command: Some(command), arguments: words.cloned().collect() })
 }
 
-fn npm(package: &PackageCommand, cache: &Path) -> Result<PreparedServer, PrepareServerError> {
+fn npm(package: &PackageCommand, cache: &Path) -> Result<PreparedCommand, PackageError> {
     let spec = format!("{}@{}", package.name, package.version);
     let version = match is_exact(&package.version) {
         true => package.version.clone(),
         false => {
             let shown = run(Command::new("npm").args(["view", &spec, "version", "--json"]))?;
             last_version(&String::from_utf8_lossy(&shown.stdout)).ok_or_else(|| {
-                PrepareServerError::Failed(format!("npm view {spec}"), "it names no version".to_owned())
+                PackageError::Failed(format!("npm view {spec}"), "it names no version".to_owned())
             })?
         }
     };
@@ -135,11 +138,11 @@ fn npm(package: &PackageCommand, cache: &Path) -> Result<PreparedServer, Prepare
     let text = read(&manifest)?;
     let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let command = npm_command(&json, package.command.as_deref()).ok_or_else(|| {
-        PrepareServerError::Failed(spec.clone(), "the package has no command with that name".to_owned())
+        PackageError::Failed(spec.clone(), "the package has no command with that name".to_owned())
     })?;
     let program = folder.join("node_modules").join(".bin").join(command);
     let lock = read(&folder.join("package-lock.json"))?;
-    Ok(prepared(package, version.clone(), &program, "package-lock.json", &lock))
+    Ok(prepared(package, version, &program, "package-lock.json", lock))
 }
 
 /// The command of a package: the one that is asked for, the one with its name, or its only one.
@@ -158,7 +161,7 @@ fn npm_command(manifest: &serde_json::Value, asked: Option<&str>) -> Option<Stri
     }
 }
 
-fn python(package: &PackageCommand, cache: &Path) -> Result<PreparedServer, PrepareServerError> {
+fn python(package: &PackageCommand, cache: &Path) -> Result<PreparedCommand, PackageError> {
     let spec = match package.version.as_str() {
         LATEST => package.name.clone(),
         version => format!("{}=={version}", package.name),
@@ -175,34 +178,28 @@ fn python(package: &PackageCommand, cache: &Path) -> Result<PreparedServer, Prep
     }
     if !program.is_file() {
         let why = format!("the package has no command `{command}`; write it as `uvx --from {spec} COMMAND`");
-        return Err(PrepareServerError::Failed(spec, why));
+        return Err(PackageError::Failed(spec, why));
     }
     let ask = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))";
     let shown = run(Command::new(&interpreter).args(["-c", ask, &package.name]))?;
     let version = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
     let frozen =
         run(Command::new(&interpreter).args(["-m", "pip", "freeze", "--disable-pip-version-check"]))?;
-    Ok(prepared(package, version, &program, "pip freeze", &frozen.stdout))
+    Ok(prepared(package, version, &program, "pip freeze", frozen.stdout))
 }
 
 fn prepared(
     package: &PackageCommand,
     version: String,
     program: &Path,
-    what: &str,
-    list: &[u8],
-) -> PreparedServer {
-    let mut command = vec![program.to_string_lossy().into_owned()];
-    command.extend(package.arguments.iter().cloned());
-    PreparedServer {
-        program: command,
-        package: Some(package.name.clone()),
-        digests: vec![FileDigest {
-            name: format!("{}@{version} with its dependencies ({what})", package.name),
-            sha256: sha256(list),
-        }],
-        note: Some(format!("{} {version} is installed, and started without a network", package.name)),
-        version: Some(version),
+    what: &'static str,
+    list: Vec<u8>,
+) -> PreparedCommand {
+    let program = program.to_string_lossy().into_owned();
+    let (name, dependencies) = (package.name.clone(), (what, list));
+    PreparedCommand {
+        program: [program].into_iter().chain(package.arguments.iter().cloned()).collect(),
+        package: Some(InstalledPackage { name, version, dependencies }),
     }
 }
 
@@ -223,28 +220,28 @@ fn last_version(json: &str) -> Option<String> {
     }
 }
 
-fn run(command: &mut Command) -> Result<Output, PrepareServerError> {
+fn run(command: &mut Command) -> Result<Output, PackageError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let words = std::iter::once(program.clone())
         .chain(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     let words: Vec<String> = words.collect();
     let output =
-        command.stdin(Stdio::null()).output().map_err(|error| PrepareServerError::Missing(program, error))?;
+        command.stdin(Stdio::null()).output().map_err(|error| PackageError::Missing(program, error))?;
     if output.status.success() {
         return Ok(output);
     }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let lines: Vec<&str> = errors.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(5)..].join(" | ");
-    Err(PrepareServerError::Failed(words.join(" "), last))
+    Err(PackageError::Failed(words.join(" "), last))
 }
 
-fn make_folder(folder: &Path) -> Result<(), PrepareServerError> {
-    std::fs::create_dir_all(folder).map_err(|error| PrepareServerError::Files(folder.to_owned(), error))
+fn make_folder(folder: &Path) -> Result<(), PackageError> {
+    std::fs::create_dir_all(folder).map_err(|error| PackageError::Files(folder.to_owned(), error))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, PrepareServerError> {
-    std::fs::read(path).map_err(|error| PrepareServerError::Files(path.to_owned(), error))
+fn read(path: &Path) -> Result<Vec<u8>, PackageError> {
+    std::fs::read(path).map_err(|error| PackageError::Files(path.to_owned(), error))
 }
 
 #[cfg(test)]
@@ -297,7 +294,7 @@ mod tests {
     #[test]
     fn any_other_command_is_left_as_it_is() {
         let command = words("python3 server.py");
-        assert_eq!(prepare_server(&command, Path::new("unused")).unwrap().program, command);
+        assert_eq!(prepare_command(&command, Path::new("unused")).unwrap().program, command);
     }
 
     #[test]

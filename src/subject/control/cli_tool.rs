@@ -1,12 +1,10 @@
-//! The two control tools that hapax ships: one without keys (score 0), and one that does all that is asked of
-//! a tool (score 3). Both keep a list in a file of their working directory.
+//! Two command-line tools, which `hapax certify --cli` runs as controls: one without keys (score 0), and one that
+//! does everything that a tool can do (score 3). Both keep a list in a file of their working directory.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
-
-use super::file::{CommandKind, StateCount, StateRead, ToolCommand, ToolFile};
 
 /// The file with the list.
 const LIST: &str = "list.txt";
@@ -99,41 +97,6 @@ fn append(list: &Path, key: &str, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The files of the control tools, with their known scores.
-pub(super) fn control_files() -> io::Result<[(ToolFile, u8); 2]> {
-    let hapax = std::env::current_exe()?;
-    Ok([(control_file(&hapax, "without-keys", false), 0), (control_file(&hapax, "with-keys", true), 3)])
-}
-
-fn control_file(hapax: &Path, name: &str, with_keys: bool) -> ToolFile {
-    let words = |words: &[&str]| -> Vec<String> {
-        let start = [hapax.to_string_lossy().into_owned(), "control-tool".to_owned(), name.to_owned()];
-        start.into_iter().chain(words.iter().map(|word| (*word).to_owned())).collect()
-    };
-    let arguments = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let add = ToolCommand {
-        name: "add".to_owned(),
-        id: "add".to_owned(),
-        kind: CommandKind::Mutating,
-        run: words(&["add", "${value}"]),
-        prepare: Vec::new(),
-        key: with_keys.then(|| arguments(&["--idempotency-key", "${key}"])),
-        dry_run: with_keys.then(|| arguments(&["--dry-run"])),
-        state: Some(StateRead { run: words(&["list"]), count: StateCount::Lines }),
-        other: None,
-        fails: with_keys.then(|| (words(&["busy"]), words(&["add"]))),
-        skip: Vec::new(),
-    };
-    ToolFile {
-        name: format!("tool-{name}"),
-        version: None,
-        timeout: Duration::from_secs(10),
-        pass: Vec::new(),
-        reset: None,
-        commands: vec![add],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tool_with_keys_does_all_that_is_asked_of_a_tool() {
+    fn the_tool_with_keys_does_everything() {
         let folder = tempfile::tempdir().unwrap();
         let call = |text: &str, key, dry_run| call(folder.path(), true, text, key, dry_run);
         assert!(call("milk", Some("a"), true).0.contains("would_create"));

@@ -1,5 +1,4 @@
-//! The controls: two small servers whose verdicts are known. They show in the same run that a server can pass, and
-//! that it can fail.
+//! Two small MCP servers, which `hapax certify --mcp` runs as controls: one that passes a key on, and one without.
 
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
@@ -7,8 +6,7 @@ use std::time::Duration;
 use mock_services::word_enum;
 use serde_json::{Value, json};
 
-use super::scenarios::{ServerScenario, any_host_service};
-use crate::certify::trials::CaseVerdict;
+use crate::scenario::any_host_service;
 
 /// The host of their backend, which does not exist.
 const HOST: &str = "payments.hapax.example";
@@ -29,21 +27,7 @@ word_enum! {
 
 impl ControlServer {
     /// The only tool of each.
-    pub(super) const TOOL: &str = "charge";
-
-    /// Its known verdicts.
-    pub(super) const fn known(self) -> [(ServerScenario, CaseVerdict); 4] {
-        let verdict = match self {
-            ControlServer::Keyed => CaseVerdict::Pass,
-            ControlServer::Keyless => CaseVerdict::Fail,
-        };
-        [
-            (ServerScenario::LostConnection, verdict),
-            (ServerScenario::KilledAfterEffect, verdict),
-            (ServerScenario::LostReply, verdict),
-            (ServerScenario::LostRequest, CaseVerdict::Pass),
-        ]
-    }
+    pub(crate) const TOOL: &str = "charge";
 
     /// Speaks MCP over standard input and output until the input ends.
     pub(crate) fn serve(self) -> io::Result<()> {

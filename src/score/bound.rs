@@ -9,7 +9,7 @@ const HALVINGS: u32 = 64;
 /// which as many passing trials as these, or more, have the probability `1 - confidence`.
 ///
 /// Without a trial, or if no trial passes, it is 0.
-pub(super) fn lower_bound(passes: u64, trials: u64, confidence: f64) -> f64 {
+pub(crate) fn lower_bound(passes: u64, trials: u64, confidence: f64) -> f64 {
     let passes = passes.min(trials);
     if passes == 0 {
         return 0.0;
