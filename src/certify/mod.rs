@@ -32,7 +32,7 @@ pub(crate) use statement::{Certification, IssueOptions, NoCertificate, SubjectKi
 pub(crate) use terminal::{certification_text, verification_text};
 pub(crate) use tool::{ToolFile, ToolOptions, certify_tool, planned_trials};
 pub(crate) use trials::{AskedLevel, CaseVerdict};
-pub(crate) use verify::{VerifyError, VerifyOptions, verify};
+pub(crate) use verify::{VerifyError, verify};
 #[cfg(feature = "mcp")]
 pub(crate) use version_1::current_name;
 

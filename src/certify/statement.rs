@@ -58,28 +58,50 @@ pub(super) struct Sha256Digest {
 pub(crate) struct Certificate {
     /// When it was issued (RFC 3339).
     pub(super) issued_at: String,
-    pub(super) tested: TestedSubject,
-    pub(super) tested_with: TestedWith,
+    /// The version of hapax.
+    pub(super) hapax: String,
+    /// The seed that all other seeds are derived from.
+    pub(super) seed: u64,
     pub(super) asked: AskedLevel,
     pub(crate) reached: Conclusion,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) callers: Option<CallersPassed>,
-    /// The score of a command-line tool, 0 to 3.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) score: Option<u8>,
-    /// The controls in the same run.
-    pub(super) controls: Vec<ControlCheck>,
-    pub(super) findings: Vec<CertifiedFinding>,
-    /// What could not be tested, and why.
-    pub(super) not_tested: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) notes: Vec<String>,
+    pub(super) tested: Tested,
     /// The last hash of the log of the trials, which includes the last hash of each ledger.
     pub(super) head: String,
     pub(super) evidence: Vec<FileDigest>,
     /// What the numbers show, and what they do not show.
     pub(super) shows: Vec<String>,
     pub(super) does_not_show: Vec<String>,
+}
+
+/// What was tested, and what was observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Tested {
+    pub(crate) subject: TestedSubject,
+    /// They are in a file of their own.
+    #[serde(skip)]
+    pub(crate) trials: Vec<TrialRecord>,
+    /// The scenarios of an agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) scenarios: Vec<ScenarioDigest>,
+    /// The files about a tool or a server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<FileDigest>,
+    /// `None` if the number of callers was not increased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) callers: Option<CallersPassed>,
+    /// The score of a command-line tool, 0 to 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) score: Option<u8>,
+    /// The controls in the same run.
+    pub(crate) controls: Vec<ControlCheck>,
+    pub(crate) findings: Vec<CertifiedFinding>,
+    /// What could not be tested, and why.
+    pub(crate) not_tested: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
 }
 
 word_enum! {
@@ -104,22 +126,6 @@ pub(crate) struct TestedSubject {
     pub(crate) version: Option<String>,
     /// The executable, the files that the command names, or the package. The first is the thing itself.
     pub(crate) digests: Vec<FileDigest>,
-}
-
-/// What a subject was tested with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TestedWith {
-    /// The version of hapax.
-    pub(super) hapax: String,
-    /// The seed that all other seeds are derived from.
-    pub(super) seed: u64,
-    /// The scenarios of an agent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) scenarios: Vec<ScenarioDigest>,
-    /// The files about a tool or a server.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) files: Vec<FileDigest>,
 }
 
 /// A scenario, and the digest of its cases, made as in `report.json`.
@@ -169,23 +175,6 @@ impl CertifiedFinding {
     }
 }
 
-/// What was tested, and what was observed.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tested {
-    pub(crate) subject: TestedSubject,
-    pub(crate) trials: Vec<TrialRecord>,
-    pub(crate) controls: Vec<ControlCheck>,
-    /// `None` if the number of callers was not increased.
-    pub(crate) callers: Option<CallersPassed>,
-    pub(crate) scenarios: Vec<ScenarioDigest>,
-    pub(crate) files: Vec<FileDigest>,
-    pub(crate) score: Option<u8>,
-    pub(crate) findings: Vec<CertifiedFinding>,
-    pub(crate) not_tested: Vec<String>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) interrupted: bool,
-}
-
 /// How a certificate is issued.
 #[derive(Debug)]
 pub(crate) struct IssueOptions<'a> {
@@ -203,6 +192,7 @@ pub(crate) struct IssueOptions<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Certification {
     pub(crate) tested: Tested,
+    pub(super) asked: AskedLevel,
     pub(crate) conclusion: Conclusion,
     /// The identifier of the key that signed the certificate, or why there is none.
     pub(crate) issued: Result<Option<String>, NoCertificate>,
@@ -257,7 +247,7 @@ pub(crate) fn issue(tested: Tested, options: &IssueOptions<'_>) -> Result<Certif
             Ok(signed_by)
         }
     };
-    Ok(Certification { tested, conclusion, issued })
+    Ok(Certification { tested, asked: options.asked, conclusion, issued })
 }
 
 /// A scenario that fails does not prevent a certificate: it then says so.
@@ -318,21 +308,11 @@ fn statement(
         predicate_type: format!("{PREDICATE_NAME}{CERTIFICATE_VERSION}"),
         predicate: Certificate {
             issued_at: options.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            tested: tested.subject.clone(),
-            tested_with: TestedWith {
-                hapax: env!("CARGO_PKG_VERSION").to_owned(),
-                seed: options.seed,
-                scenarios: tested.scenarios.clone(),
-                files: tested.files.clone(),
-            },
+            hapax: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: options.seed,
             asked: options.asked,
             reached: conclusion,
-            callers: tested.callers.clone(),
-            score: tested.score,
-            controls: tested.controls.clone(),
-            findings: tested.findings.clone(),
-            not_tested: tested.not_tested.clone(),
-            notes: tested.notes.clone(),
+            tested: Tested { trials: Vec::new(), ..tested.clone() },
             head,
             evidence,
             shows,
@@ -483,7 +463,7 @@ pub(super) mod tests {
         change(&mut tested);
         let conclusion = Conclusion::new(&tested.trials, options.asked);
         let issued = refuse(&tested, &conclusion, &options).map(|()| Some("0123456789abcdef0123".to_owned()));
-        Certification { tested, conclusion, issued }
+        Certification { tested, asked: options.asked, conclusion, issued }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The answer of a certification on one screen, and the checks of a verification. It takes values and returns
 //! text.
 
-use super::page::share;
+use super::page::{numbers, share};
 use super::statement::{Certification, CertifiedFinding, NoCertificate};
 use super::trials::{CaseVerdict, ScenarioResult};
 use super::verify::{CheckResult, Verification};
@@ -19,7 +19,7 @@ const MAX_FINDINGS: usize = 12;
 /// A certification on one screen.
 pub(crate) fn certification_text(certification: &Certification, view: &View) -> String {
     let style = TextStyle { color: view.color };
-    let Certification { tested, conclusion, issued } = certification;
+    let Certification { tested, asked, conclusion, issued } = certification;
     let width = view.width.clamp(60, 140);
     let mut out = rows(&conclusion.scenarios, width, view.verbose, style);
     let findings: Vec<String> = tested.findings.iter().map(CertifiedFinding::sentence).collect();
@@ -35,32 +35,10 @@ pub(crate) fn certification_text(certification: &Certification, view: &View) -> 
     let mut push = |text: &str| push(&mut out, text, width);
     push("");
     if !matches!(issued, Err(NoCertificate::Partial(_) | NoCertificate::NoWrites)) {
-        push(&format!(
-            "level reached: {} with a confidence of {} for each scenario; pass^{} at least {}",
-            share(conclusion.level),
-            conclusion.confidence,
-            conclusion.pass_hat_k.k,
-            share(conclusion.pass_hat_k.bound)
-        ));
-    }
-    if let Some(callers) = &tested.callers {
-        let failed = callers.failed_at.map_or_else(
-            || "the largest number that was tried".to_owned(),
-            |count| format!("{count} do not"),
-        );
-        push(&format!(
-            "callers at once: {} pass ({failed}; {} trials each, {})",
-            callers.passed,
-            callers.trials_each,
-            line(&callers.scenario, 100)
-        ));
-    }
-    if let Some(score) = tested.score {
-        push(&format!("score: {score} of 3"));
-    }
-    if !tested.controls.is_empty() {
-        let as_known = tested.controls.iter().filter(|check| check.is_as_known()).count();
-        push(&format!("controls: {as_known} of {} came out as known", tested.controls.len()));
+        for (name, value, more) in numbers(tested, *asked, conclusion) {
+            let more = if more.is_empty() { more } else { format!(" ({more})") };
+            push(&format!("{name}: {value}{more}"));
+        }
     }
     let version = tested.subject.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let name = line(&format!("{}{version}", tested.subject.name), 120);
@@ -163,8 +141,8 @@ pub(crate) fn verification_text(verification: &Verification, view: &View) -> Str
     let mut out = format!(
         "certificate of {} for {}, by hapax {}\n",
         line(&certificate.issued_at, 40),
-        line(&certificate.tested.name, 120),
-        line(&certificate.tested_with.hapax, 40)
+        line(&certificate.tested.subject.name, 120),
+        line(&certificate.hapax, 40)
     );
     for (name, result) in &verification.checks {
         let (word, text) = match result {

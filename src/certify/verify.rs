@@ -18,17 +18,6 @@ use crate::ExitStatus;
 /// A larger file is not a certificate.
 const MAX_CERTIFICATE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What a certificate is verified with.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct VerifyOptions {
-    /// The public key of the issuer.
-    pub(crate) public_key: Option<PathBuf>,
-    /// The folder of the certification.
-    pub(crate) run: Option<PathBuf>,
-    /// A file that the certificate should be about.
-    pub(crate) subject: Option<PathBuf>,
-}
-
 /// Why a certificate cannot be verified at all.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VerifyError {
@@ -77,9 +66,15 @@ impl Verification {
 
 const SIGNATURE: &str = "signature";
 
-/// Verifies the certificate in this file.
-pub(crate) fn verify(path: &Path, options: &VerifyOptions) -> Result<Verification, VerifyError> {
-    let key = options.public_key.as_deref().map(VerifyingKey::load).transpose()?;
+/// Verifies the certificate in this file with the public key of the issuer, the folder of the certification, and a
+/// file that the certificate should be about.
+pub(crate) fn verify(
+    path: &Path,
+    public_key: Option<&Path>,
+    run: Option<&Path>,
+    subject: Option<&Path>,
+) -> Result<Verification, VerifyError> {
+    let key = public_key.map(VerifyingKey::load).transpose()?;
     let bytes = read_limited(path).map_err(|error| VerifyError::Read { path: path.to_owned(), error })?;
     let not_one = |problem| VerifyError::NotACertificate { path: path.to_owned(), problem };
     let envelope = SignedEnvelope::read(&bytes).map_err(not_one)?;
@@ -88,9 +83,9 @@ pub(crate) fn verify(path: &Path, options: &VerifyOptions) -> Result<Verificatio
         read_statement(&payload).map_err(|error| VerifyError::Statement { path: path.to_owned(), error })?;
     let mut checks = vec![
         (SIGNATURE, check_signature(&envelope, key.as_ref())),
-        ("subject", check_subject(&statement, options.subject.as_deref())),
+        ("subject", check_subject(&statement, subject)),
     ];
-    match &options.run {
+    match run {
         None => checks.push((
             "evidence",
             CheckResult::NotChecked("add --run FOLDER to compute the verdicts again".to_owned()),
@@ -174,7 +169,7 @@ fn check_evidence(statement: &Statement, folder: &Path) -> CheckResult {
 }
 
 fn check_trials(certificate: &Certificate, version: u32, folder: &Path) -> Vec<(&'static str, CheckResult)> {
-    let kind = certificate.tested.kind;
+    let kind = certificate.tested.subject.kind;
     let (file, read) = match version {
         1 => (version_1::TRIALS_FILE, {
             let path = folder.join(version_1::TRIALS_FILE);
@@ -254,10 +249,10 @@ fn check_runs(
         Ok(true) => CheckResult::Good("every verdict is the same when its ledger is judged again".to_owned()),
         Ok(false) => CheckResult::Bad("another verdict when the ledgers are judged again".to_owned()),
     };
-    let scenario = certificate.callers.as_ref().map_or("", |callers| &callers.scenario);
+    let scenario = certificate.tested.callers.as_ref().map_or("", |callers| &callers.scenario);
     let callers = match callers_in(folder, names, scenario, judge) {
         Err(error) => CheckResult::Bad(error),
-        Ok(callers) if callers == certificate.callers => {
+        Ok(callers) if callers == certificate.tested.callers => {
             CheckResult::Good("the same number passes when the ledgers are judged again".to_owned())
         }
         Ok(_) => CheckResult::Bad("another number passes when the ledgers are judged again".to_owned()),

@@ -59,6 +59,16 @@ pub(super) fn upgrade_statement(statement: &mut Value) {
     for finding in certificate.get_mut("findings").and_then(Value::as_array_mut).into_iter().flatten() {
         *finding = json!({ "kind": "", "fails": false, "message": finding.take() });
     }
+    let mut tested = Map::new();
+    tested.extend(certificate.remove("tested").map(|subject| ("subject".to_owned(), subject)));
+    for name in ["callers", "score", "controls", "findings", "notTested"] {
+        tested.extend(certificate.remove_entry(name));
+    }
+    if let Some(Value::Object(mut with)) = certificate.remove("testedWith") {
+        tested.extend(with.remove_entry("files"));
+        certificate.extend(with);
+    }
+    certificate.insert("tested".to_owned(), Value::Object(tested));
 }
 
 /// The same for a trial of the log.

@@ -211,7 +211,7 @@ fn a_tool_with_keys_scores_3_and_is_certified() {
     ];
     let called = workspace.call(&arguments).expect(0);
     assert!(called.stdout.contains("score: 3 of 3"), "{}\n{}", called.stdout, called.stderr);
-    assert!(called.stdout.contains("controls: 2 of 2 came out as known"), "{}", called.stdout);
+    assert!(called.stdout.contains("controls: 2 of 2 (as known)"), "{}", called.stdout);
     verify(&workspace, &ALL).expect(0);
     let trials = workspace.path().join("out/trials.jsonl");
     for index in indexes(&trials) {

@@ -18,7 +18,7 @@ use crate::ExitStatus;
 use crate::certify::{
     self, AgentOptions, AgentPlan, AskedLevel, CERTIFICATE_FILE, CERTIFICATE_PAGE, CaseVerdict,
     Certification, CertifyError, CertifyEvent, IssueOptions, KeyError, NoCertificate, SigningKey,
-    SubjectKindTested, Tested, ToolFile, ToolOptions, VerifyError, VerifyOptions,
+    SubjectKindTested, Tested, ToolFile, ToolOptions, VerifyError,
 };
 use crate::report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
@@ -211,12 +211,9 @@ fn make_keys(args: &KeygenArgs) -> Result<ExitStatus, CliError> {
 }
 
 fn verify_certificate(args: &VerifyArgs) -> Result<ExitStatus, CliError> {
-    let options = VerifyOptions {
-        public_key: args.public_key.clone(),
-        run: args.run.clone(),
-        subject: args.subject.clone(),
-    };
-    let verification = certify::verify(&args.certificate, &options)?;
+    let VerifyArgs { certificate, public_key, run, subject } = args;
+    let verification =
+        certify::verify(certificate, public_key.as_deref(), run.as_deref(), subject.as_deref())?;
     let text = certify::verification_text(&verification, &super::view(false));
     Ok(output_text(&text, verification.exit_status()))
 }
@@ -418,7 +415,7 @@ impl CertificateArgs {
 }
 
 fn exit_status(certification: &Certification) -> ExitStatus {
-    let Certification { tested, conclusion, issued } = certification;
+    let Certification { tested, conclusion, issued, .. } = certification;
     let is_server = tested.subject.kind == SubjectKindTested::McpServer;
     let fails =
         conclusion.verdict == CaseVerdict::Fail || tested.findings.iter().any(|finding| finding.fails);
