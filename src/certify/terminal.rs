@@ -40,8 +40,7 @@ pub(crate) fn certification_text(certification: &Certification, view: &View) -> 
             push(&format!("{name}: {value}{more}"));
         }
     }
-    let version = tested.subject.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let name = line(&format!("{}{version}", tested.subject.name), 120);
+    let name = line(&tested.subject.name, 120);
     push(&match issued {
         Err(why) => format!("{} {name}: {}", style.bad("NO CERTIFICATE"), line(&why.to_string(), 800)),
         Ok(signed_by) if conclusion.verdict == CaseVerdict::Pass => {

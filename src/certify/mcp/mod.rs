@@ -387,8 +387,9 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         }
         let answers = self.options.tools.answers.iter();
         notes.extend(answers.map(|answer| format!("the answers file declares the answer {answer}")));
-        let protocol = first.identity.as_ref().map(|(protocol, _)| format!("protocol: MCP {protocol}"));
-        notes.extend(protocol);
+        if let Some((protocol, server)) = &first.identity {
+            notes.push(format!("it calls itself {server}, and speaks MCP {protocol}"));
+        }
         notes
     }
 }
