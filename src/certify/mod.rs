@@ -81,6 +81,7 @@ pub(crate) enum CertifyError {
     Evidence(String),
     #[error("the command `{command}` does not work as the file describes it: {why}")]
     Smoke { command: String, why: String },
+    #[cfg(feature = "mcp")]
     #[error("the MCP server cannot be tested: {0}")]
     Server(String),
     #[error("the services of the tools file or the answers have problems:\n{}", .0.render(false).trim_end())]

@@ -30,6 +30,7 @@ pub use case::{
 };
 pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
+#[cfg(feature = "mcp")]
 pub(crate) use filter::is_named;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, shipped};
 pub(crate) use matrix::words::words_of;
@@ -37,7 +38,9 @@ pub(crate) use mcp::{has_tools, not_offered_as_tools};
 pub use quick::{CountedEffect, Quick};
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
-pub(crate) use services::{any_host_service, default_setup, read_shipped_service};
+#[cfg(feature = "mcp")]
+pub(crate) use services::any_host_service;
+pub(crate) use services::{default_setup, read_shipped_service};
 pub use table::table_md;
 pub use terms::{Budget, Intent, IntentList, OperationTerm, Planned, RecordDue, TaskTerm, Terms, ViaDue};
 pub(crate) use via::unknown_api;

@@ -19,6 +19,7 @@ use super::known::KnownServices;
 const MAX_SERVICES: usize = 50;
 
 /// The service that answers for any host, if there is one.
+#[cfg(feature = "mcp")]
 pub(crate) fn any_host_service() -> Option<&'static str> {
     catalog::services().iter().find(|service| service.any_host).map(|service| service.name.as_str())
 }
