@@ -221,7 +221,7 @@ mod tests {
             let error = write_key_pair(one, other).unwrap_err();
             assert!(matches!(error, KeyError::Exists(_)), "{error}");
         }
-        assert!(!new.exists(), "nothing is written where one of the files exists");
+        assert!(!new.exists(), "nothing is written if one of the files exists");
         assert_eq!(fs::read(&private).unwrap(), before);
     }
 

@@ -215,6 +215,8 @@ pub(crate) enum NoCertificate {
     /// Then the verdicts on the subject prove nothing.
     #[error("the control {} did not come out as known in {}: expected {}, found {}", .0.control, .0.case, .0.expected, .0.found)]
     Control(ControlCheck),
+    #[error("{0}")]
+    Finding(String),
     #[error("{count} of {scenario} stayed void after a second try: {why}")]
     Void { count: String, scenario: String, why: String },
     #[error(
@@ -266,6 +268,11 @@ fn refuse(tested: &Tested, conclusion: &Conclusion, options: &IssueOptions<'_>) 
     }
     if let Some(wrong) = tested.controls.iter().find(|check| !check.is_as_known()) {
         return Err(NoCertificate::Control(wrong.clone()));
+    }
+    // What is wrong with the subject, although every trial passes.
+    let wrong = tested.findings.iter().find(|finding| finding.fails);
+    if let Some(wrong) = wrong.filter(|_| conclusion.verdict != CaseVerdict::Fail) {
+        return Err(NoCertificate::Finding(wrong.message.clone()));
     }
     let first = |verdict| conclusion.scenarios.iter().find(|result| result.verdict == verdict);
     let trials = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "trial");

@@ -152,3 +152,18 @@ fn items(list: Option<&mut Value>) -> impl Iterator<Item = &mut Map<String, Valu
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
+
+#[cfg(all(test, feature = "mcp"))]
+mod tests {
+    use super::*;
+    use crate::certify::mcp::ServerScenario;
+
+    #[test]
+    fn every_old_name_has_a_present_one() {
+        for (old, new) in OLD_NAMES {
+            assert!(old.parse::<ServerScenario>().is_err(), "{old}");
+            assert_eq!(current_name(old).parse::<ServerScenario>().unwrap().as_str(), new);
+        }
+        assert_eq!(current_name("same-call-twice"), "same-call-twice");
+    }
+}

@@ -101,10 +101,10 @@ fn one_key_is_one_operation_and_two_keys_are_two() {
 #[test]
 fn a_call_that_is_repeated_after_a_lost_connection_or_a_kill_has_one_effect() {
     let twice = seen(&[GONE, OK], &[None, None], 2);
-    for question in [ServerScenario::LostConnection, ServerScenario::KilledAfterEffect] {
-        assert_eq!(verdict(&facts(), question, &twice), CaseVerdict::Fail, "{question}");
+    for kind in [ServerScenario::LostConnection, ServerScenario::KilledAfterEffect] {
+        assert_eq!(verdict(&facts(), kind, &twice), CaseVerdict::Fail, "{kind}");
         let once = seen(&[GONE, OK], &[Some("a"), Some("a")], 1);
-        assert_eq!(verdict(&facts(), question, &once), CaseVerdict::Pass, "{question}");
+        assert_eq!(verdict(&facts(), kind, &once), CaseVerdict::Pass, "{kind}");
     }
     let mut too_late = twice.clone();
     too_late.writes[0].at = 150;
@@ -160,9 +160,9 @@ fn a_tool_is_not_blamed_for_a_backend_that_lies() {
 fn a_server_that_cannot_be_used_shows_nothing() {
     let unusable =
         ObservedTrial { not_connected: Some("it ended".to_owned()), ..seen(&[OK, OK], &[None], 1) };
-    for question in ServerScenario::ALL {
-        assert_eq!(verdict(&facts(), question, &unusable), CaseVerdict::Void, "{question}");
-        assert_eq!(verdict(&facts(), question, &ObservedTrial::default()), CaseVerdict::Void, "{question}");
+    for kind in ServerScenario::ALL {
+        assert_eq!(verdict(&facts(), kind, &unusable), CaseVerdict::Void, "{kind}");
+        assert_eq!(verdict(&facts(), kind, &ObservedTrial::default()), CaseVerdict::Void, "{kind}");
     }
 }
 

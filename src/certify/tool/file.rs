@@ -154,7 +154,7 @@ fn read_one(
     let (state, other, fails) = (map.optional("state"), map.optional("other"), map.optional("fails"));
     // `leave_out` is the old name.
     let skip = map.optional("skip").or(map.has("leave_out").then(|| map.optional("leave_out")).flatten());
-    let place = map.place();
+    let span = map.place();
     map.finish();
     let kind = kind.and_then(|node| reader.one_of(node, &CommandKind::ALL.map(|kind| (kind.as_str(), kind))));
     let state = match state {
@@ -163,7 +163,7 @@ fn read_one(
     };
     if state.is_none() && kind == Some(CommandKind::Mutating) {
         reader.report_with_help(
-            place,
+            span,
             "a mutating command needs `state`: hapax counts its effects with it",
             "add state: {run: [./tool, list], count: lines}, here or once for all commands",
         );

@@ -86,7 +86,7 @@ fn shown(scenario: ToolScenario, passes: bool, finding: FindingKind, message: St
     Shown { scenario, verdict, finding: Some(finding).filter(|_| !passes), message }
 }
 
-/// The finding where this many effects should be one; if they are one, the answer is wrong.
+/// The finding if this many effects should be one: if they are one, the answer is wrong.
 fn one_effect_or(made: u64, otherwise: FindingKind) -> FindingKind {
     match made {
         0 => FindingKind::Lost,
@@ -95,7 +95,7 @@ fn one_effect_or(made: u64, otherwise: FindingKind) -> FindingKind {
     }
 }
 
-/// The finding where nothing should change; if nothing does, the answer is wrong.
+/// The finding if nothing should change: if nothing does, the answer is wrong.
 fn no_effect_or(made: u64, otherwise: FindingKind) -> FindingKind {
     if made == 0 { otherwise } else { FindingKind::Unintended }
 }
