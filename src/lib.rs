@@ -1,7 +1,7 @@
 //! Tests whether an agent or a tool makes each of its effects happen exactly once when the services that it
 //! uses fail.
 
-pub mod certify;
+mod certify;
 pub mod cli;
 pub mod demo;
 pub mod doctor;

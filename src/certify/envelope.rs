@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 use super::key::{SigningKey, VerifyingKey};
 
 /// The type of the payload: an in-toto statement.
-pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 /// An envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SignedEnvelope {
+pub(super) struct SignedEnvelope {
     /// The payload, in base64.
-    pub payload: String,
+    payload: String,
     /// The type of the payload.
-    pub payload_type: String,
+    payload_type: String,
     /// The signatures; none if it is unsigned.
-    pub signatures: Vec<EnvelopeSignature>,
+    signatures: Vec<EnvelopeSignature>,
 }
 
 /// A signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EnvelopeSignature {
+pub(super) struct EnvelopeSignature {
     /// The identifier of the public key.
-    pub keyid: String,
+    keyid: String,
     /// The signature, in base64.
-    pub sig: String,
+    sig: String,
 }
 
 /// Whether the signature of an envelope is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignatureCheck {
+pub(super) enum SignatureCheck {
     /// It was made with the private key of this public key, over exactly this payload.
     Good,
     /// It was not: the payload, its type or the signature was changed.
@@ -47,8 +47,7 @@ pub enum SignatureCheck {
 
 impl SignedEnvelope {
     /// An envelope of this payload, signed if there is a key.
-    #[must_use]
-    pub fn new(payload: &[u8], key: Option<&SigningKey>) -> Self {
+    pub(super) fn new(payload: &[u8], key: Option<&SigningKey>) -> Self {
         let signatures = key.map(|key| EnvelopeSignature {
             keyid: key.public().id(),
             sig: BASE64.encode(key.sign(&signed_bytes(PAYLOAD_TYPE, payload))),
@@ -61,20 +60,14 @@ impl SignedEnvelope {
     }
 
     /// Its file: JSON with a line break at the end.
-    ///
-    /// # Errors
-    /// Never for text; the caller handles the error of the serializer.
-    pub fn written(&self) -> serde_json::Result<Vec<u8>> {
+    pub(super) fn written(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         Ok(text)
     }
 
     /// Reads the file. It must be exactly as hapax writes it, byte by byte, so that every change is noticed.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         let envelope: SignedEnvelope = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if envelope.written().map_err(|error| error.to_string())? != bytes {
             return Err(
@@ -88,16 +81,17 @@ impl SignedEnvelope {
     }
 
     /// The bytes of the payload.
-    ///
-    /// # Errors
-    /// When it is not base64.
-    pub fn payload(&self) -> Result<Vec<u8>, String> {
+    pub(super) fn payload(&self) -> Result<Vec<u8>, String> {
         BASE64.decode(&self.payload).map_err(|error| format!("its payload is not base64: {error}"))
     }
 
+    /// The identifier of the key that signed it.
+    pub(super) fn signed_by(&self) -> Option<&str> {
+        self.signatures.first().map(|signature| signature.keyid.as_str())
+    }
+
     /// Whether its signature was made with this key.
-    #[must_use]
-    pub fn check(&self, key: &VerifyingKey) -> SignatureCheck {
+    pub(super) fn check(&self, key: &VerifyingKey) -> SignatureCheck {
         let Some(signature) = self.signatures.first() else { return SignatureCheck::Unsigned };
         if self.signatures.len() > 1 {
             return SignatureCheck::Bad;

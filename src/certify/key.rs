@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
-use super::model::sha256;
+use super::evidence::sha256;
 
 /// A larger file is not a key.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
@@ -24,48 +24,24 @@ const PUBLIC_LABEL: &str = "PUBLIC KEY";
 
 /// Why a key cannot be used or written.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// The file cannot be read.
+pub(crate) enum KeyError {
     #[error("cannot read the key {path}: {error}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        error: io::Error,
-    },
-    /// The file is not a key of that kind.
+    Read { path: PathBuf, error: io::Error },
     #[error("{path} is not an Ed25519 {expected}: {problem}", path = path.display())]
-    NotAKey {
-        /// The file.
-        path: PathBuf,
-        /// The kind of key.
-        expected: &'static str,
-        /// The problem.
-        problem: String,
-    },
-    /// Other users can read a private key.
+    NotAKey { path: PathBuf, expected: &'static str, problem: String },
     #[error("other users can read the private key {path}", path = .0.display())]
     Readable(PathBuf),
-    /// A file that must not exist exists.
     #[error("{path} exists already, and is not overwritten", path = .0.display())]
     Exists(PathBuf),
-    /// A file cannot be written.
     #[error("cannot write {path}: {error}", path = path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        error: io::Error,
-    },
-    /// The system has no random numbers.
+    Write { path: PathBuf, error: io::Error },
     #[error("cannot make a key: the system does not provide random numbers")]
     Random,
 }
 
 impl KeyError {
     /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> String {
+    pub(crate) fn hint(&self) -> String {
         match self {
             KeyError::Read { .. } => "check the path, and that you may read the file".to_owned(),
             KeyError::NotAKey { .. } => "`hapax certify keygen` makes a pair of keys".to_owned(),
@@ -79,18 +55,15 @@ impl KeyError {
 
 /// A private key.
 #[derive(Debug)]
-pub struct SigningKey(Ed25519KeyPair);
+pub(crate) struct SigningKey(Ed25519KeyPair);
 
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifyingKey(Vec<u8>);
+pub(crate) struct VerifyingKey(Vec<u8>);
 
 impl SigningKey {
     /// Reads a private key.
-    ///
-    /// # Errors
-    /// When the file cannot be read, is not such a key, or can be read by other users.
-    pub fn load(path: &Path) -> Result<Self, KeyError> {
+    pub(crate) fn load(path: &Path) -> Result<Self, KeyError> {
         let not_a_key = |problem: String| KeyError::NotAKey {
             path: path.to_owned(),
             expected: "private key (PKCS#8, PEM)",
@@ -109,24 +82,19 @@ impl SigningKey {
     }
 
     /// Its public key.
-    #[must_use]
-    pub fn public(&self) -> VerifyingKey {
+    pub(crate) fn public(&self) -> VerifyingKey {
         VerifyingKey(self.0.public_key().as_ref().to_vec())
     }
 
     /// The signature of these bytes.
-    #[must_use]
-    pub fn sign(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn sign(&self, bytes: &[u8]) -> Vec<u8> {
         self.0.sign(bytes).as_ref().to_vec()
     }
 }
 
 impl VerifyingKey {
     /// Reads a public key.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is not such a key.
-    pub fn load(path: &Path) -> Result<Self, KeyError> {
+    pub(crate) fn load(path: &Path) -> Result<Self, KeyError> {
         let not_a_key = |problem: String| KeyError::NotAKey {
             path: path.to_owned(),
             expected: "public key (PEM)",
@@ -140,14 +108,12 @@ impl VerifyingKey {
     }
 
     /// Its identifier in a signature: the SHA-256 of its file content without the PEM frame.
-    #[must_use]
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         sha256(&[&PUBLIC_PREFIX, self.0.as_slice()].concat())
     }
 
     /// Whether a signature of these bytes was made with its private key.
-    #[must_use]
-    pub fn verifies(&self, bytes: &[u8], signature: &[u8]) -> bool {
+    pub(crate) fn verifies(&self, bytes: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(&ED25519, &self.0).verify(bytes, signature).is_ok()
     }
 
@@ -157,10 +123,7 @@ impl VerifyingKey {
 }
 
 /// Makes a pair of keys, and writes it to two files that must not exist.
-///
-/// # Errors
-/// When a file exists or cannot be written.
-pub fn write_key_pair(private: &Path, public: &Path) -> Result<VerifyingKey, KeyError> {
+pub(crate) fn write_key_pair(private: &Path, public: &Path) -> Result<VerifyingKey, KeyError> {
     for path in [private, public] {
         if fs::symlink_metadata(path).is_ok() {
             return Err(KeyError::Exists(path.to_owned()));
@@ -258,7 +221,7 @@ mod tests {
             let error = write_key_pair(one, other).unwrap_err();
             assert!(matches!(error, KeyError::Exists(_)), "{error}");
         }
-        assert!(!new.exists(), "nothing is written where one of the files exists");
+        assert!(!new.exists(), "nothing is written if one of the files exists");
         assert_eq!(fs::read(&private).unwrap(), before);
     }
 

@@ -1,48 +1,97 @@
-//! Certificates: runs the battery of probes that fits a subject (an agent, a tool server, a command-line
-//! tool), and writes what was observed as a signed statement. A battery produces plain data ([`ProbeTrial`]);
-//! what a certificate says is computed from that data alone, so that it can be computed again when the
-//! certificate is verified.
+//! Certificates: runs the scenarios that fit a subject (an agent, an MCP server, a command-line tool) with enough
+//! trials for a level, and writes what was observed as a signed statement. Testing a subject gives plain data
+//! ([`Tested`]); what a certificate says is computed from its trials alone, so that it can be computed again when
+//! the certificate is verified.
 
 mod agent;
-mod bound;
-mod command_words;
 mod envelope;
-mod issue;
+mod evidence;
 mod key;
 #[cfg(feature = "mcp")]
-pub mod mcp;
-mod model;
+pub(crate) mod mcp;
 mod page;
-mod probe_log;
-mod ramp;
-mod results;
+mod runs;
 mod statement;
-mod subject_files;
 mod terminal;
 mod tool;
+mod trials;
 mod verify;
+mod version_1;
 
-pub use agent::{AgentError, AgentOptions, AgentPlan, CertifyEvent, certify_agent, planned};
-pub use bound::{lower_bound, trials_needed};
-pub use envelope::{EnvelopeSignature, PAYLOAD_TYPE, SignatureCheck, SignedEnvelope};
-pub use issue::{CERTIFICATE_FILE, CERTIFICATE_PAGE, Certification, IssueOptions, issue};
-pub use key::{KeyError, SigningKey, VerifyingKey, write_key_pair};
-pub use model::{
-    BatteryResult, CallersHeld, ControlCheck, EvidenceFile, FileDigest, SubjectKindTested, TestedSubject,
-    file_digest, sha256,
-};
-pub use page::certificate_page;
-pub use probe_log::{PROBE_FILE, ProbeLog, ProbeLogError, read_probes};
-pub use results::{ProbeOutcome, ProbeTrial, QuestionResult, QuestionStatus, question_results};
-pub use statement::{
-    AskedLevel, CERTIFICATE_VERSION, Certificate, Conclusion, IssueFacts, NoCertificate, PassHatKBound,
-    STATEMENT_TYPE, Sha256Digest, Statement, StatementError, StatementSubject, TestedWith, read_statement,
-    statement,
-};
-pub use subject_files::{SubjectFilesError, subject_files};
-pub use terminal::{certification_text, verification_text};
-pub use tool::{
-    CommandKind, ControlToolArguments, StateCount, StateRead, ToolBatteryError, ToolCommand, ToolFile,
-    ToolOptions, ToolQuestion, certify_tool, control_tool, planned_probes,
-};
-pub use verify::{CheckResult, Verification, VerifyError, VerifyOptions, verify};
+use std::io;
+use std::path::PathBuf;
+
+use mock_services::yaml::{Node, NodeKind, Problems, Span};
+
+use crate::run::{RunError, RunEvent};
+use crate::scenario::words_of;
+
+pub(crate) use agent::{AgentOptions, AgentPlan, certify_agent};
+pub(crate) use key::{KeyError, SigningKey, write_key_pair};
+pub(crate) use statement::{Certification, IssueOptions, NoCertificate, SubjectKindTested, Tested, issue};
+pub(crate) use terminal::{certification_text, verification_text};
+pub(crate) use tool::{ToolFile, ToolOptions, certify_tool, planned_trials};
+pub(crate) use trials::{AskedLevel, CaseVerdict};
+pub(crate) use verify::{VerifyError, verify};
+#[cfg(feature = "mcp")]
+pub(crate) use version_1::current_name;
+
+/// The name of the certificate in the folder of a certification.
+pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
+/// The name of its page.
+pub(crate) const CERTIFICATE_PAGE: &str = "certificate.html";
+
+/// An event of a certification, for the display of progress.
+#[derive(Debug)]
+pub(crate) enum CertifyEvent<'a> {
+    /// A phase begins.
+    Phase(&'a str),
+    /// An event of one of its runs.
+    Run(RunEvent<'a>),
+    /// So many trials of so many are done.
+    Trials(usize, usize),
+}
+
+/// Shows the events of a certification.
+pub(crate) type OnEvent<'a> = dyn FnMut(CertifyEvent<'_>) + Send + 'a;
+
+/// Why a subject could not be tested.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CertifyError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("cannot find the executable `{0}`, whose digest the certificate names")]
+    NoExecutable(String),
+    #[error("cannot read {path}, whose digest the certificate names: {error}", path = path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    #[error(
+        "a certificate names the digest of what was tested, and hapax does not start the agent at {0}; give \
+         the command that starts it"
+    )]
+    NotStarted(String),
+    /// No digest names what was tested.
+    #[error("a file of {0} was changed while it was tested, so there is no certificate; run it again")]
+    Changed(String),
+    #[error(
+        "the ledgers or reports were changed while the subject was tested, so there is no certificate; only \
+         the subject can have changed them: test it with --sealed"
+    )]
+    EvidenceChanged,
+    #[error("{0}")]
+    Evidence(String),
+    #[error("the command `{command}` does not work as the file describes it: {why}")]
+    Smoke { command: String, why: String },
+    #[cfg(feature = "mcp")]
+    #[error("the MCP server cannot be tested: {0}")]
+    Server(String),
+    #[error("the services of the tools file or the answers have problems:\n{}", .0.render(false).trim_end())]
+    Services(Problems),
+    #[error("{0}")]
+    Files(#[from] io::Error),
+}
+
+/// Names for case ids, one for each of these texts: they can be typed, and all differ.
+fn typeable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let nodes = texts.map(|text| Node::new(NodeKind::Text(text.to_owned()), Span::default()));
+    words_of(&nodes.collect::<Vec<_>>())
+}

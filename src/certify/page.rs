@@ -2,24 +2,25 @@
 
 use maud::{Markup, html};
 
-use super::results::QuestionStatus;
-use super::statement::{Certificate, Statement};
+use super::statement::{Certificate, ControlCheck, Statement, Tested};
+use super::trials::{AskedLevel, CaseVerdict, Conclusion};
 use crate::report::text::{ci_commands, line};
 use crate::report::{Frame, PageScript, frame};
 
 /// The page of a certificate.
-#[must_use]
-pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> String {
+pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> String {
     let certificate = &statement.predicate;
-    let held = certificate.reached.result == QuestionStatus::Held;
-    let (class, mark, word) = if held { ("pass", "✓", "held") } else { ("fail", "✗", "failed") };
+    let tested = &certificate.tested;
+    let passes = certificate.reached.verdict == CaseVerdict::Pass;
+    let (class, mark, word) = if passes { ("pass", "✓", "pass") } else { ("fail", "✗", "fail") };
+    let findings: Vec<String> = tested.findings.iter().map(|finding| finding.sentence()).collect();
     let body = html! {
         header {
-            p.brand { "hapax " (line(&certificate.tested_with.hapax, 40)) ", certificate of "
+            p.brand { "hapax " (line(&certificate.hapax, 40)) ", certificate of "
                 (line(&certificate.issued_at, 40)) }
             h1 {
                 span.verdict.(class) { span aria-hidden="true" { (mark) } " " (word) }
-                " " code { (line(&certificate.tested.name, 200)) }
+                " " code { (line(&tested.subject.name, 200)) }
             }
             @match signed_by {
                 Some(key) => p { "Signed with the key " code { (line(key, 80)) } "." },
@@ -27,57 +28,56 @@ pub fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> Strin
                     "This certificate is not signed: nothing shows who issued it, or that it was not changed."
                 },
             }
-            dl.numbers { @for (name, value, more) in numbers(certificate) {
+            dl.numbers { @for (name, value, more) in numbers(tested, certificate.asked, &certificate.reached) {
                 div { dt { (name) } dd { (value) @if !more.is_empty() { small { " " (more) } } } }
             } }
         }
         main {
-            (results(certificate))
-            (texts("Findings", &certificate.findings))
-            (texts("Not tested", &certificate.not_tested))
+            (scenarios(certificate))
+            (texts("Findings", &findings))
+            (texts("Not tested", &tested.not_tested))
+            (texts("Notes", &tested.notes))
             (texts("What this shows", &certificate.shows))
             (texts("What this does not show", &certificate.does_not_show))
             (digests(statement))
-            (controls(certificate))
+            (controls(&tested.controls))
         }
     };
-    let title = format!("hapax: certificate of {}", line(&certificate.tested.name, 100));
+    let title = format!("hapax: certificate of {}", line(&tested.subject.name, 100));
     ci_commands::page(&frame(Frame { title: &title, body, script: PageScript::None }).into_string())
         .into_owned()
 }
 
-fn numbers(certificate: &Certificate) -> Vec<(&'static str, String, String)> {
-    let reached = &certificate.reached;
+/// The numbers of a certificate: what each is, its value, and more about it.
+pub(super) fn numbers(
+    tested: &Tested,
+    asked: AskedLevel,
+    reached: &Conclusion,
+) -> Vec<(&'static str, String, String)> {
+    let pass_hat_k = &reached.pass_hat_k;
     let mut numbers = vec![
         (
             "level reached",
             share(reached.level),
-            format!(
-                "asked: {} with a confidence of {}",
-                share(certificate.asked.level),
-                share(certificate.asked.confidence)
-            ),
+            format!("asked: {} with a confidence of {}", share(asked.level), share(asked.confidence)),
         ),
         (
             "pass^k",
-            share(reached.pass_hat_k.estimate),
-            format!("k = {}; at least {}", reached.pass_hat_k.k, share(reached.pass_hat_k.bound)),
+            share(pass_hat_k.estimate),
+            format!("k = {}; at least {}", pass_hat_k.k, share(pass_hat_k.bound)),
         ),
     ];
-    if let Some(callers) = &certificate.callers {
-        let broke = callers.broke_at.map(|count| format!(", not {count}")).unwrap_or_default();
-        let more = format!("{} trials each{broke}; {}", callers.trials_each, line(&callers.question, 200));
-        numbers.push(("callers at once", callers.held.to_string(), more));
+    if let Some(callers) = &tested.callers {
+        let failed = callers.failed_at.map(|count| format!(", not {count}")).unwrap_or_default();
+        let more = format!("{} trials each{failed}; {}", callers.trials_each, line(&callers.scenario, 200));
+        numbers.push(("callers at once", callers.passed.to_string(), more));
     }
-    if let Some(score) = certificate.score {
+    if let Some(score) = tested.score {
         numbers.push(("score", format!("{score} of 3"), String::new()));
     }
-    let as_known = certificate.controls.iter().filter(|check| check.is_as_known()).count();
-    numbers.push((
-        "controls",
-        format!("{as_known} of {}", certificate.controls.len()),
-        "as known".to_owned(),
-    ));
+    let as_known = tested.controls.iter().filter(|check| check.is_as_known()).count();
+    let controls = format!("{as_known} of {}", tested.controls.len());
+    numbers.push(("controls", controls, "as known".to_owned()));
     numbers
 }
 
@@ -87,17 +87,16 @@ pub(super) fn share(share: f64) -> String {
     format!("{:.4}", (share * 1e4 + 1e-9).floor() / 1e4)
 }
 
-fn results(certificate: &Certificate) -> Markup {
+fn scenarios(certificate: &Certificate) -> Markup {
     html! {
-        h2 { "Questions" }
+        h2 { "Scenarios" }
         table {
-            thead { tr { @for name in ["tool", "question", "result", "trials", "level", "what happened"] {
+            thead { tr { @for name in ["scenario", "verdict", "trials", "level", "what happened"] {
                 th scope="col" { (name) }
             } } }
-            tbody { @for result in &certificate.reached.results { tr {
-                th scope="row" { code { (line(&result.tool, 200)) } }
-                td { code { (line(&result.question, 200)) } }
-                td { (result.result.as_str()) }
+            tbody { @for result in &certificate.reached.scenarios { tr {
+                th scope="row" { code { (line(&result.scenario, 200)) } }
+                td { (result.verdict) @if let Some(finding) = result.finding { ": " (finding) } }
                 td {
                     (result.trials)
                     @if result.failures > 0 { ", " (result.failures) " failed" }
@@ -106,8 +105,8 @@ fn results(certificate: &Certificate) -> Markup {
                 }
                 td { @if result.trials > 0 { (share(result.level)) } }
                 td {
-                    (line(&result.sentence, 600))
-                    @if !result.evidence.is_empty() && result.result != QuestionStatus::Held {
+                    (line(&result.message, 600))
+                    @if !result.evidence.is_empty() && result.verdict != CaseVerdict::Pass {
                         ul { @for seen in &result.evidence { li { code { (line(seen, 400)) } } } }
                     }
                 }
@@ -124,20 +123,21 @@ fn texts(title: &str, texts: &[String]) -> Markup {
 }
 
 fn digests(statement: &Statement) -> Markup {
-    let certificate = &statement.predicate;
-    let files = statement.subject.iter().map(|subject| (&subject.name, &subject.digest.sha256));
-    let with = certificate.tested_with.files.iter().map(|file| (&file.name, &file.sha256));
+    let Certificate { tested, seed, head, .. } = &statement.predicate;
+    let subjects = statement.subject.iter().map(|subject| (&subject.name, &subject.digest.sha256));
+    let files = tested.files.iter().map(|file| (&file.name, &file.sha256));
+    let scenarios = tested.scenarios.iter().map(|found| (&found.scenario, &found.digest));
     html! {
         h2 { "What was tested, and with what" }
         p {
-            "Command: " code { (line(&certificate.tested.command.join(" "), 600)) }
-            @if let Some(version) = &certificate.tested.version { ", version " (line(version, 100)) }
-            ". Seed " (certificate.tested_with.seed) ". Head of the hash chain: "
-            code { (line(&certificate.head, 100)) } "."
+            "Command: " code { (line(&tested.subject.command.join(" "), 600)) }
+            @if let Some(version) = &tested.subject.version { ", version " (line(version, 100)) }
+            ". Seed " (seed) ". Head of the hash chain: "
+            code { (line(head, 100)) } "."
         }
         table {
-            thead { tr { th scope="col" { "file" } th scope="col" { "SHA-256" } } }
-            tbody { @for (name, digest) in files.chain(with) { tr {
+            thead { tr { th scope="col" { "file or scenario" } th scope="col" { "SHA-256" } } }
+            tbody { @for (name, digest) in subjects.chain(files).chain(scenarios) { tr {
                 th scope="row" { code { (line(name, 300)) } }
                 td { code { (line(digest, 80)) } }
             } } }
@@ -145,14 +145,14 @@ fn digests(statement: &Statement) -> Markup {
     }
 }
 
-fn controls(certificate: &Certificate) -> Markup {
+fn controls(checks: &[ControlCheck]) -> Markup {
     html! {
         h2 { "Controls in the same run" }
         table {
-            thead { tr { @for name in ["control", "question", "known", "found"] { th scope="col" { (name) } } } }
-            tbody { @for check in &certificate.controls { tr {
+            thead { tr { @for name in ["control", "case", "known", "found"] { th scope="col" { (name) } } } }
+            tbody { @for check in checks { tr {
                 th scope="row" { code { (line(&check.control, 100)) } }
-                td { code { (line(&check.question, 300)) } }
+                td { code { (line(&check.case, 300)) } }
                 td { (line(&check.expected, 100)) }
                 td { (line(&check.found, 100)) }
             } } }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn text_of_a_subject_cannot_become_markup() {
         let mut statement = sample_statement();
-        statement.predicate.tested.name = "<script>alert(1)</script>".to_owned();
+        statement.predicate.tested.subject.name = "<script>alert(1)</script>".to_owned();
         assert!(!certificate_page(&statement, Some("key")).contains("<script>alert"));
     }
 }

@@ -1,437 +1,420 @@
-//! The statement of a certificate: an in-toto statement whose predicate says what was tested, with what, and
-//! what was observed. What it concludes is computed from the trials alone.
+//! The certificate: an in-toto statement whose predicate says what was tested, with what, and what was observed.
+//! Issues it with its page, and reads it again.
 
+use std::path::Path;
+
+use jiff::Timestamp;
+use mock_services::word_enum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::bound::lower_bound;
-use super::model::{
-    BatteryResult, CallersHeld, ControlCheck, EvidenceFile, FileDigest, SubjectKindTested, TestedSubject,
-};
-use super::results::{ProbeTrial, QuestionResult, QuestionStatus, question_results};
-use crate::score::stats::pass_hat_k;
+use super::envelope::SignedEnvelope;
+use super::evidence::{FileDigest, TRIALS_FILE, files_in, write_trials};
+use super::key::SigningKey;
+use super::page::certificate_page;
+use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord};
+use super::{CERTIFICATE_FILE, CERTIFICATE_PAGE, version_1};
+use crate::report::text::words::counted;
+use crate::report::{StoreError, write_file};
 
 /// The type of the statement.
-pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// The type of the predicate without its version.
 const PREDICATE_NAME: &str = "urn:hapax:certificate:v";
 /// The version of the predicate; it changes when readers of the old version would misread it.
-pub const CERTIFICATE_VERSION: u32 = 1;
-/// The k of pass^k.
-const PASS_K: u32 = 10;
+const CERTIFICATE_VERSION: u32 = 2;
 
 /// An in-toto statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Statement {
-    /// [`STATEMENT_TYPE`].
+pub(crate) struct Statement {
     #[serde(rename = "_type")]
-    pub kind: String,
+    kind: String,
     /// The files that it is about.
-    pub subject: Vec<StatementSubject>,
-    /// The type of the predicate.
+    pub(super) subject: Vec<StatementSubject>,
     #[serde(rename = "predicateType")]
-    pub predicate_type: String,
-    /// The certificate.
-    pub predicate: Certificate,
+    predicate_type: String,
+    pub(crate) predicate: Certificate,
 }
 
 /// A file that a statement is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StatementSubject {
-    /// Its name.
-    pub name: String,
-    /// Its digest.
-    pub digest: Sha256Digest,
+pub(super) struct StatementSubject {
+    pub(super) name: String,
+    pub(super) digest: Sha256Digest,
 }
 
 /// A digest in a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sha256Digest {
-    /// SHA-256, in hexadecimal digits.
-    pub sha256: String,
+pub(super) struct Sha256Digest {
+    pub(super) sha256: String,
 }
 
 /// The predicate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Certificate {
+pub(crate) struct Certificate {
     /// When it was issued (RFC 3339).
-    pub issued_at: String,
-    /// What was tested.
-    pub tested: TestedSubject,
-    /// What it was tested with.
-    pub tested_with: TestedWith,
-    /// The level that was asked for.
-    pub asked: AskedLevel,
-    /// What the trials show.
-    pub reached: Conclusion,
-    /// The largest number of callers at once that held, where callers were ramped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub callers: Option<CallersHeld>,
-    /// The score of the rubric for command-line tools, 0 to 3, where it applies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<u8>,
-    /// The controls in the same run.
-    pub controls: Vec<ControlCheck>,
-    /// Findings and remarks.
-    pub findings: Vec<String>,
-    /// What could not be tested, and why.
-    pub not_tested: Vec<String>,
-    /// The head of the hash chain of the trials, which includes the last hash of each ledger.
-    pub head: String,
-    /// The files of evidence.
-    pub evidence: Vec<EvidenceFile>,
-    /// What the numbers show.
-    pub shows: Vec<String>,
-    /// What they do not show.
-    pub does_not_show: Vec<String>,
-}
-
-/// What a subject was tested with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TestedWith {
+    pub(super) issued_at: String,
     /// The version of hapax.
-    pub hapax: String,
+    pub(super) hapax: String,
     /// The seed that all other seeds are derived from.
-    pub seed: u64,
-    /// The scenarios, probes or files, with their digests.
-    pub files: Vec<FileDigest>,
+    pub(super) seed: u64,
+    pub(super) asked: AskedLevel,
+    pub(crate) reached: Conclusion,
+    pub(super) tested: Tested,
+    /// The last hash of the log of the trials, which includes the last hash of each ledger.
+    pub(super) head: String,
+    pub(super) evidence: Vec<FileDigest>,
+    /// What the numbers show, and what they do not show.
+    pub(super) shows: Vec<String>,
+    pub(super) does_not_show: Vec<String>,
 }
 
-/// The level that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AskedLevel {
-    /// The share of trials that must hold.
-    pub level: f64,
-    /// The one-sided confidence.
-    pub confidence: f64,
-}
-
-/// What the trials show: computed from them alone.
+/// What was tested, and what was observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Conclusion {
-    /// Whether every question that was asked held.
-    pub result: QuestionStatus,
-    /// The lowest level of a question that was asked.
-    pub level: f64,
-    /// The confidence of that level.
-    pub confidence: f64,
-    /// pass^k over the question with the lowest level.
-    pub pass_hat_k: PassHatKBound,
-    /// The result of each question for each tool.
-    pub results: Vec<QuestionResult>,
+pub(crate) struct Tested {
+    pub(crate) subject: TestedSubject,
+    /// They are in a file of their own.
+    #[serde(skip)]
+    pub(crate) trials: Vec<TrialRecord>,
+    /// The scenarios of an agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) scenarios: Vec<ScenarioDigest>,
+    /// The files about a tool or a server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<FileDigest>,
+    /// `None` if the number of callers was not increased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) callers: Option<CallersPassed>,
+    /// The score of a command-line tool, 0 to 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) score: Option<u8>,
+    /// The controls in the same run.
+    pub(crate) controls: Vec<ControlCheck>,
+    pub(crate) findings: Vec<CertifiedFinding>,
+    /// What could not be tested, and why.
+    pub(crate) not_tested: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
 }
 
-/// pass^k: the probability that k trials in a row hold.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PassHatKBound {
-    /// k.
-    pub k: u32,
-    /// The estimate; 0 where there are fewer than k trials.
-    pub estimate: f64,
-    /// Its lower bound: the level to the power of k.
-    pub bound: f64,
-}
-
-impl Conclusion {
-    /// What these trials show.
-    #[must_use]
-    pub fn of(trials: &[ProbeTrial], asked: AskedLevel) -> Self {
-        let results = question_results(trials, asked.level, asked.confidence);
-        let asked_ones = || results.iter().filter(|result| result.result != QuestionStatus::NotAsked);
-        let has = |status: QuestionStatus| results.iter().any(|result| result.result == status);
-        let result = if has(QuestionStatus::Failed) {
-            QuestionStatus::Failed
-        } else if has(QuestionStatus::Unsure) {
-            QuestionStatus::Unsure
-        } else if has(QuestionStatus::Held) {
-            QuestionStatus::Held
-        } else {
-            QuestionStatus::NotAsked
-        };
-        let weakest = asked_ones().min_by(|one, other| one.level.total_cmp(&other.level));
-        let (held, all) =
-            weakest.map_or((0, 0), |weakest| (weakest.trials - weakest.failures, weakest.trials));
-        let level = lower_bound(held, all, asked.confidence);
-        let estimate = pass_hat_k(held, all, u64::from(PASS_K)).unwrap_or_default();
-        let pass_hat_k = PassHatKBound { k: PASS_K, estimate, bound: level.powf(f64::from(PASS_K)) };
-        Conclusion { result, level, confidence: asked.confidence, pass_hat_k, results }
+word_enum! {
+    /// The kind of a subject; each kind has its scenarios.
+    pub(crate) enum SubjectKindTested {
+        Agent => "agent",
+        McpServer => "mcp-server",
+        CommandLineTool => "command-line-tool",
     }
+}
+
+/// What was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct TestedSubject {
+    pub(crate) kind: SubjectKindTested,
+    pub(crate) name: String,
+    /// The command that starts it.
+    pub(crate) command: Vec<String>,
+    /// Its version, if it says one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    /// The executable, the files that the command names, or the package. The first is the thing itself.
+    pub(crate) digests: Vec<FileDigest>,
+}
+
+/// A scenario, and the digest of its cases, made as in `report.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScenarioDigest {
+    pub(crate) scenario: String,
+    pub(crate) digest: String,
+}
+
+/// A control in the same run: its known result, and its result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ControlCheck {
+    pub(crate) control: String,
+    /// The case or scenario; `score` for the score of a tool.
+    pub(crate) case: String,
+    pub(crate) expected: String,
+    pub(crate) found: String,
+}
+
+impl ControlCheck {
+    pub(crate) fn is_as_known(&self) -> bool {
+        self.expected == self.found
+    }
+}
+
+/// Something that is wrong, and how to fix it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CertifiedFinding {
+    /// A kind of finding of a report, or `description`, `output`, `score` or `tool-list`.
+    pub(crate) kind: String,
+    /// Whether the subject fails because of it.
+    pub(crate) fails: bool,
+    pub(crate) message: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) fix: String,
+}
+
+impl CertifiedFinding {
+    pub(super) fn sentence(&self) -> String {
+        match self.fix.as_str() {
+            "" => self.message.clone(),
+            fix => format!("{} Fix: {fix}", self.message),
+        }
+    }
+}
+
+/// How a certificate is issued.
+#[derive(Debug)]
+pub(crate) struct IssueOptions<'a> {
+    /// The folder of the certification, with the evidence.
+    pub(crate) folder: &'a Path,
+    pub(crate) key: Option<&'a SigningKey>,
+    pub(crate) asked: AskedLevel,
+    /// Why this certification is not meant to give a certificate.
+    pub(crate) partial: Option<&'static str>,
+    pub(crate) seed: u64,
+    pub(crate) now: Timestamp,
+}
+
+/// What came of a certification.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Certification {
+    pub(crate) tested: Tested,
+    pub(super) asked: AskedLevel,
+    pub(crate) conclusion: Conclusion,
+    /// The identifier of the key that signed the certificate, or why there is none.
+    pub(crate) issued: Result<Option<String>, NoCertificate>,
 }
 
 /// Why there is no certificate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NoCertificate {
-    /// A control has another result than the known one, so the results of the subject prove nothing.
-    #[error(
-        "the control {control} did not come out as known in {question}: expected {expected}, found {found}"
-    )]
-    Control {
-        /// The control.
-        control: String,
-        /// The question.
-        question: String,
-        /// The known result.
-        expected: String,
-        /// The result.
-        found: String,
-    },
-    /// No control ran.
-    #[error("no control ran, so nothing shows that the probes can fail")]
-    NoControl,
-    /// Trials stayed void.
-    #[error("{count} of {tool}, {question}, stayed void after a second try: {why}")]
-    Void {
-        /// How many trials, in words.
-        count: String,
-        /// The tool.
-        tool: String,
-        /// The question.
-        question: String,
-        /// Why the first of them is void.
-        why: String,
-    },
-    /// There are too few trials.
-    #[error(
-        "the interval is too wide: {trials} of {tool}, {question}, without a failure show a level of \
-         {reached:.4}, and {level} was asked for"
-    )]
-    TooFew {
-        /// How many trials, in words.
-        trials: String,
-        /// The tool.
-        tool: String,
-        /// The question.
-        question: String,
-        /// The level that they show, rounded down.
-        reached: f64,
-        /// The level that was asked for.
-        level: f64,
-    },
-    /// Nothing was asked.
-    #[error("no question could be asked")]
-    NothingAsked,
-    /// It was interrupted.
+pub(crate) enum NoCertificate {
     #[error("the certification was interrupted")]
     Interrupted,
+    #[error("{0}")]
+    Partial(&'static str),
+    #[error(
+        "no tool made a write reach a backend, so there is nothing to test; give arguments, or the read that shows \
+         the effects of a tool (`verify`), in a tools file (--tools), or answers of the backend (--answers)"
+    )]
+    NoWrites,
+    #[error("no control ran, so nothing shows that the trials can fail")]
+    NoControl,
+    /// Then the verdicts on the subject prove nothing.
+    #[error("the control {} did not come out as known in {}: expected {}, found {}", .0.control, .0.case, .0.expected, .0.found)]
+    Control(ControlCheck),
+    #[error("{0}")]
+    Finding(String),
+    #[error("{count} of {scenario} stayed void after a second try: {why}")]
+    Void { count: String, scenario: String, why: String },
+    #[error(
+        "the interval is too wide: {trials} of {scenario} without a failure show a level of {reached:.4}, and \
+         {level} was asked for"
+    )]
+    Inconclusive { trials: String, scenario: String, reached: f64, level: f64 },
+    #[error("no scenario could be tested")]
+    NothingTested,
 }
 
-/// What is known when a certificate is issued, besides the result of the battery.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IssueFacts {
-    /// When it is issued (RFC 3339).
-    pub issued_at: String,
-    /// The version of hapax.
-    pub hapax: String,
-    /// The seed.
-    pub seed: u64,
-    /// The level that was asked for.
-    pub asked: AskedLevel,
-    /// The head of the hash chain of the trials.
-    pub head: String,
-    /// The files of evidence with their digests.
-    pub evidence: Vec<EvidenceFile>,
-}
-
-/// The statement of a battery, or why there is none.
-///
-/// A failed question does not prevent a statement: it then says that the subject failed.
-///
-/// # Errors
-/// When a control did not come out as known, when trials stayed void, or when there are too few.
-pub fn statement(battery: &BatteryResult, facts: IssueFacts) -> Result<Statement, NoCertificate> {
-    let conclusion = Conclusion::of(&battery.trials, facts.asked);
-    refuse(battery, &conclusion, facts.asked)?;
-    let (shows, does_not_show) = limits_of(battery, &conclusion);
-    let predicate = Certificate {
-        issued_at: facts.issued_at,
-        tested: battery.subject.clone(),
-        tested_with: TestedWith { hapax: facts.hapax, seed: facts.seed, files: battery.tested_with.clone() },
-        asked: facts.asked,
-        reached: conclusion,
-        callers: battery.callers.clone(),
-        score: battery.score,
-        controls: battery.controls.clone(),
-        findings: battery.findings.clone(),
-        not_tested: battery.not_tested.clone(),
-        head: facts.head,
-        evidence: facts.evidence,
-        shows,
-        does_not_show,
+/// Writes the trials to the folder and issues a certificate, if there can be one.
+pub(crate) fn issue(tested: Tested, options: &IssueOptions<'_>) -> Result<Certification, StoreError> {
+    let path = options.folder.join(TRIALS_FILE);
+    let head = write_trials(&path, &tested.trials).map_err(|error| StoreError::Write { path, error })?;
+    let conclusion = Conclusion::new(&tested.trials, options.asked);
+    let evidence = files_in(options.folder)?;
+    let issued = match refuse(&tested, &conclusion, options) {
+        Err(why) => Err(why),
+        Ok(()) => {
+            let statement = statement(&tested, conclusion.clone(), head, evidence, options);
+            let path = options.folder.join(CERTIFICATE_FILE);
+            let failed =
+                |error: serde_json::Error| StoreError::Write { path: path.clone(), error: error.into() };
+            let envelope = SignedEnvelope::new(&serde_json::to_vec(&statement).map_err(failed)?, options.key);
+            let signed_by = envelope.signed_by().map(str::to_owned);
+            let page = certificate_page(&statement, signed_by.as_deref());
+            write_file(&options.folder.join(CERTIFICATE_PAGE), page.as_bytes())?;
+            write_file(&path, &envelope.written().map_err(failed)?)?;
+            Ok(signed_by)
+        }
     };
-    let subject = battery.subject.digests.iter().map(|file| StatementSubject {
+    Ok(Certification { tested, asked: options.asked, conclusion, issued })
+}
+
+/// A scenario that fails does not prevent a certificate: it then says so.
+fn refuse(tested: &Tested, conclusion: &Conclusion, options: &IssueOptions<'_>) -> Result<(), NoCertificate> {
+    if tested.interrupted {
+        return Err(NoCertificate::Interrupted);
+    }
+    if tested.subject.kind == SubjectKindTested::McpServer && tested.trials.is_empty() {
+        return Err(NoCertificate::NoWrites);
+    }
+    if let Some(why) = options.partial {
+        return Err(NoCertificate::Partial(why));
+    }
+    if tested.controls.is_empty() {
+        return Err(NoCertificate::NoControl);
+    }
+    if let Some(wrong) = tested.controls.iter().find(|check| !check.is_as_known()) {
+        return Err(NoCertificate::Control(wrong.clone()));
+    }
+    // What is wrong with the subject, although every trial passes.
+    let wrong = tested.findings.iter().find(|finding| finding.fails);
+    if let Some(wrong) = wrong.filter(|_| conclusion.verdict != CaseVerdict::Fail) {
+        return Err(NoCertificate::Finding(wrong.message.clone()));
+    }
+    let first = |verdict| conclusion.scenarios.iter().find(|result| result.verdict == verdict);
+    let trials = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "trial");
+    match conclusion.verdict {
+        // A failure is certain, whatever else is not.
+        CaseVerdict::Fail | CaseVerdict::Pass => Ok(()),
+        CaseVerdict::Skipped => Err(NoCertificate::NothingTested),
+        verdict => match first(verdict) {
+            Some(void) if verdict == CaseVerdict::Void => Err(NoCertificate::Void {
+                count: trials(void.voids),
+                scenario: void.scenario.clone(),
+                why: void.message.clone(),
+            }),
+            Some(few) => Err(NoCertificate::Inconclusive {
+                trials: trials(few.trials),
+                scenario: few.scenario.clone(),
+                reached: (few.level * 1e4).floor() / 1e4,
+                level: options.asked.level,
+            }),
+            None => Err(NoCertificate::NothingTested),
+        },
+    }
+}
+
+fn statement(
+    tested: &Tested,
+    conclusion: Conclusion,
+    head: String,
+    evidence: Vec<FileDigest>,
+    options: &IssueOptions<'_>,
+) -> Statement {
+    let (shows, does_not_show) = limits_of(tested.subject.kind, conclusion.confidence);
+    let subject = tested.subject.digests.iter().map(|file| StatementSubject {
         name: file.name.clone(),
         digest: Sha256Digest { sha256: file.sha256.clone() },
     });
-    Ok(Statement {
+    Statement {
         kind: STATEMENT_TYPE.to_owned(),
         subject: subject.collect(),
         predicate_type: format!("{PREDICATE_NAME}{CERTIFICATE_VERSION}"),
-        predicate,
-    })
-}
-
-fn refuse(battery: &BatteryResult, conclusion: &Conclusion, asked: AskedLevel) -> Result<(), NoCertificate> {
-    if battery.interrupted {
-        return Err(NoCertificate::Interrupted);
+        predicate: Certificate {
+            issued_at: options.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            hapax: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: options.seed,
+            asked: options.asked,
+            reached: conclusion,
+            tested: Tested { trials: Vec::new(), ..tested.clone() },
+            head,
+            evidence,
+            shows,
+            does_not_show,
+        },
     }
-    if battery.controls.is_empty() {
-        return Err(NoCertificate::NoControl);
-    }
-    if let Some(wrong) = battery.controls.iter().find(|check| !check.is_as_known()) {
-        return Err(NoCertificate::Control {
-            control: wrong.control.clone(),
-            question: wrong.question.clone(),
-            expected: wrong.expected.clone(),
-            found: wrong.found.clone(),
-        });
-    }
-    // A failure is certain, whatever else is not.
-    if conclusion.result == QuestionStatus::Failed {
-        return Ok(());
-    }
-    let trials = |count: u64| format!("{count} trial{}", if count == 1 { "" } else { "s" });
-    if let Some(void) = conclusion.results.iter().find(|result| result.voids > 0) {
-        return Err(NoCertificate::Void {
-            count: trials(void.voids),
-            tool: void.tool.clone(),
-            question: void.question.clone(),
-            why: void.sentence.clone(),
-        });
-    }
-    if let Some(few) = conclusion.results.iter().find(|result| result.result == QuestionStatus::Unsure) {
-        return Err(NoCertificate::TooFew {
-            trials: trials(few.trials),
-            tool: few.tool.clone(),
-            question: few.question.clone(),
-            reached: (few.level * 1e4).floor() / 1e4,
-            level: asked.level,
-        });
-    }
-    if conclusion.result == QuestionStatus::NotAsked {
-        return Err(NoCertificate::NothingAsked);
-    }
-    Ok(())
 }
 
 /// What the numbers show, and what they do not show.
-fn limits_of(battery: &BatteryResult, conclusion: &Conclusion) -> (Vec<String>, Vec<String>) {
-    let confidence = conclusion.confidence * 100.0;
-    let mut shows = vec![format!(
-        "For each question by itself: if the true share of trials that hold were below its level, a result at \
-         least this good would be seen with a probability of at most {:.2} %, by the exact one-sided bound \
-         (Clopper and Pearson).",
-        100.0 - confidence
-    )];
-    let what = match battery.subject.kind {
-        SubjectKindTested::Agent => {
-            shows.push(
-                "A question of an agent is a scenario. Its cases have equally many trials, and its level is \
-                 about the average over its cases, not about each case."
-                    .to_owned(),
-            );
-            "other tasks, services, models or prompts than those of the scenarios"
-        }
+fn limits_of(kind: SubjectKindTested, confidence: f64) -> (Vec<String>, Vec<String>) {
+    let what = match kind {
+        SubjectKindTested::Agent => "other tasks, services, models or prompts than those of the scenarios",
         SubjectKindTested::McpServer => "other tools, arguments or backends than those that were called",
         SubjectKindTested::CommandLineTool => "other commands or arguments than those that were called",
     };
-    shows.push(
+    let of_cases = "The cases of a scenario have equally many trials. The level of a scenario is about the average \
+                    over its cases, not about each case.";
+    let shows = [
+        format!(
+            "For each scenario by itself: if the true share of trials that pass were below its level, a result \
+             at least this good would be seen with a probability of at most {:.2} %, by the exact one-sided \
+             bound (Clopper and Pearson).",
+            100.0 - confidence * 100.0
+        ),
+        of_cases.to_owned(),
         "The trials have different seeds: names, keys, values and the order of the trials differ. The \
          scheduling of processes is left to the system and is not controlled."
             .to_owned(),
-    );
-    let does_not_show = vec![
-        format!("It says nothing about {what}."),
-        "It says nothing about a level that holds for all questions at once: the confidence is that of one \
-         question."
-            .to_owned(),
-        "The bound assumes that trials are independent and that the subject behaves in use as it does in \
-         trials; a subject that recognizes a test could break this."
-            .to_owned(),
-        "A digest identifies the files that were tested, not the libraries, models and services that they \
-         use."
-            .to_owned(),
-        "A signature shows who issued the certificate, not that the issuer is honest; with the run's folder, \
-         `hapax certify verify --run` computes the results again."
-            .to_owned(),
     ];
-    (shows, does_not_show)
+    let does_not_show = [
+        &format!("It says nothing about {what}."),
+        "It says nothing about a level for all scenarios at once: the confidence is that of one scenario.",
+        "The bound assumes that trials are independent and that the subject behaves in use as it does in \
+         trials; a subject that recognizes a test could break this.",
+        "A digest identifies the files that were tested, not the libraries, models and services that they \
+         use.",
+        "A signature shows who issued the certificate, not that the issuer is honest; with the run's folder, \
+         `hapax certify verify --run` computes the results again.",
+    ];
+    let has_several_cases = kind != SubjectKindTested::CommandLineTool;
+    let shows = shows.into_iter().filter(|text| has_several_cases || text != of_cases).collect();
+    (shows, does_not_show.map(str::to_owned).to_vec())
 }
 
 /// Why a payload is not a statement that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StatementError {
-    /// It is not a certificate of hapax.
+pub(crate) enum StatementError {
     #[error("it is not a certificate of hapax: {0}")]
     NotACertificate(String),
-    /// It has a version that this hapax does not know.
     #[error(
-        "it has version {found}, and this hapax reads version {CERTIFICATE_VERSION}; verify it with the hapax \
+        "it has version {0}, and this hapax reads versions up to {CERTIFICATE_VERSION}; verify it with the hapax \
          that wrote it, or with a newer one"
     )]
-    OtherVersion {
-        /// Its version.
-        found: String,
-    },
+    OtherVersion(String),
 }
 
-/// Reads the payload of an envelope.
-///
-/// # Errors
-/// When it is not a certificate, or one of another version.
-pub fn read_statement(payload: &[u8]) -> Result<Statement, StatementError> {
+/// Reads the payload of an envelope; returns its version, too.
+pub(super) fn read_statement(payload: &[u8]) -> Result<(Statement, u32), StatementError> {
     let not_one = |problem: String| StatementError::NotACertificate(problem);
-    let value: Value = serde_json::from_slice(payload).map_err(|error| not_one(error.to_string()))?;
+    let mut value: Value = serde_json::from_slice(payload).map_err(|error| not_one(error.to_string()))?;
     let kind = value.get("predicateType").and_then(Value::as_str).unwrap_or_default();
-    match kind.strip_prefix(PREDICATE_NAME) {
+    let version = match kind.strip_prefix(PREDICATE_NAME) {
         None => return Err(not_one("its predicate has another type".to_owned())),
-        Some(version) if version != CERTIFICATE_VERSION.to_string() => {
-            return Err(StatementError::OtherVersion { found: version.chars().take(40).collect() });
-        }
-        Some(_) => {}
+        Some("1") => 1,
+        Some("2") => CERTIFICATE_VERSION,
+        Some(other) => return Err(StatementError::OtherVersion(other.chars().take(40).collect())),
+    };
+    if version == 1 {
+        version_1::upgrade_statement(&mut value);
     }
-    let statement: Statement = serde_json::from_slice(payload).map_err(|error| not_one(error.to_string()))?;
+    let statement: Statement = serde_json::from_value(value).map_err(|error| not_one(error.to_string()))?;
     if statement.kind != STATEMENT_TYPE {
         return Err(not_one("it is not an in-toto statement of version 1".to_owned()));
     }
-    Ok(statement)
+    Ok((statement, version))
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::results::ProbeOutcome;
     use super::*;
 
-    pub(crate) fn sample_battery() -> BatteryResult {
-        let trials = |tool: &str, question: &str| -> Vec<ProbeTrial> {
-            let trial = |number| ProbeTrial {
-                tool: tool.to_owned(),
-                question: question.to_owned(),
+    pub(crate) fn sample_tested() -> Tested {
+        let trials = |scenario: &str| -> Vec<TrialRecord> {
+            let trial = |number| TrialRecord {
                 trial: number,
-                second_try: false,
-                outcome: ProbeOutcome::Held,
-                sentence: "one effect".to_owned(),
+                verdict: CaseVerdict::Pass,
                 evidence: vec!["exit 0: {\"effect\":\"created\"}".to_owned()],
+                ..TrialRecord::skipped(scenario, "one effect")
             };
             (1..=29).map(trial).collect()
         };
-        let mut all = trials("create", "same-key-one-effect");
-        all.extend(trials("create", "another-key"));
-        all.push(ProbeTrial {
-            trial: 1,
-            outcome: ProbeOutcome::NotAsked,
-            sentence: "the file names no command that fails".to_owned(),
-            evidence: Vec::new(),
-            ..trials("create", "exit-statuses").remove(0)
-        });
-        BatteryResult {
+        let mut all = trials("create/same-key-twice");
+        all.extend(trials("create/another-key"));
+        all.push(TrialRecord::skipped("create/exit-statuses", "the file names no command that fails"));
+        Tested {
             subject: TestedSubject {
                 kind: SubjectKindTested::CommandLineTool,
                 name: "todo".to_owned(),
@@ -442,58 +425,71 @@ pub(super) mod tests {
             trials: all,
             controls: vec![ControlCheck {
                 control: "tool-with-keys".to_owned(),
-                question: "score".to_owned(),
+                case: "score".to_owned(),
                 expected: "3".to_owned(),
                 found: "3".to_owned(),
             }],
-            callers: Some(CallersHeld {
-                question: "eight-at-once".to_owned(),
-                held: 8,
-                broke_at: None,
+            callers: Some(CallersPassed {
+                scenario: "callers-at-once".to_owned(),
+                passed: 8,
+                failed_at: None,
                 tried: vec![1, 2, 4, 8],
                 trials_each: 5,
             }),
-            tested_with: vec![FileDigest { name: "tool.yaml".to_owned(), sha256: "cd".repeat(32) }],
+            scenarios: Vec::new(),
+            files: vec![FileDigest { name: "tool.yaml".to_owned(), sha256: "cd".repeat(32) }],
             score: Some(2),
             findings: Vec::new(),
             not_tested: vec!["`list`: it is marked safe and is only read".to_owned()],
-            evidence: Vec::new(),
+            notes: Vec::new(),
             interrupted: false,
         }
     }
 
-    pub(crate) fn sample_facts() -> IssueFacts {
-        IssueFacts {
-            issued_at: "2026-11-16T12:00:00Z".to_owned(),
-            hapax: "0.1.0".to_owned(),
-            seed: 7,
+    fn sample_options() -> IssueOptions<'static> {
+        IssueOptions {
+            folder: Path::new("."),
+            key: None,
             asked: AskedLevel { level: 0.9, confidence: 0.95 },
-            head: "ef".repeat(32),
-            evidence: vec![EvidenceFile { path: "probes.jsonl".to_owned(), sha256: "12".repeat(32) }],
+            partial: None,
+            seed: 7,
+            now: "2026-11-16T12:00:00Z".parse().unwrap(),
         }
     }
 
     pub(crate) fn sample_statement() -> Statement {
-        statement(&sample_battery(), sample_facts()).unwrap()
+        let (tested, options) = (sample_tested(), sample_options());
+        let conclusion = Conclusion::new(&tested.trials, options.asked);
+        let evidence = vec![FileDigest { name: TRIALS_FILE.to_owned(), sha256: "12".repeat(32) }];
+        statement(&tested, conclusion, "ef".repeat(32), evidence, &options)
+    }
+
+    /// What comes of these trials, signed.
+    pub(crate) fn sample_certification(change: impl FnOnce(&mut Tested)) -> Certification {
+        let (mut tested, options) = (sample_tested(), sample_options());
+        change(&mut tested);
+        let conclusion = Conclusion::new(&tested.trials, options.asked);
+        let issued = refuse(&tested, &conclusion, &options).map(|()| Some("0123456789abcdef0123".to_owned()));
+        Certification { tested, asked: options.asked, conclusion, issued }
     }
 
     #[test]
     fn a_statement_is_read_back_as_it_was_written() {
         let statement = sample_statement();
         let payload = serde_json::to_vec(&statement).unwrap();
-        assert_eq!(read_statement(&payload).unwrap(), statement);
+        assert_eq!(read_statement(&payload).unwrap(), (statement, 2));
         let value: Value = serde_json::from_slice(&payload).unwrap();
         assert_eq!(value["_type"], "https://in-toto.io/Statement/v1");
-        assert_eq!(value["predicateType"], "urn:hapax:certificate:v1");
+        assert_eq!(value["predicateType"], "urn:hapax:certificate:v2");
         assert_eq!(value["subject"][0]["digest"]["sha256"], "ab".repeat(32));
     }
 
     #[test]
     fn a_newer_certificate_and_other_statements_are_refused() {
         let mut newer = sample_statement();
-        newer.predicate_type = "urn:hapax:certificate:v2".to_owned();
+        newer.predicate_type = "urn:hapax:certificate:v3".to_owned();
         let error = read_statement(&serde_json::to_vec(&newer).unwrap()).unwrap_err();
-        assert_eq!(error, StatementError::OtherVersion { found: "2".to_owned() });
+        assert_eq!(error, StatementError::OtherVersion("3".to_owned()));
         newer.predicate_type = "https://slsa.dev/provenance/v1".to_owned();
         for payload in [serde_json::to_vec(&newer).unwrap(), b"{}".to_vec(), b"nonsense".to_vec()] {
             let error = read_statement(&payload).unwrap_err();
@@ -502,22 +498,35 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_failure_gives_a_statement_that_says_so_even_beside_void_trials() {
-        let mut battery = sample_battery();
-        battery.trials[0].outcome = ProbeOutcome::Failed;
-        battery.trials[1].outcome = ProbeOutcome::Void;
-        let made = statement(&battery, sample_facts()).unwrap();
-        assert_eq!(made.predicate.reached.result, QuestionStatus::Failed);
-        battery.controls[0].found = "2".to_owned();
-        assert!(matches!(statement(&battery, sample_facts()), Err(NoCertificate::Control { .. })));
+    fn a_failure_gives_a_certificate_that_says_so_even_beside_void_trials() {
+        let change = |tested: &mut Tested| {
+            tested.trials[0].verdict = CaseVerdict::Fail;
+            tested.trials[1].verdict = CaseVerdict::Void;
+        };
+        let certification = sample_certification(change);
+        assert!(certification.issued.is_ok());
+        assert_eq!(certification.conclusion.verdict, CaseVerdict::Fail);
+        let wrong_control = sample_certification(|tested| {
+            change(tested);
+            tested.controls[0].found = "2".to_owned();
+        });
+        assert!(matches!(wrong_control.issued, Err(NoCertificate::Control(_))));
     }
 
     #[test]
-    fn the_level_is_that_of_the_weakest_question() {
-        let mut battery = sample_battery();
-        battery.trials.retain(|trial| trial.question != "another-key" || trial.trial <= 3);
-        let conclusion = Conclusion::of(&battery.trials, sample_facts().asked);
-        assert_eq!(conclusion.result, QuestionStatus::Unsure);
-        assert!((conclusion.level - 0.05_f64.powf(1.0 / 3.0)).abs() < 1e-9, "{}", conclusion.level);
+    fn every_reason_for_no_certificate_is_said() {
+        let reasons = [
+            sample_certification(|tested| tested.controls[0].found = "2".to_owned()),
+            sample_certification(|tested| tested.controls.clear()),
+            sample_certification(|tested| tested.trials[3].verdict = CaseVerdict::Void),
+            sample_certification(|tested| tested.trials.truncate(40)),
+            sample_certification(|tested| tested.trials.clear()),
+            sample_certification(|tested| tested.interrupted = true),
+        ];
+        let text = |certification: &Certification| match &certification.issued {
+            Err(why) => why.to_string(),
+            Ok(_) => "a certificate".to_owned(),
+        };
+        insta::assert_snapshot!(reasons.iter().map(text).collect::<Vec<_>>().join("\n"));
     }
 }

@@ -1,95 +1,60 @@
 //! Verifies a certificate: its signature, its digests, and, given the run's folder, the hash chain and the
-//! results, which are computed again from the evidence.
+//! verdicts, which are computed again from the evidence.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::agent;
 use super::envelope::{SignatureCheck, SignedEnvelope};
-use super::issue::{CERTIFICATE_PAGE, evidence_of};
+use super::evidence::{CHAIN_START, TRIALS_FILE, file_digest, files_in, read_trials};
 use super::key::{KeyError, VerifyingKey};
-use super::model::{SubjectKindTested, file_digest};
 use super::page::certificate_page;
-use super::probe_log::{PROBE_FILE, read_probes};
-use super::results::QuestionStatus;
-use super::statement::{Conclusion, Statement, StatementError, read_statement};
+use super::runs::{JudgeRun, RUN_NAMES, RunNames, callers_in, trials_in};
+use super::statement::{Certificate, Statement, StatementError, SubjectKindTested, read_statement};
+use super::trials::{CaseVerdict, Conclusion, TrialRecord};
+use super::{CERTIFICATE_PAGE, agent, version_1};
 use crate::ExitStatus;
 
 /// A larger file is not a certificate.
 const MAX_CERTIFICATE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What a certificate is verified with.
-#[derive(Debug, Clone, Default)]
-pub struct VerifyOptions {
-    /// The public key of the issuer.
-    pub public_key: Option<PathBuf>,
-    /// The folder of the certification.
-    pub run: Option<PathBuf>,
-    /// A file that the certificate should be about.
-    pub subject: Option<PathBuf>,
-}
-
 /// Why a certificate cannot be verified at all.
 #[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    /// A file cannot be read.
+pub(crate) enum VerifyError {
     #[error("cannot read {path}: {error}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        error: io::Error,
-    },
-    /// The file is not a certificate.
+    Read { path: PathBuf, error: io::Error },
     #[error("{path} is not a certificate: {problem}", path = path.display())]
-    NotACertificate {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        problem: String,
-    },
-    /// Its statement cannot be read.
+    NotACertificate { path: PathBuf, problem: String },
     #[error("cannot verify {path}: {error}", path = path.display())]
-    Statement {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        error: StatementError,
-    },
-    /// The public key cannot be used.
+    Statement { path: PathBuf, error: StatementError },
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CheckResult {
-    /// It is as it should be.
+pub(super) enum CheckResult {
     Good(String),
-    /// It is not: why.
     Bad(String),
-    /// It was not checked: why, and how to check it.
+    /// Why, and how to check it.
     NotChecked(String),
 }
 
 /// What came of verifying a certificate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verification {
-    /// The statement.
-    pub statement: Statement,
+pub(crate) struct Verification {
+    pub(super) statement: Statement,
     /// Each check by its name, in order.
-    pub checks: Vec<(&'static str, CheckResult)>,
+    pub(super) checks: Vec<(&'static str, CheckResult)>,
 }
 
 impl Verification {
-    /// 0: the certificate is genuine and says that the subject held; 1: something is wrong, or it says that
-    /// the subject failed; 3: nothing is wrong, but the signature was not checked.
-    #[must_use]
-    pub fn exit_status(&self) -> ExitStatus {
-        let held = self.statement.predicate.reached.result == QuestionStatus::Held;
+    /// 0: the certificate is genuine and says that the subject passes; 1: something is wrong, or it says that the
+    /// subject fails; 3: nothing is wrong, but the signature was not checked.
+    pub(crate) fn exit_status(&self) -> ExitStatus {
+        let passes = self.statement.predicate.reached.verdict == CaseVerdict::Pass;
         let is_bad = |(_, result): &(&str, CheckResult)| matches!(result, CheckResult::Bad(_));
-        if !held || self.checks.iter().any(is_bad) {
+        if !passes || self.checks.iter().any(is_bad) {
             return ExitStatus::Failed;
         }
         let is_open = |(name, result): &(&str, CheckResult)| {
@@ -100,38 +65,35 @@ impl Verification {
 }
 
 const SIGNATURE: &str = "signature";
-const SUBJECT: &str = "subject";
-const EVIDENCE: &str = "evidence";
-const CHAIN: &str = "hash chain";
-const RESULTS: &str = "results";
-const PAGE: &str = "page";
 
-/// Verifies the certificate in this file.
-///
-/// # Errors
-/// When it is not a certificate that this version can read, or when the key cannot be used.
-pub fn verify(path: &Path, options: &VerifyOptions) -> Result<Verification, VerifyError> {
-    let key = options.public_key.as_deref().map(VerifyingKey::load).transpose()?;
+/// Verifies the certificate in this file with the public key of the issuer, the folder of the certification, and a
+/// file that the certificate should be about.
+pub(crate) fn verify(
+    path: &Path,
+    public_key: Option<&Path>,
+    run: Option<&Path>,
+    subject: Option<&Path>,
+) -> Result<Verification, VerifyError> {
+    let key = public_key.map(VerifyingKey::load).transpose()?;
     let bytes = read_limited(path).map_err(|error| VerifyError::Read { path: path.to_owned(), error })?;
     let not_one = |problem| VerifyError::NotACertificate { path: path.to_owned(), problem };
     let envelope = SignedEnvelope::read(&bytes).map_err(not_one)?;
     let payload = envelope.payload().map_err(not_one)?;
-    let statement =
+    let (statement, version) =
         read_statement(&payload).map_err(|error| VerifyError::Statement { path: path.to_owned(), error })?;
     let mut checks = vec![
         (SIGNATURE, check_signature(&envelope, key.as_ref())),
-        (SUBJECT, check_subject(&statement, options.subject.as_deref())),
+        ("subject", check_subject(&statement, subject)),
     ];
-    match &options.run {
+    match run {
         None => checks.push((
-            EVIDENCE,
-            CheckResult::NotChecked("add --run FOLDER to compute the results again".to_owned()),
+            "evidence",
+            CheckResult::NotChecked("add --run FOLDER to compute the verdicts again".to_owned()),
         )),
         Some(folder) => {
-            let signed_by = envelope.signatures.first().map(|signature| signature.keyid.as_str());
-            checks.push((EVIDENCE, check_evidence(&statement, folder)));
-            checks.extend(check_trials(&statement, folder));
-            checks.push((PAGE, check_page(&statement, signed_by, folder)));
+            checks.push(("evidence", check_evidence(&statement, folder)));
+            checks.extend(check_trials(&statement.predicate, version, folder));
+            checks.push(("page", check_page(&statement, version, envelope.signed_by(), folder)));
         }
     }
     Ok(Verification { statement, checks })
@@ -147,7 +109,7 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
 
 fn check_signature(envelope: &SignedEnvelope, key: Option<&VerifyingKey>) -> CheckResult {
     let Some(key) = key else {
-        return CheckResult::NotChecked(if envelope.signatures.is_empty() {
+        return CheckResult::NotChecked(if envelope.signed_by().is_none() {
             "the certificate is not signed: nothing shows who issued it, or that it was not changed"
                 .to_owned()
         } else {
@@ -186,99 +148,138 @@ fn check_subject(statement: &Statement, file: Option<&Path>) -> CheckResult {
 }
 
 fn check_evidence(statement: &Statement, folder: &Path) -> CheckResult {
-    let found = match evidence_of(folder) {
+    let found = match files_in(folder) {
         Ok(found) => found,
         Err(error) => return CheckResult::Bad(error.to_string()),
     };
     let certified = &statement.predicate.evidence;
     for file in certified {
-        match found.iter().find(|other| other.path == file.path) {
-            None => return CheckResult::Bad(format!("{} is missing", file.path)),
+        match found.iter().find(|other| other.name == file.name) {
+            None => return CheckResult::Bad(format!("{} is missing", file.name)),
             Some(other) if other.sha256 != file.sha256 => {
-                return CheckResult::Bad(format!("{} was changed", file.path));
+                return CheckResult::Bad(format!("{} was changed", file.name));
             }
             Some(_) => {}
         }
     }
-    match found.iter().find(|file| !certified.iter().any(|other| other.path == file.path)) {
-        Some(more) => CheckResult::Bad(format!("{} is not a file of this certification", more.path)),
+    match found.iter().find(|file| !certified.iter().any(|other| other.name == file.name)) {
+        Some(more) => CheckResult::Bad(format!("{} is not a file of this certification", more.name)),
         None => CheckResult::Good(format!("{} files are unchanged", certified.len())),
     }
 }
 
-fn check_trials(statement: &Statement, folder: &Path) -> Vec<(&'static str, CheckResult)> {
-    let certificate = &statement.predicate;
-    let (trials, head) = match read_probes(&folder.join(PROBE_FILE)) {
+fn check_trials(certificate: &Certificate, version: u32, folder: &Path) -> Vec<(&'static str, CheckResult)> {
+    let kind = certificate.tested.subject.kind;
+    let (file, read) = match version {
+        1 => (version_1::TRIALS_FILE, {
+            let path = folder.join(version_1::TRIALS_FILE);
+            read_trials(&path, version_1::CHAIN_START, |text| version_1::read_trial(text, kind))
+                .map(|(trials, head)| (version_1::in_order(trials), head))
+        }),
+        _ => (TRIALS_FILE, {
+            read_trials(&folder.join(TRIALS_FILE), CHAIN_START, |text| serde_json::from_str(text))
+        }),
+    };
+    let (trials, head) = match read {
         Ok(read) => read,
-        Err(error) => return vec![(CHAIN, CheckResult::Bad(format!("{PROBE_FILE}: {error}")))],
+        Err(error) => return vec![("hash chain", CheckResult::Bad(format!("{file}: {error}")))],
     };
     let chain = if head == certificate.head {
         CheckResult::Good(format!("{} trials, head {}", trials.len(), short(&head)))
     } else {
-        CheckResult::Bad(format!("the head of {PROBE_FILE} is not the one in the certificate"))
+        CheckResult::Bad(format!("the head of {file} is not the one in the certificate"))
     };
-    let again = if Conclusion::of(&trials, certificate.asked) == certificate.reached {
+    let again = if Conclusion::new(&trials, certificate.asked) == certificate.reached {
         CheckResult::Good("the same when they are computed again from the trials".to_owned())
     } else {
         CheckResult::Bad("other results when they are computed again from the trials".to_owned())
     };
-    let mut checks = vec![(CHAIN, chain), (RESULTS, again)];
-    match certificate.tested.kind {
+    let mut checks = vec![("hash chain", chain), ("results", again)];
+    match kind {
         SubjectKindTested::Agent => {
-            checks.push(("ledgers", check_ledgers(&trials, folder)));
-            checks.push(("callers", check_callers(statement, folder)));
+            let names = if version == 1 { agent::RUN_NAMES_1 } else { RUN_NAMES };
+            checks.extend(check_runs(certificate, version, &trials, folder, names, &agent::judge_run));
         }
-        SubjectKindTested::McpServer => checks.push(("ledgers", check_server(statement, &trials, folder))),
+        SubjectKindTested::McpServer => checks.extend(check_server(certificate, version, &trials, folder)),
         SubjectKindTested::CommandLineTool => {}
     }
     checks
 }
 
-/// Judges the trials of an MCP server and the ramp of callers again.
 #[cfg(feature = "mcp")]
-fn check_server(statement: &Statement, trials: &[super::ProbeTrial], folder: &Path) -> CheckResult {
-    // A question that was not asked has no trial, and so no evidence.
-    let made: Vec<&super::ProbeTrial> = trials.iter().filter(|trial| !trial.evidence.is_empty()).collect();
-    match super::mcp::judge_again(folder) {
-        Err(error) => CheckResult::Bad(format!("the trials cannot be judged again: {error}")),
-        Ok((again, _)) if !again.iter().eq(made) => {
-            CheckResult::Bad("another result when the ledgers are judged again".to_owned())
+fn check_server(
+    certificate: &Certificate,
+    version: u32,
+    trials: &[TrialRecord],
+    folder: &Path,
+) -> Vec<(&'static str, CheckResult)> {
+    use super::mcp::{RUN_NAMES_1, ServerCases};
+    let (cases, names) = match version {
+        1 => (ServerCases::load_version_1(folder), RUN_NAMES_1),
+        _ => (ServerCases::load(folder), RUN_NAMES),
+    };
+    match cases {
+        Err(error) => vec![("ledgers", CheckResult::Bad(format!("the cases cannot be read: {error}")))],
+        Ok(cases) => {
+            let judge = |folder: &Path, callers| cases.judge_run(folder, callers);
+            check_runs(certificate, version, trials, folder, names, &judge)
         }
-        Ok((_, callers)) if callers != statement.predicate.callers => {
-            CheckResult::Bad("another number of callers held when the ledgers are judged again".to_owned())
-        }
-        Ok(_) => CheckResult::Good("every trial is the same when its ledger is judged again".to_owned()),
     }
 }
 
 #[cfg(not(feature = "mcp"))]
-fn check_server(_: &Statement, _: &[super::ProbeTrial], _: &Path) -> CheckResult {
-    CheckResult::NotChecked("this hapax is built without MCP, so it cannot judge the trials again".to_owned())
+fn check_server(_: &Certificate, _: u32, _: &[TrialRecord], _: &Path) -> Vec<(&'static str, CheckResult)> {
+    let why = "this hapax is built without MCP, so it cannot judge the trials again";
+    vec![("ledgers", CheckResult::NotChecked(why.to_owned()))]
 }
 
-/// Scores the ledgers of an agent again.
-fn check_ledgers(trials: &[super::ProbeTrial], folder: &Path) -> CheckResult {
-    match agent::trials_from_folder(folder) {
+/// Judges all runs again.
+fn check_runs(
+    certificate: &Certificate,
+    version: u32,
+    trials: &[TrialRecord],
+    folder: &Path,
+    names: RunNames,
+    judge: &JudgeRun<'_>,
+) -> Vec<(&'static str, CheckResult)> {
+    // A scenario that was skipped has no ledger, and so no evidence.
+    let made = trials.iter().filter(|trial| !trial.evidence.is_empty()).cloned().collect();
+    let ledgers = match trials_in(folder, names, judge).map(|again| is_same(made, again, version)) {
         Err(error) => CheckResult::Bad(error),
-        Ok(scored) if scored == trials => {
-            CheckResult::Good("every verdict is the same when its ledger is scored again".to_owned())
-        }
-        Ok(_) => CheckResult::Bad("another verdict when the ledgers are scored again".to_owned()),
-    }
-}
-
-/// Computes the ramp of callers again.
-fn check_callers(statement: &Statement, folder: &Path) -> CheckResult {
-    match agent::callers_from_folder(folder) {
+        Ok(true) => CheckResult::Good("every verdict is the same when its ledger is judged again".to_owned()),
+        Ok(false) => CheckResult::Bad("another verdict when the ledgers are judged again".to_owned()),
+    };
+    let scenario = certificate.tested.callers.as_ref().map_or("", |callers| &callers.scenario);
+    let callers = match callers_in(folder, names, scenario, judge) {
         Err(error) => CheckResult::Bad(error),
-        Ok(callers) if callers == statement.predicate.callers => {
-            CheckResult::Good("the same number held when the ledgers are scored again".to_owned())
+        Ok(callers) if callers == certificate.tested.callers => {
+            CheckResult::Good("the same number passes when the ledgers are judged again".to_owned())
         }
-        Ok(_) => CheckResult::Bad("another number held when the ledgers are scored again".to_owned()),
-    }
+        Ok(_) => CheckResult::Bad("another number passes when the ledgers are judged again".to_owned()),
+    };
+    vec![("ledgers", ledgers), ("callers", callers)]
 }
 
-fn check_page(statement: &Statement, signed_by: Option<&str>, folder: &Path) -> CheckResult {
+/// Whether the trials are judged as before, in any order. Of a certificate of version 1, the numbers of the trials
+/// and the words of their messages do not matter.
+fn is_same(mut trials: Vec<TrialRecord>, mut again: Vec<TrialRecord>, version: u32) -> bool {
+    for trial in trials.iter_mut().chain(&mut again).filter(|_| version == 1) {
+        trial.case.clear();
+        trial.message.clear();
+        (trial.trial, trial.finding) = (0, None);
+    }
+    let key =
+        |trial: &TrialRecord| (trial.case.clone(), trial.trial, trial.second_try, trial.evidence.clone());
+    trials.sort_by_cached_key(key);
+    again.sort_by_cached_key(key);
+    trials == again
+}
+
+fn check_page(statement: &Statement, version: u32, signed_by: Option<&str>, folder: &Path) -> CheckResult {
+    if version == 1 {
+        let why = "pages of version 1 are not made any more; certificate.json is what was signed";
+        return CheckResult::NotChecked(why.to_owned());
+    }
     match fs::read(folder.join(CERTIFICATE_PAGE)) {
         Err(error) => CheckResult::Bad(format!("cannot read {CERTIFICATE_PAGE}: {error}")),
         Ok(page) if page == certificate_page(statement, signed_by).as_bytes() => {

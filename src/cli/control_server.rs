@@ -5,7 +5,7 @@ use clap::builder::TypedValueParser as _;
 
 use super::error::CliError;
 use crate::ExitStatus;
-use crate::certify::mcp::ControlServer;
+use crate::subject::control::ControlServer;
 
 /// Serve the tool of a control over standard input and output.
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub(super) struct ControlServerArgs {
 
 fn control() -> impl clap::builder::TypedValueParser<Value = ControlServer> {
     // The parser accepts only these words.
-    clap::builder::PossibleValuesParser::new(ControlServer::BOTH.map(ControlServer::as_str))
+    clap::builder::PossibleValuesParser::new(ControlServer::ALL.map(ControlServer::as_str))
         .map(|word| word.parse().unwrap_or(ControlServer::Keyless))
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::CliError;
 use super::print::output;
-use crate::certify::{ControlToolArguments, control_tool};
+use crate::subject::control::{ControlToolArguments, control_tool};
 
 /// Run a control tool: a command-line tool whose score is known in advance.
 #[derive(clap::Args)]

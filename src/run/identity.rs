@@ -96,7 +96,7 @@ pub(super) fn of_case(case: &Case) -> String {
 }
 
 /// A digest of a set of cases.
-pub(super) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String {
+pub(crate) fn of_cases<'a>(cases: impl IntoIterator<Item = &'a Case>) -> String {
     let digests: BTreeMap<&str, String> =
         cases.into_iter().map(|case| (case.id.as_str(), of_case(case))).collect();
     fingerprint(&digests)

@@ -37,6 +37,7 @@ pub use error::RunError;
 pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
+pub(crate) use identity::of_cases as digest_of_cases;
 pub use measure::{Measure, MeasureError, Measurement};
 use page_so_far::PageSoFar;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};

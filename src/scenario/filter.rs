@@ -137,7 +137,7 @@ impl Term {
 
 /// Whether a word is a tag of the case, a part of its id, or names its scenario and values in any order:
 /// `lost-reply@reply=drop,keys=none`.
-pub(super) fn is_named(case: &Case, word: &str) -> bool {
+pub(crate) fn is_named(case: &Case, word: &str) -> bool {
     let (scenario, values) = word.split_once('@').unwrap_or(("", word));
     let has = |pair: &str| {
         pair.split_once('=').is_some_and(|(name, value)| {

@@ -28,11 +28,16 @@ pub(crate) use can::{line as can_line, not_covered, split as split_can};
 pub use case::{Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work};
 pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
+#[cfg(feature = "mcp")]
+pub(crate) use filter::is_named;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, shipped};
+pub(crate) use matrix::words::words_of;
 pub(crate) use mcp::{has_tools, not_offered_as_tools};
 pub use quick::{CountedEffect, Quick};
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
+#[cfg(feature = "mcp")]
+pub(crate) use services::any_host_service;
 pub(crate) use services::{default_setup, read_shipped_service};
 pub use table::table_md;
 pub use terms::{

@@ -18,6 +18,12 @@ use super::known::KnownServices;
 /// The maximum number of services of a scenario.
 const MAX_SERVICES: usize = 50;
 
+/// The service that answers for any host, if there is one.
+#[cfg(feature = "mcp")]
+pub(crate) fn any_host_service() -> Option<&'static str> {
+    catalog::services().iter().find(|service| service.any_host).map(|service| service.name.as_str())
+}
+
 /// A service file that was read, or its problems.
 type ReadService = Result<DeclaredService, Problems>;
 

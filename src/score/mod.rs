@@ -5,6 +5,7 @@ mod answers;
 mod assignment;
 mod attempts;
 mod barrier;
+pub(crate) mod bound;
 mod caller_knowledge;
 mod claim;
 mod costs;

@@ -13,6 +13,8 @@ pub(crate) mod hosts;
 mod http;
 mod listener;
 mod mail;
+#[cfg(feature = "mcp")]
+mod packages;
 mod port;
 mod recorder;
 mod relay;
@@ -36,12 +38,15 @@ pub use crate::trust::Trust;
 pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
+pub(crate) use config::read_command;
 pub use config::{
     Config, ConfigError, checked_operation, checked_variable, config_schema, config_schema_text,
 };
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use mail::MailAddress;
+#[cfg(feature = "mcp")]
+pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};
 #[cfg(not(target_os = "linux"))]

@@ -8,7 +8,7 @@ use crate::kit::workspace::Workspace;
 
 pub(crate) fn tests() -> Vec<Test> {
     tests![
-        a_server_that_passes_its_key_on_holds_and_one_without_a_key_fails,
+        a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails,
         a_server_that_cannot_be_used_is_refused_with_the_reason,
         a_server_that_changes_its_list_or_cannot_be_called_never_passes,
         a_server_that_does_not_write_proves_nothing,
@@ -24,7 +24,7 @@ tools:
   charge: { arguments: { customer: cus_42, amount: 500, currency: usd } }
 ";
 
-/// Certifies a server of the tests; returns what is printed.
+/// Certifies a server of the tests; returns what is printed, on one line.
 fn certify(server: &str, how: &str, options: &[&str], status: i32) -> String {
     let workspace = Workspace::new();
     workspace.write("tools.yaml", TOOLS);
@@ -32,16 +32,25 @@ fn certify(server: &str, how: &str, options: &[&str], status: i32) -> String {
     let arguments =
         [&["certify", "--mcp", "--seed", "7", "--quiet"], options, &["--", "python3", &path, how]].concat();
     let called = workspace.call(&arguments);
-    let text = format!("{}{}", called.stdout, called.stderr);
+    let text = one_line(&format!("{}{}", called.stdout, called.stderr));
     called.expect(status);
     text
 }
 
-async fn a_server_that_passes_its_key_on_holds_and_one_without_a_key_fails() {
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a scenario fails, or proves nothing.
+fn has_failed(text: &str) -> bool {
+    text.contains(" fail ") || text.contains(" void ")
+}
+
+async fn a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails() {
     let careful = certify("shop", "careful", &["--tools", "tools.yaml"], 3);
-    assert!(!careful.contains("FAILED") && !careful.contains("unsure"), "{careful}");
-    assert!(careful.contains("no certificate"), "{careful}");
-    assert!(careful.contains("Only read: list_charges"), "{careful}");
+    assert!(!has_failed(&careful), "{careful}");
+    assert!(careful.contains("NO CERTIFICATE"), "{careful}");
+    assert!(careful.contains("only read: list_charges"), "{careful}");
 
     let careless = certify("shop", "careless", &["--tools", "tools.yaml"], 1);
     for part in [
@@ -90,26 +99,32 @@ async fn a_server_that_changes_its_list_or_cannot_be_called_never_passes() {
 
 async fn a_server_that_does_not_write_proves_nothing() {
     let text = certify("misbehaving", "good", &[], 3);
-    assert!(text.contains("No tool made a write reach a backend"), "{text}");
+    assert!(text.contains("no tool made a write reach a backend"), "{text}");
 }
 
 /// The URL at which the small servers are started; each trial has its own ports.
 const URL: &str = "http://127.0.0.1:8123/mcp";
 
 async fn a_server_over_http_is_started_and_called_by_sessions_at_once() {
-    let questions = ["--question", "callers-at-once", "--question", "connection-lost"];
+    // A part of an id, and the old option with an old name.
+    let cases = ["callers-at-once", "--question", "connection-lost"];
     let path = format!("{}/tests/mcp_servers/shop.py", env!("CARGO_MANIFEST_DIR"));
-    for (how, status, sentence) in [
-        ("careful", 3, "only the questions of --question were asked"),
+    for (how, status, message) in [
+        ("careful", 3, "only the cases of FILTER were run"),
         ("careless", 1, "`charge` by eight callers at once → eight charges"),
     ] {
         let workspace = Workspace::new();
         workspace.write("tools.yaml", TOOLS);
         let start = ["certify", "--mcp-url", URL, "--quiet", "--tools", "tools.yaml"];
-        let called =
-            workspace.call(&[&start[..], &questions, &["--", "python3", &path, how, "8123"]].concat());
-        assert!(called.stdout.contains(sentence), "{}", called.stdout);
-        assert_eq!(called.stdout.contains("FAILED"), how == "careless", "{}", called.stdout);
+        let called = workspace.call(&[&start[..], &cases, &["--", "python3", &path, how, "8123"]].concat());
+        let text = one_line(&called.stdout);
+        assert!(text.contains(message), "{text}");
+        assert!(
+            text.contains("charge/callers-at-once ") && text.contains("charge/lost-connection "),
+            "{text}"
+        );
+        assert!(!text.contains("charge/lost-reply"), "{text}");
+        assert_eq!(has_failed(&text), how == "careless", "{text}");
         called.expect(status);
     }
 }
@@ -150,13 +165,14 @@ async fn a_server_that_already_runs_is_scored_by_its_own_read() {
     // The server keeps its notes and keys, so the second time shows that the trials do not depend on the first.
     for _ in 0..2 {
         let called = certify(&keyed, &["--tools", "tools.yaml"]);
-        assert!(called.stdout.contains("`add_note` twice → two entries; counted by `list_notes`"));
-        assert!(!called.stdout.contains("FAILED") && !called.stdout.contains("unsure"), "{}", called.stdout);
-        assert!(called.stdout.contains("names no read that shows their effects (`verify`): clear"));
+        let text = one_line(&called.stdout);
+        assert!(text.contains("`add_note` twice → two entries; counted by `list_notes`"), "{text}");
+        assert!(!has_failed(&text), "{text}");
+        assert!(text.contains("names no read that shows their effects (`verify`): clear"), "{text}");
         called.expect(3);
     }
     let certified = certify(&keyed, &["--tools", "tools.yaml", "--level", "0.2", "--callers", "4"]);
-    assert!(certified.stdout.contains("certificate.json"), "{}{}", certified.stdout, certified.stderr);
+    assert!(certified.stdout.contains("CERTIFIED"), "{}{}", certified.stdout, certified.stderr);
     certified.expect(0);
     let folder =
         std::fs::read_dir(workspace.path().join("reports")).unwrap().map(|entry| entry.unwrap().path());
@@ -164,18 +180,24 @@ async fn a_server_that_already_runs_is_scored_by_its_own_read() {
     let certificate = folder.join("certificate.json");
     let (certificate, folder) = (certificate.to_str().unwrap(), folder.to_str().unwrap());
     let verified = workspace.call(&["certify", "verify", certificate, "--run", folder]);
-    let again = "ledgers: every trial is the same when its ledger is judged again";
-    assert!(verified.stdout.contains(again), "{}", verified.stdout);
+    for again in [
+        "ok           ledgers: every verdict is the same when its ledger is judged again",
+        "ok           callers: the same number passes when the ledgers are judged again",
+    ] {
+        assert!(verified.stdout.contains(again), "{}", verified.stdout);
+    }
     verified.expect(3);
 
     let keyless = RunningServer::start("keyless");
     let called = certify(&keyless, &["--tools", "tools.yaml"]);
-    assert!(called.stdout.contains("with a lost connection, then the same call again → two entries"));
+    let text = one_line(&called.stdout);
+    assert!(text.contains("with a lost connection, then the same call again → two entries"), "{text}");
     called.expect(1);
 
     let partial = RunningServer::start("last-only");
     let called = certify(&partial, &["--tools", "tools.yaml"]);
-    assert!(called.stdout.contains("so its effects cannot be counted"), "{}", called.stdout);
+    let text = one_line(&called.stdout);
+    assert!(text.contains("so its effects cannot be counted"), "{text}");
     called.expect(3);
 
     let called = certify(&keyed, &[]);

@@ -1,5 +1,5 @@
-//! One cell of each row of docs/tools.md: a published MCP server is installed from npm, and its write is asked what
-//! happens when the reply is lost.
+//! One cell of each row of docs/tools.md: a published MCP server is installed from npm, and the reply to its write is
+//! lost.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ async fn the_table_of_published_servers_says_what_they_do() {
 
         let (file, out) = (file.to_string_lossy().into_owned(), format!("out-{name}"));
         let answers = docs.join(format!("tools/{name}.answers.yaml"));
-        let mut arguments = vec!["certify", "--mcp", "--question", "reply-lost", "--seed", "1", "--quiet"];
+        let mut arguments = vec!["certify", "--mcp", "lost-reply", "--seed", "1", "--quiet"];
         arguments.extend(["--out", &out, "--tools", &file]);
         let answers = answers.is_file().then(|| answers.to_string_lossy().into_owned());
         arguments.extend(answers.iter().flat_map(|answers| ["--answers", answers]));
@@ -69,19 +69,19 @@ async fn the_table_of_published_servers_says_what_they_do() {
             .unwrap();
         assert_ne!(called.status.code(), Some(2), "{package}: {}", String::from_utf8_lossy(&called.stderr));
 
-        let trials = workspace.read(&format!("{out}/probes.jsonl"));
+        let trials = workspace.read(&format!("{out}/trials.jsonl"));
         let trials: Vec<Value> = trials
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["trial"].clone())
             .collect();
-        let failed = trials.iter().find(|trial| trial["outcome"] == "failed");
-        let held = trials.iter().find(|trial| trial["outcome"] == "held");
+        let failed = trials.iter().find(|trial| trial["verdict"] == "fail");
+        let passed = trials.iter().find(|trial| trial["verdict"] == "pass");
         // A server whose trials are all void shows nothing.
-        let shown = failed.or(held).unwrap_or_else(|| panic!("{package}: {trials:?}"));
-        let word = if failed.is_some() { "**fails**" } else { "holds" };
+        let shown = failed.or(passed).unwrap_or_else(|| panic!("{package}: {trials:?}"));
+        let word = if failed.is_some() { "**fail**" } else { "pass" };
         assert_eq!(cells[3], word, "{package}: docs/tools.md is not what the server does; {shown}");
         // What the tool says depends on the version of Node.
-        let (_, effects) = shown["sentence"].as_str().unwrap().split_once(" → ").unwrap();
+        let (_, effects) = shown["message"].as_str().unwrap().split_once(" → ").unwrap();
         assert!(row.contains(&format!(" → {effects} |")), "{package}: {effects}\n{row}");
     }
 }

@@ -1,10 +1,10 @@
-//! `hapax certify`: batteries, certificates, and their verification.
+//! `hapax certify`: certificates, and their verification.
 
 use std::path::Path;
 
 use crate::kit::workspace::{Called, HAPAX, Workspace};
 
-/// A certified control, with little work: one question, a low level.
+/// A certified control, with little work: one scenario, a low level.
 const AGENT: [&str; 12] = [
     "certify",
     "payment/clean",
@@ -40,18 +40,18 @@ fn verify(workspace: &Workspace, more: &[&str]) -> Called {
 const ALL: [&str; 4] = ["--public-key", "hapax.pub", "--run", "out"];
 
 /// Changes one byte of a file, calls, and changes it back.
-fn with_changed_byte(file: &Path, place: usize, call: impl FnOnce() -> Called) -> Called {
+fn with_changed_byte(file: &Path, index: usize, call: impl FnOnce() -> Called) -> Called {
     let written = std::fs::read(file).unwrap();
     let mut changed = written.clone();
-    changed[place] = if changed[place] == b'0' { b'1' } else { b'0' };
+    changed[index] = if changed[index] == b'0' { b'1' } else { b'0' };
     std::fs::write(file, changed).unwrap();
     let called = call();
     std::fs::write(file, written).unwrap();
     called
 }
 
-/// Places at the beginning, in the middle and at the end of a file.
-fn places(file: &Path) -> Vec<usize> {
+/// Indexes at the beginning, in the middle and at the end of a file.
+fn indexes(file: &Path) -> Vec<usize> {
     let length = std::fs::read(file).unwrap().len();
     vec![0, length / 3, length / 2, length * 3 / 4, length - 2]
 }
@@ -66,23 +66,22 @@ fn a_certificate_is_verified_and_every_changed_byte_is_noticed() {
     verify(&workspace, &with(&ALL, &["--subject", "hapax.pub"])).expect(1);
 
     let certificate = workspace.path().join("out/certificate.json");
-    for place in places(&certificate) {
-        let called = with_changed_byte(&certificate, place, || verify(&workspace, &ALL));
-        assert!([1, 2].contains(&called.status), "byte {place}: {}", called.stdout);
+    for index in indexes(&certificate) {
+        let called = with_changed_byte(&certificate, index, || verify(&workspace, &ALL));
+        assert!([1, 2].contains(&called.status), "byte {index}: {}", called.stdout);
     }
-    let folder = workspace.path().join("out/subject");
-    let run = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let run = workspace.path().join("out/cases");
     let files = [
         run.join("report.json"),
         run.join("ledger.jsonl"),
         run.join("index.html"),
-        workspace.path().join("out/probes.jsonl"),
+        workspace.path().join("out/trials.jsonl"),
         workspace.path().join("out/certificate.html"),
     ];
     for file in &files {
-        for place in places(file) {
-            let called = with_changed_byte(file, place, || verify(&workspace, &ALL));
-            assert_eq!(called.status, 1, "byte {place} of {}: {}", file.display(), called.stdout);
+        for index in indexes(file) {
+            let called = with_changed_byte(file, index, || verify(&workspace, &ALL));
+            assert_eq!(called.status, 1, "byte {index} of {}: {}", file.display(), called.stdout);
         }
     }
     verify(&workspace, &ALL).expect(0);
@@ -160,11 +159,12 @@ fn a_certificate_of_a_newer_version_and_other_files_are_refused() {
     workspace.write("certificate.json", "{}\n");
     let called = workspace.call(&["certify", "verify", "certificate.json"]).expect(2);
     assert!(called.stderr.contains("is not a certificate"), "{}", called.stderr);
-    let payload = r#"{"predicateType": "urn:hapax:certificate:v2"}"#;
-    let newer = hapax::certify::SignedEnvelope::new(payload.as_bytes(), None).written().unwrap();
-    workspace.write("certificate.json", std::str::from_utf8(&newer).unwrap());
+    // In base64: {"predicateType": "urn:hapax:certificate:v3"}
+    let newer = "{\n  \"payload\": \"eyJwcmVkaWNhdGVUeXBlIjogInVybjpoYXBheDpjZXJ0aWZpY2F0ZTp2MyJ9\",\n  \
+                 \"payloadType\": \"application/vnd.in-toto+json\",\n  \"signatures\": []\n}\n";
+    workspace.write("certificate.json", newer);
     let called = workspace.call(&["certify", "verify", "certificate.json"]).expect(2);
-    assert!(called.stderr.contains("it has version 2"), "{}", called.stderr);
+    assert!(called.stderr.contains("it has version 3"), "{}", called.stderr);
     workspace.call(&["certify", "verify", "missing.json"]).expect(2);
 }
 
@@ -211,12 +211,12 @@ fn a_tool_with_keys_scores_3_and_is_certified() {
     ];
     let called = workspace.call(&arguments).expect(0);
     assert!(called.stdout.contains("score: 3 of 3"), "{}\n{}", called.stdout, called.stderr);
-    assert!(called.stdout.contains("controls: 2 of 2 came out as known"), "{}", called.stdout);
+    assert!(called.stdout.contains("controls: 2 of 2 (as known)"), "{}", called.stdout);
     verify(&workspace, &ALL).expect(0);
-    let probes = workspace.path().join("out/probes.jsonl");
-    for place in places(&probes) {
-        let called = with_changed_byte(&probes, place, || verify(&workspace, &ALL));
-        assert_eq!(called.status, 1, "byte {place}: {}", called.stdout);
+    let trials = workspace.path().join("out/trials.jsonl");
+    for index in indexes(&trials) {
+        let called = with_changed_byte(&trials, index, || verify(&workspace, &ALL));
+        assert_eq!(called.status, 1, "byte {index}: {}", called.stdout);
     }
 }
 
@@ -267,4 +267,28 @@ fn a_tool_that_does_not_work_is_an_error_and_never_a_pass() {
     workspace.write("tool.yaml", "tool: todo\ncommands:\n  add: { kind: writes, run: todo }\n");
     let called = workspace.call(&["certify", "--cli", "tool.yaml"]).expect(2);
     assert!(called.stderr.contains("tool.yaml:3:16"), "{}", called.stderr);
+}
+
+/// Certificates that hapax 0.1.0 wrote before version 2 of the statement, with their evidence.
+#[test]
+fn a_certificate_of_version_1_is_verified_forever() {
+    let workspace = Workspace::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/certificates/v1");
+    let key = folder.join("hapax.pub");
+    for (name, status, checked) in [
+        ("agent", 0, &["signature", "evidence", "hash chain", "results", "ledgers", "callers"][..]),
+        ("tool", 0, &["signature", "evidence", "hash chain", "results"]),
+        // It says that a scenario failed.
+        ("server", 1, &["signature", "evidence", "hash chain", "results", "ledgers"]),
+    ] {
+        let run = folder.join(name);
+        let [certificate, run, key] =
+            [&run.join("certificate.json"), &run, &key].map(|path| path.to_str().unwrap().to_owned());
+        let arguments = ["certify", "verify", &certificate, "--public-key", &key, "--run", &run];
+        let called = workspace.call(&arguments).expect(status);
+        assert!(!called.stdout.contains("WRONG"), "{name}: {}", called.stdout);
+        for check in checked {
+            assert!(called.stdout.contains(&format!("ok           {check}: ")), "{name}: {}", called.stdout);
+        }
+    }
 }

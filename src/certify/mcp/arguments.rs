@@ -27,9 +27,7 @@ pub(super) struct CallArguments {
 /// A parameter that takes an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyParameter {
-    /// Its name.
     pub(super) name: String,
-    /// Its description.
     pub(super) description: String,
     /// Whether a call needs it.
     pub(super) required: bool,
@@ -79,7 +77,7 @@ impl CallArguments {
         CallArguments { arguments, key, other }
     }
 
-    /// The arguments with a key, where the tool takes one.
+    /// The arguments with a key, if the tool takes one.
     pub(super) fn with_key(&self, number: u8) -> Map<String, Value> {
         self.keyed(&self.arguments, number)
     }

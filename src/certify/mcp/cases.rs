@@ -1,127 +1,131 @@
-//! Cases in memory: the text of a scenario, read as any scenario is, with the plan of the driver as its task.
+//! The cases of a server with what is needed to judge their trials. They are saved with the evidence, so that the
+//! trials can be judged again when a certificate is verified.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+use std::path::Path;
 
-use mock_services::catalog;
-use mock_services::yaml::{Problems, Source, write_duration};
+use mock_services::ledger::read_ledgers;
 use serde::{Deserialize, Serialize};
 
-use super::questions::McpQuestion;
-use crate::mcp::client::{DriverPlan, DriverStep, Handshake};
-use crate::scenario::{Case, read_scenario};
+use super::judge::{BackendFault, ToolFacts, judge};
+use super::observed::ObservedTrial;
+use super::scenarios::ServerScenario;
+use crate::certify::runs::RunNames;
+use crate::certify::trials::TrialRecord;
+use crate::certify::version_1;
+use crate::report::{LEDGER_FILE, Report};
+use crate::run::{RunError, RunFolder};
 
-/// The name of the scenarios in problems.
-const FILE: &str = "MCP battery";
-/// The largest number of steps that a plan waits for, with some room.
-const LONGEST_PLAN: u32 = 8;
+/// The folders of version 1 of certificates.
+pub(in crate::certify) const RUN_NAMES_1: RunNames =
+    RunNames { cases: "questions", second_try: "second-tries", callers: "callers-" };
+/// The file with the cases.
+const CASES_FILE: &str = "cases.json";
+/// The same of version 1.
+const CASES_FILE_1: &str = "asked.json";
+/// The file with what the driver printed in each trial of a run.
+const OUTPUTS_FILE: &str = "outputs.json";
 
-/// One kind of trial: what the driver does, and what fails.
+/// A case of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct TrialSetup {
-    /// The question that it asks.
-    pub(super) question: McpQuestion,
-    /// The steps of each start.
-    pub(super) starts: Vec<Vec<DriverStep>>,
-    /// The fault of the first attempt: the operation, what is committed, and the reply.
-    pub(super) fault: Option<(String, Cow<'static, str>, Cow<'static, str>)>,
-    /// The operation after whose commit everything is killed and started again.
-    pub(super) kill_at: Option<String>,
-    /// The number of callers.
-    pub(super) callers: u32,
-    /// The operation at which the callers meet.
-    pub(super) meet: Option<String>,
+#[serde(deny_unknown_fields)]
+pub(super) struct ServerCase {
+    pub(super) scenario: String,
+    pub(super) kind: ServerScenario,
+    pub(super) tool: ToolFacts,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fault: Option<BackendFault>,
 }
 
-impl TrialSetup {
-    pub(super) fn new(question: McpQuestion, starts: Vec<Vec<DriverStep>>) -> Self {
-        TrialSetup { question, starts, fault: None, kill_at: None, callers: 1, meet: None }
+/// All cases, by their ids.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::certify) struct ServerCases(pub(super) BTreeMap<String, ServerCase>);
+
+/// What the driver printed in a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedOutput {
+    case: String,
+    trial: u32,
+    ledger: String,
+    starts: Vec<String>,
+}
+
+impl ServerCases {
+    pub(super) fn save(&self, folder: &Path) -> io::Result<()> {
+        std::fs::write(folder.join(CASES_FILE), serde_json::to_vec(self)?)
+    }
+
+    pub(in crate::certify) fn load(folder: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&std::fs::read(folder.join(CASES_FILE))?)?)
+    }
+
+    pub(in crate::certify) fn load_version_1(folder: &Path) -> io::Result<Self> {
+        let asked = serde_json::from_slice(&std::fs::read(folder.join(CASES_FILE_1))?)?;
+        Ok(serde_json::from_value(version_1::server_cases(asked))?)
+    }
+
+    /// The trials of the run in this folder, judged. `callers` is their number, if the run tries how many pass.
+    pub(in crate::certify) fn judge_run(
+        &self,
+        folder: &Path,
+        callers: Option<u32>,
+    ) -> Result<Vec<TrialRecord>, String> {
+        let observed =
+            observed_in(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+        let judged = observed.iter().filter_map(|(id, number, seen)| {
+            let mut case = self.0.get(id)?.clone();
+            if let Some(count) = callers {
+                case.tool.callers = usize::try_from(count).unwrap_or(usize::MAX);
+            }
+            let judgment = judge(&case, seen);
+            Some(TrialRecord {
+                scenario: case.scenario,
+                case: id.clone(),
+                trial: *number,
+                second_try: false,
+                verdict: judgment.verdict,
+                finding: judgment.finding,
+                message: judgment.message,
+                evidence: seen.evidence(),
+            })
+        });
+        Ok(judged.collect())
     }
 }
 
-/// What all cases share.
-#[derive(Debug, Clone)]
-pub(super) struct CaseMaker {
-    /// The services, each with its settings as YAML.
-    pub(super) services: Vec<(String, String)>,
-    /// How the driver connects.
-    pub(super) handshake: Handshake,
-    /// How long the server can take for each request.
-    pub(super) timeout: Duration,
-    /// Where the driver writes lists of tools.
-    pub(super) list_folder: PathBuf,
-    /// A text that is another one in every run.
-    pub(super) run: String,
+/// Saves what the driver printed. The verdicts of the report are not those of the certificate, so it is not written.
+pub(super) fn save_outputs(report: Report, folder: &RunFolder) -> Result<bool, RunError> {
+    let outputs: Vec<SavedOutput> = report
+        .cases
+        .iter()
+        .flat_map(|case| {
+            case.trials.iter().map(|trial| SavedOutput {
+                case: case.id.clone(),
+                trial: trial.trial,
+                ledger: trial.ledger.clone(),
+                starts: trial.output.iter().map(|output| output.stdout.clone()).collect(),
+            })
+        })
+        .collect();
+    folder.sync()?;
+    folder.complete();
+    let path = folder.path().join(OUTPUTS_FILE);
+    let written = serde_json::to_vec(&outputs).map_err(io::Error::from);
+    written
+        .and_then(|text| std::fs::write(&path, text))
+        .map_err(|error| RunError::Output { path: path.clone(), error })?;
+    Ok(report.interrupted)
 }
 
-/// The service that answers for any host, if there is one.
-#[must_use]
-pub fn any_host_service() -> Option<&'static str> {
-    catalog::services().iter().find(|service| service.any_host).map(|service| service.name.as_str())
-}
-
-/// The services that stand in for the backend where the user names none. A key that the server sends counts.
-pub(super) fn default_services() -> Vec<(String, String)> {
-    let any = any_host_service().map(|name| (name.to_owned(), "{ idempotency: stripe }".to_owned()));
-    any.into_iter().collect()
-}
-
-impl CaseMaker {
-    /// A case. `name` is for its id.
-    pub(super) fn case(&self, name: &str, setup: &TrialSetup) -> Result<Case, Problems> {
-        let text = self.text(setup);
-        let mut cases = read_scenario(&Source::new(FILE, text.as_str()), &format!("mcp/{}", typeable(name)))?;
-        let mut case = cases.swap_remove(0);
-        let plan = DriverPlan {
-            handshake: self.handshake,
-            timeout: self.timeout,
-            list_folder: Some(self.list_folder.clone()),
-            run: self.run.clone(),
-            starts: setup.starts.clone(),
-        };
-        // Plain data written into memory cannot fail.
-        case.work.task = serde_json::to_string(&plan).unwrap_or_default();
-        Ok(case)
-    }
-
-    fn text(&self, setup: &TrialSetup) -> String {
-        let mut text = format!("about: An MCP server is asked {}.\ntask: call\nservices:\n", setup.question);
-        // Writing into a string cannot fail.
-        for (name, settings) in &self.services {
-            let _ = writeln!(text, "  {name}: {settings}");
-        }
-        if let Some((operation, commit, reply)) = &setup.fault {
-            let _ = writeln!(
-                text,
-                "faults:\n  - {{ on: {operation}, where: any, attempt: 1, commit: {commit}, reply: {reply} }}"
-            );
-        }
-        if let Some(operation) = &setup.kill_at {
-            let _ = writeln!(
-                text,
-                "interrupts:\n  - {{ when: {{ committed: {operation}, attempt: 1 }}, do: kill, \
-                 then: restart }}"
-            );
-        }
-        if setup.callers > 1 {
-            let meet =
-                setup.meet.as_ref().map(|operation| format!(", meet: {operation}")).unwrap_or_default();
-            let within = write_duration(self.timeout);
-            let _ = writeln!(text, "callers: {{ count: {}{meet}, within: {within} }}", setup.callers);
-        }
-        let limit = write_duration(self.timeout.saturating_mul(LONGEST_PLAN) + Duration::from_secs(30));
-        let _ =
-            writeln!(text, "expect: {{ effects: [], claim: [done, not-done, unknown] }}\ntimeout: {limit}");
-        text
-    }
-}
-
-/// A name for a case id: letters, digits and hyphens.
-fn typeable(name: &str) -> String {
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
-    let name: String = name.chars().map(plain).collect();
-    let parts: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
-    parts.join("-")
+/// What the trials of a run show: the case, the number and the trial.
+pub(super) fn observed_in(folder: &Path) -> io::Result<Vec<(String, u32, ObservedTrial)>> {
+    let outputs: Vec<SavedOutput> = serde_json::from_slice(&std::fs::read(folder.join(OUTPUTS_FILE))?)?;
+    let ledgers = read_ledgers(BufReader::new(std::fs::File::open(folder.join(LEDGER_FILE))?))?;
+    let observed = outputs.into_iter().filter_map(|output| {
+        let ledger = ledgers.get(&output.ledger)?;
+        Some((output.case, output.trial, ObservedTrial::of(&output.starts, &ledger.entries)))
+    });
+    Ok(observed.collect())
 }

@@ -1,29 +1,32 @@
-//! What a trial says about its question. The rules are in docs/mcp-servers.md; they count effects at the
-//! backend, and compare them with what the tool said.
+//! The verdict of a trial. The rules are in docs/mcp-servers.md; they count effects at the backend, and compare
+//! them with what the tool said.
 
+use mock_services::catalog;
 use mock_services::fault::{CommitKind, Fault};
 use serde::{Deserialize, Serialize};
 
-use super::cases::TrialSetup;
-use super::observed::ObservedTrial;
-use super::questions::McpQuestion;
-use super::text::{counted_effects, number, short};
-use crate::certify::ProbeOutcome;
+use super::cases::ServerCase;
+use super::observed::{ObservedTrial, short};
+use super::scenarios::ServerScenario;
+use crate::certify::trials::CaseVerdict;
+use crate::domain::FindingKind;
 use crate::mcp::client::{CallOutcome, ToolCall, leaves_outcome_open};
 
 /// How much of the text of a tool is quoted.
 const QUOTED: usize = 80;
+/// The numbers that are written as words.
+const NUMBERS: [&str; 13] =
+    ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
 /// What is known of a tool from its call without faults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ToolFacts {
-    /// Its name.
     pub(super) name: String,
     /// The number of effects of one call.
     pub(super) effects: usize,
-    /// The effect, for the words of sentences.
+    /// The effect, for the words of messages.
     pub(super) effect: String,
-    /// Whether its card says that the same call again changes nothing.
+    /// Whether its annotations say that the same call again changes nothing.
     pub(super) idempotent_hint: bool,
     /// Whether the calls have a key.
     pub(super) keyed: bool,
@@ -48,52 +51,80 @@ pub(super) enum EffectSource {
     },
 }
 
-/// What a trial says.
+/// The fault of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BackendFault {
+    pub(super) operation: String,
+    /// What the backend does, as a clause.
+    pub(super) failure: String,
+}
+
+impl BackendFault {
+    pub(super) fn new(fault: &Fault) -> Self {
+        let commit = match fault.commit.kind() {
+            CommitKind::Now => "the backend commits",
+            CommitKind::Never => "the backend commits nothing",
+            _ => "the backend commits later",
+        };
+        let failure = format!("{commit} and {}", fault.reply.service_words());
+        BackendFault { operation: fault.trigger.on.clone(), failure }
+    }
+}
+
+/// What a trial shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judgment {
-    pub(super) outcome: ProbeOutcome,
-    pub(super) sentence: String,
+    pub(super) verdict: CaseVerdict,
+    pub(super) finding: Option<FindingKind>,
+    pub(super) message: String,
 }
 
-fn held(sentence: String) -> Judgment {
-    Judgment { outcome: ProbeOutcome::Held, sentence }
+fn pass(message: String) -> Judgment {
+    Judgment { verdict: CaseVerdict::Pass, finding: None, message }
 }
 
-fn failed(sentence: String) -> Judgment {
-    Judgment { outcome: ProbeOutcome::Failed, sentence }
+fn fail(kind: FindingKind, message: String) -> Judgment {
+    Judgment { verdict: CaseVerdict::Fail, finding: Some(kind), message }
 }
 
-fn void(sentence: String) -> Judgment {
-    Judgment { outcome: ProbeOutcome::Void, sentence }
+fn void(message: String) -> Judgment {
+    Judgment { verdict: CaseVerdict::Void, finding: None, message }
+}
+
+/// A success that the tool reports wrongly.
+fn overclaimed(message: &str) -> Judgment {
+    fail(FindingKind::Overclaimed, format!("{message}, and it says that it worked"))
 }
 
 /// Judges a trial.
-pub(super) fn judge(tool: &ToolFacts, setup: &TrialSetup, seen: &ObservedTrial) -> Judgment {
-    if let Some(why) = unusable(setup, seen) {
+pub(super) fn judge(case: &ServerCase, seen: &ObservedTrial) -> Judgment {
+    let ServerCase { kind, tool, fault, .. } = case;
+    if let Some(why) = unusable(fault.as_ref(), seen) {
         return void(why);
     }
     if matches!(tool.source, EffectSource::Read { .. }) && seen.counts.len() < 2 {
         return void("its effects were not counted before and after".to_owned());
     }
-    let judging = Judging { tool, setup, seen };
-    match setup.question {
-        McpQuestion::SameCallTwice => judging.same_call_twice(),
-        McpQuestion::OneKeyTwice => judging.one_key_twice(),
-        McpQuestion::TwoKeys => judging.two_keys(),
-        McpQuestion::OneKeyOtherArguments => judging.other_arguments(),
-        McpQuestion::CallersAtOnce => judging.callers(),
-        McpQuestion::Cancelled => judging.cancelled(),
-        McpQuestion::ConnectionLost => judging.connection_lost(),
-        McpQuestion::KilledAfterEffect => judging.killed(),
-        McpQuestion::ReplyLost | McpQuestion::ErrorAfterEffect | McpQuestion::RequestLost => {
-            judging.backend_failed()
+    let judging = Judging { tool, seen };
+    match kind {
+        ServerScenario::SameCallTwice => judging.same_call_twice(),
+        ServerScenario::SameKeyTwice => judging.once_in_all(judging.result("twice with one key")),
+        ServerScenario::AnotherKey => judging.another_key(),
+        ServerScenario::SameKeyOtherArguments => judging.other_arguments(),
+        ServerScenario::CallersAtOnce => judging.callers(),
+        ServerScenario::Cancelled => judging.cancelled(),
+        ServerScenario::LostConnection => judging.lost_connection(),
+        ServerScenario::KilledAfterEffect => judging.killed(),
+        ServerScenario::LostReply | ServerScenario::ErrorAfterEffect | ServerScenario::LostRequest => {
+            judging.backend_failed(fault.as_ref().map_or("", |fault| &fault.failure))
         }
-        McpQuestion::BackendLies => judging.backend_lies(),
+        ServerScenario::LyingSuccess => judging.lying_success(),
     }
 }
 
 /// Why a trial shows nothing.
-fn unusable(setup: &TrialSetup, seen: &ObservedTrial) -> Option<String> {
+fn unusable(fault: Option<&BackendFault>, seen: &ObservedTrial) -> Option<String> {
     if let Some(why) = seen.unstartable.as_ref().or(seen.not_connected.as_ref()) {
         return Some(format!("the server could not be used: {}", short(why, 200)));
     }
@@ -113,13 +144,12 @@ fn unusable(setup: &TrialSetup, seen: &ObservedTrial) -> Option<String> {
     if seen.calls.is_empty() {
         return Some("no call was made".to_owned());
     }
-    let (operation, ..) = setup.fault.as_ref().filter(|_| !seen.fault_applied)?;
-    Some(format!("no {operation} reached the backend, so nothing failed"))
+    let fault = fault.filter(|_| !seen.fault_applied)?;
+    Some(format!("no {} reached the backend, so nothing failed", fault.operation))
 }
 
 struct Judging<'a> {
     tool: &'a ToolFacts,
-    setup: &'a TrialSetup,
     seen: &'a ObservedTrial,
 }
 
@@ -146,12 +176,13 @@ impl Judging<'_> {
         self.tool.effects
     }
 
+    /// The number of effects as words: `two mails`, `no charge`.
     fn counted(&self) -> String {
-        match &self.tool.source {
-            EffectSource::Backend(_) => counted_effects(self.made(), &self.tool.effect),
-            EffectSource::Read { .. } if self.made() < 2 => format!("{} entry", number(self.made())),
-            EffectSource::Read { .. } => format!("{} entries", number(self.made())),
-        }
+        let (one, several) = match &self.tool.source {
+            EffectSource::Backend(_) => catalog::nouns(&self.tool.effect),
+            EffectSource::Read { .. } => ("entry".to_owned(), "entries".to_owned()),
+        };
+        format!("{} {}", number(self.made()), if self.made() < 2 { one } else { several })
     }
 
     /// What is known of keys at the backend.
@@ -191,75 +222,73 @@ impl Judging<'_> {
         self.seen.calls.iter().any(|call| call.outcome == CallOutcome::Ok)
     }
 
-    /// Two calls without a key are two operations, unless the card says otherwise.
+    /// Two calls without a key are two operations, unless the annotations say otherwise.
     fn same_call_twice(&self) -> Judgment {
-        let sentence = self.result("twice");
+        let message = self.result("twice");
         match self.made() {
-            made if made < self.once() && self.any_ok() => {
-                failed(format!("{sentence}, and it says that it worked"))
-            }
-            made if made < self.once() => void(sentence),
+            made if made < self.once() && self.any_ok() => overclaimed(&message),
+            made if made < self.once() => void(message),
             made if self.tool.idempotent_hint && made > self.once() => {
-                failed(format!("{sentence}, although idempotentHint is true"))
+                fail(FindingKind::Duplicated, format!("{message}, although idempotentHint is true"))
             }
-            made if made > 2 * self.once() => failed(sentence),
-            _ => held(sentence),
+            made if made > 2 * self.once() => fail(FindingKind::Duplicated, message),
+            _ => pass(message),
         }
-    }
-
-    fn one_key_twice(&self) -> Judgment {
-        self.once_in_all(self.result("twice with one key"))
     }
 
     /// The effects of one call, although it was called more than once.
-    fn once_in_all(&self, sentence: String) -> Judgment {
+    fn once_in_all(&self, message: String) -> Judgment {
         match self.made() {
-            made if made > self.once() => failed(sentence),
-            made if made == self.once() => held(sentence),
-            _ if self.any_ok() => failed(format!("{sentence}, and it says that it worked")),
-            _ => void(sentence),
+            made if made > self.once() => fail(FindingKind::Duplicated, message),
+            made if made == self.once() => pass(message),
+            _ if self.any_ok() => overclaimed(&message),
+            _ => void(message),
         }
     }
 
-    fn two_keys(&self) -> Judgment {
-        let sentence = self.result("with two keys");
+    fn another_key(&self) -> Judgment {
+        let message = self.result("with two keys");
         match self.made() {
-            made if made == 2 * self.once() => held(sentence),
-            made if made > 2 * self.once() => failed(sentence),
+            made if made == 2 * self.once() => pass(message),
+            made if made > 2 * self.once() => fail(FindingKind::Duplicated, message),
             _ if self.is_ok(0) && self.is_ok(1) => {
-                failed(format!("{sentence}, so the second operation is lost, and it says that it worked"))
+                overclaimed(&format!("{message}, so the second operation is lost"))
             }
-            _ => void(sentence),
+            _ => void(message),
         }
     }
 
     fn other_arguments(&self) -> Judgment {
-        let sentence = self.result("with one key and other arguments");
+        let message = self.result("with one key and other arguments");
         match self.made() {
-            made if made > self.once() => failed(format!("{sentence}: the key is ignored")),
-            made if made < self.once() => void(sentence),
-            _ if self.is_ok(1) => {
-                failed(format!("{sentence}; the second call says that it worked, and nothing of it happened"))
+            made if made > self.once() => {
+                fail(FindingKind::Diverged, format!("{message}: the key is ignored"))
             }
-            _ => held(format!("{sentence}; the second call is refused")),
+            made if made < self.once() => void(message),
+            _ if self.is_ok(1) => fail(
+                FindingKind::Overclaimed,
+                format!("{message}; the second call says that it worked, and nothing of it happened"),
+            ),
+            _ => pass(format!("{message}; the second call is refused")),
         }
     }
 
     fn callers(&self) -> Judgment {
-        let sentence = self.result(&format!("by {} callers at once", number(self.tool.callers)));
+        let message = self.result(&format!("by {} callers at once", number(self.tool.callers)));
         if self.tool.keyed || self.tool.idempotent_hint {
-            return self.once_in_all(sentence);
+            return self.once_in_all(message);
         }
         let worked = self.seen.calls.iter().filter(|call| call.outcome == CallOutcome::Ok).count();
         match self.made() {
-            made if made > self.tool.callers * self.once() => failed(sentence),
-            made if made == 0 && worked == 0 => void(sentence),
-            0 => failed(format!("{sentence}, and it says that it worked")),
+            made if made > self.tool.callers * self.once() => fail(FindingKind::Duplicated, message),
+            made if made == 0 && worked == 0 => void(message),
+            0 => overclaimed(&message),
             // A tool that recognizes a repeated call does it once; any other number loses operations.
-            made if made != self.once() && made < worked * self.once() => {
-                failed(format!("{sentence}, and {} say that it worked", number(worked)))
-            }
-            _ => held(sentence),
+            made if made != self.once() && made < worked * self.once() => fail(
+                FindingKind::Overclaimed,
+                format!("{message}, and {} say that it worked", number(worked)),
+            ),
+            _ => pass(message),
         }
     }
 
@@ -275,10 +304,13 @@ impl Judging<'_> {
         }
         match (self.made(), self.seen.alive) {
             (0, Some(true)) => {
-                held(format!("`{name}` cancelled before the effect → nothing happens afterwards"))
+                pass(format!("`{name}` cancelled before the effect → nothing happens afterwards"))
             }
-            (0, _) => failed(format!("`{name}` cancelled → the server no longer answers")),
-            _ => failed(format!("`{name}` cancelled before the effect → {} afterwards", self.counted())),
+            (0, _) => fail(FindingKind::TimeUp, format!("`{name}` cancelled → the server no longer answers")),
+            _ => fail(
+                FindingKind::Unintended,
+                format!("`{name}` cancelled before the effect → {} afterwards", self.counted()),
+            ),
         }
     }
 
@@ -293,7 +325,7 @@ impl Judging<'_> {
         first.zip(end).is_some_and(|(first, end)| first <= end)
     }
 
-    fn connection_lost(&self) -> Judgment {
+    fn lost_connection(&self) -> Judgment {
         if !self.reached_before_the_end() {
             return void("the call had not reached the backend when its connection was closed".to_owned());
         }
@@ -308,59 +340,46 @@ impl Judging<'_> {
     }
 
     /// A call, and the same call again if the first one failed and did not say that its outcome is open.
-    fn backend_failed(&self) -> Judgment {
-        let first = self.seen.calls.first();
-        let said = match first {
+    fn backend_failed(&self, failure: &str) -> Judgment {
+        let said = match self.seen.calls.first() {
             Some(call) if call.outcome == CallOutcome::Ok => "it says that it worked".to_owned(),
             Some(call) if call.text.is_empty() => "it says nothing".to_owned(),
             Some(call) => format!("it says \"{}\"", short(&call.text, QUOTED)),
             None => String::new(),
         };
         let again = if self.seen.calls.len() > 1 { ", and is called again" } else { "" };
-        let sentence = format!(
-            "`{}`: {}; {said}{again} → {}; {}",
-            self.tool.name,
-            self.failure(),
-            self.counted(),
-            self.keys()
-        );
+        let message =
+            format!("`{}`: {failure}; {said}{again} → {}; {}", self.tool.name, self.counted(), self.keys());
         match self.made() {
             made if made > self.once() && self.seen.calls.len() == 1 => {
-                failed(format!("{sentence}: its own client repeats the request"))
+                fail(FindingKind::Duplicated, format!("{message}: its own client repeats the request"))
             }
-            made if made > self.once() => failed(sentence),
-            made if made == self.once() => held(sentence),
-            _ if self.any_ok() => failed(format!("{sentence}, so its success is wrong")),
-            _ => held(sentence),
+            made if made > self.once() => fail(FindingKind::Duplicated, message),
+            made if made < self.once() && self.any_ok() => {
+                fail(FindingKind::Overclaimed, format!("{message}, so its success is wrong"))
+            }
+            _ => pass(message),
         }
-    }
-
-    /// What the backend did.
-    fn failure(&self) -> String {
-        let fault = self.setup.fault.as_ref().and_then(|(operation, commit, reply)| {
-            format!("{operation} commit={commit} reply={reply}").parse::<Fault>().ok()
-        });
-        let Some(fault) = fault else { return String::new() };
-        let commit = match fault.commit.kind() {
-            CommitKind::Now => "the backend commits",
-            CommitKind::Never => "the backend commits nothing",
-            _ => "the backend commits later",
-        };
-        format!("{commit} and {}", fault.reply.service_words())
     }
 
     /// A tool cannot see that its backend lies, unless it reads back: a success is not a failure of the tool.
-    fn backend_lies(&self) -> Judgment {
+    fn lying_success(&self) -> Judgment {
         let name = &self.tool.name;
         match (self.made(), self.seen.last_is_ok()) {
             (0, true) => Judgment {
-                outcome: ProbeOutcome::NotAsked,
-                sentence: format!("`{name}` believes the success of its backend and does not read back"),
+                verdict: CaseVerdict::Skipped,
+                finding: None,
+                message: format!("`{name}` believes the success of its backend and does not read back"),
             },
-            (0, false) => held(format!("`{name}` notices that its backend did nothing, and says so")),
-            _ => held(format!("`{name}` notices that its backend did nothing → {}", self.counted())),
+            (0, false) => pass(format!("`{name}` notices that its backend did nothing, and says so")),
+            _ => pass(format!("`{name}` notices that its backend did nothing → {}", self.counted())),
         }
     }
+}
+
+/// A number as a word, if it is small.
+fn number(count: usize) -> String {
+    NUMBERS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
 /// Whether a text asks to call again.

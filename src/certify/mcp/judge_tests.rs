@@ -43,39 +43,41 @@ const OPEN: (CallOutcome, &str) =
     (CallOutcome::Error, "The mail may have been sent; check with list_emails.");
 const GONE: (CallOutcome, &str) = (CallOutcome::NotAwaited, "cancelled");
 
-fn outcome(facts: &ToolFacts, question: McpQuestion, seen: &ObservedTrial) -> ProbeOutcome {
-    judge(facts, &setup(question), seen).outcome
+fn verdict(facts: &ToolFacts, kind: ServerScenario, seen: &ObservedTrial) -> CaseVerdict {
+    judge(&case(facts, kind), seen).verdict
 }
 
-fn setup(question: McpQuestion) -> TrialSetup {
-    let fault = match question {
-        McpQuestion::ReplyLost => Some(("email.send".to_owned(), "now".into(), "drop".into())),
-        McpQuestion::RequestLost => Some(("email.send".to_owned(), "never".into(), "{ status: 503 }".into())),
-        McpQuestion::BackendLies => Some(("email.send".to_owned(), "never".into(), "ok".into())),
+fn case(facts: &ToolFacts, kind: ServerScenario) -> ServerCase {
+    let failure = match kind {
+        ServerScenario::LostReply => Some("the backend commits and closes the connection"),
+        ServerScenario::LostRequest => Some("the backend commits nothing and replies 503"),
+        ServerScenario::LyingSuccess => Some("the backend commits nothing and replies"),
         _ => None,
     };
-    TrialSetup { fault, ..TrialSetup::new(question, Vec::new()) }
+    let fault =
+        |failure: &str| BackendFault { operation: "email.send".to_owned(), failure: failure.to_owned() };
+    ServerCase { scenario: format!("send/{kind}"), kind, tool: facts.clone(), fault: failure.map(fault) }
 }
 
 #[test]
-fn two_calls_without_a_key_are_two_operations_unless_the_card_says_otherwise() {
+fn two_calls_without_a_key_are_two_operations_unless_the_annotations_say_otherwise() {
     let twice = seen(&[OK, OK], &[None, None], 2);
-    let judgment = judge(&facts(), &setup(McpQuestion::SameCallTwice), &twice);
-    assert_eq!(judgment.outcome, ProbeOutcome::Held);
-    assert_eq!(judgment.sentence, "`send` twice → two mails; no key reaches the backend");
+    let judgment = judge(&case(&facts(), ServerScenario::SameCallTwice), &twice);
+    assert_eq!(judgment.verdict, CaseVerdict::Pass);
+    assert_eq!(judgment.message, "`send` twice → two mails; no key reaches the backend");
     let hinted = ToolFacts { idempotent_hint: true, ..facts() };
-    assert_eq!(outcome(&hinted, McpQuestion::SameCallTwice, &twice), ProbeOutcome::Failed);
+    assert_eq!(verdict(&hinted, ServerScenario::SameCallTwice, &twice), CaseVerdict::Fail);
     assert_eq!(
-        outcome(&facts(), McpQuestion::SameCallTwice, &seen(&[OK, OK], &[None; 3], 3)),
-        ProbeOutcome::Failed
+        verdict(&facts(), ServerScenario::SameCallTwice, &seen(&[OK, OK], &[None; 3], 3)),
+        CaseVerdict::Fail
     );
     assert_eq!(
-        outcome(&facts(), McpQuestion::SameCallTwice, &seen(&[OK, OK], &[None], 0)),
-        ProbeOutcome::Failed
+        verdict(&facts(), ServerScenario::SameCallTwice, &seen(&[OK, OK], &[None], 0)),
+        CaseVerdict::Fail
     );
     assert_eq!(
-        outcome(&facts(), McpQuestion::SameCallTwice, &seen(&[ERROR, ERROR], &[], 0)),
-        ProbeOutcome::Void
+        verdict(&facts(), ServerScenario::SameCallTwice, &seen(&[ERROR, ERROR], &[], 0)),
+        CaseVerdict::Void
     );
 }
 
@@ -84,77 +86,83 @@ fn one_key_is_one_operation_and_two_keys_are_two() {
     let keyed = ToolFacts { keyed: true, ..facts() };
     let one = seen(&[OK, OK], &[Some("a"), Some("a")], 1);
     let two = seen(&[OK, OK], &[Some("a"), Some("b")], 2);
-    assert_eq!(outcome(&keyed, McpQuestion::OneKeyTwice, &one), ProbeOutcome::Held);
-    assert_eq!(outcome(&keyed, McpQuestion::OneKeyTwice, &two), ProbeOutcome::Failed);
-    assert_eq!(outcome(&keyed, McpQuestion::TwoKeys, &two), ProbeOutcome::Held);
-    assert_eq!(outcome(&keyed, McpQuestion::TwoKeys, &one), ProbeOutcome::Failed);
-    assert_eq!(outcome(&keyed, McpQuestion::OneKeyOtherArguments, &one), ProbeOutcome::Failed);
+    assert_eq!(verdict(&keyed, ServerScenario::SameKeyTwice, &one), CaseVerdict::Pass);
+    assert_eq!(verdict(&keyed, ServerScenario::SameKeyTwice, &two), CaseVerdict::Fail);
+    assert_eq!(verdict(&keyed, ServerScenario::AnotherKey, &two), CaseVerdict::Pass);
+    assert_eq!(verdict(&keyed, ServerScenario::AnotherKey, &one), CaseVerdict::Fail);
+    assert_eq!(verdict(&keyed, ServerScenario::SameKeyOtherArguments, &one), CaseVerdict::Fail);
     let refused = seen(&[OK, ERROR], &[Some("a"), Some("a")], 1);
-    assert_eq!(outcome(&keyed, McpQuestion::OneKeyOtherArguments, &refused), ProbeOutcome::Held);
-    assert_eq!(outcome(&keyed, McpQuestion::CallersAtOnce, &one), ProbeOutcome::Held);
-    assert_eq!(outcome(&keyed, McpQuestion::CallersAtOnce, &two), ProbeOutcome::Failed);
-    assert_eq!(outcome(&facts(), McpQuestion::CallersAtOnce, &two), ProbeOutcome::Held);
+    assert_eq!(verdict(&keyed, ServerScenario::SameKeyOtherArguments, &refused), CaseVerdict::Pass);
+    assert_eq!(verdict(&keyed, ServerScenario::CallersAtOnce, &one), CaseVerdict::Pass);
+    assert_eq!(verdict(&keyed, ServerScenario::CallersAtOnce, &two), CaseVerdict::Fail);
+    assert_eq!(verdict(&facts(), ServerScenario::CallersAtOnce, &two), CaseVerdict::Pass);
 }
 
 #[test]
 fn a_call_that_is_repeated_after_a_lost_connection_or_a_kill_has_one_effect() {
     let twice = seen(&[GONE, OK], &[None, None], 2);
-    for question in [McpQuestion::ConnectionLost, McpQuestion::KilledAfterEffect] {
-        assert_eq!(outcome(&facts(), question, &twice), ProbeOutcome::Failed, "{question}");
+    for kind in [ServerScenario::LostConnection, ServerScenario::KilledAfterEffect] {
+        assert_eq!(verdict(&facts(), kind, &twice), CaseVerdict::Fail, "{kind}");
         let once = seen(&[GONE, OK], &[Some("a"), Some("a")], 1);
-        assert_eq!(outcome(&facts(), question, &once), ProbeOutcome::Held, "{question}");
+        assert_eq!(verdict(&facts(), kind, &once), CaseVerdict::Pass, "{kind}");
     }
     let mut too_late = twice.clone();
     too_late.writes[0].at = 150;
-    assert_eq!(outcome(&facts(), McpQuestion::ConnectionLost, &too_late), ProbeOutcome::Void);
+    assert_eq!(verdict(&facts(), ServerScenario::LostConnection, &too_late), CaseVerdict::Void);
     let not_killed = ObservedTrial { starts: 1, ..twice };
-    assert_eq!(outcome(&facts(), McpQuestion::KilledAfterEffect, &not_killed), ProbeOutcome::Void);
+    assert_eq!(verdict(&facts(), ServerScenario::KilledAfterEffect, &not_killed), CaseVerdict::Void);
 }
 
 #[test]
 fn nothing_may_happen_after_a_cancellation() {
-    assert_eq!(outcome(&facts(), McpQuestion::Cancelled, &seen(&[GONE], &[None], 0)), ProbeOutcome::Held);
+    assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &seen(&[GONE], &[None], 0)), CaseVerdict::Pass);
     assert_eq!(
-        outcome(&facts(), McpQuestion::Cancelled, &seen(&[GONE], &[None, None], 1)),
-        ProbeOutcome::Failed
+        verdict(&facts(), ServerScenario::Cancelled, &seen(&[GONE], &[None, None], 1)),
+        CaseVerdict::Fail
     );
     let dead = ObservedTrial { alive: Some(false), ..seen(&[GONE], &[None], 0) };
-    assert_eq!(outcome(&facts(), McpQuestion::Cancelled, &dead), ProbeOutcome::Failed);
+    assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &dead), CaseVerdict::Fail);
 }
 
 #[test]
 fn a_failing_backend_is_survived_with_one_effect_and_the_truth() {
-    let reply_lost = |seen: ObservedTrial| judge(&facts(), &setup(McpQuestion::ReplyLost), &seen);
+    let reply_lost = |seen: ObservedTrial| judge(&case(&facts(), ServerScenario::LostReply), &seen);
     let twice = reply_lost(seen(&[ERROR, OK], &[None, None], 2));
-    assert_eq!(twice.outcome, ProbeOutcome::Failed);
-    let sentence = "`send`: the backend commits and closes the connection; it says \"connection reset\", and \
+    assert_eq!((twice.verdict, twice.finding), (CaseVerdict::Fail, Some(FindingKind::Duplicated)));
+    let message = "`send`: the backend commits and closes the connection; it says \"connection reset\", and \
                     is called again → two mails; no key reaches the backend";
-    assert_eq!(twice.sentence, sentence);
-    assert_eq!(reply_lost(seen(&[OK], &[None, None], 2)).outcome, ProbeOutcome::Failed);
-    assert_eq!(reply_lost(seen(&[OK], &[Some("a"), Some("a")], 1)).outcome, ProbeOutcome::Held);
-    assert_eq!(reply_lost(seen(&[OPEN], &[None], 1)).outcome, ProbeOutcome::Held);
+    assert_eq!(twice.message, message);
+    assert_eq!(reply_lost(seen(&[OK], &[None, None], 2)).verdict, CaseVerdict::Fail);
+    assert_eq!(reply_lost(seen(&[OK], &[Some("a"), Some("a")], 1)).verdict, CaseVerdict::Pass);
+    assert_eq!(reply_lost(seen(&[OPEN], &[None], 1)).verdict, CaseVerdict::Pass);
 
-    let request_lost = |seen: ObservedTrial| outcome(&facts(), McpQuestion::RequestLost, &seen);
-    assert_eq!(request_lost(seen(&[ERROR, OK], &[None, None], 1)), ProbeOutcome::Held);
-    assert_eq!(request_lost(seen(&[ERROR, ERROR], &[None, None], 0)), ProbeOutcome::Held);
-    assert_eq!(request_lost(seen(&[OK], &[None], 0)), ProbeOutcome::Failed);
+    let request_lost = |seen: ObservedTrial| verdict(&facts(), ServerScenario::LostRequest, &seen);
+    assert_eq!(request_lost(seen(&[ERROR, OK], &[None, None], 1)), CaseVerdict::Pass);
+    assert_eq!(request_lost(seen(&[ERROR, ERROR], &[None, None], 0)), CaseVerdict::Pass);
+    assert_eq!(request_lost(seen(&[OK], &[None], 0)), CaseVerdict::Fail);
     let not_applied = ObservedTrial { fault_applied: false, ..seen(&[OK], &[None], 0) };
-    assert_eq!(request_lost(not_applied), ProbeOutcome::Void);
+    assert_eq!(request_lost(not_applied), CaseVerdict::Void);
 }
 
 #[test]
 fn a_tool_is_not_blamed_for_a_backend_that_lies() {
-    assert_eq!(outcome(&facts(), McpQuestion::BackendLies, &seen(&[OK], &[None], 0)), ProbeOutcome::NotAsked);
-    assert_eq!(outcome(&facts(), McpQuestion::BackendLies, &seen(&[OPEN], &[None], 0)), ProbeOutcome::Held);
+    assert_eq!(
+        verdict(&facts(), ServerScenario::LyingSuccess, &seen(&[OK], &[None], 0)),
+        CaseVerdict::Skipped
+    );
+    assert_eq!(
+        verdict(&facts(), ServerScenario::LyingSuccess, &seen(&[OPEN], &[None], 0)),
+        CaseVerdict::Pass
+    );
 }
 
 #[test]
 fn a_server_that_cannot_be_used_shows_nothing() {
     let unusable =
         ObservedTrial { not_connected: Some("it ended".to_owned()), ..seen(&[OK, OK], &[None], 1) };
-    for question in McpQuestion::EVERY {
-        assert_eq!(outcome(&facts(), question, &unusable), ProbeOutcome::Void, "{question}");
-        assert_eq!(outcome(&facts(), question, &ObservedTrial::default()), ProbeOutcome::Void, "{question}");
+    for kind in ServerScenario::ALL {
+        assert_eq!(verdict(&facts(), kind, &unusable), CaseVerdict::Void, "{kind}");
+        assert_eq!(verdict(&facts(), kind, &ObservedTrial::default()), CaseVerdict::Void, "{kind}");
     }
 }
 
@@ -168,28 +176,29 @@ fn a_text_that_asks_to_try_again_is_recognized() {
 #[test]
 fn a_call_that_reaches_the_backend_after_it_was_cancelled_shows_nothing() {
     let mut late = seen(&[GONE], &[None], 0);
-    assert_eq!(outcome(&facts(), McpQuestion::Cancelled, &late), ProbeOutcome::Held);
+    assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &late), CaseVerdict::Pass);
     late.writes[0].at = 101;
-    assert_eq!(outcome(&facts(), McpQuestion::Cancelled, &late), ProbeOutcome::Void);
+    assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &late), CaseVerdict::Void);
 }
 
 #[test]
 fn more_successes_than_effects_are_lost_operations_unless_there_is_one_effect_in_all() {
-    let with = |effects| outcome(&facts(), McpQuestion::CallersAtOnce, &seen(&[OK; 8], &[None; 8], effects));
+    let with =
+        |effects| verdict(&facts(), ServerScenario::CallersAtOnce, &seen(&[OK; 8], &[None; 8], effects));
     assert_eq!([1, 3, 8, 9].map(with), {
-        use ProbeOutcome::{Failed, Held};
-        [Held, Failed, Held, Failed]
+        use CaseVerdict::{Fail, Pass};
+        [Pass, Fail, Pass, Fail]
     });
 }
 
 #[test]
 fn what_happens_at_a_host_that_is_not_served_makes_a_trial_void() {
     let plain = seen(&[OK, OK], &[None, None], 2);
-    assert_eq!(outcome(&facts(), McpQuestion::SameCallTwice, &plain), ProbeOutcome::Held);
+    assert_eq!(verdict(&facts(), ServerScenario::SameCallTwice, &plain), CaseVerdict::Pass);
     let escaped = ObservedTrial { escaped: vec!["db.example".to_owned()], ..plain.clone() };
     let untrusted = ObservedTrial { untrusted: vec!["api.example".to_owned()], ..plain };
     for seen in [escaped, untrusted] {
-        assert_eq!(outcome(&facts(), McpQuestion::SameCallTwice, &seen), ProbeOutcome::Void);
+        assert_eq!(verdict(&facts(), ServerScenario::SameCallTwice, &seen), CaseVerdict::Void);
     }
 }
 
@@ -198,19 +207,19 @@ fn effects_that_a_read_counts_are_judged_by_the_difference() {
     let call = ToolCall { tool: "list".to_owned(), arguments: serde_json::Map::new() };
     let facts = ToolFacts { keyed: true, source: EffectSource::Read { call, occurrences: 2 }, ..facts() };
     let counted = |counts: &[usize]| ObservedTrial { counts: counts.to_vec(), ..seen(&[OK, OK], &[], 0) };
-    let judged = |counts: &[usize]| judge(&facts, &setup(McpQuestion::OneKeyTwice), &counted(counts));
-    assert_eq!(judged(&[4, 6]).outcome, ProbeOutcome::Held);
-    assert_eq!(judged(&[4, 6]).sentence, "`send` twice with one key → one entry; counted by `list`");
-    assert_eq!(judged(&[4, 8]).outcome, ProbeOutcome::Failed);
+    let judged = |counts: &[usize]| judge(&case(&facts, ServerScenario::SameKeyTwice), &counted(counts));
+    assert_eq!(judged(&[4, 6]).verdict, CaseVerdict::Pass);
+    assert_eq!(judged(&[4, 6]).message, "`send` twice with one key → one entry; counted by `list`");
+    assert_eq!(judged(&[4, 8]).verdict, CaseVerdict::Fail);
     // Part of a second effect is a second effect.
-    assert_eq!(judged(&[4, 7]).outcome, ProbeOutcome::Failed);
-    assert_eq!(judged(&[4, 4]).outcome, ProbeOutcome::Failed);
-    let lost = |counts: &[usize]| outcome(&facts, McpQuestion::ConnectionLost, &counted(counts));
-    assert_eq!(lost(&[0, 2, 2]), ProbeOutcome::Held);
-    assert_eq!(lost(&[0, 2, 4]), ProbeOutcome::Failed);
+    assert_eq!(judged(&[4, 7]).verdict, CaseVerdict::Fail);
+    assert_eq!(judged(&[4, 4]).verdict, CaseVerdict::Fail);
+    let lost = |counts: &[usize]| verdict(&facts, ServerScenario::LostConnection, &counted(counts));
+    assert_eq!(lost(&[0, 2, 2]), CaseVerdict::Pass);
+    assert_eq!(lost(&[0, 2, 4]), CaseVerdict::Fail);
     // The first call had no effect when its connection was closed.
-    assert_eq!(lost(&[0, 0, 2]), ProbeOutcome::Void);
-    assert_eq!(judged(&[4]).outcome, ProbeOutcome::Void);
+    assert_eq!(lost(&[0, 0, 2]), CaseVerdict::Void);
+    assert_eq!(judged(&[4]).verdict, CaseVerdict::Void);
     let uncounted = ObservedTrial { not_counted: Some("gone".to_owned()), ..counted(&[0]) };
-    assert_eq!(outcome(&facts, McpQuestion::OneKeyTwice, &uncounted), ProbeOutcome::Void);
+    assert_eq!(verdict(&facts, ServerScenario::SameKeyTwice, &uncounted), CaseVerdict::Void);
 }

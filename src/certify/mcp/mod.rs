@@ -1,31 +1,452 @@
-//! The battery for MCP servers: which tools write, and whether a write can be repeated, cancelled,
-//! interrupted and called by many at once without a second effect. Effects are counted in the ledgers of the
-//! services that stand in for the server's backend. docs/mcp-servers.md has the rules.
+//! Certifies an MCP server: which tools write, and whether a write can be repeated, cancelled, interrupted and
+//! called by many at once without a second effect. Effects are counted in the ledgers of the services that stand in
+//! for the server's backend. docs/mcp-servers.md has the rules.
 
 mod arguments;
-mod ask;
-mod asked_cases;
-mod battery;
-mod card;
 mod cases;
-mod compare_card;
-mod control;
+mod descriptions;
 mod judge;
-mod known_tools;
 mod observed;
-mod prepare;
-mod questions;
-mod run_cases;
-mod show;
-mod text;
+mod scenarios;
+mod tools;
 mod tools_file;
 
-pub(super) use asked_cases::judge_again;
-pub use battery::{McpError, McpOptions, McpReport, certify_mcp};
-pub use card::CardRemark;
-pub use cases::any_host_service;
-pub use control::ControlServer;
-pub use prepare::{PrepareServerError, PreparedServer, prepare_server, run_preparation};
-pub use questions::McpQuestion;
-pub use show::render_mcp;
-pub use tools_file::{ToolSettings, ToolsFile};
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::Shared;
+use jiff::Timestamp;
+
+use super::evidence::{FileDigest, command_files, sha256};
+use super::runs::{RUN_NAMES, Runs, spread};
+use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
+use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
+use super::{CertifyError, CertifyEvent, OnEvent};
+use crate::mcp::client::{DriverStep, HEADERS_VARIABLE, Handshake, ListedTool, ListedTools};
+use crate::run::{ConcurrencyLimiter, RunOptions};
+use crate::scenario::{Case, is_named};
+use crate::scratch::Scratch;
+use crate::subject::control::ControlServer;
+use crate::subject::{InstalledPackage, PreparedCommand, Settings, Subject, Template};
+use cases::{ServerCase, observed_in, save_outputs};
+use judge::{BackendFault, ToolFacts};
+use observed::ObservedTrial;
+use scenarios::{CaseMaker, ScenarioSetup, default_services};
+use tools::ServerTool;
+
+pub(super) use cases::{RUN_NAMES_1, ServerCases};
+pub(crate) use scenarios::ServerScenario;
+pub(crate) use tools_file::ToolsFile;
+
+/// How a server is tested.
+#[derive(Debug, Clone)]
+pub(crate) struct McpOptions {
+    /// The command as the user gave it, or the URL of a server that already runs.
+    pub(crate) command: Vec<String>,
+    /// The same without a network; without a program the server already runs.
+    pub(crate) server: PreparedCommand,
+    /// Its URL, if it serves streamable HTTP.
+    pub(crate) url: Option<String>,
+    /// Parts of ids; without any, all cases are run.
+    pub(crate) filters: Vec<String>,
+    /// What the user says about its tools.
+    pub(crate) tools: ToolsFile,
+    /// The number of trials of each scenario, at least.
+    pub(crate) trials: u32,
+    /// The largest number of callers at once.
+    pub(crate) callers: u32,
+    /// How long the server can take for each request.
+    pub(crate) timeout: Duration,
+    pub(crate) seed: u64,
+    /// Whether it is sealed, which variables it gets, and which hosts it can reach.
+    pub(crate) settings: Settings,
+    /// Whether more callers and the controls are run as well, without which there is no certificate.
+    pub(crate) for_certificate: bool,
+    /// The folder for the ledgers.
+    pub(crate) folder: PathBuf,
+}
+
+impl McpOptions {
+    /// Whether the server already runs, so that hapax does not have its backend.
+    fn is_running(&self) -> bool {
+        self.server.program.is_empty()
+    }
+
+    fn selects(&self, case: &Case) -> bool {
+        self.filters.is_empty() || self.filters.iter().any(|word| is_named(case, word))
+    }
+}
+
+/// Tests a server, until `stop` completes.
+pub(crate) async fn certify_server(
+    options: &McpOptions,
+    limiter: &ConcurrencyLimiter,
+    stop: impl Future<Output = ()>,
+    on: &mut OnEvent<'_>,
+) -> Result<Tested, CertifyError> {
+    let stop = stop.shared();
+    let mut tested = test_server(options, limiter, stop.clone(), on).await?;
+    if options.for_certificate && !tested.interrupted && !tested.trials.is_empty() {
+        on(CertifyEvent::Phase("controls"));
+        for control in ControlServer::ALL {
+            tested.controls.extend(control_checks(control, options, limiter, stop.clone(), on).await?);
+        }
+    }
+    Ok(tested)
+}
+
+/// The verdicts of a control, which are known.
+async fn control_checks<F: Future<Output = ()>>(
+    control: ControlServer,
+    options: &McpOptions,
+    limiter: &ConcurrencyLimiter,
+    stop: Shared<F>,
+    on: &mut OnEvent<'_>,
+) -> Result<Vec<ControlCheck>, CertifyError> {
+    let with_retries = match control {
+        ControlServer::Keyed => CaseVerdict::Pass,
+        ControlServer::Keyless => CaseVerdict::Fail,
+    };
+    let known = [
+        (ServerScenario::LostConnection, with_retries),
+        (ServerScenario::KilledAfterEffect, with_retries),
+        (ServerScenario::LostReply, with_retries),
+        (ServerScenario::LostRequest, CaseVerdict::Pass),
+    ];
+    let hapax = std::env::current_exe()?.to_string_lossy().into_owned();
+    let command = vec![hapax, "control-server".to_owned(), control.as_str().to_owned()];
+    let folder = options.folder.join("controls").join(control.as_str());
+    std::fs::create_dir_all(&folder)?;
+    let control_options = McpOptions {
+        server: PreparedCommand { program: command.clone(), package: None },
+        command,
+        url: None,
+        filters: known.map(|(scenario, _)| format!("/{scenario}")).to_vec(),
+        tools: ToolsFile::default(),
+        trials: 1,
+        for_certificate: false,
+        folder,
+        ..options.clone()
+    };
+    let on = &mut |event: CertifyEvent<'_>| match event {
+        CertifyEvent::Phase(_) => {}
+        event => on(event),
+    };
+    let tested = test_server(&control_options, limiter, stop, on).await?;
+    let conclusion = Conclusion::new(&tested.trials, AskedLevel { level: 0.0, confidence: 0.95 });
+    let check = |(scenario, expected): (ServerScenario, CaseVerdict)| {
+        let case = format!("{}/{scenario}", ControlServer::TOOL);
+        ControlCheck {
+            control: format!("control-server {control}"),
+            expected: expected.as_str().to_owned(),
+            found: conclusion.verdict_of(&case).as_str().to_owned(),
+            case,
+        }
+    };
+    Ok(known.map(check).to_vec())
+}
+
+async fn test_server<F: Future<Output = ()>>(
+    options: &McpOptions,
+    limiter: &ConcurrencyLimiter,
+    stop: Shared<F>,
+    on: &mut OnEvent<'_>,
+) -> Result<Tested, CertifyError> {
+    let lists = Scratch::new()?;
+    let services =
+        if options.tools.services.is_empty() { default_services() } else { options.tools.services.clone() };
+    let mut test = ServerTest {
+        options,
+        maker: CaseMaker {
+            services,
+            handshake: Handshake::Initialize,
+            timeout: options.timeout,
+            list_folder: lists.path().to_owned(),
+            // A server that already runs remembers earlier runs.
+            run: if options.is_running() { Timestamp::now().to_string() } else { String::new() },
+        },
+        runs: Runs {
+            subject: subject(options)?,
+            options: RunOptions { seed: options.seed, claims_optional: true, ..RunOptions::default() },
+            folder: &options.folder,
+            limiter,
+            stop,
+            save: save_outputs,
+            interrupted: false,
+        },
+        findings: Vec::new(),
+        not_tested: Vec::new(),
+    };
+    test.run(on).await
+}
+
+/// The driver as a subject.
+fn subject(options: &McpOptions) -> Result<Subject, CertifyError> {
+    let hapax = std::env::current_exe()?;
+    let mut program = vec![hapax.to_string_lossy().into_owned(), "call-tools".to_owned()];
+    if let Some(url) = &options.url {
+        program.extend(["--url".to_owned(), url.clone()]);
+    }
+    program.push("--".to_owned());
+    program.extend(options.server.program.iter().cloned());
+    let mut settings = options.settings.clone();
+    for (name, value) in &options.tools.env {
+        let template =
+            Template::parse(value).map_err(|error| CertifyError::Server(format!("env {name}: {error}")))?;
+        settings.env.push((name.clone(), template));
+    }
+    if !options.tools.headers.is_empty() {
+        let headers = serde_json::to_string(&options.tools.headers).unwrap_or_default();
+        settings.env.push((HEADERS_VARIABLE.to_owned(), Template::literal(headers)));
+    }
+    Ok(Subject { name: options.command.join(" "), settings, ..Subject::command(program) })
+}
+
+/// A test that is running.
+struct ServerTest<'a, F: Future<Output = ()>> {
+    options: &'a McpOptions,
+    maker: CaseMaker,
+    runs: Runs<'a, F>,
+    findings: Vec<CertifiedFinding>,
+    not_tested: Vec<String>,
+}
+
+impl<F: Future<Output = ()>> ServerTest<'_, F> {
+    async fn run(&mut self, on: &mut OnEvent<'_>) -> Result<Tested, CertifyError> {
+        on(CertifyEvent::Phase("smoke trials: every tool once without faults"));
+        let (listed, first) = self.list(on).await?;
+        let mut tools = self.known_tools(listed);
+        let reads = self.call_without_faults(&mut tools, first.lists.first(), on).await?;
+        let planned = self.plan(&tools)?;
+        planned.server.save(&self.options.folder)?;
+        let judge = |folder: &Path, callers| planned.server.judge_run(folder, callers);
+        let (mut trials, mut callers) = (Vec::new(), None);
+        if !planned.cases.is_empty() && !self.runs.interrupted {
+            on(CertifyEvent::Phase("trials"));
+            let cases = spread(planned.cases.clone(), self.options.trials);
+            trials = self.runs.test(cases, &judge, on).await?;
+        }
+        if self.options.for_certificate && !trials.is_empty() && !self.runs.interrupted {
+            on(CertifyEvent::Phase("more callers"));
+            let (options, maker) = (self.options, self.maker.clone());
+            let scenario = ServerScenario::CallersAtOnce;
+            let cases = |count| cases_of_callers(options, &maker, &tools, count);
+            callers = self.runs.more_callers(scenario.as_str(), options.callers, cases, &judge, on).await?;
+        }
+        let mut seen = Vec::new();
+        for name in [RUN_NAMES.cases, RUN_NAMES.second_try] {
+            let folder = self.options.folder.join(name);
+            if folder.is_dir() {
+                seen.extend(observed_in(&folder)?);
+            }
+        }
+        for (tool, facts) in writes(&tools) {
+            let of_tool = seen.iter().filter_map(|(id, _, seen)| {
+                let case = planned.server.0.get(id)?;
+                (case.tool.name == facts.name).then_some((case, seen))
+            });
+            let of_tool: Vec<(&ServerCase, &ObservedTrial)> = of_tool.collect();
+            let verify = self.options.tools.tool(&facts.name).verify;
+            self.findings.extend(descriptions::findings(tool, facts, &of_tool, &reads, verify));
+        }
+        let notes = self.notes(&trials, &reads, &first);
+        let (_, server) = first.identity.clone().unwrap_or_default();
+        Ok(Tested {
+            subject: self.tested(&server, first.lists.first()),
+            trials: in_order(planned, trials),
+            controls: Vec::new(),
+            callers,
+            scenarios: Vec::new(),
+            files: self.options.tools.files.clone(),
+            score: None,
+            findings: std::mem::take(&mut self.findings),
+            not_tested: std::mem::take(&mut self.not_tested),
+            notes,
+            interrupted: self.runs.interrupted,
+        })
+    }
+
+    /// The cases of all tools that write, and the scenarios that are skipped.
+    fn plan(&self, tools: &[ServerTool]) -> Result<PlannedCases, CertifyError> {
+        let (mut planned, mut scenarios) = (PlannedCases::default(), Vec::new());
+        for (tool, facts) in writes(tools) {
+            for kind in ServerScenario::ALL {
+                let scenario = format!("{}/{kind}", tool.id);
+                match tool.called(facts, self.options.url.is_some()).setup(kind) {
+                    Err(why) if self.options.filters.is_empty() => {
+                        planned.order.push(scenario.clone());
+                        planned.skipped.push(TrialRecord::skipped(&scenario, why));
+                    }
+                    Err(_) => {}
+                    Ok(setup) => {
+                        let cases = self.maker.cases(&scenario, &setup).map_err(CertifyError::Services)?;
+                        for case in cases.into_iter().filter(|case| self.options.selects(case)) {
+                            let (scenario, tool) = (scenario.clone(), facts.clone());
+                            let fault = case.faults.first().map(BackendFault::new);
+                            let judged = ServerCase { scenario, kind, tool, fault };
+                            planned.server.0.insert(case.id.clone(), judged);
+                            planned.order.push(case.id.clone());
+                            planned.cases.push(case);
+                        }
+                    }
+                }
+                scenarios.push(scenario);
+            }
+        }
+        if planned.order.is_empty() && !scenarios.is_empty() {
+            let (words, scenarios) = (self.options.filters.join("`, `"), scenarios.join(", "));
+            let why = format!("no case matches `{words}`; the scenarios are {scenarios}");
+            return Err(CertifyError::Server(why));
+        }
+        Ok(planned)
+    }
+
+    /// Runs one case with one trial for each name, with these steps and without faults.
+    async fn run_steps(
+        &mut self,
+        run: &str,
+        steps: Vec<(String, Vec<DriverStep>)>,
+        on: &mut OnEvent<'_>,
+    ) -> Result<Vec<(String, ObservedTrial)>, CertifyError> {
+        let mut names = Vec::new();
+        let mut cases = Vec::new();
+        for (name, steps) in steps {
+            let scenario = format!("{run}/{name}");
+            let made = self.maker.cases(&scenario, &ScenarioSetup::of_steps(steps));
+            cases.extend(made.map_err(CertifyError::Services)?.into_iter().map(|case| (case, 1)));
+            names.push((scenario, name));
+        }
+        if cases.is_empty() || self.runs.interrupted {
+            return Ok(Vec::new());
+        }
+        self.runs.run(run, cases, on).await?;
+        let observed = observed_in(&self.options.folder.join(run))?.into_iter();
+        let named = observed.filter_map(|(id, _, seen)| {
+            let (_, name) = names.iter().find(|(scenario, _)| *scenario == id)?;
+            Some((name.clone(), seen))
+        });
+        Ok(named.collect())
+    }
+
+    /// Connects and lists the tools: with `initialize`, or else without.
+    async fn list(&mut self, on: &mut OnEvent<'_>) -> Result<(Vec<ListedTool>, ObservedTrial), CertifyError> {
+        let mut reasons = Vec::new();
+        for (name, handshake) in [("list", Handshake::Initialize), ("list-2026-07-28", Handshake::Discover)] {
+            self.maker.handshake = handshake;
+            let steps = vec![("tools".to_owned(), vec![DriverStep::List])];
+            let Some((_, seen)) = self.run_steps(name, steps, on).await?.pop() else {
+                return Err(CertifyError::Server("stopped before its tools were listed".to_owned()));
+            };
+            if let Some(why) = &seen.unstartable {
+                return Err(CertifyError::Server(why.clone()));
+            }
+            let Some(why) = &seen.not_connected else {
+                return Ok((read_list(&self.maker.list_folder)?, seen));
+            };
+            reasons.push(why.clone());
+            // Another handshake does not help a program that does not start.
+            if seen.identity.is_some() || why.starts_with("cannot start") {
+                break;
+            }
+        }
+        Err(CertifyError::Server(reasons.swap_remove(0)))
+    }
+
+    /// What was tested. A server that already runs is known by the list of its tools.
+    fn tested(&self, server: &str, list: Option<&String>) -> TestedSubject {
+        let PreparedCommand { program, package } = &self.options.server;
+        let mut digests: Vec<FileDigest> = package.iter().map(package_digest).collect();
+        digests.extend(command_files(program, None).unwrap_or_default());
+        if let (true, Some(list)) = (self.options.is_running(), list) {
+            digests.push(FileDigest { name: "the list of its tools".to_owned(), sha256: list.clone() });
+        }
+        let command = self.options.command.clone();
+        let said = server.rsplit_once(' ').map(|(_, version)| version.to_owned());
+        let said = said.filter(|version| !version.is_empty());
+        TestedSubject {
+            kind: SubjectKindTested::McpServer,
+            name: package.as_ref().map_or_else(|| command.join(" "), |package| package.name.clone()),
+            command,
+            version: package.as_ref().map(|package| package.version.clone()).or(said),
+            digests,
+        }
+    }
+
+    fn notes(&self, trials: &[TrialRecord], reads: &[String], first: &ObservedTrial) -> Vec<String> {
+        let twice = format!("/{}", ServerScenario::SameCallTwice);
+        let informs =
+            |trial: &&TrialRecord| trial.verdict == CaseVerdict::Pass && trial.scenario.ends_with(&twice);
+        let mut notes: Vec<String> =
+            trials.iter().filter(informs).map(|trial| trial.message.clone()).collect();
+        notes.dedup();
+        if !reads.is_empty() {
+            notes.push(format!("only read: {}", reads.join(", ")));
+        }
+        let answers = self.options.tools.answers.iter();
+        notes.extend(answers.map(|answer| format!("the answers file declares the answer {answer}")));
+        if let Some((protocol, server)) = &first.identity {
+            notes.push(format!("it calls itself {server}, and speaks MCP {protocol}"));
+        }
+        notes
+    }
+}
+
+/// The cases of a certification.
+#[derive(Default)]
+struct PlannedCases {
+    cases: Vec<Case>,
+    server: ServerCases,
+    skipped: Vec<TrialRecord>,
+    /// The ids of all of them, in the order of the tools and their scenarios.
+    order: Vec<String>,
+}
+
+/// The trials in the order of their cases, with those that stand for skipped scenarios.
+fn in_order(planned: PlannedCases, trials: Vec<TrialRecord>) -> Vec<TrialRecord> {
+    let mut all: Vec<TrialRecord> = planned.skipped.into_iter().chain(trials).collect();
+    all.sort_by_key(|trial| planned.order.iter().position(|id| *id == trial.case));
+    all
+}
+
+/// The tools that write.
+fn writes(tools: &[ServerTool]) -> impl Iterator<Item = (&ServerTool, &ToolFacts)> {
+    tools.iter().filter_map(|tool| Some((tool, tool.facts.as_ref()?)))
+}
+
+/// The cases with this many callers.
+fn cases_of_callers(
+    options: &McpOptions,
+    maker: &CaseMaker,
+    tools: &[ServerTool],
+    count: u32,
+) -> Result<Vec<Case>, CertifyError> {
+    let kind = ServerScenario::CallersAtOnce;
+    let mut cases = Vec::new();
+    for (tool, facts) in writes(tools) {
+        let called = tool.called(facts, options.url.is_some());
+        let called = scenarios::CalledTool { callers: count, ..called };
+        if let Ok(setup) = called.setup(kind) {
+            let made = maker.cases(&format!("{}/{kind}", tool.id), &setup);
+            cases.extend(made.map_err(CertifyError::Services)?);
+        }
+    }
+    Ok(cases)
+}
+
+fn package_digest(package: &InstalledPackage) -> FileDigest {
+    let InstalledPackage { name, version, dependencies: (what, list) } = package;
+    let name = format!("{name}@{version} with its dependencies ({what})");
+    FileDigest { name, sha256: sha256(list) }
+}
+
+/// The list that the driver wrote.
+fn read_list(folder: &Path) -> io::Result<Vec<ListedTool>> {
+    let is_list = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let mut files = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_list);
+    let path = files.next().ok_or_else(|| io::Error::other("the server's tools were not written"))?;
+    let list: ListedTools = serde_json::from_slice(&std::fs::read(path)?)?;
+    Ok(list.tools)
+}

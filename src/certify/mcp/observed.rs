@@ -71,8 +71,8 @@ pub(super) struct ObservedTrial {
 /// The attempts so far.
 #[derive(Debug, Default)]
 struct AttemptsSoFar {
-    /// By number: the operation and, where it is one that can be repeated by its nature, the first attempt
-    /// with the same content.
+    /// By number: the operation and, if it can be repeated by its nature, the first attempt with the same
+    /// content.
     by_number: BTreeMap<u64, (String, Option<u64>)>,
     /// Those first attempts of which one was committed.
     repeatable_done: BTreeSet<u64>,
@@ -175,7 +175,7 @@ impl ObservedTrial {
         let calls = self.calls.iter().enumerate().map(|(number, call)| {
             let word = serde_json::to_value(call.outcome).ok();
             let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned();
-            format!("call {}: {word}: {}", number + 1, super::text::short(&call.text, 160))
+            format!("call {}: {word}: {}", number + 1, short(&call.text, 160))
         });
         let writes = self.writes.iter().map(|write| {
             let key = write.key.as_ref().map_or("no key".to_owned(), |key| format!("key {key}"));
@@ -194,6 +194,15 @@ fn is_write(operation: &str) -> bool {
     let known = catalog::find(service)
         .and_then(|service| service.operations.iter().find(|known| known.name == operation));
     known.is_none_or(|known| known.kind == OperationKind::Write)
+}
+
+/// A text on one line, shortened.
+pub(super) fn short(text: &str, length: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(length) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
 }
 
 fn push_new(list: &mut Vec<String>, item: String) {

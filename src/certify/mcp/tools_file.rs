@@ -1,4 +1,4 @@
-//! The file that says more about the tools of a server than its card does.
+//! The file that says more about the tools of a server than their descriptions do.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,104 +6,70 @@ use std::path::Path;
 use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
 use serde_json::{Map, Value};
 
-use crate::certify::command_words::read_words;
-use crate::certify::model::{FileDigest, sha256};
+use crate::certify::evidence::FileDigest;
 use crate::scenario::read_text;
+use crate::subject::read_command;
 
 /// What a file says about the tools of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ToolsFile {
+pub(crate) struct ToolsFile {
     /// By the name of the tool.
-    pub tools: BTreeMap<String, ToolSettings>,
+    pub(crate) tools: BTreeMap<String, ToolSettings>,
     /// Environment variables of the server.
-    pub env: Vec<(String, String)>,
+    pub(super) env: Vec<(String, String)>,
     /// The command that prepares the server, before it is sealed.
-    pub prepare: Option<Vec<String>>,
+    pub(crate) prepare: Option<Vec<String>>,
     /// Headers of the requests to a server over HTTP.
-    pub headers: BTreeMap<String, String>,
+    pub(crate) headers: BTreeMap<String, String>,
     /// The services that stand in for its backend, as in a scenario: each name with its settings.
-    pub services: Vec<(String, String)>,
-    /// Whether tools that it does not name are left out.
-    pub only_listed: bool,
+    pub(super) services: Vec<(String, String)>,
+    /// Whether tools that it does not name are skipped.
+    only_listed: bool,
     /// The answers of the backend that the user declares, a line each.
-    pub answers: Vec<String>,
+    pub(super) answers: Vec<String>,
     /// The files that were read.
-    pub files: Vec<FileDigest>,
+    pub(super) files: Vec<FileDigest>,
 }
 
 /// What a file says about one tool.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ToolSettings {
+pub(crate) struct ToolSettings {
     /// The arguments to call it with.
-    pub arguments: Option<Map<String, Value>>,
-    /// Arguments that replace some of them, for the question with one key and other arguments.
-    pub other: Option<Map<String, Value>>,
+    pub(super) arguments: Option<Map<String, Value>>,
+    /// Arguments that replace some of them, for the scenario with one key and other arguments.
+    pub(super) other: Option<Map<String, Value>>,
     /// The parameter that is its key.
-    pub key: Option<String>,
+    pub(super) key: Option<String>,
     /// The tool that shows whether it happened.
-    pub verify: Option<String>,
-    /// Whether it is left out.
-    pub skip: bool,
+    pub(crate) verify: Option<String>,
+    pub(super) skip: bool,
 }
 
 impl ToolsFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// Every problem of the file, each with its position.
-    pub fn load(path: &Path) -> Result<Self, Problems> {
-        let name = path.to_string_lossy().into_owned();
-        match read_text(path) {
-            Ok(text) => {
-                let digest = FileDigest { name: "tools file".to_owned(), sha256: sha256(text.as_bytes()) };
-                let mut file = ToolsFile::read(&Source::new(name, text))?;
-                file.files.push(digest);
-                Ok(file)
-            }
-            Err(error) => {
-                let mut problems = Problems::default();
-                let source = Source::new(name, String::new());
-                problems.push(Problem::new(
-                    &source,
-                    Span::default(),
-                    format!("cannot read the file: {error}"),
-                ));
-                Err(problems)
-            }
-        }
+    /// Reads a file. Reports every problem with its position.
+    pub(crate) fn load(path: &Path) -> Result<Self, Problems> {
+        let source = read_source(path)?;
+        let mut file = ToolsFile::read(&source)?;
+        file.files.push(FileDigest::of_text("tools file", source.text()));
+        Ok(file)
     }
 
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// Every problem of the text, each with its position.
-    pub fn read(source: &Source) -> Result<Self, Problems> {
+    fn read(source: &Source) -> Result<Self, Problems> {
         let (tree, reader) = (parse(source)?, Reader::new(source));
         let file = read_file(&reader, &tree);
         reader.finish(file)
     }
 
     /// What it says about a tool.
-    #[must_use]
-    pub fn tool(&self, name: &str) -> ToolSettings {
+    pub(super) fn tool(&self, name: &str) -> ToolSettings {
         let unlisted = || ToolSettings { skip: self.only_listed, ..ToolSettings::default() };
         self.tools.get(name).cloned().unwrap_or_else(unlisted)
     }
 
-    /// Adds the answers of a file for the services that answer for any host.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn add_answers(&mut self, service: &str, path: &Path) -> Result<(), Problems> {
-        let name = path.to_string_lossy().into_owned();
-        let text = read_text(path).map_err(|error| {
-            let source = Source::new(name.clone(), String::new());
-            let mut problems = Problems::default();
-            problems.push(Problem::new(&source, Span::default(), format!("cannot read the file: {error}")));
-            problems
-        })?;
-        self.files.push(FileDigest { name: "answers file".to_owned(), sha256: sha256(text.as_bytes()) });
-        let source = Source::new(name, text);
+    /// Adds the answers of a file to the settings of the service that answers for any host.
+    pub(crate) fn add_answers(&mut self, service: &str, path: &Path) -> Result<(), Problems> {
+        let source = read_source(path)?;
+        self.files.push(FileDigest::of_text("answers file", source.text()));
         let tree = parse(&source)?;
         let list = tree.get("answers").unwrap_or(&tree);
         let NodeKind::List(items) = &list.kind else {
@@ -135,6 +101,16 @@ impl ToolsFile {
     }
 }
 
+fn read_source(path: &Path) -> Result<Source, Problems> {
+    let name = path.to_string_lossy().into_owned();
+    read_text(path).map(|text| Source::new(name.clone(), text)).map_err(|error| {
+        let source = Source::new(name, String::new());
+        let mut problems = Problems::default();
+        problems.push(Problem::new(&source, Span::default(), format!("cannot read the file: {error}")));
+        problems
+    })
+}
+
 fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
     let mut map = reader.map(tree, "a file about tools")?;
     let mut file = ToolsFile::default();
@@ -154,7 +130,7 @@ fn read_file(reader: &Reader, tree: &Node) -> Option<ToolsFile> {
         }
     }
     if let Some(prepare) = map.optional("prepare") {
-        file.prepare = Some(read_words(reader, prepare)?);
+        file.prepare = Some(read_command(reader, prepare)?);
     }
     if let Some(headers) = map.optional("headers") {
         for (key, node) in reader.entries(headers)? {

@@ -7,8 +7,10 @@ use std::time::Duration;
 use mock_services::word_enum;
 use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, parse};
 
-use super::questions::ToolQuestion;
-use crate::certify::command_words::read_words;
+use super::scenarios::ToolScenario;
+use crate::certify::typeable;
+use crate::certify::version_1::current_name;
+use crate::subject::read_command;
 
 /// The timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,68 +21,68 @@ pub(super) const VALUE: &str = "${value}";
 
 /// A command-line tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolFile {
-    /// Its name.
-    pub name: String,
+pub(crate) struct ToolFile {
+    pub(super) name: String,
     /// The command that prints its version.
-    pub version: Option<Vec<String>>,
+    pub(super) version: Option<Vec<String>>,
     /// The timeout of each call.
-    pub timeout: Duration,
+    pub(super) timeout: Duration,
     /// The variables that it gets from the environment of hapax.
-    pub pass: Vec<String>,
-    /// The command that resets its state before each trial, where that is not in the working directory.
-    pub reset: Option<Vec<String>>,
-    /// Its commands.
-    pub commands: Vec<ToolCommand>,
+    pub(super) pass: Vec<String>,
+    /// The command that resets its state before each trial, if the state is not in the working directory.
+    pub(super) reset: Option<Vec<String>>,
+    pub(super) commands: Vec<ToolCommand>,
 }
 
 word_enum! {
     /// Whether a command changes anything.
-    pub enum CommandKind {
-        /// It only reads.
+    pub(super) enum CommandKind {
         Safe => "safe",
-        /// It changes something.
         Mutating => "mutating",
     }
 }
 
 /// A command of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolCommand {
-    /// Its name in results.
-    pub name: String,
-    /// Whether it changes anything.
-    pub kind: CommandKind,
-    /// The command.
-    pub run: Vec<String>,
+pub(super) struct ToolCommand {
+    pub(super) name: String,
+    /// Its name in the ids of cases.
+    pub(super) id: String,
+    pub(super) kind: CommandKind,
+    pub(super) run: Vec<String>,
     /// Commands that run before it in each trial.
-    pub prepare: Vec<Vec<String>>,
+    pub(super) prepare: Vec<Vec<String>>,
     /// The arguments for an idempotency key, with its placeholder.
-    pub key: Option<Vec<String>>,
+    pub(super) key: Option<Vec<String>>,
     /// The arguments for a dry run.
-    pub dry_run: Option<Vec<String>>,
+    pub(super) dry_run: Option<Vec<String>>,
     /// How to read its state back.
-    pub state: Option<StateRead>,
-    /// The command with other arguments, where `run` has no `${value}`.
-    pub other: Option<Vec<String>>,
+    pub(super) state: Option<StateRead>,
+    /// The command with other arguments, if `run` has no `${value}`.
+    pub(super) other: Option<Vec<String>>,
     /// A command that fails and can be retried, and one that fails for good.
-    pub fails: Option<(Vec<String>, Vec<String>)>,
-    /// The questions that are not asked.
-    pub leave_out: Vec<ToolQuestion>,
+    pub(super) fails: Option<(Vec<String>, Vec<String>)>,
+    /// The scenarios that make no sense for it.
+    pub(super) skip: Vec<ToolScenario>,
+}
+
+impl ToolCommand {
+    /// The id of a scenario of this command.
+    pub(super) fn scenario(&self, scenario: ToolScenario) -> String {
+        format!("{}/{scenario}", self.id)
+    }
 }
 
 /// How the state of a tool is read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StateRead {
-    /// The command.
-    pub run: Vec<String>,
-    /// How its output is counted.
-    pub count: StateCount,
+pub(super) struct StateRead {
+    pub(super) run: Vec<String>,
+    pub(super) count: StateCount,
 }
 
 /// How the output of a state command is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StateCount {
+pub(super) enum StateCount {
     /// The lines that are not empty.
     Lines,
     /// The output is a number.
@@ -91,19 +93,15 @@ pub enum StateCount {
 
 impl ToolFile {
     /// Reads a file. Reports every problem at once. Relative programs are relative to `folder`.
-    ///
-    /// # Errors
-    /// The problems of the file.
-    pub fn read(source: &Source, folder: &Path) -> Result<Self, Problems> {
+    pub(crate) fn read(source: &Source, folder: &Path) -> Result<Self, Problems> {
         let tree = parse(source)?;
         let reader = Reader::new(source);
         let value = read_file(&reader, &tree, folder);
         reader.finish(value)
     }
 
-    /// All programs with their arguments, for the digests.
-    pub(super) fn programs(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.commands.iter().map(|command| &command.run)
+    pub(super) fn mutating(&self) -> impl Iterator<Item = &ToolCommand> {
+        self.commands.iter().filter(|command| command.kind == CommandKind::Mutating)
     }
 }
 
@@ -125,15 +123,18 @@ fn read_file(reader: &Reader, tree: &Node, folder: &Path) -> Option<ToolFile> {
         );
     }
     let commands = entries.map(|entries| {
-        let read = |(key, node): &(Key, Node)| read_one(reader, key, node, state.as_ref(), folder);
-        entries.iter().filter_map(read).collect::<Vec<_>>()
+        let ids = typeable(entries.iter().map(|(key, _)| key.name.as_str()));
+        let read = |((key, node), id): (&(Key, Node), String)| {
+            read_one(reader, key, id, node, state.as_ref(), folder)
+        };
+        entries.iter().zip(ids).filter_map(read).collect::<Vec<_>>()
     });
     Some(ToolFile {
         name: name.and_then(|node| reader.text(node))?.to_owned(),
-        version: version.and_then(|node| read_command(reader, node, folder)),
+        version: version.and_then(|node| read_program(reader, node, folder)),
         timeout: timeout.and_then(|node| read_time(reader, node)).unwrap_or(TIMEOUT),
         pass: pass.map(|node| read_texts(reader, node)).unwrap_or_default(),
-        reset: reset.and_then(|node| read_command(reader, node, folder)),
+        reset: reset.and_then(|node| read_program(reader, node, folder)),
         commands: commands?,
     })
 }
@@ -141,6 +142,7 @@ fn read_file(reader: &Reader, tree: &Node, folder: &Path) -> Option<ToolFile> {
 fn read_one(
     reader: &Reader,
     key: &Key,
+    id: String,
     node: &Node,
     shared_state: Option<&StateRead>,
     folder: &Path,
@@ -150,8 +152,9 @@ fn read_one(
     let (prepare, key_arguments, dry_run) =
         (map.optional("prepare"), map.optional("key"), map.optional("dry_run"));
     let (state, other, fails) = (map.optional("state"), map.optional("other"), map.optional("fails"));
-    let leave_out = map.optional("leave_out");
-    let place = map.place();
+    // `leave_out` is the old name.
+    let skip = map.optional("skip").or(map.has("leave_out").then(|| map.optional("leave_out")).flatten());
+    let span = map.place();
     map.finish();
     let kind = kind.and_then(|node| reader.one_of(node, &CommandKind::ALL.map(|kind| (kind.as_str(), kind))));
     let state = match state {
@@ -160,7 +163,7 @@ fn read_one(
     };
     if state.is_none() && kind == Some(CommandKind::Mutating) {
         reader.report_with_help(
-            place,
+            span,
             "a mutating command needs `state`: hapax counts its effects with it",
             "add state: {run: [./tool, list], count: lines}, here or once for all commands",
         );
@@ -172,22 +175,28 @@ fn read_one(
             "remove it, or write kind: mutating",
         );
     }
-    let words = ToolQuestion::ALL.map(|question| (question.as_str(), question));
     Some(ToolCommand {
         name: key.name.clone(),
+        id,
         kind: kind?,
-        run: run.and_then(|node| read_command(reader, node, folder))?,
+        run: run.and_then(|node| read_program(reader, node, folder))?,
         prepare: prepare.map(|node| read_commands(reader, node, folder)).unwrap_or_default(),
         key: key_arguments.and_then(|node| read_key(reader, node)),
         dry_run: dry_run.map(|node| read_arguments(reader, node)),
         state,
-        other: other.and_then(|node| read_command(reader, node, folder)),
+        other: other.and_then(|node| read_program(reader, node, folder)),
         fails: fails.and_then(|node| read_fails(reader, node, folder)),
-        leave_out: leave_out
+        skip: skip
             .and_then(|node| reader.list(node))
-            .map(|items| items.iter().filter_map(|item| reader.one_of(item, &words)).collect())
+            .map(|items| items.iter().filter_map(|item| read_scenario_name(reader, item)).collect())
             .unwrap_or_default(),
     })
+}
+
+fn read_scenario_name(reader: &Reader, node: &Node) -> Option<ToolScenario> {
+    let known = node.as_text().and_then(|name| current_name(name).parse().ok());
+    let words = ToolScenario::ALL.map(|scenario| (scenario.as_str(), scenario));
+    known.or_else(|| reader.one_of(node, &words))
 }
 
 fn read_state(reader: &Reader, node: &Node, folder: &Path) -> Option<StateRead> {
@@ -213,18 +222,18 @@ fn read_state(reader: &Reader, node: &Node, folder: &Path) -> Option<StateRead> 
         }
         _ => reader.one_of(node, &[("lines", StateCount::Lines), ("number", StateCount::Number)]),
     });
-    Some(StateRead { run: run.and_then(|node| read_command(reader, node, folder))?, count: count? })
+    Some(StateRead { run: run.and_then(|node| read_program(reader, node, folder))?, count: count? })
 }
 
 fn read_fails(reader: &Reader, node: &Node, folder: &Path) -> Option<(Vec<String>, Vec<String>)> {
     let mut map = reader.map(node, "`fails`")?;
     let (retryable, permanent) = (map.required("retryable"), map.required("permanent"));
     map.finish();
-    let read = |node: Option<&Node>| node.and_then(|node| read_command(reader, node, folder));
+    let read = |node: Option<&Node>| node.and_then(|node| read_program(reader, node, folder));
     Some((read(retryable)?, read(permanent)?))
 }
 
-/// The arguments of a key: where there is no placeholder, the key follows.
+/// The arguments of a key: if there is no placeholder, the key follows.
 fn read_key(reader: &Reader, node: &Node) -> Option<Vec<String>> {
     let mut arguments = read_arguments(reader, node);
     if arguments.is_empty() {
@@ -251,12 +260,12 @@ fn read_texts(reader: &Reader, node: &Node) -> Vec<String> {
 
 fn read_commands(reader: &Reader, node: &Node, folder: &Path) -> Vec<Vec<String>> {
     let items = reader.list(node).unwrap_or_default();
-    items.iter().filter_map(|item| read_command(reader, item, folder)).collect()
+    items.iter().filter_map(|item| read_program(reader, item, folder)).collect()
 }
 
 /// A command; a relative path of its program is relative to the folder of the file.
-fn read_command(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
-    let mut words = read_words(reader, node)?;
+fn read_program(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
+    let mut words = read_command(reader, node)?;
     for word in &mut words {
         let path = folder.join(&*word);
         let is_program = word.contains('/') && !word.contains("${") && Path::new(&*word).is_relative();
@@ -305,7 +314,7 @@ commands:
     key: --idempotency-key
     dry_run: --dry-run
     fails: { retryable: todo busy, permanent: todo add }
-    leave_out: [eight-at-once]
+    skip: [callers-at-once]
   remove:
     kind: mutating
     prepare: [[todo, add, "${value}"]]
@@ -321,10 +330,20 @@ commands:
         assert_eq!(file.timeout, Duration::from_secs(5));
         assert_eq!(file.commands[0].key, Some(vec!["--idempotency-key".to_owned(), KEY.to_owned()]));
         assert_eq!(file.commands[0].state.as_ref().unwrap().count, StateCount::Lines);
-        assert_eq!(file.commands[0].leave_out, [ToolQuestion::EightAtOnce]);
+        assert_eq!(file.commands[0].skip, [ToolScenario::CallersAtOnce]);
         assert_eq!(file.commands[1].key, Some(vec!["--key=${key}".to_owned()]));
         assert_eq!(file.commands[1].state.as_ref().unwrap().count, StateCount::Json("/items".to_owned()));
         assert_eq!(file.commands[2].kind, CommandKind::Safe);
+    }
+
+    #[test]
+    fn the_old_words_of_a_file_are_still_read() {
+        let skip = |line: &str| {
+            let text = format!("tool: todo\ncommands:\n  add: {{ kind: safe, run: todo, {line} }}\n");
+            read(&text).unwrap().commands[0].skip.clone()
+        };
+        let new = skip("skip: [same-key-twice, callers-at-once, dry-run]");
+        assert_eq!(skip("leave_out: [same-key-one-effect, eight-at-once, dry-run]"), new);
     }
 
     #[test]
@@ -336,7 +355,7 @@ commands:
             "tool: todo\ncommands:\n  add: { kind: mutating, run: todo add }\n",
             "tool: todo\ncommands:\n  list: { kind: safe, run: todo list, key: --key }\n",
             "tool: todo\nstate: { run: todo list, count: words }\ncommands:\n  add: { kind: mutating, run: 'todo | x' }\n",
-            "tool: todo\ntimeout: 0s\nstate: { run: todo list, count: { json: items } }\ncommands:\n  add: { kind: safe, run: todo, leave_out: [twice] }\n",
+            "tool: todo\ntimeout: 0s\nstate: { run: todo list, count: { json: items } }\ncommands:\n  add: { kind: safe, run: todo, skip: [twice] }\n",
         ];
         let all: Vec<String> = problems.iter().map(|text| read(text).unwrap_err()).collect();
         insta::assert_snapshot!(all.join("\n"));

@@ -1,139 +1,98 @@
-//! The battery for command-line tools: calls each command in sequences that its file allows, counts the
-//! effects, and gives a score for what was observed. Every trial has its own directory.
+//! Certifies a command-line tool: calls each command in sequences that its file allows, counts the effects, and
+//! gives a score for what was observed. Every trial has its own directory.
 
-mod answer;
-mod control_tools;
+mod calls;
 mod file;
-mod probe;
-mod questions;
+mod scenarios;
 mod score;
-mod sequences;
 
 use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
+use mock_services::yaml::Source;
 
-pub use control_tools::{ControlToolArguments, control_tool};
-pub use file::{CommandKind, StateCount, StateRead, ToolCommand, ToolFile};
-pub use questions::ToolQuestion;
-
-use super::agent::CertifyEvent;
-use super::model::{
-    BatteryResult, CallersHeld, ControlCheck, FileDigest, SubjectKindTested, TestedSubject, sha256,
-};
-use super::ramp::numbers;
-use super::results::{ProbeOutcome, ProbeTrial, question_results};
-use super::subject_files::{SubjectFilesError, subject_files};
+use super::evidence::{FileDigest, command_files, sha256};
+use super::statement::{ControlCheck, SubjectKindTested, Tested, TestedSubject};
+use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord, caller_counts};
+use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::scratch::Scratch;
 use crate::subject::EndReason;
-use probe::{Trial, said};
-use sequences::Sequence;
+use calls::{ToolTrial, VoidCall, said};
+pub(crate) use file::ToolFile;
+use file::{CommandKind, ToolCommand};
+use scenarios::{Sequence, ToolScenario, skipped_scenarios};
 
-/// The trials of each question of a control.
+/// The trials of each scenario of a control.
 const CONTROL_TRIALS: u32 = 2;
 /// The trials of each number of calls at once.
-const RAMP_TRIALS: u32 = 3;
+const TRIALS_OF_CALLERS: u32 = 3;
 
 /// How a tool is certified.
 #[derive(Debug, Clone)]
-pub struct ToolOptions {
-    /// The trials of each question.
-    pub trials: u32,
+pub(crate) struct ToolOptions {
+    /// The trials of each scenario.
+    pub(crate) trials: u32,
     /// The largest number of calls at once with one key.
-    pub callers: u32,
-    /// The seed.
-    pub seed: u64,
+    pub(crate) callers: u32,
+    pub(crate) seed: u64,
     /// How many trials run at once.
-    pub jobs: usize,
-    /// The one-sided confidence and the level that are asked for.
-    pub asked: super::AskedLevel,
+    pub(crate) jobs: usize,
+    pub(crate) asked: AskedLevel,
 }
 
-/// Why a tool could not be tested.
-#[derive(Debug, thiserror::Error)]
-pub enum ToolBatteryError {
-    /// A temporary folder cannot be made.
-    #[error("cannot make a temporary folder: {0}")]
-    Scratch(std::io::Error),
-    /// The files of the tool cannot be named.
-    #[error(transparent)]
-    Files(#[from] SubjectFilesError),
-    /// Its files changed while it was tested, so no digest names what was tested.
-    #[error("a file of {0} was changed while it was tested, so there is no certificate; run it again")]
-    Changed(String),
-    /// A command does not work at all.
-    #[error("the command `{command}` does not work as the file describes it: {why}")]
-    Smoke {
-        /// The command.
-        command: String,
-        /// Why.
-        why: String,
-    },
-}
-
-/// The number of sequences of calls that will run, and of questions.
-#[must_use]
-pub fn planned_probes(file: &ToolFile, trials: u32) -> (usize, usize) {
-    let (mut sequences, mut questions) = (0, 0);
+/// The number of sequences of calls that will run, and of scenarios.
+pub(crate) fn planned_trials(file: &ToolFile, trials: u32) -> (usize, usize) {
+    let (mut sequences, mut scenarios) = (0, 0);
     for command in &file.commands {
         for sequence in Sequence::of(command) {
-            let asked = asked_questions(sequence, command).count();
-            questions += asked;
-            sequences += usize::from(asked > 0);
+            let tried = sequence.tried(command).count();
+            scenarios += tried;
+            sequences += usize::from(tried > 0);
         }
     }
-    (sequences * trials as usize, questions)
+    (sequences * trials as usize, scenarios)
 }
 
-fn asked_questions(sequence: Sequence, command: &ToolCommand) -> impl Iterator<Item = ToolQuestion> {
-    let questions = sequence.questions().iter().copied();
-    questions.filter(move |question| sequence.cannot_ask(command, *question).is_none())
-}
-
-/// Runs the battery for a command-line tool.
-///
-/// # Errors
-/// When a command does not work at all, or the tool cannot be found.
-pub async fn certify_tool(
+/// Tests a command-line tool, until `stop` completes.
+pub(crate) async fn certify_tool(
     file: &ToolFile,
     source: &str,
     options: &ToolOptions,
     stop: impl Future<Output = ()>,
-    on: &mut dyn FnMut(CertifyEvent<'_>),
-) -> Result<BatteryResult, ToolBatteryError> {
-    let scratch = Scratch::new().map_err(ToolBatteryError::Scratch)?;
+    on: &mut OnEvent<'_>,
+) -> Result<Tested, CertifyError> {
+    let scratch = Scratch::new()?;
     let digests = digests_of(file)?;
     let version = version_of(file, &scratch.path().join("version")).await;
     let usual = smoke(file, &scratch.path().join("smoke"), options.seed).await?;
     let work = async {
         on(CertifyEvent::Phase("calls of the tool"));
-        let place = scratch.path().join("trials");
-        let trials = trials_of(file, &usual, &place, options.trials, options, on).await;
+        let folder = scratch.path().join("trials");
+        let trials = trials_of(file, &usual, &folder, options.trials, options, on).await;
         on(CertifyEvent::Phase("calls at once"));
-        let callers = ramp(file, &scratch.path().join("callers"), options).await;
+        let callers = more_callers(file, &scratch.path().join("callers"), options).await;
         on(CertifyEvent::Phase("controls"));
         let controls = controls(scratch.path(), options, on).await?;
-        Ok::<_, ToolBatteryError>((trials, callers, controls))
+        Ok::<_, CertifyError>((trials, callers, controls))
     };
     let (done, interrupted) = tokio::select! {
         done = work => (done?, false),
         () = stop => ((Vec::new(), None, Vec::new()), true),
     };
     let (trials, callers, controls) = done;
-    let results = question_results(&trials, options.asked.level, options.asked.confidence);
-    let score = score::score_of(file, &results);
-    let (score, findings) =
-        if interrupted { (None, Vec::new()) } else { (Some(score), score::remarks(file, &results, score)) };
+    let conclusion = Conclusion::new(&trials, options.asked);
+    let score = (!interrupted).then(|| score::score_of(file, &conclusion));
     if digests_of(file)? != digests {
-        return Err(ToolBatteryError::Changed(file.name.clone()));
+        return Err(CertifyError::Changed(file.name.clone()));
     }
-    let safe = file.commands.iter().filter(|command| command.kind == CommandKind::Safe);
-    let not_tested = safe.filter(|command| command.state.is_none()).map(|command| {
+    let unchecked =
+        file.commands.iter().filter(|command| command.kind == CommandKind::Safe && command.state.is_none());
+    let not_tested = unchecked.map(|command| {
         format!("`{}`: it is marked safe, and no `state` is named to check that", command.name)
     });
-    Ok(BatteryResult {
+    Ok(Tested {
         subject: TestedSubject {
             kind: SubjectKindTested::CommandLineTool,
             name: file.name.clone(),
@@ -144,19 +103,20 @@ pub async fn certify_tool(
         trials,
         controls,
         callers,
-        tested_with: vec![FileDigest { name: "tool file".to_owned(), sha256: sha256(source.as_bytes()) }],
+        scenarios: Vec::new(),
+        files: vec![FileDigest::of_text("tool file", source)],
         score,
-        findings,
+        findings: score.map(|score| score::findings(file, &conclusion, score)).unwrap_or_default(),
         not_tested: not_tested.collect(),
-        evidence: Vec::new(),
+        notes: Vec::new(),
         interrupted,
     })
 }
 
-fn digests_of(file: &ToolFile) -> Result<Vec<FileDigest>, SubjectFilesError> {
+fn digests_of(file: &ToolFile) -> Result<Vec<FileDigest>, CertifyError> {
     let mut digests: Vec<FileDigest> = Vec::new();
-    for program in file.programs() {
-        for digest in subject_files(program, None)? {
+    for command in &file.commands {
+        for digest in command_files(&command.run, None)? {
             if !digests.contains(&digest) {
                 digests.push(digest);
             }
@@ -169,34 +129,29 @@ fn digests_of(file: &ToolFile) -> Result<Vec<FileDigest>, SubjectFilesError> {
 async fn version_of(file: &ToolFile, directory: &Path) -> Option<String> {
     let (program, command) = (file.version.as_ref()?, file.commands.first()?);
     let plain = ToolCommand { prepare: Vec::new(), ..command.clone() };
-    let mut trial = Trial::new(file, &plain, directory.to_owned(), 0).await.ok()?;
+    let mut trial = ToolTrial::new(file, &plain, directory.to_owned(), 0).await.ok()?;
     let end = trial.call(program).await.ok().filter(|end| end.reason == EndReason::Exited(0))?;
     let line = end.stdout.lines().find(|line| !line.trim().is_empty())?;
     Some(line.trim().chars().take(200).collect())
 }
 
-/// Calls each mutating command once, plainly or with a key; returns how long each takes.
-async fn smoke(file: &ToolFile, directory: &Path, seed: u64) -> Result<Vec<Duration>, ToolBatteryError> {
+/// The smoke trial: calls each mutating command once, plainly or with a key; returns how long each takes.
+async fn smoke(file: &ToolFile, directory: &Path, seed: u64) -> Result<Vec<Duration>, CertifyError> {
     let mut usual = Vec::new();
-    for (place, command) in file.commands.iter().enumerate() {
+    for (index, command) in file.commands.iter().enumerate() {
         if command.kind == CommandKind::Safe {
             usual.push(Duration::ZERO);
             continue;
         }
-        let mut why = String::new();
-        let mut took = None;
-        for key in [None, command.key.as_deref()] {
-            let directory = directory.join(format!("{place}-{}", key.is_some()));
-            match smoke_once(file, command, &directory, seed, key).await {
-                Ok(time) => took = Some(time),
-                Err(text) if why.is_empty() => why = text,
-                Err(_) => {}
+        let plain = smoke_once(file, command, &directory.join(format!("{index}-plain")), seed, None).await;
+        let took = match (plain, command.key.as_deref()) {
+            (Err(why), Some(key)) => {
+                let directory = directory.join(format!("{index}-keyed"));
+                smoke_once(file, command, &directory, seed, Some(key)).await.map_err(|_| why)
             }
-            if took.is_some() {
-                break;
-            }
-        }
-        usual.push(took.ok_or(ToolBatteryError::Smoke { command: command.name.clone(), why })?);
+            (plain, _) => plain,
+        };
+        usual.push(took.map_err(|why| CertifyError::Smoke { command: command.name.clone(), why })?);
     }
     Ok(usual)
 }
@@ -209,13 +164,13 @@ async fn smoke_once(
     key: Option<&[String]>,
 ) -> Result<Duration, String> {
     let run = async {
-        let mut trial = Trial::new(file, command, directory.to_owned(), seed).await?;
+        let mut trial = ToolTrial::new(file, command, directory.to_owned(), seed).await?;
         let before = trial.count().await?;
         let program = trial.with(key, Some(&trial.key(1)));
         let end = trial.call(&program).await?;
         Ok((end, trial.count().await?.abs_diff(before)))
     };
-    let (end, effects) = run.await.map_err(|probe::VoidCall(why)| why)?;
+    let (end, effects) = run.await.map_err(|VoidCall(why)| why)?;
     match (&end.reason, effects) {
         (EndReason::Exited(0), 1) => Ok(end.took),
         (EndReason::Exited(0), other) => Err(format!(
@@ -226,33 +181,34 @@ async fn smoke_once(
     }
 }
 
-/// Runs all sequences of all commands.
+/// The trials of all scenarios of all commands.
 async fn trials_of(
     file: &ToolFile,
     usual: &[Duration],
     directory: &Path,
     trials: u32,
     options: &ToolOptions,
-    on: &mut dyn FnMut(CertifyEvent<'_>),
-) -> Vec<ProbeTrial> {
-    let mut found = not_asked(file);
+    on: &mut OnEvent<'_>,
+) -> Vec<TrialRecord> {
+    let mut found = Vec::new();
+    for command in &file.commands {
+        let skipped = skipped_scenarios(command).into_iter();
+        found.extend(skipped.map(|(scenario, why)| TrialRecord::skipped(&command.scenario(scenario), why)));
+    }
     let mut work = Vec::new();
     for number in 1..=trials {
-        for (place, command) in file.commands.iter().enumerate() {
-            for (index, sequence) in Sequence::of(command).into_iter().enumerate() {
-                if asked_questions(sequence, command).next().is_some() {
-                    work.push((number, place, command, index, sequence));
-                }
-            }
+        for (command, usual) in file.commands.iter().zip(usual) {
+            let sequences = Sequence::of(command).into_iter();
+            let tried = sequences.filter(|sequence| sequence.tried(command).next().is_some());
+            work.extend(tried.map(|sequence| (number, command, sequence, *usual)));
         }
     }
     let total = work.len();
     // State outside of the directory of a trial is shared, so such trials run one at a time.
     let jobs = if file.reset.is_some() { 1 } else { options.jobs.max(1) };
-    let mut running = stream::iter(work)
-        .map(|(number, place, command, index, sequence)| {
-            let directory = directory.join(format!("{number}-{place}-{index}"));
-            let usual = usual.get(place).copied().unwrap_or_default();
+    let mut running = stream::iter(work.into_iter().enumerate())
+        .map(|(index, (number, command, sequence, usual))| {
+            let directory = directory.join(index.to_string());
             async move { one_trial(file, command, sequence, &directory, number, options.seed, usual).await }
         })
         .buffered(jobs);
@@ -260,46 +216,12 @@ async fn trials_of(
     while let Some(trials) = running.next().await {
         found.extend(trials);
         done += 1;
-        on(CertifyEvent::Probes(done, total));
+        on(CertifyEvent::Trials(done, total));
     }
     found
 }
 
-/// The questions that cannot be asked, with the reason.
-fn not_asked(file: &ToolFile) -> Vec<ProbeTrial> {
-    let mut found = Vec::new();
-    for command in &file.commands {
-        let asked: Vec<Sequence> = Sequence::of(command);
-        for sequence in &asked {
-            for question in sequence.questions() {
-                if let Some(why) = sequence.cannot_ask(command, *question) {
-                    found.push(no_trial(command, *question, why));
-                }
-            }
-        }
-        if command.kind == CommandKind::Mutating && command.key.is_none() {
-            let with_key = [ToolQuestion::KilledMidway, ToolQuestion::EightAtOnce];
-            for question in ToolQuestion::WITH_KEYS.iter().chain(&with_key) {
-                found.push(no_trial(command, *question, "the file names no `key` for it"));
-            }
-        }
-    }
-    found
-}
-
-fn no_trial(command: &ToolCommand, question: ToolQuestion, why: &str) -> ProbeTrial {
-    ProbeTrial {
-        tool: command.name.clone(),
-        question: question.as_str().to_owned(),
-        trial: 1,
-        second_try: false,
-        outcome: ProbeOutcome::NotAsked,
-        sentence: why.to_owned(),
-        evidence: Vec::new(),
-    }
-}
-
-/// One trial of a sequence, and a second try where it was void.
+/// One trial of a sequence, and a second try if it was void.
 async fn one_trial(
     file: &ToolFile,
     command: &ToolCommand,
@@ -308,35 +230,29 @@ async fn one_trial(
     number: u32,
     seed: u64,
     usual: Duration,
-) -> Vec<ProbeTrial> {
-    let mut found: Vec<ProbeTrial> = Vec::new();
-    for second_try in [false, true] {
-        let is_void = |question: &str| {
-            found.iter().any(|trial| trial.question == question && trial.outcome == ProbeOutcome::Void)
-        };
-        if second_try && !sequence.questions().iter().any(|question| is_void(question.as_str())) {
+) -> Vec<TrialRecord> {
+    let mut tried: Vec<ToolScenario> = sequence.tried(command).collect();
+    let mut found: Vec<TrialRecord> = Vec::new();
+    for (second_try, folder) in [(false, "first"), (true, "second")] {
+        let seed = trial_seed(seed, sequence, &command.name, number, second_try);
+        let (shown, evidence) = sequence.run(file, command, &directory.join(folder), seed, usual).await;
+        let shown: Vec<_> = shown.into_iter().filter(|shown| tried.contains(&shown.scenario)).collect();
+        tried.retain(|scenario| {
+            shown.iter().any(|shown| shown.scenario == *scenario && shown.verdict == CaseVerdict::Void)
+        });
+        found.extend(shown.into_iter().map(|shown| TrialRecord {
+            trial: number,
+            second_try,
+            verdict: shown.verdict,
+            finding: shown.finding,
+            evidence: evidence.clone(),
+            ..TrialRecord::skipped(&command.scenario(shown.scenario), &shown.message)
+        }));
+        if tried.is_empty() {
             break;
         }
-        let seed = trial_seed(seed, sequence, &command.name, number, second_try);
-        let place = directory.join(if second_try { "second" } else { "first" });
-        let (shown, evidence) = sequence.run(file, command, &place, seed, usual).await;
-        let trials: Vec<ProbeTrial> = shown
-            .into_iter()
-            .filter(|shown| sequence.cannot_ask(command, shown.question).is_none())
-            .filter(|shown| !second_try || is_void(shown.question.as_str()))
-            .map(|shown| ProbeTrial {
-                tool: command.name.clone(),
-                question: shown.question.as_str().to_owned(),
-                trial: number,
-                second_try,
-                outcome: shown.outcome,
-                sentence: shown.sentence,
-                evidence: evidence.clone(),
-            })
-            .collect();
-        found.extend(trials);
     }
-    // It is removed with the folder of all trials where it cannot be removed now.
+    // If it cannot be removed now, it is removed with the folder of all trials.
     let _ = tokio::fs::remove_dir_all(directory).await;
     found
 }
@@ -348,58 +264,70 @@ fn trial_seed(seed: u64, sequence: Sequence, command: &str, number: u32, second_
 }
 
 /// Doubles the number of calls at once with one key, over all commands that take one.
-async fn ramp(file: &ToolFile, directory: &Path, options: &ToolOptions) -> Option<CallersHeld> {
+async fn more_callers(file: &ToolFile, directory: &Path, options: &ToolOptions) -> Option<CallersPassed> {
     let keyed: Vec<&ToolCommand> = file.commands.iter().filter(|command| command.key.is_some()).collect();
     if keyed.is_empty() || options.callers < 2 {
         return None;
     }
-    let mut held = CallersHeld {
-        question: "calls at once with one key".to_owned(),
-        held: 0,
-        broke_at: None,
-        tried: Vec::new(),
-        trials_each: RAMP_TRIALS,
-    };
-    for count in numbers(options.callers) {
-        held.tried.push(count);
-        for number in 1..=RAMP_TRIALS {
-            for (place, command) in keyed.iter().enumerate() {
-                let directory = directory.join(format!("{count}-{number}-{place}"));
-                let sequence = Sequence::AtOnce(count);
-                let seed = trial_seed(options.seed.wrapping_add(1), sequence, &command.name, number, false);
-                let run = sequence.run(file, command, &directory, seed, Duration::ZERO);
-                let (shown, _) = run.await;
-                if shown.iter().any(|shown| shown.outcome != ProbeOutcome::Held) {
-                    held.broke_at = Some(count);
-                    return Some(held);
-                }
+    let mut passed = CallersPassed::new(ToolScenario::CallersAtOnce.as_str(), TRIALS_OF_CALLERS);
+    for count in caller_counts(options.callers) {
+        let mut passes = true;
+        for (number, command) in
+            (1..=TRIALS_OF_CALLERS).flat_map(|number| keyed.iter().map(move |c| (number, c)))
+        {
+            let directory = directory.join(format!("{count}-{number}-{}", command.id));
+            let sequence = Sequence::AtOnce(count);
+            let seed = trial_seed(options.seed.wrapping_add(1), sequence, &command.name, number, false);
+            let (shown, _) = sequence.run(file, command, &directory, seed, Duration::ZERO).await;
+            passes = shown.iter().all(|shown| shown.verdict == CaseVerdict::Pass);
+            if !passes {
+                break;
             }
         }
-        held.held = count;
+        if !passed.add(count, passes) {
+            break;
+        }
     }
-    Some(held)
+    Some(passed)
 }
 
 /// The control tools with their known scores.
 async fn controls(
     directory: &Path,
     options: &ToolOptions,
-    on: &mut dyn FnMut(CertifyEvent<'_>),
-) -> Result<Vec<ControlCheck>, ToolBatteryError> {
+    on: &mut OnEvent<'_>,
+) -> Result<Vec<ControlCheck>, CertifyError> {
     let mut checks = Vec::new();
-    for (file, known) in control_tools::control_files()? {
-        let place = directory.join("controls").join(&file.name);
-        let usual = smoke(&file, &place.join("smoke"), options.seed).await?;
+    for (file, known) in control_files()? {
+        let folder = directory.join("controls").join(&file.name);
+        let usual = smoke(&file, &folder.join("smoke"), options.seed).await?;
         let trials =
-            trials_of(&file, &usual, &place.join("trials"), CONTROL_TRIALS, options, &mut |_| ()).await;
-        let results = question_results(&trials, 0.0, options.asked.confidence);
+            trials_of(&file, &usual, &folder.join("trials"), CONTROL_TRIALS, options, &mut |_| ()).await;
+        let conclusion = Conclusion::new(&trials, AskedLevel { level: 0.0, ..options.asked });
         checks.push(ControlCheck {
             control: file.name.clone(),
-            question: "score".to_owned(),
+            case: "score".to_owned(),
             expected: known.to_string(),
-            found: score::score_of(&file, &results).to_string(),
+            found: score::score_of(&file, &conclusion).to_string(),
         });
-        on(CertifyEvent::Probes(checks.len(), 2));
+        on(CertifyEvent::Trials(checks.len(), 2));
     }
     Ok(checks)
+}
+
+/// The control tools, with their known scores.
+fn control_files() -> Result<[(ToolFile, u8); 2], CertifyError> {
+    let hapax = serde_json::Value::from(std::env::current_exe()?.to_string_lossy());
+    let read = |name: &str, options: &str| {
+        let start = format!("{hapax}, control-tool, {name}");
+        let text = format!(
+            "tool: tool-{name}\nstate: {{ run: [{start}, list], count: lines }}\ncommands:\n  add:\n    \
+             kind: mutating\n    run: [{start}, add, \"${{value}}\"]\n{}",
+            options.replace("START", &start)
+        );
+        ToolFile::read(&Source::new(name, text), Path::new(".")).map_err(CertifyError::Services)
+    };
+    let with_keys = "    key: --idempotency-key\n    dry_run: --dry-run\n    \
+                     fails: { retryable: [START, busy], permanent: [START, add] }\n";
+    Ok([(read("without-keys", "")?, 0), (read("with-keys", with_keys)?, 3)])
 }

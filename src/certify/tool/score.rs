@@ -1,4 +1,4 @@
-//! The score of a command-line tool, 0 to 3, from the results of its questions. Pure.
+//! The score of a command-line tool, 0 to 3, from the verdicts of its scenarios. Pure.
 //!
 //! | score | what was observed |
 //! | --- | --- |
@@ -7,154 +7,121 @@
 //! | 2 | every mutating command has, its second answer is `noop`, and every answer has `effect` |
 //! | 3 | also a dry run, a refusal of other arguments, one effect when it is killed or called eight times at once, and exit statuses that differ |
 
-use super::file::{CommandKind, ToolFile};
-use super::questions::ToolQuestion;
-use crate::certify::results::{QuestionResult, QuestionStatus};
+use super::file::{ToolCommand, ToolFile};
+use super::scenarios::ToolScenario;
+use crate::certify::statement::CertifiedFinding;
+use crate::certify::trials::{CaseVerdict, Conclusion};
 
-/// What a score of 2 needs, for every mutating command.
-const FOR_TWO: [ToolQuestion; 5] = [
-    ToolQuestion::KeyAccepted,
-    ToolQuestion::SameKeyOneEffect,
-    ToolQuestion::SameKeyNoop,
-    ToolQuestion::AnotherKey,
-    ToolQuestion::EffectReported,
-];
-/// What a score of 3 needs besides.
-const FOR_THREE: [ToolQuestion; 5] = [
-    ToolQuestion::SameKeyOtherArguments,
-    ToolQuestion::DryRun,
-    ToolQuestion::KilledMidway,
-    ToolQuestion::EightAtOnce,
-    ToolQuestion::ExitStatuses,
+/// What a score needs besides what the score below it needs: 1 of some mutating command, the others of all.
+const NEEDED: [&[ToolScenario]; 3] = [
+    &[ToolScenario::SameKeyTwice],
+    &[
+        ToolScenario::KeyAccepted,
+        ToolScenario::SameKeyTwice,
+        ToolScenario::SameKeyNoop,
+        ToolScenario::AnotherKey,
+        ToolScenario::EffectReported,
+    ],
+    &[
+        ToolScenario::SameKeyOtherArguments,
+        ToolScenario::DryRun,
+        ToolScenario::KilledMidway,
+        ToolScenario::CallersAtOnce,
+        ToolScenario::ExitStatuses,
+    ],
 ];
 
-/// The score.
-pub(super) fn score_of(file: &ToolFile, results: &[QuestionResult]) -> u8 {
-    let held = |command: &str, question: ToolQuestion| {
-        results.iter().any(|result| {
-            result.tool == command
-                && result.question == question.as_str()
-                && result.result == QuestionStatus::Held
-        })
+pub(super) fn score_of(file: &ToolFile, conclusion: &Conclusion) -> u8 {
+    let [one, two, three] = NEEDED;
+    let has = |needed: &[ToolScenario]| {
+        let has = |command: &ToolCommand| missing(command, conclusion, needed).is_empty();
+        (file.mutating().any(has), file.mutating().all(has))
     };
-    let mutating: Vec<&str> = file
-        .commands
-        .iter()
-        .filter(|command| command.kind == CommandKind::Mutating)
-        .map(|command| command.name.as_str())
-        .collect();
-    let all = |questions: &[ToolQuestion]| {
-        !mutating.is_empty()
-            && mutating.iter().all(|command| questions.iter().all(|question| held(command, *question)))
-    };
-    if all(&FOR_TWO) {
-        return if all(&FOR_THREE) { 3 } else { 2 };
+    match (has(one), has(two), has(three)) {
+        ((false, _), ..) => 0,
+        (_, (_, false), _) => 1,
+        (_, _, (_, false)) => 2,
+        _ => 3,
     }
-    u8::from(mutating.iter().any(|command| held(command, ToolQuestion::SameKeyOneEffect)))
 }
 
-/// What keeps a tool from the next score, one sentence for each command.
-pub(super) fn remarks(file: &ToolFile, results: &[QuestionResult], score: u8) -> Vec<String> {
-    let questions: &[ToolQuestion] = match score {
-        0 => &[ToolQuestion::SameKeyOneEffect],
-        1 => &FOR_TWO,
-        2 => &FOR_THREE,
-        _ => &[],
-    };
-    let missing = |command: &str| -> Vec<&'static str> {
-        questions
-            .iter()
-            .filter(|question| {
-                !results.iter().any(|result| {
-                    result.tool == command
-                        && result.question == question.as_str()
-                        && result.result == QuestionStatus::Held
-                })
-            })
-            .map(|question| question.as_str())
-            .collect()
-    };
+fn missing(command: &ToolCommand, conclusion: &Conclusion, needed: &[ToolScenario]) -> Vec<&'static str> {
+    let is_missing =
+        |scenario: &&ToolScenario| conclusion.verdict_of(&command.scenario(**scenario)) != CaseVerdict::Pass;
+    needed.iter().filter(is_missing).map(|scenario| scenario.as_str()).collect()
+}
+
+/// What keeps a tool from the next score, one finding for each command.
+pub(super) fn findings(file: &ToolFile, conclusion: &Conclusion, score: u8) -> Vec<CertifiedFinding> {
+    let Some(needed) = NEEDED.get(usize::from(score)) else { return Vec::new() };
     let next = score + 1;
-    let mutating = file.commands.iter().filter(|command| command.kind == CommandKind::Mutating);
-    mutating
-        .map(|command| (command.name.as_str(), missing(&command.name)))
-        .filter(|(_, missing)| !missing.is_empty())
-        .map(|(command, missing)| {
-            format!("`{command}`: not observed for a score of {next}: {}.", missing.join(", "))
+    let finding = |command: &ToolCommand| {
+        let missing = missing(command, conclusion, needed).join(", ");
+        (!missing.is_empty()).then(|| CertifiedFinding {
+            kind: "score".to_owned(),
+            fails: false,
+            message: format!("`{}`: not observed for a score of {next}: {missing}.", command.name),
+            fix: String::new(),
         })
-        .collect()
+    };
+    file.mutating().filter_map(finding).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use mock_services::yaml::Source;
+
     use super::*;
-    use crate::certify::tool::file::ToolCommand;
+    use crate::certify::trials::{AskedLevel, TrialRecord};
 
     fn file(names: &[&str]) -> ToolFile {
-        let command = |name: &&str| ToolCommand {
-            name: (*name).to_owned(),
-            kind: CommandKind::Mutating,
-            run: vec!["tool".to_owned()],
-            prepare: Vec::new(),
-            key: None,
-            dry_run: None,
-            state: None,
-            other: None,
-            fails: None,
-            leave_out: Vec::new(),
-        };
-        ToolFile {
-            name: "tool".to_owned(),
-            version: None,
-            timeout: std::time::Duration::from_secs(1),
-            pass: Vec::new(),
-            reset: None,
-            commands: names.iter().map(command).collect(),
-        }
+        let state = "{ run: t list, count: lines }";
+        let commands: String =
+            names.iter().map(|name| format!("  {name}: {{ kind: mutating, run: t {name} }}\n")).collect();
+        let text = format!("tool: t\nstate: {state}\ncommands:\n{commands}");
+        ToolFile::read(&Source::new("tool.yaml", text), Path::new(".")).unwrap()
     }
 
-    fn held(command: &str, questions: &[ToolQuestion]) -> Vec<QuestionResult> {
-        let result = |question: &ToolQuestion| QuestionResult {
-            tool: command.to_owned(),
-            question: question.as_str().to_owned(),
-            trials: 29,
-            failures: 0,
-            voids: 0,
-            second_tries: 0,
-            result: QuestionStatus::Held,
-            level: 0.9,
-            sentence: String::new(),
-            evidence: Vec::new(),
+    fn passing(command: &str, scenarios: &[ToolScenario]) -> Vec<TrialRecord> {
+        let trial = |scenario: &ToolScenario| TrialRecord {
+            verdict: CaseVerdict::Pass,
+            ..TrialRecord::skipped(&format!("{command}/{scenario}"), "")
         };
-        questions.iter().map(result).collect()
+        scenarios.iter().map(trial).collect()
+    }
+
+    fn concluded(trials: &[TrialRecord]) -> Conclusion {
+        Conclusion::new(trials, AskedLevel { level: 0.0, confidence: 0.95 })
     }
 
     #[test]
     fn a_score_is_given_only_for_what_was_observed_of_every_command() {
         let file = file(&["add", "remove"]);
-        let everything = [FOR_TWO, FOR_THREE].concat();
-        assert_eq!(score_of(&file, &[]), 0);
-        assert_eq!(score_of(&file, &held("add", &everything)), 1);
-        assert_eq!(score_of(&file, &held("add", &[ToolQuestion::SameKeyOneEffect])), 1);
-        assert_eq!(score_of(&file, &held("add", &[ToolQuestion::EffectReported])), 0);
-        let two = [held("add", &FOR_TWO), held("remove", &FOR_TWO)].concat();
-        assert_eq!(score_of(&file, &two), 2);
-        let three = [held("add", &everything), held("remove", &everything)].concat();
-        assert_eq!(score_of(&file, &three), 3);
+        let score = |trials: &[TrialRecord]| score_of(&file, &concluded(trials));
+        let everything = [NEEDED[1], NEEDED[2]].concat();
+        assert_eq!(score(&[]), 0);
+        assert_eq!(score(&passing("add", &everything)), 1);
+        assert_eq!(score(&passing("add", NEEDED[0])), 1);
+        assert_eq!(score(&passing("add", &[ToolScenario::EffectReported])), 0);
+        assert_eq!(score(&[passing("add", NEEDED[1]), passing("remove", NEEDED[1])].concat()), 2);
+        let three = [passing("add", &everything), passing("remove", &everything)].concat();
+        assert_eq!(score(&three), 3);
         for missing in 0..three.len() {
             let mut fewer = three.clone();
-            fewer[missing].result = QuestionStatus::NotAsked;
-            assert!(score_of(&file, &fewer) < 3, "{:?}", fewer[missing]);
+            fewer[missing].verdict = CaseVerdict::Skipped;
+            assert!(score(&fewer) < 3, "{:?}", fewer[missing]);
         }
     }
 
     #[test]
     fn what_is_missing_for_the_next_score_is_named() {
-        let remarks = remarks(&file(&["add"]), &held("add", &FOR_TWO), 2);
+        let found = findings(&file(&["add"]), &concluded(&passing("add", NEEDED[1])), 2);
         assert_eq!(
-            remarks,
-            ["`add`: not observed for a score of 3: same-key-other-arguments, dry-run, killed-midway, \
-         eight-at-once, exit-statuses."]
+            found[0].message,
+            "`add`: not observed for a score of 3: same-key-other-arguments, dry-run, killed-midway, \
+             callers-at-once, exit-statuses."
         );
     }
 }

@@ -1,25 +1,17 @@
-//! `hapax certify --mcp`: the battery for MCP servers.
+//! `hapax certify --mcp`: MCP servers.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anstream::eprintln;
-use jiff::Timestamp;
-
-use super::{BatteryArgs, CertifyArgs, PreparedBattery};
+use super::{CertifyArgs, CertifyProgress};
 use crate::ExitStatus;
-use crate::certify::mcp::{
-    McpOptions, McpQuestion, McpReport, ToolsFile, any_host_service, certify_mcp, prepare_server, render_mcp,
-    run_preparation,
-};
-use crate::certify::{self, IssueOptions, QuestionStatus, question_results};
+use crate::certify::mcp::{McpOptions, ServerScenario, ToolsFile, certify_server as test_server};
+use crate::certify::{CertifyEvent, current_name};
 use crate::cli::error::CliError;
-use crate::cli::live::Live;
-use crate::cli::print::output_text;
 use crate::process_env;
-use crate::run::{ConcurrencyLimiter, RunEvent};
-use crate::scenario::LoadError;
-use crate::subject::{Settings, SubjectKind};
+use crate::run::ConcurrencyLimiter;
+use crate::scenario::{LoadError, any_host_service};
+use crate::subject::{Settings, SubjectKind, prepare_command, run_preparation};
 
 const HEADING: &str = "MCP servers";
 
@@ -43,15 +35,9 @@ pub(super) struct McpArgs {
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     answers: Option<PathBuf>,
 
-    /// Ask only this question, such as reply-lost; can be repeated, and gives no certificate
-    #[arg(
-        long = "question",
-        value_name = "NAME",
-        conflicts_with_all = ["level", "key"],
-        value_parser = question,
-        help_heading = HEADING
-    )]
-    questions: Vec<McpQuestion>,
+    /// The old form of FILTER: the whole name of a scenario.
+    #[arg(long = "question", value_name = "NAME", value_parser = scenario, hide = true)]
+    scenarios: Vec<ServerScenario>,
 
     /// Do not seal the server: it must find the services by their variables, such as HAPAX_WEB_URL
     #[arg(long, help_heading = HEADING)]
@@ -68,10 +54,10 @@ pub(super) struct McpArgs {
     server_timeout: Duration,
 }
 
-fn question(text: &str) -> Result<McpQuestion, String> {
-    text.parse().map_err(|_| {
-        let words = McpQuestion::EVERY.map(McpQuestion::as_str);
-        format!("the questions are {}", words.join(", "))
+fn scenario(text: &str) -> Result<ServerScenario, String> {
+    current_name(text).parse().map_err(|_| {
+        let words = ServerScenario::ALL.map(ServerScenario::as_str);
+        format!("the scenarios are {}", words.join(", "))
     })
 }
 
@@ -86,7 +72,7 @@ impl McpArgs {
         let given = [
             (self.tools.is_some(), "--tools"),
             (self.answers.is_some(), "--answers"),
-            (!self.questions.is_empty(), "--question"),
+            (!self.scenarios.is_empty(), "--question"),
             (self.no_seal, "--no-seal"),
         ];
         given.into_iter().find(|(is_given, _)| *is_given && !self.is_asked()).map(|(_, name)| name)
@@ -112,7 +98,7 @@ impl McpArgs {
 }
 
 pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
-    let battery = &args.battery;
+    let certificate = &args.certificate;
     let is_running = args.mcp.mcp_url.is_some() && args.subject.is_empty();
     let (program, mut settings) = if is_running {
         (Vec::new(), Settings::default())
@@ -126,6 +112,14 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         };
         (program, subject.settings)
     };
+    let names = args.mcp.scenarios.iter().map(|scenario| format!("/{scenario}"));
+    let filters: Vec<String> = args.filters.iter().cloned().chain(names).collect();
+    if !filters.is_empty() && (certificate.level.is_some() || certificate.key.is_some()) {
+        return Err(CliError::with_hint(
+            "a certificate of an MCP server needs all cases, and FILTER selects some",
+            "leave out FILTER, or --level and --key",
+        ));
+    }
     let tools = args.mcp.tools()?;
     if is_running && tools.tools.values().all(|tool| tool.verify.is_none()) {
         return Err(CliError::with_hint(
@@ -136,55 +130,53 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
     }
     settings.sealed = !is_running && !args.mcp.no_seal && !settings.intercept;
     if let Some(command) = &tools.prepare {
-        battery.announce(&format!("preparing the server: {}", command.join(" ")));
+        certificate.announce(&format!("preparing the server: {}", command.join(" ")));
         run_preparation(command).map_err(CliError::new)?;
     }
-    let server = prepare_server(&program, &cache_folder()).map_err(CliError::new)?;
-    let prepared = battery.prepare()?;
-    let is_quick = !args.mcp.questions.is_empty()
-        || (battery.level.is_none() && battery.trials.is_none() && battery.key.is_none());
-    if let Some(note) = &server.note {
-        battery.announce(note);
+    let server = prepare_command(&program, &cache_folder()).map_err(CliError::new)?;
+    let prepared = certificate.prepare()?;
+    let partial = match filters.is_empty() {
+        false => Some("only the cases of FILTER were run"),
+        true if certificate.level.is_none() && certificate.trials.is_none() && certificate.key.is_none() => {
+            Some("each case was run once; --level 0.9 makes enough trials for one")
+        }
+        true => None,
+    };
+    if let Some(package) = &server.package {
+        let (name, version) = (&package.name, &package.version);
+        certificate.announce(&format!("{name} {version} is installed, and started without a network"));
     }
     // Servers that are not sealed share the address, and one that already runs is not to be flooded.
     let jobs = match &args.mcp.mcp_url {
         Some(_) if !settings.sealed => Some(1),
-        _ => battery.jobs.map(usize::from),
+        _ => certificate.jobs.map(usize::from),
     };
     let options = McpOptions {
         command: if is_running { args.mcp.mcp_url.iter().cloned().collect() } else { program },
         server,
         url: args.mcp.mcp_url.clone(),
-        questions: match args.mcp.questions.as_slice() {
-            [] => McpQuestion::EVERY.to_vec(),
-            asked => asked.to_vec(),
-        },
+        filters,
         tools,
-        trials: if is_quick { battery.trials.unwrap_or(1) } else { prepared.trials },
-        callers: battery.callers,
+        trials: if partial.is_some() { certificate.trials.unwrap_or(1) } else { prepared.trials },
+        callers: certificate.callers,
         timeout: args.mcp.server_timeout,
         seed: prepared.seed,
         settings,
-        with_controls: !is_quick,
+        for_certificate: partial.is_none(),
         folder: prepared.folder.path().to_owned(),
     };
-    let mut live = Live::new(battery.verbosity());
-    let result = crate::cli::runtime()?.block_on(async {
+    let mut progress = CertifyProgress::new(certificate.verbosity());
+    let tested = crate::cli::runtime()?.block_on(async {
         let stop = crate::cli::stop_signal()?;
         let limiter = ConcurrencyLimiter::new(jobs);
-        let on = &mut |event: RunEvent<'_>| live.show(&event);
-        certify_mcp(&options, &limiter, stop, on).await.map_err(CliError::new)
+        let on = &mut |event: CertifyEvent<'_>| progress.show(&event);
+        test_server(&options, &limiter, stop, on).await.map_err(CliError::from)
     });
-    live.finish();
-    if result.is_err() {
+    progress.finish();
+    if tested.is_err() {
         prepared.discard();
     }
-    let why_none = match (is_quick, args.mcp.questions.is_empty()) {
-        (true, true) => Some("each way to fail was tried once; --level 0.9 makes enough trials for one"),
-        (true, false) => Some("only the questions of --question were asked"),
-        (false, _) => None,
-    };
-    finish(battery, &prepared, result?, why_none)
+    certificate.finish(tested?, &prepared, partial)
 }
 
 /// A header in which each `$NAME` stands for a variable of the environment, so that a file need not have secrets.
@@ -205,49 +197,6 @@ fn with_variables(text: &str) -> Result<String, CliError> {
         out.push_str(rest);
     }
     Ok(out)
-}
-
-/// Issues the certificate where there can be one, and prints the answer.
-fn finish(
-    battery: &BatteryArgs,
-    prepared: &PreparedBattery,
-    report: McpReport,
-    why_none: Option<&str>,
-) -> Result<ExitStatus, CliError> {
-    let folder = prepared.folder.path();
-    let options = IssueOptions {
-        folder,
-        key: prepared.key.as_ref(),
-        asked: prepared.asked,
-        seed: prepared.seed,
-        now: Timestamp::now(),
-    };
-    let certification = certify::issue(report.battery.clone(), &options)?;
-    // Without a level, a question is held if no trial failed.
-    let quick = question_results(&report.battery.trials, 0.0, prepared.asked.confidence);
-    let results = if why_none.is_some() { &quick } else { &certification.conclusion.results };
-    let has_failed = results.iter().any(|result| result.result == QuestionStatus::Failed);
-    let mut text = render_mcp(&report, results);
-    text += &match &certification.statement {
-        Ok(_) => format!("\ncertificate: {}/{}\n", folder.display(), certify::CERTIFICATE_FILE),
-        Err(_) if report.writes.is_empty() => {
-            "\nno certificate: no tool that writes could be tested\n".to_owned()
-        }
-        Err(why) => match why_none {
-            Some(why) => format!("\nno certificate: {why}\n"),
-            None => format!("\nno certificate: {why}\n"),
-        },
-    };
-    let status = match &certification.statement {
-        _ if has_failed || !report.problems.is_empty() => ExitStatus::Failed,
-        Ok(_) if certification.conclusion.result == QuestionStatus::Held => ExitStatus::Success,
-        _ => ExitStatus::Unproven,
-    };
-    let status = output_text(&text, status);
-    if !battery.quiet {
-        eprintln!("\nthe evidence is in {}", folder.display());
-    }
-    Ok(status)
 }
 
 /// The folder in which packages are installed.

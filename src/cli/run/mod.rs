@@ -16,7 +16,7 @@ use super::error::CliError;
 use super::live::Live;
 use super::print::{message, output_text};
 use crate::ExitStatus;
-use crate::report::{self, Format};
+use crate::report::{self, Format, SmokeFailure};
 use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::Case;
 use crate::subject::{Subject, SubjectKind};
@@ -211,7 +211,22 @@ fn run_subject(
     finish(report, &folder, &args.execution, &measure)
 }
 
-/// Runs the smoke trial; returns a status where the subject fails it.
+/// Runs the smoke trial; returns the problem if the subject fails it.
+pub(super) fn smoke_failure(
+    plan: &Plan,
+    subject: &Subject,
+    options: &RunOptions,
+) -> Result<Option<SmokeFailure>, CliError> {
+    super::runtime()?.block_on(async {
+        let stop = super::stop_signal()?;
+        tokio::select! {
+            failure = run::smoke(plan, subject, options) => failure.map_err(CliError::from),
+            () = stop => Err(CliError::new("interrupted during the smoke trial; no other trial was run")),
+        }
+    })
+}
+
+/// Runs the smoke trial; returns a status if the subject fails it.
 fn smoke(
     args: &RunArgs,
     plan: &Plan,
@@ -226,14 +241,7 @@ fn smoke(
     if args.execution.verbosity() >= Verbosity::Normal {
         message(&format!("smoke trial: {case} without faults"));
     }
-    let failure = super::runtime()?.block_on(async {
-        let stop = super::stop_signal()?;
-        tokio::select! {
-            failure = run::smoke(plan, subject, options) => failure.map_err(CliError::from),
-            () = stop => Err(CliError::new("interrupted during the smoke trial; no other trial was run")),
-        }
-    })?;
-    let Some(failure) = failure else { return Ok(None) };
+    let Some(failure) = smoke_failure(plan, subject, options)? else { return Ok(None) };
     let text = report::smoke_text(&failure, &super::view(false));
     let status = failure.problem.exit_status();
     // Standard output is only for the report in the format that was asked for.

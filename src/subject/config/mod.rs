@@ -11,6 +11,7 @@ use mock_services::yaml::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
 use self::read::read;
 pub use self::schema::{config_schema, config_schema_text};
+pub(crate) use self::values::read_command;
 pub use self::values::{checked_operation, checked_variable};
 use crate::subject::Subject;
 

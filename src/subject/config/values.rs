@@ -15,7 +15,7 @@ use crate::subject::words::split;
 use crate::subject::{ClaimSource, HostError, HostPattern};
 
 /// A program and its arguments: a list, or one text.
-pub(super) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
+pub(crate) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
     match &node.kind {
         NodeKind::Text(text) => match split(text) {
             Ok(words) => Some(words),

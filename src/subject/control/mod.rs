@@ -4,9 +4,12 @@
 mod agent;
 mod answer;
 mod claim;
+mod cli_tool;
 mod environment;
 mod intent;
 mod journal;
+#[cfg(feature = "mcp")]
+mod mcp_server;
 mod policies;
 mod shared;
 mod smtp;
@@ -19,7 +22,10 @@ use mock_services::yaml::{listed, nearest, shown};
 
 use crate::domain::ControlName;
 
+pub(crate) use cli_tool::{ControlToolArguments, control_tool};
 pub use environment::{Environment, EnvironmentError};
+#[cfg(feature = "mcp")]
+pub(crate) use mcp_server::ControlServer;
 pub(super) use wire::CLIENT_TIMEOUT;
 
 /// Why a control did not run.

@@ -1,0 +1,250 @@
+//! Runs cases as `hapax run` does, for agents and MCP servers: all trials of a scenario in one run, void trials a
+//! second time, and more and more callers. What judges a run reads its folder, so that `verify` can do the same.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::future::Future;
+use std::path::Path;
+
+use futures_util::future::Shared;
+
+use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts};
+use super::{CertifyError, CertifyEvent, OnEvent};
+use crate::report::Report;
+use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions, trial_seed};
+use crate::scenario::Case;
+use crate::subject::Subject;
+
+/// The trials of each number of callers.
+pub(super) const TRIALS_EACH: u32 = 5;
+
+/// The folders of a certification.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunNames {
+    pub(super) cases: &'static str,
+    pub(super) second_try: &'static str,
+    /// What stands before a number of callers.
+    pub(super) callers: &'static str,
+}
+
+/// The folders of this version.
+pub(super) const RUN_NAMES: RunNames =
+    RunNames { cases: "cases", second_try: "second-try", callers: "callers/" };
+
+/// The trials of the run in a folder. The number is that of the callers, if the run tries how many pass.
+pub(super) type JudgeRun<'a> =
+    dyn Fn(&Path, Option<u32>) -> Result<Vec<TrialRecord>, String> + Send + Sync + 'a;
+
+/// What runs the cases of a certification.
+pub(super) struct Runs<'a, F: Future<Output = ()>> {
+    pub(super) subject: Subject,
+    pub(super) options: RunOptions,
+    pub(super) folder: &'a Path,
+    pub(super) limiter: &'a ConcurrencyLimiter,
+    pub(super) stop: Shared<F>,
+    /// Writes what a run leaves besides its ledgers; returns whether the run is incomplete.
+    pub(super) save: fn(Report, &RunFolder) -> Result<bool, RunError>,
+    /// Whether it was stopped.
+    pub(super) interrupted: bool,
+}
+
+impl<F: Future<Output = ()>> Runs<'_, F> {
+    /// Runs each case with its number of trials; the files are in the folder `name`.
+    pub(super) async fn run(
+        &mut self,
+        name: &str,
+        cases: Vec<(Case, u32)>,
+        on: &mut OnEvent<'_>,
+    ) -> Result<(), CertifyError> {
+        let wanted: BTreeMap<String, u32> =
+            cases.iter().map(|(case, trials)| (case.id.clone(), *trials)).collect();
+        let trials = wanted.values().copied().max().unwrap_or(1);
+        // Each run has its own seeds, so that a second try is not a copy.
+        let seed = trial_seed(self.options.seed, name, 0);
+        let options = RunOptions { trials, seed, ..self.options.clone() };
+        let mut plan = Plan::new(cases.into_iter().map(|(case, _)| case).collect(), &self.subject, &options)?;
+        plan.trials
+            .retain(|planned| wanted.get(&planned.case).is_some_and(|wanted| planned.trial <= *wanted));
+        let folder = RunFolder::at(&self.folder.join(name))?;
+        let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
+        let (subject, stop) = (self.subject.clone(), self.stop.clone());
+        let report = run::run(plan, subject, options, &folder, self.limiter, stop, on_run).await?;
+        self.interrupted |= report.interrupted;
+        self.interrupted |= (self.save)(report, &folder)?;
+        Ok(())
+    }
+
+    /// Runs the cases, and the trials that are void a second time.
+    pub(super) async fn test(
+        &mut self,
+        cases: Vec<(Case, u32)>,
+        judge: &JudgeRun<'_>,
+        on: &mut OnEvent<'_>,
+    ) -> Result<Vec<TrialRecord>, CertifyError> {
+        let by_id: BTreeMap<String, Case> =
+            cases.iter().map(|(case, _)| (case.id.clone(), case.clone())).collect();
+        self.run(RUN_NAMES.cases, cases, on).await?;
+        let first = judge(&self.folder.join(RUN_NAMES.cases), None).map_err(CertifyError::Evidence)?;
+        let mut voids: BTreeMap<&str, u32> = BTreeMap::new();
+        for trial in first.iter().filter(|trial| trial.verdict == CaseVerdict::Void) {
+            *voids.entry(&trial.case).or_default() += 1;
+        }
+        if voids.is_empty() || self.interrupted {
+            return Ok(first);
+        }
+        on(CertifyEvent::Phase("second try of void trials"));
+        let again = voids.iter().filter_map(|(id, count)| Some((by_id.get(*id)?.clone(), *count)));
+        self.run(RUN_NAMES.second_try, again.collect(), on).await?;
+        let second = judge(&self.folder.join(RUN_NAMES.second_try), None).map_err(CertifyError::Evidence)?;
+        Ok(with_second_tries(first, second))
+    }
+
+    /// Doubles the number of callers until a trial does not pass or the largest number is reached. `cases` makes
+    /// the cases for a number of callers; without a case there is nothing to try.
+    pub(super) async fn more_callers(
+        &mut self,
+        scenario: &str,
+        largest: u32,
+        cases: impl Fn(u32) -> Result<Vec<Case>, CertifyError>,
+        judge: &JudgeRun<'_>,
+        on: &mut OnEvent<'_>,
+    ) -> Result<Option<CallersPassed>, CertifyError> {
+        let mut passed = CallersPassed::new(scenario, TRIALS_EACH);
+        for count in caller_counts(largest) {
+            let cases = cases(count)?;
+            if cases.is_empty() || self.interrupted {
+                break;
+            }
+            let name = format!("{}{count:04}", RUN_NAMES.callers);
+            self.run(&name, cases.into_iter().map(|case| (case, TRIALS_EACH)).collect(), on).await?;
+            if self.interrupted {
+                break;
+            }
+            let trials = judge(&self.folder.join(name), Some(count)).map_err(CertifyError::Evidence)?;
+            if !passed.add(count, all_pass(&trials)) {
+                break;
+            }
+        }
+        Ok(passed.if_tried())
+    }
+}
+
+/// Each case with its trials: those of a scenario share this many evenly, at least one each.
+pub(super) fn spread(cases: Vec<Case>, trials: u32) -> Vec<(Case, u32)> {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for case in &cases {
+        *counts.entry(case.scenario.clone()).or_default() += 1;
+    }
+    let each = |case: &Case| trials.max(1).div_ceil(counts.get(&case.scenario).copied().unwrap_or(1));
+    cases.into_iter().map(|case| (each(&case), case)).map(|(trials, case)| (case, trials)).collect()
+}
+
+/// All trials in the folder of a certification.
+pub(super) fn trials_in(
+    folder: &Path,
+    names: RunNames,
+    judge: &JudgeRun<'_>,
+) -> Result<Vec<TrialRecord>, String> {
+    let read = |name: &str| match folder.join(name) {
+        path if path.is_dir() => judge(&path, None),
+        _ => Ok(Vec::new()),
+    };
+    Ok(with_second_tries(read(names.cases)?, read(names.second_try)?))
+}
+
+/// How many callers pass by the runs in the folder of a certification.
+pub(super) fn callers_in(
+    folder: &Path,
+    names: RunNames,
+    scenario: &str,
+    judge: &JudgeRun<'_>,
+) -> Result<Option<CallersPassed>, String> {
+    let (parent, start) = names.callers.rsplit_once('/').unwrap_or(("", names.callers));
+    let parent = folder.join(parent);
+    let entries = match parent.is_dir() {
+        true => {
+            fs::read_dir(&parent).map_err(|error| format!("cannot read {}: {error}", parent.display()))?
+        }
+        false => return Ok(None),
+    };
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let count = |name: String| Some((name.strip_prefix(start)?.parse::<u32>().ok()?, name));
+    let mut passed = CallersPassed::new(scenario, TRIALS_EACH);
+    for (count, name) in names.filter_map(count).collect::<BTreeMap<_, _>>() {
+        if !passed.add(count, all_pass(&judge(&parent.join(name), Some(count))?)) {
+            break;
+        }
+    }
+    Ok(passed.if_tried())
+}
+
+/// Whether every trial of a number of callers was made and passes.
+fn all_pass(trials: &[TrialRecord]) -> bool {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.verdict == CaseVerdict::Pass) {
+        *counts.entry(&trial.case).or_default() += 1;
+    }
+    !counts.is_empty()
+        && counts.values().all(|count| *count == TRIALS_EACH)
+        && trials.iter().all(|trial| trial.verdict == CaseVerdict::Pass)
+}
+
+/// Puts each second try behind the void trial of its case that comes next.
+fn with_second_tries(first: Vec<TrialRecord>, second: Vec<TrialRecord>) -> Vec<TrialRecord> {
+    let mut again: BTreeMap<String, VecDeque<TrialRecord>> = BTreeMap::new();
+    for trial in second {
+        again.entry(trial.case.clone()).or_default().push_back(trial);
+    }
+    let mut all = Vec::new();
+    for trial in first {
+        let is_void = trial.verdict == CaseVerdict::Void;
+        let second = again.get_mut(&trial.case).filter(|_| is_void).and_then(VecDeque::pop_front);
+        let number = trial.trial;
+        all.push(trial);
+        all.extend(second.map(|second| TrialRecord { trial: number, second_try: true, ..second }));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(case: &str, number: u32, verdict: CaseVerdict) -> TrialRecord {
+        let case = case.to_owned();
+        TrialRecord { case, trial: number, verdict, ..TrialRecord::skipped("send/lost-reply", "") }
+    }
+
+    #[test]
+    fn a_second_try_stands_for_a_void_trial_of_its_case_and_not_for_a_failure() {
+        use CaseVerdict::{Fail, Pass, Void};
+        let first = vec![trial("a", 1, Fail), trial("a", 2, Void), trial("b", 1, Void), trial("b", 2, Void)];
+        let second = vec![trial("a", 1, Pass), trial("b", 1, Pass)];
+        let all = with_second_tries(first, second);
+        let shown: Vec<_> =
+            all.iter().map(|trial| (trial.case.as_str(), trial.trial, trial.second_try)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("a", 1, false),
+                ("a", 2, false),
+                ("a", 2, true),
+                ("b", 1, false),
+                ("b", 1, true),
+                ("b", 2, false)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_number_of_callers_passes_only_if_every_trial_was_made_and_passes() {
+        let trials = |count, verdict| -> Vec<TrialRecord> {
+            (1..=count).map(|number| trial("a", number, verdict)).collect()
+        };
+        assert!(all_pass(&trials(TRIALS_EACH, CaseVerdict::Pass)));
+        assert!(!all_pass(&trials(TRIALS_EACH - 1, CaseVerdict::Pass)));
+        assert!(!all_pass(&trials(TRIALS_EACH, CaseVerdict::Fail)));
+        assert!(!all_pass(&trials(TRIALS_EACH, CaseVerdict::Void)));
+        assert!(!all_pass(&[]));
+    }
+}
