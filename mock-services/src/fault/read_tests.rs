@@ -3,7 +3,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::fault::{CutPlace, Delay, Drip, Lag, Oversize, StatusReply, Truncation};
+use crate::fault::{CutPlace, Delay, Drip, Lag, Oversize, PlainWord, ReplyKind, StatusReply, Truncation};
+use crate::yaml::listed;
 
 fn operations() -> Vec<Operation> {
     vec![
@@ -294,11 +295,10 @@ fn a_malformed_commit_is_reported() {
 
 #[test]
 fn a_malformed_reply_is_reported() {
-    told(
-        "reply: dorp",
-        "expected `ok`, `drop`, `reset`, `hang`, `truncate`, `garble` or `drip`, found the text \"dorp\"",
-        "did you mean `drop`?",
-    );
+    let kinds = || ReplyKind::ALL.into_iter();
+    let is_plain = |kind: &ReplyKind| matches!(kind.facts().plain, PlainWord::Means(_));
+    let plain = listed(kinds().filter(is_plain).map(ReplyKind::as_str));
+    told("reply: dorp", &format!("expected {plain}, found the text \"dorp\""), "did you mean `drop`?");
     told("reply: delay", "`delay` needs a value", "write {delay: 800ms}");
     told("reply: 503", "a status is not a reply by itself", "write {status: 503}");
     told("reply: {}", "`reply` is empty", "for example `drop`, {delay: 800ms} or {status: 503}");
@@ -331,11 +331,9 @@ fn a_malformed_reply_is_reported() {
     );
     told("reply: {delay: {time: 2s}}", "`delay` needs the key `after`", "");
     told("reply: {delay: {time: 2s, after: body}}", "expected `headers`, found the text \"body\"", "");
-    told(
-        "reply: {headers: {a: b}}",
-        "`reply` has no key `headers`",
-        "it can have `delay`, `hang`, `truncate`, `drip`, `stale`, `oversize` or `status`",
-    );
+    let has_key = |kind: &ReplyKind| kind.facts().value.as_ref().is_some_and(|value| !value.is_whole_map);
+    let keys = listed(kinds().filter(has_key).map(ReplyKind::as_str).chain(["status"]));
+    told("reply: {headers: {a: b}}", "`reply` has no key `headers`", &format!("it can have {keys}"));
     told("reply: {status: \"503\"}", "expected a whole number, found the text \"503\"", "");
     told("reply: {status: 503, headers: {a: [1]}}", "expected a text for `a`, found a list", "");
     told(
