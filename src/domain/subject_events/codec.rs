@@ -10,8 +10,8 @@ use mock_services::service::{Fields, Value};
 use mock_services::word_enum;
 
 use super::{
-    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, StartEnd,
-    StartEvent, SubjectEvent,
+    ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptEvent, LateRequestEvent, StartEnd, StartEvent,
+    SubjectEvent,
 };
 use crate::domain::{ClaimOrigin, ClaimedOutcome, HostRequests, HostTreatment};
 
