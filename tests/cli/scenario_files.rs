@@ -92,6 +92,17 @@ fn problems_are_shown_and_the_exit_status_says_so() {
 }
 
 #[test]
+fn without_a_name_the_services_are_listed_and_each_has_a_reference() {
+    let home = home(&[]);
+    let names = hapax(home.path(), &["list", "--service"]).out;
+    assert_eq!(names.lines().collect::<Vec<_>>(), mock_services::catalog::names().collect::<Vec<_>>());
+    let name = names.lines().next_back().unwrap();
+    let reference = hapax(home.path(), &["list", "--service", name]);
+    assert_eq!(reference.status, Some(0));
+    assert!(reference.out.contains(&format!("`hapax list --service {name}`")), "{}", reference.out);
+}
+
+#[test]
 fn a_filter_that_names_nothing_is_refused() {
     let home = home(&[]);
     let ended = hapax(home.path(), &["list", "paiment"]);
