@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use hapax::run::{ConcurrencyLimiter, Plan, RunFolder, RunOptions, run};
 use hapax::scenario::{Case, load_in};
 use hapax::score::Outcome;
-use hapax::subject::Subject;
+
+use crate::kit::control::run_over;
 
 /// Every reply that does not say what happened.
 const REPLIES: &str = "[drop, reset, { hang: { release: 50ms } }, truncate, garble, { status: 500 }, { \
@@ -49,22 +49,7 @@ async fn sweep(text: &str, control: &str) -> Vec<(Cell, Outcome)> {
     fs::write(home.path().join("square.yaml"), text).unwrap();
     let cases = load_in(home.path(), &["square.yaml".to_owned()]).unwrap().cases;
     let cells: BTreeMap<String, Cell> = cases.iter().map(|case| (case.id.clone(), cell(case))).collect();
-    let mut subject = Subject::control(control);
-    subject.settings.hapax = Some(env!("CARGO_BIN_EXE_hapax").into());
-    let options = RunOptions { trials: 1, seed: 1, ..RunOptions::default() };
-    let plan = Plan::new(cases, &subject, &options).unwrap();
-    let folder = RunFolder::at(&home.path().join("out")).unwrap();
-    let report = run(
-        plan,
-        subject,
-        options,
-        &folder,
-        &ConcurrencyLimiter::new(None),
-        std::future::pending(),
-        &mut |_| {},
-    )
-    .await
-    .unwrap();
+    let report = run_over(cases, control).await;
     assert_eq!(report.cases.len(), cells.len(), "every cell was run");
     let outcomes = report.cases.iter().map(|case| {
         let verdict = &case.trials[0].verdict;

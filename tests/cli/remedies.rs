@@ -2,10 +2,12 @@
 //! passes the same case.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-use std::thread;
 
-use serde_json::Value;
+use hapax::scenario::{Case, shipped};
+use hapax::score::{TrialStatus, Verdict};
+
+use crate::kit::control::run_over;
+use crate::kit::golden;
 
 /// Controls that are given advice.
 const ADVISED: [&str; 5] = ["naive", "sdk-retry", "keyed", "verify-first", "timid"];
@@ -42,69 +44,44 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Finish the task before you give up", &["verify-first", "careful"]),
 ];
 
-/// The report of a control over all cases of the golden set.
-fn run(control: &str) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
-    command.args(["run", "--seed", "7", "--subject", control, "--json"]).current_dir(folder.path());
-    let output = command.output().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{control}: {error}\n{message}"))
+/// The verdicts of a control in all cases of the golden set: those of the selftest, and those of a run over the
+/// cases that do not list the control.
+async fn verdicts(control: &str, cases: &[Case]) -> BTreeMap<String, Verdict> {
+    let mut verdicts = golden::verdicts(control, cases);
+    let missing: Vec<Case> = cases.iter().filter(|case| !verdicts.contains_key(&case.id)).cloned().collect();
+    if !missing.is_empty() {
+        let report = run_over(missing, control).await;
+        verdicts.extend(report.cases.into_iter().map(|mut case| (case.id, case.trials.remove(0).verdict)));
+    }
+    assert_eq!(verdicts.len(), cases.len(), "{control}");
+    verdicts
 }
 
-fn trials(report: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let cases = report["cases"].as_array().unwrap().iter();
-    cases.map(|case| (case["id"].as_str().unwrap(), &case["trials"][0]["verdict"]))
-}
-
-#[test]
-fn following_the_advice_of_the_golden_set_passes() {
+#[tokio::test]
+async fn following_the_advice_of_the_golden_set_passes() {
     let followers = FOLLOWED_BY.iter().flat_map(|(_, followers)| followers.iter().copied());
     let controls: BTreeSet<&str> = ADVISED.into_iter().chain(followers).collect();
-    let controls: Vec<&str> = controls.into_iter().collect();
-    let mut reports: BTreeMap<&str, Value> = BTreeMap::new();
-    // Some at the same time, because mostly they wait; all of them could exceed the time limits of the cases.
-    for group in controls.chunks(3) {
-        thread::scope(|scope| {
-            let running: Vec<_> =
-                group.iter().map(|control| (*control, scope.spawn(move || run(control)))).collect();
-            reports.extend(running.into_iter().map(|(control, report)| (control, report.join().unwrap())));
-        });
+    let cases = shipped().unwrap();
+    let mut all: BTreeMap<&str, BTreeMap<String, Verdict>> = BTreeMap::new();
+    for control in controls {
+        all.insert(control, verdicts(control, &cases).await);
     }
-    let passes: BTreeSet<(&str, &str)> = reports
-        .iter()
-        .flat_map(|(control, report)| trials(report).map(move |trial| (*control, trial)))
-        .filter(|(_, (_, verdict))| verdict["result"] == "pass")
-        .map(|(control, (case, _))| (control, case))
-        .collect();
+    let passes = |control: &str, case: &str| all[control][case].result == TrialStatus::Pass;
     let mut wrong = BTreeSet::new();
     let mut given = BTreeSet::new();
     for control in ADVISED {
-        for (case, verdict) in trials(&reports[control]) {
-            for finding in
-                verdict["findings"].as_array().unwrap().iter().filter(|finding| finding["fails"] == true)
-            {
-                let fix = finding["fix"].as_str().unwrap();
+        for (case, verdict) in &all[control] {
+            for finding in verdict.findings.iter().filter(|finding| finding.fails) {
+                let fix = &finding.fix;
                 let known: Vec<_> = FOLLOWED_BY.iter().filter(|(advice, _)| fix.contains(advice)).collect();
                 given.extend(known.iter().map(|(advice, _)| *advice));
                 // All parts of an advice have to be followed, so the last one that is known decides.
-                let followed = known
-                    .last()
-                    .is_some_and(|(_, by)| by.iter().any(|follower| passes.contains(&(follower, case))));
-                if !followed {
+                let followers = known.last().map_or(&[][..], |(_, by)| *by);
+                if !followers.iter().any(|follower| passes(follower, case)) {
+                    let void = followers.iter().map(|by| format!("{by}: {:?}", all[by][case].void_because));
                     wrong.insert(format!(
-                        "{case}: {control} gets the advice \"{fix}\", and {}",
-                        match known.last() {
-                            None => "no control is known that follows it".to_owned(),
-                            Some((_, by)) => {
-                                let verdicts = by.iter().filter_map(|follower| {
-                                    let (_, verdict) =
-                                        trials(&reports[follower]).find(|(id, _)| *id == case)?;
-                                    Some(format!("{follower}: {}", verdict["void_because"]))
-                                });
-                                format!("none of {by:?} passes ({})", verdicts.collect::<Vec<_>>().join(", "))
-                            }
-                        }
+                        "{case}: {control} gets the advice \"{fix}\", and no control that follows it passes: {}",
+                        void.collect::<Vec<_>>().join(", ")
                     ));
                 }
             }

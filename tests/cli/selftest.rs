@@ -1,18 +1,25 @@
 //! `hapax selftest`: every control over every shipped scenario, as a user runs it.
 
+use std::collections::BTreeSet;
 use std::process::Command;
+
+use hapax::scenario::shipped;
+use hapax::selftest::CAREFUL;
+
+use crate::kit::golden;
 
 #[test]
 fn every_control_has_the_outcome_that_the_scenarios_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_hapax"))
-        .args(["selftest", "--quiet"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{stdout}{stderr}");
-    assert!(stdout.contains("all as expected"), "{stdout}");
+    let printed = golden::printed();
+    assert!(printed.contains("all as expected"), "{printed}");
+    // Every shipped scenario, and as many trials as they name: careful in each case, the others if listed.
+    let cases = shipped().unwrap();
+    let scenarios: BTreeSet<&str> = cases.iter().map(|case| case.scenario.as_str()).collect();
+    let listed = cases.iter().map(|case| {
+        case.controls.iter().map(|term| term.control.as_str()).chain([CAREFUL]).collect::<BTreeSet<_>>().len()
+    });
+    let counts = format!("{} scenarios, {} trials of controls", scenarios.len(), listed.sum::<usize>());
+    assert!(printed.contains(&counts), "{printed} has not {counts}");
 }
 
 #[test]
