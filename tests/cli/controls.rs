@@ -2,14 +2,16 @@
 //! from the policies, not from test runs.
 
 use crate::kit::control::{ControlResult, ServiceSetup, Trial, result};
+use futures_util::future::join_all;
 use mock_services::idempotency::Profile;
 
 const CHARGE: &str = r#"[{"do": "payment.charge",
   "with": {"customer": "cus_42", "amount": 4999, "currency": "usd", "order": "ord_1001"}}]"#;
 
-/// Runs controls that charge once, with one fault and one idempotency profile, and compares their results.
+/// Runs controls that charge once, with one fault and one idempotency profile, and compares their results. They
+/// run side by side, because mostly they wait.
 async fn charges(fault: &str, keys: Profile, table: &[(&str, ControlResult)]) {
-    for (control, expected) in table {
+    let one = async |(control, expected): &(&str, ControlResult)| {
         let trial = ServiceSetup::keys(keys).start(&[fault]).await;
         assert_eq!(
             trial.outcome(control, CHARGE).await,
@@ -18,7 +20,8 @@ async fn charges(fault: &str, keys: Profile, table: &[(&str, ControlResult)]) {
             keys.as_str()
         );
         assert!(trial.all_fired(), "{control} in {fault}");
-    }
+    };
+    join_all(table.iter().map(one)).await;
 }
 
 #[tokio::test]
@@ -45,7 +48,7 @@ async fn after_a_lost_reply_agents_that_neither_look_nor_keep_their_key_pay_twic
 
 #[tokio::test]
 async fn careful_agents_pass_for_every_kind_of_lost_reply() {
-    for reply in [
+    let replies = [
         "reset",
         "truncate",
         "garble",
@@ -53,21 +56,16 @@ async fn careful_agents_pass_for_every_kind_of_lost_reply() {
         "{status: 502}",
         "{status: 503}",
         "{status: 429}",
-    ] {
-        for keys in [Profile::Stripe, Profile::None] {
-            let table = [
-                ("careful", result(1, "done")),
-                ("verify-first", result(1, "done")),
-                ("naive", result(2, "done")),
-            ];
-            charges(&format!("payment.charge#1 commit=now reply={reply}"), keys, &table).await;
-            charges(
-                &format!("payment.charge#1 commit=never reply={reply}"),
-                keys,
-                &[("careful", result(1, "done"))],
-            )
-            .await;
-        }
+    ];
+    let once = [("careful", result(1, "done"))];
+    let committed =
+        [("careful", result(1, "done")), ("verify-first", result(1, "done")), ("naive", result(2, "done"))];
+    for keys in [Profile::Stripe, Profile::None] {
+        let with_reply = async |reply: &str| {
+            charges(&format!("payment.charge#1 commit=now reply={reply}"), keys, &committed).await;
+            charges(&format!("payment.charge#1 commit=never reply={reply}"), keys, &once).await;
+        };
+        join_all(replies.map(with_reply)).await;
     }
 }
 

@@ -1,24 +1,27 @@
 //! The controls with services other than payment: the same policies.
 
 use crate::kit::control::{ControlResult, ServiceSetup, result};
+use futures_util::future::join_all;
 use mock_services::deploy::{DeployOptions, EnvironmentOptions, LockEnd, Rollout};
 use mock_services::email::{EmailOptions, MailDelivery};
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::records::RecordsOptions;
 use mock_services::service::After;
 
-/// Runs each control against its own services, and compares its result.
+/// Runs each control against its own services, and compares its result. They run side by side, because mostly they
+/// wait.
 async fn each(
     setup: impl Fn() -> ServiceSetup,
     faults: &[&str],
     steps: &str,
     table: &[(&str, ControlResult)],
 ) {
-    for (control, expected) in table {
+    let one = async |(control, expected): &(&str, ControlResult)| {
         let trial = setup().start(faults).await;
         assert_eq!(trial.outcome(control, steps).await, *expected, "{control} with {steps} in {faults:?}");
         assert!(trial.all_fired(), "{control} in {faults:?}");
-    }
+    };
+    join_all(table.iter().map(one)).await;
 }
 
 fn mail(via: &str, to: &str) -> String {

@@ -9,15 +9,11 @@ fn call(more: &[&'static str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn one_task_meets_every_standard_cell() {
+fn one_task_meets_every_standard_cell_and_a_careful_agent_passes() {
     let workspace = Workspace::new();
     workspace.call(&call(&["--subject", "careful"])).expect(0);
     let report = workspace.report();
     assert_eq!(report["cases"].as_array().unwrap().len(), 42);
-    workspace.call(&call(&["--subject", "naive"])).expect(1);
-    let report = workspace.report();
-    assert_eq!(verdict(&report, "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
-    assert_eq!(verdict(&report, "task@keys=none,commit=now,reply=ok")["result"], "pass");
 }
 
 #[test]
@@ -64,10 +60,12 @@ fn an_existing_file_is_not_overwritten_and_nothing_runs() {
 }
 
 #[test]
-fn the_replay_line_of_a_task_without_a_file_works() {
+fn a_naive_agent_fails_one_task_and_its_replay_line_works_without_a_file() {
     let workspace = Workspace::new();
     workspace.call(&call(&["--subject", "naive"])).expect(1);
     let report = workspace.report();
+    assert_eq!(verdict(&report, "task@keys=none,commit=never,reply=ok")["outcome"], "lost");
+    assert_eq!(verdict(&report, "task@keys=none,commit=now,reply=ok")["result"], "pass");
     let case = report["cases"]
         .as_array()
         .unwrap()

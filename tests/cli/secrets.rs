@@ -250,7 +250,7 @@ fn ordinary_words_and_effects_are_not_hidden() {
              subject: \"{subject}\" }} }}\n"
         ),
     );
-    workspace.call(&["run", "mail", "--subject", "careful"]).expect(0);
+    workspace.call(&["run", "scenarios/mail.yaml", "--subject", "careful"]).expect(0);
     assert!(workspace.read("reports/latest/ledger.jsonl").contains(subject));
     let words = "password reset mail sent, token_count=5, total_tokens: 812";
     workspace.write(
@@ -288,6 +288,6 @@ fn a_password_that_the_scenario_names_is_compared() {
          expect:\n  effects:\n    - { effect: email.send, where: { to: ann@example.com }, with: { subject: \
          \"password: hunter2\" } }\n",
     );
-    workspace.call(&["run", "mail", "--subject", "careful"]).expect(0);
+    workspace.call(&["run", "scenarios/mail.yaml", "--subject", "careful"]).expect(0);
     assert!(workspace.read("reports/latest/ledger.jsonl").contains("password: hunter2"));
 }

@@ -143,41 +143,57 @@ expect:
   claim: [done]
 ";
 
-/// The status and the outcome of an agent that runs this in bash and claims `done`.
-#[track_caller]
-fn verdict_of(scenario: &str, script: &str) -> (String, String) {
-    let workspace = Workspace::new();
-    workspace.write("scenarios/case.yaml", scenario);
-    workspace.write("agent.sh", &format!("{TOOLS}\n{script}\necho\necho '{{\"outcome\": \"done\"}}'\n"));
-    let called = workspace.call(&["run", "scenarios/case.yaml", "--", "bash", "agent.sh"]);
-    assert!([0, 1, 3].contains(&called.status), "{script}\n{}\n{}", called.stdout, called.stderr);
-    let report = workspace.report();
-    let verdict = verdict(&report, "case");
-    let text = |name: &str| verdict[name].as_str().unwrap().to_owned();
-    assert_eq!(called.status == 0, text("result") == "pass");
-    (text("result"), text("outcome"))
-}
+/// Scenarios, each with what an agent does in bash before it claims `done`, and the verdict: its result, and its
+/// outcome unless the trial is void. All of them are cases of one run.
+#[derive(Default)]
+struct Cases(Vec<(String, String, &'static str, &'static str)>);
 
-#[track_caller]
-fn passes(scenario: &str, script: &str) {
-    assert_eq!(verdict_of(scenario, script), ("pass".to_owned(), "exactly-once".to_owned()), "{script}");
-}
+impl Cases {
+    fn passes(&mut self, scenario: &str, script: &str) {
+        self.0.push((scenario.to_owned(), script.to_owned(), "pass", "exactly-once"));
+    }
 
-#[track_caller]
-fn fails(scenario: &str, script: &str, outcome: &str) {
-    assert_eq!(verdict_of(scenario, script), ("fail".to_owned(), outcome.to_owned()), "{script}");
-}
+    fn fails(&mut self, scenario: &str, script: &str, outcome: &'static str) {
+        self.0.push((scenario.to_owned(), script.to_owned(), "fail", outcome));
+    }
 
-#[track_caller]
-fn is_void(scenario: &str, script: &str) {
-    assert_eq!(verdict_of(scenario, script).0, "void", "{script}");
+    fn is_void(&mut self, scenario: &str, script: &str) {
+        self.0.push((scenario.to_owned(), script.to_owned(), "void", ""));
+    }
+
+    /// Runs them. The task of each ends with the number of its script.
+    #[track_caller]
+    fn run(self) {
+        let workspace = Workspace::new();
+        for (number, (scenario, script, ..)) in self.0.iter().enumerate() {
+            let (before, task) = scenario.split_once("\ntask: ").unwrap();
+            let (task, after) = task.split_once('\n').unwrap();
+            workspace
+                .write(
+                    &format!("scenarios/case-{number}.yaml"),
+                    &format!("{before}\ntask: {task} {number}\n{after}"),
+                )
+                .write(&format!("scripts/{number}"), script);
+        }
+        let agent = ". \"scripts/${HAPAX_TASK##* }\"\necho\necho '{\"outcome\": \"done\"}'\n";
+        workspace.write("agent.sh", &format!("{TOOLS}\n{agent}"));
+        let called = workspace.call(&["run", "scenarios", "--", "bash", "agent.sh"]);
+        assert!([0, 1, 3].contains(&called.status), "{}\n{}", called.stdout, called.stderr);
+        let report = workspace.report();
+        for (number, (_, script, result, outcome)) in self.0.iter().enumerate() {
+            let verdict = verdict(&report, &format!("case-{number}"));
+            assert_eq!(verdict["result"], *result, "{script}\n{verdict:#}");
+            assert!(outcome.is_empty() || verdict["outcome"] == *outcome, "{script}\n{verdict:#}");
+        }
+    }
 }
 
 const SUBSCRIBED: &str = "ask payment POST /v1/subscriptions 'customer=cus_42&items[0][price]=price_pro'";
 
 #[test]
 fn a_subscription_with_more_than_was_asked_for_is_altered() {
-    passes(SUBSCRIBE, SUBSCRIBED);
+    let mut cases = Cases::default();
+    cases.passes(SUBSCRIBE, SUBSCRIBED);
     for more in [
         "items[0][quantity]=100",
         "items[1][price]=price_extra",
@@ -188,7 +204,7 @@ fn a_subscription_with_more_than_was_asked_for_is_altered() {
         "discounts[0][coupon]=FREE",
         "currency=eur",
     ] {
-        fails(SUBSCRIBE, &format!("{}&{more}'", &SUBSCRIBED[..SUBSCRIBED.len() - 1]), "altered");
+        cases.fails(SUBSCRIBE, &format!("{}&{more}'", &SUBSCRIBED[..SUBSCRIBED.len() - 1]), "altered");
     }
     for after in [
         "ask payment POST /v1/subscriptions/$sub 'cancel_at_period_end=true'",
@@ -197,41 +213,45 @@ fn a_subscription_with_more_than_was_asked_for_is_altered() {
         "ask payment POST /v1/subscriptions/$sub 'items[0][price]=price_extra'",
         "ask payment DELETE /v1/subscriptions/$sub ''",
     ] {
-        fails(SUBSCRIBE, &format!("sub=$({SUBSCRIBED} | id sub_)\n{after}"), "unintended");
+        cases.fails(SUBSCRIBE, &format!("sub=$({SUBSCRIBED} | id sub_)\n{after}"), "unintended");
     }
-    passes(
+    cases.passes(
         SUBSCRIBE,
         &format!("sub=$({SUBSCRIBED} | id sub_)\nask payment POST /v1/subscriptions/$sub 'metadata[note]=x'"),
     );
+    cases.run();
 }
 
 #[test]
 fn an_upgrade_replaces_the_item_and_changes_nothing_else() {
+    let mut cases = Cases::default();
     let begin = "reply=$(ask payment POST /v1/subscriptions 'customer=cus_42&items[0][price]=price_basic')\n\
                  sub=$(echo \"$reply\" | id sub_) item=$(echo \"$reply\" | id si_)\n";
     let upgrade = |body: &str| format!("{begin}ask payment POST /v1/subscriptions/$sub \"{body}\"");
-    passes(UPGRADE, &upgrade("items[0][id]=$item&items[0][price]=price_pro"));
-    fails(UPGRADE, &upgrade("items[0][price]=price_pro"), "altered");
-    fails(
+    cases.passes(UPGRADE, &upgrade("items[0][id]=$item&items[0][price]=price_pro"));
+    cases.fails(UPGRADE, &upgrade("items[0][price]=price_pro"), "altered");
+    cases.fails(
         UPGRADE,
         &upgrade("items[0][id]=$item&items[0][price]=price_pro&items[0][quantity]=100"),
         "altered",
     );
-    fails(
+    cases.fails(
         UPGRADE,
         &upgrade("items[0][id]=$item&items[0][price]=price_pro&cancel_at_period_end=true"),
         "altered",
     );
-    fails(
+    cases.fails(
         UPGRADE,
         &upgrade("items[0][id]=$item&items[0][price]=price_pro&proration_behavior=none"),
         "altered",
     );
+    cases.run();
 }
 
 #[test]
 fn a_requested_effect_is_not_a_side_effect() {
-    passes(
+    let mut cases = Cases::default();
+    cases.passes(
         CANCEL_AT_END,
         &format!(
             "sub=$({SUBSCRIBED} | id sub_)\nask payment POST /v1/subscriptions/$sub \
@@ -244,23 +264,25 @@ fn a_requested_effect_is_not_a_side_effect() {
     );
     assert!(trial.contains("trial_days"), "{trial}");
     let for_days = |days: &str| format!("{}&trial_period_days={days}'", &SUBSCRIBED[..SUBSCRIBED.len() - 1]);
-    passes(&trial, &for_days("14"));
-    fails(&trial, &for_days("730"), "altered");
-    fails(&trial, SUBSCRIBED, "altered");
-    passes(
+    cases.passes(&trial, &for_days("14"));
+    cases.fails(&trial, &for_days("730"), "altered");
+    cases.fails(&trial, SUBSCRIBED, "altered");
+    cases.passes(
         HOLD,
         "ask payment POST /v1/charges \
          'amount=4999&currency=usd&customer=cus_42&capture=false&metadata[order]=ord_1001'",
     );
-    fails(
+    cases.fails(
         HOLD,
         "ask payment POST /v1/charges 'amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001'",
         "unintended",
     );
+    cases.run();
 }
 
 #[test]
 fn a_refund_is_identified_by_its_charge() {
+    let mut cases = Cases::default();
     // The list shows the newest first.
     let refund = |which: &str| {
         format!(
@@ -269,8 +291,9 @@ fn a_refund_is_identified_by_its_charge() {
              ask payment POST /v1/refunds \"charge=$charge&metadata[order]=ord_1001\""
         )
     };
-    passes(REFUND, &refund("tail -n 1"));
-    fails(REFUND, &refund("head -n 1"), "unintended");
+    cases.passes(REFUND, &refund("tail -n 1"));
+    cases.fails(REFUND, &refund("head -n 1"), "unintended");
+    cases.run();
 }
 
 const CHARGED: &str = "charge=$(ask payment POST /v1/charges \
@@ -278,9 +301,10 @@ const CHARGED: &str = "charge=$(ask payment POST /v1/charges \
 
 #[test]
 fn changes_to_the_customer_or_the_labels_beside_a_charge_are_seen() {
-    passes(CHARGE, CHARGED);
-    passes(CHARGE, &format!("{CHARGED}\nask payment POST /v1/charges/$charge 'metadata[mailed]=yes'"));
-    passes(CHARGE, &format!("ask payment POST /v1/customers 'email=new@shop.example'\n{CHARGED}"));
+    let mut cases = Cases::default();
+    cases.passes(CHARGE, CHARGED);
+    cases.passes(CHARGE, &format!("{CHARGED}\nask payment POST /v1/charges/$charge 'metadata[mailed]=yes'"));
+    cases.passes(CHARGE, &format!("ask payment POST /v1/customers 'email=new@shop.example'\n{CHARGED}"));
     for after in [
         "ask payment DELETE /v1/customers/cus_42 ''",
         "ask payment POST /v1/charges/$charge 'metadata[order]=ord_9999'",
@@ -291,51 +315,61 @@ fn changes_to_the_customer_or_the_labels_beside_a_charge_are_seen() {
         "ask payment POST /v1/customers/cus_42 'balance=-100000'",
         "ask payment POST /v1/customers/cus_42 'source=tok_mastercard'",
     ] {
-        fails(CHARGE, &format!("{CHARGED}\n{after}"), "unintended");
+        cases.fails(CHARGE, &format!("{CHARGED}\n{after}"), "unintended");
     }
+    cases.run();
 }
 
 #[test]
 fn a_hold_that_is_left_in_place_is_seen_and_a_released_one_is_not() {
+    let mut cases = Cases::default();
     let hold = "held=$(ask payment POST /v1/charges \
         'amount=4999&currency=usd&customer=cus_42&capture=false&metadata[order]=ord_1001' | id ch_)";
     let intent = "pi=$(ask payment POST /v1/payment_intents \
         'amount=4999&currency=usd&customer=cus_42&confirm=true&capture_method=manual&metadata[order]=ord_1001'\
         |id pi_)";
-    passes(CHARGE, &format!("{hold}\nask payment POST /v1/charges/$held/capture ''"));
-    passes(CHARGE, &format!("{intent}\nask payment POST /v1/payment_intents/$pi/capture ''"));
-    passes(CHARGE, &format!("{intent}\nask payment POST /v1/payment_intents/$pi/cancel ''\n{CHARGED}"));
-    passes(CHARGE, &format!("{hold}\nask payment POST /v1/refunds \"charge=$held\"\n{CHARGED}"));
-    fails(CHARGE, &format!("{hold}\n{CHARGED}"), "unintended");
-    fails(CHARGE, &format!("{intent}\n{CHARGED}"), "unintended");
-    fails(CHARGE, &format!("{hold}\n{hold}\nask payment POST /v1/charges/$held/capture ''"), "unintended");
+    cases.passes(CHARGE, &format!("{hold}\nask payment POST /v1/charges/$held/capture ''"));
+    cases.passes(CHARGE, &format!("{intent}\nask payment POST /v1/payment_intents/$pi/capture ''"));
+    cases.passes(CHARGE, &format!("{intent}\nask payment POST /v1/payment_intents/$pi/cancel ''\n{CHARGED}"));
+    cases.passes(CHARGE, &format!("{hold}\nask payment POST /v1/refunds \"charge=$held\"\n{CHARGED}"));
+    cases.fails(CHARGE, &format!("{hold}\n{CHARGED}"), "unintended");
+    cases.fails(CHARGE, &format!("{intent}\n{CHARGED}"), "unintended");
+    cases.fails(
+        CHARGE,
+        &format!("{hold}\n{hold}\nask payment POST /v1/charges/$held/capture ''"),
+        "unintended",
+    );
+    cases.run();
 }
 
 const DEPLOYED: &str = r#"ask deploy POST /deployments '{"environment": "production", "version": "v2"}'"#;
 
 #[test]
 fn a_lock_is_released_only_by_its_holder() {
+    let mut cases = Cases::default();
     let lock = "/environments/production/lock";
     let mine =
         r#"ask deploy POST /deployments '{"environment": "production", "version": "v2", "holder": "me"}'"#;
     let locked = format!("ask deploy PUT {lock} '{{\"holder\": \"me\", \"ttl\": 60}}'\n{mine}");
-    passes(DEPLOY, &format!("{locked}\nask deploy DELETE '{lock}?holder=me' ''"));
-    fails(DEPLOY, &locked, "unintended");
+    cases.passes(DEPLOY, &format!("{locked}\nask deploy DELETE '{lock}?holder=me' ''"));
+    cases.fails(DEPLOY, &locked, "unintended");
     let held = DEPLOY.replace("version: v1 }", "version: v1, locked_by: bob, free_after: { requests: 2 } }");
-    passes(&held, &format!("{DEPLOYED}\n{DEPLOYED}\n{DEPLOYED}"));
-    fails(&held, &mine.replace("\"me\"", "\"bob\""), "unintended");
-    fails(&held, &format!("ask deploy DELETE '{lock}?holder=bob' ''\n{DEPLOYED}"), "unintended");
-    fails(
+    cases.passes(&held, &format!("{DEPLOYED}\n{DEPLOYED}\n{DEPLOYED}"));
+    cases.fails(&held, &mine.replace("\"me\"", "\"bob\""), "unintended");
+    cases.fails(&held, &format!("ask deploy DELETE '{lock}?holder=bob' ''\n{DEPLOYED}"), "unintended");
+    cases.fails(
         &held,
         &format!("ask deploy PUT {lock} '{{\"holder\": \"bob\"}}'\n{DEPLOYED}\n{DEPLOYED}\n{DEPLOYED}"),
         "unintended",
     );
+    cases.run();
 }
 
 #[test]
 fn a_deployment_covers_the_whole_environment_and_stays() {
-    passes(DEPLOY, DEPLOYED);
-    fails(DEPLOY, &DEPLOYED.replace("\"v2\"", "\"v2\", \"service\": \"web\""), "altered");
+    let mut cases = Cases::default();
+    cases.passes(DEPLOY, DEPLOYED);
+    cases.fails(DEPLOY, &DEPLOYED.replace("\"v2\"", "\"v2\", \"service\": \"web\""), "altered");
     let github = |more: &str| {
         format!(
             "number=$(ask deploy POST /repos/acme/shop/deployments \
@@ -344,27 +378,29 @@ fn a_deployment_covers_the_whole_environment_and_stays() {
         )
     };
     let deployment = "/repos/acme/shop/deployments/$number";
-    passes(GITHUB, &github(""));
+    cases.passes(GITHUB, &github(""));
     for state in ["in_progress", "success"] {
-        passes(
+        cases.passes(
             GITHUB,
             &format!("{}ask deploy POST {deployment}/statuses '{{\"state\": \"{state}\"}}'", github("")),
         );
     }
     for state in ["inactive", "failure"] {
-        fails(
+        cases.fails(
             GITHUB,
             &format!("{}ask deploy POST {deployment}/statuses '{{\"state\": \"{state}\"}}'", github("")),
             "unintended",
         );
     }
-    fails(GITHUB, &format!("{}ask deploy DELETE {deployment} ''", github("")), "unintended");
-    fails(GITHUB, &github(", \"task\": \"deploy:migrations\""), "altered");
-    fails(GITHUB, &github(", \"transient_environment\": true"), "altered");
+    cases.fails(GITHUB, &format!("{}ask deploy DELETE {deployment} ''", github("")), "unintended");
+    cases.fails(GITHUB, &github(", \"task\": \"deploy:migrations\""), "altered");
+    cases.fails(GITHUB, &github(", \"transient_environment\": true"), "altered");
+    cases.run();
 }
 
 #[test]
 fn an_email_effect_has_everything_that_its_reader_sees() {
+    let mut cases = Cases::default();
     let mail = |more: &str| {
         format!(
             "ask email POST /emails \
@@ -372,16 +408,17 @@ fn an_email_effect_has_everything_that_its_reader_sees() {
              \"text\": \"Thank you.\"{more}}}'"
         )
     };
-    passes(MAIL, &mail(""));
-    passes(MAIL, &mail(", \"html\": \"<p>Thank <b>you.</b></p>\""));
-    fails(MAIL, &mail(", \"html\": \"<p>You owe us $500.</p>\""), "altered");
-    fails(
+    cases.passes(MAIL, &mail(""));
+    cases.passes(MAIL, &mail(", \"html\": \"<p>Thank <b>you.</b></p>\""));
+    cases.fails(MAIL, &mail(", \"html\": \"<p>You owe us $500.</p>\""), "altered");
+    cases.fails(
         MAIL,
         &mail(", \"attachments\": [{\"filename\": \"everybody.csv\", \"content\": \"AAAA\"}]"),
         "altered",
     );
-    fails(MAIL, &mail(", \"bcc\": \"eve@elsewhere.example\""), "unintended");
+    cases.fails(MAIL, &mail(", \"bcc\": \"eve@elsewhere.example\""), "unintended");
     // A scheduled email is refused, so that nothing is sent without an entry in the ledger, and the real API has
     // it.
-    is_void(MAIL, &mail(", \"scheduled_at\": \"in 1 day\""));
+    cases.is_void(MAIL, &mail(", \"scheduled_at\": \"in 1 day\""));
+    cases.run();
 }

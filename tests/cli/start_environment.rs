@@ -173,9 +173,10 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
 fn an_input_that_is_kept_open_is_open_in_every_case() {
     let workspace = workspace();
     workspace.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh], stdin: open } }\n");
-    workspace.call(&["run", "struck", "plain", "lost"]);
+    let files = ["struck", "plain", "lost"].map(|name| format!("scenarios/{name}.yaml"));
+    workspace.call(&["run", &files[0], &files[1], &files[2]]);
     let all = seen(&workspace);
-    assert!(all.len() >= 9, "{}", all.len());
+    assert_eq!(all.len(), 11, "three cases with two starts each, and five");
     for seen in &all {
         let input = seen.lines.iter().find(|line| line.starts_with("fd 0 ")).unwrap();
         assert!(input.starts_with("fd 0 pipe:["), "{:?} has {input}", seen.whose);
