@@ -260,14 +260,11 @@ while (my $line = $server->accept) {
 
 #[test]
 fn a_request_that_is_unanswered_when_an_agent_is_stopped_makes_the_trial_void() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let workspace = Workspace::new();
     workspace.write("agent.pl", AGENT).write(
         "hapax.yaml",
-        &format!(
-            "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/\", command: [perl, agent.pl, \
-             \"{port}\"], watch: 2s }} }}\n"
-        ),
+        "subjects: { shop: { http: \"http://127.0.0.1:${port}/\", command: [perl, agent.pl, \"${port}\"], \
+         watch: 2s } }\n",
     );
     workspace.write(
         "scenarios/a.yaml",

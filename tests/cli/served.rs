@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::net::TcpListener;
 
-use crate::kit::workspace::{Workspace, charge, verdict};
+use crate::kit::workspace::{Workspace, charge, free_port, verdict};
 
 /// Takes one task at its port, charges, and answers with its process id.
 const AGENT: &str = r#"use strict;
@@ -52,11 +52,6 @@ fn messages(workspace: &Workspace) -> BTreeSet<String> {
     let report = workspace.report();
     let trials = report["cases"][0]["trials"].as_array().unwrap();
     trials.iter().map(|trial| trial["verdict"]["claims"][0]["message"].as_str().unwrap().to_owned()).collect()
-}
-
-/// A port at which no process listens.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]

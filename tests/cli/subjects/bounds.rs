@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{ClaimSource, EndReason, InterruptResult};
+use hapax::subject::{ClaimSource, EndReason, EndedStart, InterruptResult, Subject};
 
 use crate::kit::subject::{NO_PROCESS, Rig, hapax, program, shell};
 
@@ -94,11 +94,22 @@ async fn a_subject_that_closes_its_pipes_is_waited_for() {
     assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Exited(7), Some(ClaimedOutcome::Done)));
 }
 
+/// Starts a subject, waits until it writes to the pipe `ready`, and ends it as at its time limit.
+async fn ended_at_its_limit(rig: &Rig, subject: &Subject) -> EndedStart {
+    let mut ready = rig.pipe("ready");
+    let running = subject.start(rig.start()).await;
+    ready.line().await;
+    running.handle().end_time_up().await;
+    running.ended().await
+}
+
 #[tokio::test]
 async fn a_subject_that_writes_without_end_is_ended_at_its_time_limit() {
     let mut rig = Rig::new();
-    (rig.limits.time, rig.limits.kept) = (Duration::from_secs(2), 1000);
-    let ended = shell("yes & yes >&2").start(rig.start()).await.ended().await;
+    rig.limits.kept = 1000;
+    // More than a pipe holds is read before it is ready.
+    let script = r#"yes | head -c 200000; yes & yes >&2 & echo > "$HAPAX_STATE_DIR/ready"; wait"#;
+    let ended = ended_at_its_limit(&rig, &shell(script)).await;
     assert_eq!(ended.reason, EndReason::TimeUp);
     assert!(ended.output.cut > 0);
     assert_eq!(rig.left(), NO_PROCESS);
@@ -106,18 +117,18 @@ async fn a_subject_that_writes_without_end_is_ended_at_its_time_limit() {
 
 #[tokio::test]
 async fn a_claim_that_was_made_before_the_time_limit_counts_from_every_source() {
-    let written = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT"; exec sleep 1000"#;
-    let printed = r#"echo '{"outcome": "done"}'; exec sleep 1000"#;
-    let matched = "echo order placed; exec sleep 1000";
+    let wait = r#"echo > "$HAPAX_STATE_DIR/ready"; exec sleep 1000"#;
+    let written = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT""#;
+    let printed = r#"echo '{"outcome": "done"}'"#;
+    let matched = "echo order placed";
     let patterns = ClaimSource::Patterns(vec![("order placed".to_owned(), ClaimedOutcome::Done)]);
     for (script, claim) in
         [(written, ClaimSource::default()), (printed, ClaimSource::default()), (matched, patterns)]
     {
-        let mut rig = Rig::new();
-        rig.limits.time = Duration::from_secs(5);
-        let mut subject = shell(script);
+        let rig = Rig::new();
+        let mut subject = shell(&format!("{script}; {wait}"));
         subject.settings.claim = claim;
-        let ended = subject.start(rig.start()).await.ended().await;
+        let ended = ended_at_its_limit(&rig, &subject).await;
         assert_eq!(
             (&ended.reason, ended.claim.outcome),
             (&EndReason::TimeUp, Some(ClaimedOutcome::Done)),
@@ -129,11 +140,9 @@ async fn a_claim_that_was_made_before_the_time_limit_counts_from_every_source() 
 
 #[tokio::test]
 async fn a_result_file_that_seems_older_than_the_start_is_a_claim() {
-    let mut rig = Rig::new();
-    rig.limits.time = Duration::from_secs(5);
     let script = r#"echo '{"outcome": "done"}' > "$HAPAX_RESULT"; touch -d '10 seconds ago' "$HAPAX_RESULT"
-        exec sleep 1000"#;
-    let ended = shell(script).start(rig.start()).await.ended().await;
+        echo > "$HAPAX_STATE_DIR/ready"; exec sleep 1000"#;
+    let ended = ended_at_its_limit(&Rig::new(), &shell(script)).await;
     assert_eq!(
         (ended.claim.outcome, ended.claimed_after),
         (Some(ClaimedOutcome::Done), Some(Duration::ZERO))
@@ -163,13 +172,13 @@ async fn the_cpu_time_of_a_start_is_recorded() {
 
 #[tokio::test]
 async fn a_subject_that_ignores_sigterm_is_killed_after_the_grace_time() {
-    let mut rig = Rig::new();
-    rig.limits.time = Duration::from_secs(2);
+    let rig = Rig::new();
     // The loop starts no other process: a child between fork and exec would still have the trap, and print
     // too.
-    let mut subject = shell(r#"trap 'echo asked' TERM; while :; do :; done"#);
+    let mut subject =
+        shell(r#"trap 'echo asked' TERM; echo > "$HAPAX_STATE_DIR/ready"; while :; do :; done"#);
     subject.settings.grace = Duration::from_secs(2);
-    let ended = subject.start(rig.start()).await.ended().await;
+    let ended = ended_at_its_limit(&rig, &subject).await;
     assert_eq!((ended.reason, ended.output.stdout.as_str()), (EndReason::TimeUp, "asked\n"));
     assert_eq!(rig.left(), NO_PROCESS);
 }

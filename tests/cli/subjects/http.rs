@@ -1,7 +1,6 @@
 //! Agents over HTTP: those that are already running, and those that hapax starts.
 
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use hapax::scenario::ClaimedOutcome;
@@ -9,14 +8,7 @@ use hapax::subject::{EndReason, Subject, SubjectKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::kit::subject::{NO_PROCESS, Rig, shell};
-
-/// A free port outside of the range from which the system assigns ports.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + u16::try_from(std::process::id() % 100).unwrap() * 100;
-    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
-    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
-}
+use crate::kit::workspace::free_port;
 
 fn agent(port: u16, command: Option<&str>) -> Subject {
     let mut subject = shell("");
