@@ -1,6 +1,7 @@
 //! Tests with other programs: real clients, the agents of `examples/`, a real browser, sealed runs, and the
 //! schema that Jenkins checks `junit.xml` against. Tests whose program is missing and cannot be installed are
-//! ignored, with one line that says what to install; see `kit/needs.rs`.
+//! ignored, with one line that says what to install; see `kit/needs.rs`. The tables of frameworks and of
+//! published tools belong to `.ci/full`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
@@ -37,7 +38,7 @@ use kit::needs::Need::{
 };
 
 fn main() -> std::process::ExitCode {
-    kit::needs::run(vec![
+    let tests = vec![
         (Clients, "examples", examples::tests()),
         (Clients, "junit", junit::tests()),
         (Clients, "mail_clients", mail_clients::tests()),
@@ -49,8 +50,6 @@ fn main() -> std::process::ExitCode {
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "recorded_models", recorded_models::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
-        (Frameworks, "frameworks", frameworks::tests()),
-        (SealedFrameworks, "frameworks", frameworks::sealed_tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "live_page", live_page::tests()),
         (Browser, "report_page", report_page::tests()),
@@ -59,10 +58,15 @@ fn main() -> std::process::ExitCode {
         (Namespaces, "sealed", sealed::tests()),
         (Namespaces, "mcp_servers", mcp_servers::tests()),
         (SealedClients, "mcp_agents", mcp_agents::sealed_tests()),
-        (SealedClients, "published_mcp_servers", published_mcp_servers::tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),
         (SealedClients, "sealed_web", sealed_web::tests()),
         (SealedClients, "model_agent", model_agent::sealed_tests()),
-    ])
+    ];
+    let full = vec![
+        (Frameworks, "frameworks", frameworks::tests()),
+        (SealedFrameworks, "frameworks", frameworks::sealed_tests()),
+        (SealedClients, "published_mcp_servers", published_mcp_servers::tests()),
+    ];
+    kit::needs::run(tests, full)
 }
