@@ -48,14 +48,18 @@ pub(super) struct ListArgs {
     #[arg(long)]
     markdown: bool,
 
-    /// Print the reference of a service: one that hapax ships, or a service file
+    /// Print the reference of a service: one that hapax ships, or a service file. Without a name: the names of
+    /// the services that hapax ships
     #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "json", "markdown"])]
-    service: Option<String>,
+    service: Option<Option<String>>,
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
     if let Some(name) = &args.service {
-        let page = service_reference(name)?;
+        let page = match name {
+            Some(name) => service_reference(name)?,
+            None => catalog::names().map(|name| format!("{name}\n")).collect(),
+        };
         return Ok(output(ci_commands::text(&page).as_bytes(), ExitStatus::Success));
     }
     let loaded = load_matching(&args.filters, args.expression.as_deref())?;

@@ -4,11 +4,11 @@ use crate::kit::browser;
 use crate::kit::needs::{self, Test};
 use crate::kit::serve::Serve;
 
-async fn holds(check: &str, with_token: bool) {
+fn holds(check: &str, with_token: bool) {
     let serve = Serve::start(&["payment"]);
     let page = serve.page();
     let page = if with_token { page } else { page.split('#').next().unwrap_or_default() };
-    let found = browser::check_at(check, page).await.err().unwrap_or_default();
+    let found = browser::check_at(check, page).err().unwrap_or_default();
     assert!(found.is_empty(), "{found}");
 }
 
@@ -22,23 +22,23 @@ pub(crate) const CHECKED: &[&str] = &[
 ];
 
 async fn the_live_page_shows_services_and_the_ledger_as_it_grows() {
-    holds(CHECKED[0], true).await;
+    holds(CHECKED[0], true);
 }
 
 async fn a_cell_of_the_live_square_arms_and_clears_a_fault() {
-    holds(CHECKED[1], true).await;
+    holds(CHECKED[1], true);
 }
 
 async fn every_attempt_can_fail_until_all_faults_are_cleared() {
-    holds(CHECKED[2], true).await;
+    holds(CHECKED[2], true);
 }
 
 async fn a_reset_empties_the_ledger_of_the_live_page() {
-    holds(CHECKED[3], true).await;
+    holds(CHECKED[3], true);
 }
 
 async fn the_live_page_requires_the_token() {
-    holds(CHECKED[4], false).await;
+    holds(CHECKED[4], false);
 }
 
 /// The tests of this file.

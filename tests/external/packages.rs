@@ -120,14 +120,18 @@ fn follow(page: &str, folder: &Path) {
     }
 }
 
-/// A line with 0.000 in place of its times.
+/// A line with 0.000 in place of its times, and without the seconds that Jest adds to a slow file.
 fn without_times(line: &str) -> String {
+    let is_seconds = |text: &str| text.strip_suffix(" s)").is_some_and(|text| text.parse::<f64>().is_ok());
+    let line = match line.trim_end().rsplit_once(" (") {
+        Some((start, seconds)) if is_seconds(seconds) => start,
+        _ => line.trim_end(),
+    };
     let is_time = |word: &str| {
         word.split_once('.')
             .is_some_and(|(whole, part)| part.len() == 3 && format!("{whole}{part}").parse::<u32>().is_ok())
     };
-    let words: Vec<&str> =
-        line.trim_end().split(' ').map(|word| if is_time(word) { "0.000" } else { word }).collect();
+    let words: Vec<&str> = line.split(' ').map(|word| if is_time(word) { "0.000" } else { word }).collect();
     words.join(" ")
 }
 

@@ -5,12 +5,12 @@ use crate::kit::browser;
 use crate::kit::needs::{self, Test};
 use hapax::report::{Ledgers, Report, RunLinks, compare, compare_page, page, page_so_far};
 
-async fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
-    holds_on(check, &page(&report, &ledgers)).await;
+fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
+    holds_on(check, &page(&report, &ledgers));
 }
 
-async fn holds_on(check: &str, page: &str) {
-    let found = browser::check(check, page).await.err().unwrap_or_default();
+fn holds_on(check: &str, page: &str) {
+    let found = browser::check(check, page).err().unwrap_or_default();
     assert!(found.is_empty(), "{found}");
 }
 
@@ -19,7 +19,7 @@ macro_rules! checks {
     ($($run:ident { $($check:ident,)+ })+) => {
         $($(
             async fn $check() {
-                holds(stringify!($check), runs::$run()).await;
+                holds(stringify!($check), runs::$run());
             }
         )+)+
 
@@ -107,40 +107,38 @@ const CAN_BE_READ: &str = "a_hostile_text_can_be_read";
 
 /// Text of a subject runs no script, loads nothing, styles nothing and does not make the page scroll
 /// sideways.
-async fn is_harmless(text: &str) {
+fn is_harmless(text: &str) {
     for check in [DOES_NOTHING, BREAKS_NO_LAYOUT] {
-        holds(check, runs::hostile(text)).await;
+        holds(check, runs::hostile(text));
     }
 }
 
 async fn a_script_in_every_field_is_shown_and_does_not_run() {
     let text =
         "</script><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)><!--<script>";
-    is_harmless(text).await;
-    holds(CAN_BE_READ, runs::hostile(text)).await;
+    is_harmless(text);
+    holds(CAN_BE_READ, runs::hostile(text));
 }
 
 async fn a_style_in_every_field_styles_nothing() {
     is_harmless(
         "</style></textarea></title><style>*{display:none!important}</style><base href=//example.com>",
-    )
-    .await;
+    );
 }
 
 async fn quotes_in_every_field_stay_in_their_attribute() {
     is_harmless(
         "\" onfocus=alert(4) autofocus x=\"' onmouseover=alert(5) '`${alert(6)}`&quot;&#39;&lt;\\\" \
         \\u003cscript>",
-    )
-    .await;
+    );
 }
 
 async fn bidirectional_marks_in_every_field_do_not_reorder_text() {
-    is_harmless("\u{202e}drah\u{2066}\u{200f}\u{feff}\u{0}\u{1b}[31m\u{2028}\r\n]]>{{7*7}}").await;
+    is_harmless("\u{202e}drah\u{2066}\u{200f}\u{feff}\u{0}\u{1b}[31m\u{2028}\r\n]]>{{7*7}}");
 }
 
 async fn a_megabyte_without_a_space_in_every_field_breaks_no_layout() {
-    is_harmless(&"x".repeat(1024 * 1024)).await;
+    is_harmless(&"x".repeat(1024 * 1024));
 }
 
 async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
@@ -149,7 +147,7 @@ async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
     for comparison in [compare(&old, &new), compare(&new, &old), compare(&old, &old)] {
         let page = compare_page(&comparison, Some(&RunLinks::to_folders("reports/a", "reports/b")));
         for check in ["a_page_says_what_it_is", "a_page_can_be_read_everywhere"] {
-            holds_on(check, &page).await;
+            holds_on(check, &page);
         }
     }
 }
@@ -159,7 +157,7 @@ async fn the_words_of_a_comparison_do_not_break() {
     new.cases.truncate(3);
     for comparison in [compare(&old, &new), compare(&new, &old)] {
         let page = compare_page(&comparison, Some(&RunLinks::to_folders("reports/a", "reports/b")));
-        holds_on(BREAKS_NO_WORDS, &page).await;
+        holds_on(BREAKS_NO_WORDS, &page);
     }
 }
 
@@ -168,13 +166,13 @@ async fn a_page_of_a_running_run_fills_up() {
     report.planned = 20;
     // Then ten trials have ended.
     report.cases.retain(|case| case.id != "payment/verified@n=4");
-    holds_on(FILLS_UP, &page_so_far(&report, &ledgers)).await;
+    holds_on(FILLS_UP, &page_so_far(&report, &ledgers));
 }
 
 async fn every_check_has_its_test() {
     let others = [DOES_NOTHING, BREAKS_NO_WORDS, BREAKS_NO_LAYOUT, CAN_BE_READ, FILLS_UP, RUN_BY_DOCS_SITE];
     let mut tested = [CHECKED, &others, super::live_page::CHECKED].concat();
-    let mut checks = browser::names().await;
+    let mut checks = browser::names();
     tested.sort_unstable();
     checks.sort_unstable();
     assert_eq!(tested, checks);

@@ -1,7 +1,12 @@
-//! Runs a control as a process against services of the test, and reads from the ledger what it did.
+//! Runs a control as a process against services of the test, and reads from the ledger what it did; or over
+//! cases, and returns the report.
 
 use std::path::PathBuf;
 
+use hapax::report::Report;
+use hapax::run::{ConcurrencyLimiter, Plan, RunFolder, RunOptions, run};
+use hapax::scenario::Case;
+use hapax::subject::Subject;
 use mock_services::custom::{Custom, TICKETS};
 use mock_services::deploy::{Deploy, DeployOptions};
 use mock_services::email::{Email, EmailOptions};
@@ -14,6 +19,20 @@ use mock_services::service::Operation;
 use mock_services::yaml::Source;
 use mock_services::{BarrierOptions, Builder, MockServices, ServiceOptions};
 use serde_json::Value;
+
+use super::workspace::HAPAX;
+
+/// The report of a control over cases, with one trial of each.
+pub(crate) async fn run_over(cases: Vec<Case>, control: &str) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    let mut subject = Subject::control(control);
+    subject.settings.hapax = Some(HAPAX.into());
+    let options = RunOptions { trials: 1, seed: 1, ..RunOptions::default() };
+    let plan = Plan::new(cases, &subject, &options).unwrap();
+    let out = RunFolder::at(&folder.path().join("out")).unwrap();
+    let limiter = ConcurrencyLimiter::new(None);
+    run(plan, subject, options, &out, &limiter, std::future::pending(), &mut |_| {}).await.unwrap()
+}
 
 /// How the services of a trial are set up.
 #[derive(Default)]
@@ -95,7 +114,7 @@ impl Trial {
             std::fs::create_dir_all(&path).unwrap();
             path
         };
-        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_hapax"));
+        let mut command = tokio::process::Command::new(HAPAX);
         command.args(["control", control]).env_clear().kill_on_drop(true);
         // A control that used the proxy would reach nothing.
         command.env("HTTP_PROXY", "http://127.0.0.1:1").env("http_proxy", "http://127.0.0.1:1");

@@ -9,7 +9,7 @@ use mock_services::MockServices;
 use tokio::process::Command;
 
 /// A client may wait before it retries, and the machine may be busy; one that takes longer than this hangs.
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs a script (its path is relative to the repository) and returns its output. Its environment has `PATH`,
 /// `HOME` and these variables.

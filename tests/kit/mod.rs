@@ -15,6 +15,7 @@
 pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod control;
+pub(crate) mod golden;
 pub(crate) mod installed;
 pub(crate) mod needs;
 pub(crate) mod program;

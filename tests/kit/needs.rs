@@ -44,6 +44,16 @@ pub(crate) enum Need {
 }
 
 impl Need {
+    const ALL: [Need; 7] = [
+        Need::Clients,
+        Need::Frameworks,
+        Need::SealedFrameworks,
+        Need::Browser,
+        Need::Namespaces,
+        Need::SealedClients,
+        Need::SealedJava,
+    ];
+
     /// Why this user cannot have it, in one line; `None` if it is there or can be installed.
     fn missing(self) -> Option<String> {
         match self {
@@ -85,32 +95,43 @@ fn no_java() -> Option<String> {
         .then(|| "Java is missing. Install with: sudo apt-get install -y default-jdk-headless".to_owned())
 }
 
-/// Runs the tests of all modules. Those whose need is missing are ignored, and the reason is printed once.
+/// The tests of a module, with its name and what they need.
+pub(crate) type Module = (Need, &'static str, Vec<Test>);
+
+/// Runs the tests of all modules. Those whose need is missing are ignored, and the reason is printed once. Those
+/// of `full` are run by `.ci/full` only.
 #[expect(clippy::print_stderr, reason = "people read why tests are ignored")]
-pub(crate) fn run(modules: Vec<(Need, &str, Vec<Test>)>) -> std::process::ExitCode {
-    let arguments = Arguments::from_args();
+pub(crate) fn run(modules: Vec<Module>, full: Vec<Module>) -> std::process::ExitCode {
+    let mut arguments = Arguments::from_args();
+    // As libtest does.
+    let threads = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
+    arguments.test_threads = arguments.test_threads.or_else(threads);
+    let wants_full = arguments.ignored || arguments.include_ignored;
     let mut trials = Vec::new();
-    let needs = [
-        Need::Clients,
-        Need::Frameworks,
-        Need::SealedFrameworks,
-        Need::Browser,
-        Need::Namespaces,
-        Need::SealedClients,
-        Need::SealedJava,
-    ];
-    for need in needs {
-        let of_need = modules.iter().filter(|(have, ..)| *have == need);
-        let tests: Vec<(String, Test)> = of_need
-            .flat_map(|(_, module, tests)| {
-                tests.iter().map(move |test| (format!("{module}::{}", test.0), *test))
-            })
-            .collect();
-        let missing = if arguments.list { None } else { need.missing() };
-        if let Some(why) = &missing {
-            eprintln!("{} tests are ignored. {why}", tests.len());
+    for (is_full, modules) in [(false, modules), (true, full)] {
+        for need in Need::ALL {
+            let of_need = modules.iter().filter(|(have, ..)| *have == need);
+            let tests: Vec<(String, Test)> = of_need
+                .flat_map(|(_, module, tests)| {
+                    tests.iter().map(move |test| (format!("{module}::{}", test.0), *test))
+                })
+                .collect();
+            let is_wanted = !tests.is_empty() && !arguments.list && (wants_full || !is_full);
+            let missing = if is_wanted { need.missing() } else { None };
+            if let Some(why) = &missing {
+                eprintln!("{} tests are ignored. {why}", tests.len());
+                if wants_full {
+                    continue;
+                }
+            }
+            let is_ignored = is_full || missing.is_some();
+            trials.extend(tests.into_iter().map(|(name, test)| trial(name, test, is_ignored)));
         }
-        trials.extend(tests.into_iter().map(|(name, test)| trial(name, test, missing.is_some())));
+        if is_full && !wants_full && !modules.is_empty() && !arguments.list {
+            eprintln!(
+                "Tests of .ci/full are ignored; they run with: cargo test --test external -- --ignored"
+            );
+        }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -1,7 +1,9 @@
 //! A temporary folder in which the command runs, and its output.
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -109,6 +111,14 @@ impl Called {
         assert_eq!(self.status, status, "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
         self
     }
+}
+
+/// A free port outside of the range from which the system assigns ports: nobody gets it by chance.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 100).unwrap() * 100;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 /// The verdict of the first trial of a case.

@@ -11,7 +11,8 @@ use crate::kit::{
     End, RawConnection, attempts, connect, email, events, get, put, records, request, start, wait_for_value,
 };
 
-const SHORT: Duration = Duration::from_millis(150);
+/// Longer than a busy machine needs for the steps before it.
+const SHORT: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(600);
 
 fn with_long_timeouts() -> Limits {

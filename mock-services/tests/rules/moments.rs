@@ -1,7 +1,5 @@
 //! The moments at which a service is paused.
 
-use std::time::Duration;
-
 use mock_services::deploy::{Deploy, DeployOptions, EnvironmentOptions, LockEnd};
 use mock_services::ledger::Event;
 use mock_services::service::After;
@@ -10,10 +8,8 @@ use mock_services::{MockServices, MomentKind, ServiceOptions};
 use crate::kit::ledger::{events, lapsed};
 use crate::kit::request::TestRequest;
 use crate::kit::services::TestServices;
+use crate::kit::within_timeout;
 use crate::kit::write::{charge, put};
-
-/// Longer than any step takes; only a failure waits this long.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn received_is_before_the_commit_and_committed_before_the_reply() {
@@ -53,7 +49,7 @@ async fn a_late_commit_is_a_moment_of_its_attempt_unless_it_lapses() {
     services.send("payment", &refund).await;
     let mut listener = services.mock.listen("payment", MomentKind::Committed).unwrap();
     let read = TestRequest::get("/v1/refunds");
-    let seen = tokio::time::timeout(TIMEOUT, services.send("payment", &read)).await.unwrap();
+    let seen = within_timeout(services.send("payment", &read)).await;
     assert_eq!((seen.status(), lapsed(services.ledger()).len()), (Some(200), 1));
     assert!(listener.try_recv().is_err(), "nothing was committed");
 }
@@ -70,7 +66,7 @@ async fn a_scheduled_change_is_a_moment_of_no_attempt() {
     let services = TestServices::start(builder, &[]).await.unwrap();
     let mut listener = services.mock.listen("deploy", MomentKind::Committed).unwrap();
     let read = TestRequest::get("/environments/production");
-    let seen = tokio::time::timeout(TIMEOUT, services.send("deploy", &read)).await.unwrap();
+    let seen = within_timeout(services.send("deploy", &read)).await;
     assert_eq!(seen.at("/lock/holder"), "ann");
     assert!(listener.try_recv().is_err(), "nothing was deployed");
     assert_eq!(services.send("deploy", &read).await.json()["lock"], serde_json::Value::Null);
@@ -90,7 +86,7 @@ async fn a_reset_waits_until_a_held_moment_is_released() {
     }
     drop(held);
     drop(listener);
-    tokio::time::timeout(TIMEOUT, reset).await.unwrap();
+    within_timeout(reset).await;
     assert_eq!(services.send("payment", &charge("o2")).await.status(), None, "the fault counts from 1 again");
 }
 
@@ -121,8 +117,7 @@ async fn a_request_during_a_waiting_reset_is_in_the_new_ledger() {
         () = meanwhile => {}
     }
     drop((moment, listener));
-    let ((), seen, _) =
-        tokio::time::timeout(TIMEOUT, async { tokio::join!(reset, sent, held) }).await.unwrap();
+    let ((), seen, _) = within_timeout(async { tokio::join!(reset, sent, held) }).await;
     assert_eq!((seen.status(), services.count()), (Some(200), 1), "{:?}", services.ledger().entries());
     assert_eq!(
         services.send("payment", &TestRequest::get("/v1/charges")).await.json()["data"]

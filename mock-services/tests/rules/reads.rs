@@ -1,7 +1,5 @@
 //! Stale reads.
 
-use std::time::Duration;
-
 use mock_services::fault::ReplyKind;
 use mock_services::ledger::Event;
 use mock_services::records::{Records, RecordsOptions};
@@ -44,7 +42,7 @@ async fn a_change_is_visible_after_the_stale_time() {
     let services = TestServices::with(&["payment.list#every reply={stale: 20ms}"]).await;
     services.send("payment", &charge("o1")).await;
     let seen = async { while listed(&services).await == 0 {} };
-    tokio::time::timeout(Duration::from_secs(30), seen).await.unwrap();
+    crate::kit::within_timeout(seen).await;
     let entries = services.ledger().entries();
     let at = |like: fn(&Event) -> bool| entries.iter().rev().find(|entry| like(&entry.event)).unwrap().at;
     let committed = at(|event| matches!(event, Event::Committed { .. }));

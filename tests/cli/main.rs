@@ -1,0 +1,57 @@
+//! hapax as a user runs it: every verb of the real command, real processes, real sockets. One program, so that
+//! the package is linked once.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+#[path = "../kit/mod.rs"]
+mod kit;
+
+mod bad_input;
+mod before;
+mod certify;
+mod controls;
+mod controls_services;
+mod controls_together;
+mod demo;
+mod help;
+mod hosts;
+mod init;
+mod injection;
+mod interrupted;
+mod interrupts;
+mod late;
+mod laws;
+mod locks;
+mod log;
+mod machines;
+mod many_callers;
+mod mcp;
+mod model;
+mod no_exit;
+mod one_task;
+mod options;
+mod over_http;
+mod promises;
+mod remedies;
+mod report;
+mod resumed;
+mod run_folder;
+mod scenario_files;
+mod secrets;
+mod select;
+mod selftest;
+mod serve;
+mod served;
+mod side_effects;
+mod silence;
+mod smoke;
+mod start_environment;
+mod statistics;
+#[cfg(target_os = "linux")]
+mod subjects;
+mod tampered;
+mod unlucky;
+mod unsupported;
+mod verdicts;
+mod via;
+mod wrong_writes;

@@ -1,0 +1,312 @@
+//! `hapax report` as a user runs it: folders of runs on disk, the real command, its output and its exit
+//! status.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hapax::report::{self, sample};
+use mock_services::Clock;
+use mock_services::ledger::{Event, Ledger, LedgerFile, SavedLedger};
+
+use report::Report;
+
+type Run = (Report, BTreeMap<String, SavedLedger>);
+
+/// Writes a run as a run would have left it: the ledgers with their chains, and the report.
+fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
+    std::fs::create_dir_all(folder).unwrap();
+    let plan = serde_json::to_string(&sample::plan_of(report)).unwrap();
+    let file = LedgerFile::create_planned(&folder.join(report::LEDGER_FILE), &plan).unwrap();
+    let mut report = report.clone();
+    let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.started_at).unwrap());
+    for (name, saved) in ledgers {
+        let ledger = Ledger::in_file(name, 77, clock, &file);
+        // The ledger writes its first and its last entry itself.
+        for entry in saved
+            .entries
+            .iter()
+            .filter(|entry| !matches!(entry.event, Event::Opened { .. } | Event::End { .. }))
+        {
+            ledger.append(entry.event.clone());
+        }
+        ledger.close();
+    }
+    file.flush().unwrap();
+    let written = std::fs::File::open(folder.join(report::LEDGER_FILE)).unwrap();
+    let written = mock_services::ledger::read_ledgers(std::io::BufReader::new(written)).unwrap();
+    for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
+        trial.seal.clone_from(&written[&trial.ledger].seal);
+    }
+    report::write_report(folder, &report).unwrap();
+    folder.to_owned()
+}
+
+/// Runs the command, and removes the name of the folder from its output.
+fn hapax(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let command = Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .env_remove("CLICOLOR_FORCE")
+        .env("COLUMNS", "120")
+        .args(arguments)
+        .output();
+    let output = command.unwrap();
+    let message = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (output.status.code().unwrap(), message.replace(&folder.display().to_string(), "FOLDER"))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_saved_run_is_shown_failures_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    let (status, shown) = hapax(folder.path(), &["report", "show", text(&run)]);
+    assert_eq!(status, 1, "something failed");
+    assert!(shown.starts_with("FAIL  concurrency/same-job@callers=12  duplicated\n"), "{shown}");
+    assert!(
+        shown.ends_with("FAILED  4 of 9 cases failed, 1 void, 4 passed, 1 skipped (9 trials in 4.2 s)\n"),
+        "{shown}"
+    );
+    assert!(!shown.contains('\u{1b}'), "no colors in pipes");
+    assert!(!shown.contains("torn"), "the ledgers are whole: {shown}");
+}
+
+#[test]
+fn one_case_is_shown_in_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    let (status, shown) = hapax(folder.path(), &["report", "show", text(&run), "lost-reply"]);
+    assert_eq!(status, 1);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn every_format_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    for (format, first) in [
+        ("tap", "TAP version 14\n"),
+        ("jsonl", "{"),
+        ("markdown", "## hapax: failed\n"),
+        ("junit", "<?xml version=\"1.0\""),
+        ("html", "<!DOCTYPE html>"),
+    ] {
+        let (status, shown) = hapax(folder.path(), &["report", "show", text(&run), "--format", format]);
+        assert_eq!(status, 1, "{format}");
+        assert!(shown.starts_with(first), "{format}: {}", shown.chars().take(200).collect::<String>());
+    }
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let passed = write(&folder.path().join("passed"), &sample::run_of(vec![sample::pass(1)]));
+    let void = write(&folder.path().join("void"), &sample::run_of(vec![sample::pass(1), sample::void()]));
+    assert_eq!(hapax(folder.path(), &["report", "show", text(&passed)]).0, 0);
+    assert_eq!(hapax(folder.path(), &["report", "show", text(&void)]).0, 3);
+}
+
+#[test]
+fn usage_errors_of_reports_are_shown_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = write(&folder.path().join("run"), &sample::run());
+    let nowhere = folder.path().join("nowhere");
+    let old = folder.path().join("old");
+    std::fs::create_dir(&old).unwrap();
+    std::fs::write(old.join("report.json"), "{\"report\": 1}").unwrap();
+    let calls: [&[&str]; 5] = [
+        &["report", "show", text(&nowhere)],
+        &["report", "show", text(&run), "no-such-case"],
+        &["report", "compare", text(&run), text(&nowhere)],
+        &["report", "merge", text(&run), "--out", text(&run)],
+        &["report", "show", text(&old)],
+    ];
+    let message: Vec<String> = calls
+        .iter()
+        .map(|call| {
+            let (status, message) = hapax(folder.path(), call);
+            assert_eq!(status, 2, "{message}");
+            message
+        })
+        .collect();
+    insta::assert_snapshot!(message.join("\n"));
+}
+
+#[test]
+fn the_exit_status_says_that_a_run_got_worse() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = write(&folder.path().join("good"), &sample::run_of(vec![sample::pass(1)]));
+    let bad = write(&folder.path().join("bad"), &sample::run_of(vec![sample::pass(1), sample::lost()]));
+    let (status, message) = hapax(folder.path(), &["report", "compare", text(&good), text(&bad)]);
+    assert_eq!(status, 1, "{message}");
+    assert!(message.starts_with("NEW AND FAILING  payment/success-lies\n"), "{message}");
+    assert_eq!(
+        hapax(folder.path(), &["report", "compare", text(&bad), text(&good)]).0,
+        0,
+        "gone is not worse"
+    );
+    for (format, first) in [("markdown", "## hapax: something got worse"), ("html", "<!DOCTYPE html>")] {
+        let (status, message) =
+            hapax(folder.path(), &["report", "compare", text(&good), text(&bad), "--format", format]);
+        assert!(status == 1 && message.starts_with(first), "{message}");
+    }
+}
+
+/// The sample run in two parts.
+fn parts(folder: &Path) -> Vec<PathBuf> {
+    let (report, ledgers) = sample::run();
+    let part = |number: u32| {
+        let mut one = report.clone();
+        one.partition = Some((number, 2));
+        one.cases = report.cases.iter().skip(number as usize - 1).step_by(2).cloned().collect();
+        one.planned = one.cases.len() as u64;
+        let names: Vec<&String> =
+            one.cases.iter().flat_map(|case| &case.trials).map(|trial| &trial.ledger).collect();
+        let kept = ledgers
+            .iter()
+            .filter(|(name, _)| names.contains(name))
+            .map(|(name, saved)| (name.clone(), saved.clone()))
+            .collect();
+        let path = folder.join(format!("part-{number}"));
+        write(&path, &(one, kept))
+    };
+    vec![part(1), part(2)]
+}
+
+#[test]
+fn partitions_are_merged_into_one_complete_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    let whole = folder.path().join("whole");
+    let (status, message) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    assert_eq!(status, 1, "{message}");
+    for name in ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"] {
+        assert!(whole.join(name).exists(), "{name}");
+    }
+    let (sampled, _) = sample::run();
+    let merged = report::read_run(&whole).unwrap();
+    let ids = |report: &Report| -> Vec<String> { report.cases.iter().map(|case| case.id.clone()).collect() };
+    assert_eq!(ids(&merged.report), ids(&sampled));
+    assert_eq!((merged.ledgers.len(), merged.report.planned), (9, 9));
+    assert!(merged.ledgers.values().all(|saved| saved.torn.is_none()), "every chain is whole");
+}
+
+#[test]
+fn a_torn_partition_does_not_affect_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    let ledger = parts[0].join(report::LEDGER_FILE);
+    let bytes = std::fs::read(&ledger).unwrap();
+    std::fs::write(&ledger, &bytes[..bytes.len() - 20]).unwrap();
+    let whole = folder.path().join("whole");
+    let (status, _) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    assert_eq!(status, 1);
+    let merged = report::read_run(&whole).unwrap();
+    assert_eq!(merged.ledgers.values().filter(|saved| saved.torn.is_some()).count(), 1);
+}
+
+#[test]
+fn partitions_of_different_runs_are_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    let whole = folder.path().join("whole");
+    let (status, missing) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), "--out", text(&whole)]);
+    assert_eq!(status, 2);
+    let (_, twice) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[0]), "--out", text(&whole)]);
+    insta::assert_snapshot!(format!("{missing}\n{twice}"));
+    assert!(!whole.exists());
+}
+
+/// The sample run, with its report changed afterwards.
+fn edited(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
+    let run = write(folder, &sample::run());
+    let path = run.join(report::REPORT_FILE);
+    let mut report = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut report);
+    std::fs::write(&path, report.to_string()).unwrap();
+    run
+}
+
+#[test]
+fn a_report_that_leaves_out_what_failed_is_refused_by_every_verb() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = write(&folder.path().join("whole"), &sample::run());
+    let run = edited(&folder.path().join("run"), |report| {
+        report["cases"]
+            .as_array_mut()
+            .unwrap()
+            .retain(|case| case["trials"][0]["verdict"]["result"] == "pass");
+    });
+    let out = folder.path().join("out");
+    for call in [
+        &["report", "show", text(&run)][..],
+        &["report", "compare", text(&whole), text(&run)],
+        &["report", "merge", text(&run), "--out", text(&out)],
+    ] {
+        let (status, message) = hapax(folder.path(), call);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains("the plan names the case"), "{message}");
+        assert!(message.contains("help: report.json or ledger.jsonl was changed after the run"), "{message}");
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_verdict_that_was_changed_in_a_part_is_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = parts(folder.path());
+    for part in &parts {
+        let path = part.join(report::REPORT_FILE);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"result\": \"fail\"", "\"result\": \"pass\"")).unwrap();
+    }
+    let whole = folder.path().join("whole");
+    let (status, message) =
+        hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
+    assert_eq!(status, 1, "{message}");
+}
+
+#[test]
+fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (
+        sample::run_of(vec![sample::pass(1), sample::pass(2)]),
+        sample::run_of(vec![sample::pass(1), sample::pass(2)]),
+    );
+    let (mut changed, ledgers) = new;
+    "another".clone_into(&mut changed.cases[0].digest);
+    // Both fail now, the first after its scenario was changed.
+    for case in &mut changed.cases {
+        case.terms.intents[0].times = 2;
+    }
+    let old = write(&folder.path().join("old"), &old);
+    let new = write(&folder.path().join("new"), &(changed, ledgers));
+    for format in ["terminal", "markdown", "html"] {
+        let (status, message) =
+            hapax(folder.path(), &["report", "compare", text(&old), text(&new), "--format", format]);
+        assert_eq!(status, 1, "{message}");
+        for words in
+            ["scenario changed", "same scenario: the agent changed", "the scenario of 1 case changed"]
+        {
+            assert!(message.contains(words), "{format}: no `{words}` in {message}");
+        }
+    }
+}
+
+#[test]
+fn help_matches_the_snapshot() {
+    let helps = [
+        &["report", "--help"][..],
+        &["report", "show", "--help"],
+        &["report", "compare", "--help"],
+        &["report", "merge", "--help"],
+    ];
+    let text: Vec<String> = helps.iter().map(|call| hapax(Path::new("no folder"), call).1).collect();
+    insta::assert_snapshot!(text.join("\n----\n"));
+}
