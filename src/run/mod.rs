@@ -32,13 +32,14 @@ use crate::subject::Subject;
 use crate::trial;
 
 pub use concurrency::ConcurrencyLimiter;
-pub use concurrency::machine::{CallersLimit, LimitedBy, callers_limit};
+pub use concurrency::limits::{CallersLimit, LimitedBy, callers_limit};
 pub use error::RunError;
 pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
 pub use measure::{Measure, MeasureError, Measurement};
 use page_so_far::PageSoFar;
+use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use rescore::{confirm, rescore};
@@ -182,36 +183,30 @@ async fn all(
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
     let mut running = JoinSet::new();
-    let mut waiting = planned
-        .into_iter()
-        .filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned)))
-        .peekable();
+    let mut waiting = TrialQueue::new(planned, cases, &work.subject.settings, work.options.fail_fast);
     tokio::pin!(stop);
     loop {
-        let next = waiting.peek().map(|(case, _)| (case.callers, plan::times::silences(case) > 0));
+        let next = waiting.next_callers();
         if next.is_none() && running.is_empty() {
             return Ok(true);
         }
-        let (callers, silent) = next.unwrap_or_default();
+        let can_start = next.is_some() && (running.is_empty() || !work.subject.runs_alone());
         tokio::select! {
             () = &mut stop => break,
-            admitted = limiter.admit(callers, silent), if next.is_some() => {
-                if let Some((case, planned)) = waiting.next() {
+            admitted = limiter.admit(next.unwrap_or_default()), if can_start => {
+                if let Some((case, planned)) = waiting.pop() {
                     let (work, file) = (Arc::clone(work), Arc::clone(ledger));
-                    let name = folder.ledger_name(&planned);
+                    let (name, starting) = (folder.ledger_name(&planned), limiter.starting().clone());
                     running.spawn(async move {
-                        let began = Instant::now();
-                        let (trial, cpu) = work.one(&case, &planned, name, &file).await;
-                        if let Some(cpu) = cpu.filter(|_| !silent) {
-                            admitted.cost(cpu, began.elapsed());
-                        }
-                        // The permit is held until the end of the trial has been handled.
+                        let trial = work.one(&case, &planned, name, starting, &file).await;
+                        // The trial is running until its end has been handled.
                         (case, trial, admitted)
                     });
                 }
             }
             Some(ended) = running.join_next() => {
                 let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
+                waiting.ended(&case.id, Duration::from_millis(trial.duration_ms));
                 let failed = trial.verdict.result == TrialStatus::Fail;
                 on(&case, trial)?;
                 if failed && work.options.fail_fast {
@@ -220,7 +215,7 @@ async fn all(
             }
         }
     }
-    let complete = waiting.peek().is_none() && running.is_empty();
+    let complete = waiting.is_empty() && running.is_empty();
     // Running trials are stopped with all their processes. Trials that have ended meanwhile count.
     running.abort_all();
     while let Some(ended) = running.join_next().await {

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mock_services::ledger::LedgerFile;
 
-use super::concurrency::open_files;
+use super::concurrency::limits;
 use super::{PlannedTrial, RunError, RunOptions, millis};
 use crate::log;
 use crate::report::TrialReport;
@@ -17,7 +17,7 @@ use crate::score::score;
 use crate::scratch::Scratch;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, SealedWorld, Subject};
-use crate::trial::{self, OpaqueNames, Setup};
+use crate::trial::{self, OpaqueNames, Setup, StartingCallers};
 
 /// What the trials of a run share.
 pub(super) struct TrialRunner {
@@ -26,8 +26,6 @@ pub(super) struct TrialRunner {
     pub(super) late: LateTrials,
     states: Scratch,
     sealed: Option<Arc<SealedWorld>>,
-    /// Held by the trial that runs where trials must run one at a time.
-    alone: tokio::sync::Mutex<()>,
 }
 
 impl TrialRunner {
@@ -46,13 +44,12 @@ impl TrialRunner {
             late: LateTrials::default(),
             states,
             sealed: sealed.map(Arc::new),
-            alone: tokio::sync::Mutex::default(),
         }))
     }
 
     /// The setup of this trial.
     pub(super) fn setup(&self, case: &Case, planned: &PlannedTrial, name: String) -> Setup {
-        let times = TrialTimes::of(case, &self.subject.settings, self.options.time);
+        let times = TrialTimes::new(case, &self.subject.settings, self.options.time);
         Setup {
             dir: self.states.path().join(OpaqueNames::new(planned.seed).folder(planned.trial)),
             name,
@@ -60,25 +57,26 @@ impl TrialRunner {
             limits: Limits {
                 time: times.limit,
                 grace: self.subject.settings.grace,
-                files: open_files::of_a_subject(),
+                files: limits::files_of_a_subject(),
                 ..Limits::default()
             },
             longest_silence: times.silence,
             claims_optional: self.options.claims_optional,
             sealed: self.sealed.clone(),
+            starting: StartingCallers::default(),
         }
     }
 
-    /// Runs a trial; returns its report, and the CPU time of its subject if it is known.
+    /// Runs a trial. Its callers are counted in `starting` until they have a process.
     pub(super) async fn one(
         &self,
         case: &Case,
         planned: &PlannedTrial,
         name: String,
+        starting: StartingCallers,
         file: &LedgerFile,
-    ) -> (TrialReport, Option<Duration>) {
-        let _alone = if self.subject.runs_alone() { Some(self.alone.lock().await) } else { None };
-        let setup = self.setup(case, planned, name);
+    ) -> TrialReport {
+        let setup = Setup { starting, ..self.setup(case, planned, name) };
         tracing::debug!(case = case.id, trial = planned.trial, seed = planned.seed, "trial started");
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // Nothing is awaited from here on: a trial whose ledger is closed has a report, even if the run is
@@ -97,7 +95,7 @@ impl TrialRunner {
             took_ms = finished.took.as_millis(),
             "trial ended"
         );
-        let report = TrialReport {
+        TrialReport {
             trial: planned.trial,
             seed: planned.seed,
             ledger: setup.name,
@@ -106,8 +104,7 @@ impl TrialRunner {
             verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),
-        };
-        (report, finished.cpu)
+        }
     }
 
     /// The command that runs this trial again.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mock_services::{MockServices, OpenConnections};
@@ -25,6 +26,32 @@ const MAX_STARTS: u32 = 100;
 /// How long to wait for the connections of a start that has ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Counts the callers of trials that have no process yet, and will use a core soon.
+#[derive(Debug, Clone, Default)]
+pub struct StartingCallers(Arc<AtomicUsize>);
+
+impl StartingCallers {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn add(&self) -> StartingCaller {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        StartingCaller(self.clone())
+    }
+}
+
+/// A caller that has no process yet.
+pub(super) struct StartingCaller(StartingCallers);
+
+impl Drop for StartingCaller {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 pub(super) struct Caller<'a> {
     pub(super) number: u32,
     pub(super) case: &'a Case,
@@ -40,11 +67,11 @@ pub(super) struct Caller<'a> {
 
 impl Caller<'_> {
     /// Runs all its starts; returns the output of each start, and the CPU time of all of them if it is known.
-    pub(super) async fn run(self) -> (Vec<CapturedOutput>, Option<Duration>) {
+    pub(super) async fn run(self, starting: StartingCaller) -> (Vec<CapturedOutput>, Option<Duration>) {
         let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
         let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
-        let mut start = 0;
+        let (mut start, mut starting) = (0, Some(starting));
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
             let time_limit = TimeLimit::new(self.setup.limits.time);
@@ -54,6 +81,7 @@ impl Caller<'_> {
             self.log.started(&given, turn);
             tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
             let running = self.subject.start(given).await;
+            drop(starting.take());
             self.interrupter.started(self.number, running.handle());
             let mut ended = running.ended().await;
             let then = self.interrupter.ended(self.number).await;
@@ -149,8 +177,8 @@ impl Caller<'_> {
         }
     }
 
-    /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a service
-    /// that has none, such as a language model.
+    /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a
+    /// service that has none, such as a language model.
     fn is_given_address(&self, service: &str) -> bool {
         !self.subject.settings.via_mcp || !has_tools(self.case, service)
     }

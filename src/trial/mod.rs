@@ -29,7 +29,8 @@ use crate::subject::{
     BeforeCommand, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld,
     ServiceRoute, Subject,
 };
-use callers::Caller;
+pub use callers::StartingCallers;
+use callers::{Caller, StartingCaller};
 use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
@@ -53,6 +54,8 @@ pub struct Setup {
     pub longest_silence: Duration,
     /// What the starts of a sealed subject share.
     pub sealed: Option<Arc<SealedWorld>>,
+    /// Where its callers are counted until they have a process.
+    pub starting: StartingCallers,
 }
 
 /// The result of a trial.
@@ -124,6 +127,7 @@ fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
 /// Runs one trial. A failed start is written into the ledger, so that the trial is void and does not pass.
 pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> FinishedTrial {
     let began = Instant::now();
+    let starting = (0..case.callers).map(|_| setup.starting.add()).collect();
     let case = &*with_services_of(case, subject);
     let clock = Clock::default();
     let ledger = match file {
@@ -133,7 +137,7 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     secrets::hide(&ledger, case, subject);
     let log = EventLog::new(ledger.clone());
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
-        Ok(world) => run_callers(case, subject, setup, log, world).await,
+        Ok(world) => run_callers(case, subject, setup, log, world, starting).await,
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
             match why {
@@ -296,6 +300,7 @@ async fn run_callers(
     setup: &Setup,
     log: EventLog,
     world: TrialWorld,
+    starting: Vec<StartingCaller>,
 ) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
     let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
@@ -306,7 +311,7 @@ async fn run_callers(
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
     in_order.sort_by_key(|(number, _)| OpaqueNames::new(setup.seed).rank(*number));
-    let callers = in_order.into_iter().map(|(number, recorder)| {
+    let callers = in_order.into_iter().zip(starting).map(|((number, recorder), starting)| {
         let caller = Caller {
             number,
             case,
@@ -319,7 +324,7 @@ async fn run_callers(
             endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
             directories: &directories,
         };
-        caller.run()
+        caller.run(starting)
     });
     let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) =
         join_all(callers).await.into_iter().unzip();

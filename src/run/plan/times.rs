@@ -1,10 +1,13 @@
-//! The time limit of a trial, and how long it waits for the client's own timeout. Pure.
+//! The time limit of a trial, how long it waits for the client's own timeout, and how long it probably takes.
+//! Pure.
 
 use std::time::Duration;
 
 use mock_services::fault::{Attempts, Reply};
 
-use crate::scenario::Case;
+use super::takes;
+use crate::domain::InterruptAction;
+use crate::scenario::{Case, Then};
 use crate::subject::Settings;
 
 /// The assumed timeout of the client if `client_timeout` is not set.
@@ -26,7 +29,7 @@ pub(in crate::run) struct TrialTimes {
 impl TrialTimes {
     /// `asked` is the time of the command line, which is final; otherwise each hang adds to the time of the
     /// subject or of the case.
-    pub(in crate::run) fn of(case: &Case, settings: &Settings, asked: Option<Duration>) -> Self {
+    pub(in crate::run) fn new(case: &Case, settings: &Settings, asked: Option<Duration>) -> Self {
         let silences = silences(case);
         let client = settings.client_timeout.unwrap_or(DEFAULT_CLIENT_TIMEOUT);
         let silence = client.saturating_add((client / 4).max(CLIENT_TIMEOUT_SLACK));
@@ -41,8 +44,31 @@ impl TrialTimes {
     }
 }
 
+/// The longest time that a trial of the case waits: for timeouts, slow replies, late commits, restarts and
+/// other callers.
+pub(super) fn longest_wait(case: &Case, settings: &Settings) -> Duration {
+    let client = settings.client_timeout.unwrap_or(DEFAULT_CLIENT_TIMEOUT);
+    let faults: Duration = case.faults.iter().map(takes).sum();
+    let interrupts = case.interrupts.iter().flat_map(|interrupt| {
+        let frozen = match interrupt.action {
+            InterruptAction::Freeze(time) => time,
+            InterruptAction::Kill | InterruptAction::Stop | InterruptAction::Cancel => Duration::ZERO,
+        };
+        let pause = match &interrupt.then {
+            Then::Restart { after, .. } => *after,
+            Then::End => Duration::ZERO,
+        };
+        [frozen, pause]
+    });
+    let barrier = case.barrier.as_ref().map_or(Duration::ZERO, |barrier| barrier.within);
+    interrupts
+        .fold(client.saturating_mul(silences(case)), Duration::saturating_add)
+        .saturating_add(faults)
+        .saturating_add(barrier)
+}
+
 /// The number of attempts of a case that hang until the client's timeout.
-pub(in crate::run) fn silences(case: &Case) -> u32 {
+fn silences(case: &Case) -> u32 {
     let silent = case.faults.iter().filter(|fault| matches!(fault.reply, Reply::Hang { release: None }));
     let attempts = silent.map(|fault| match &fault.trigger.attempts {
         Attempts::Every => MAX_HANGS,
@@ -77,17 +103,17 @@ mod tests {
         let case = &cases("faults: [{on: payment.charge, reply: {hang: until-timeout}}]\n")[0];
         let slow = Settings { client_timeout: Some(seconds(80)), ..Settings::default() };
         assert_eq!(
-            TrialTimes::of(case, &slow, None),
+            TrialTimes::new(case, &slow, None),
             TrialTimes { limit: case.timeout + seconds(100), silence: seconds(100) }
         );
         let own = Settings { time: Some(seconds(10)), ..slow.clone() };
-        assert_eq!(TrialTimes::of(case, &own, None).limit, seconds(110));
-        assert_eq!(TrialTimes::of(case, &Settings::default(), None).silence, seconds(30) + seconds(30) / 4);
+        assert_eq!(TrialTimes::new(case, &own, None).limit, seconds(110));
+        assert_eq!(TrialTimes::new(case, &Settings::default(), None).silence, seconds(30) + seconds(30) / 4);
         let quick = Settings { client_timeout: Some(seconds(1)), ..Settings::default() };
-        assert_eq!(TrialTimes::of(case, &quick, None).silence, seconds(6));
+        assert_eq!(TrialTimes::new(case, &quick, None).silence, seconds(6));
         // The command line has the last word, and leaves time for what comes after the silence.
         assert_eq!(
-            TrialTimes::of(case, &slow, Some(seconds(20))),
+            TrialTimes::new(case, &slow, Some(seconds(20))),
             TrialTimes { limit: seconds(20), silence: seconds(15) }
         );
     }
@@ -98,8 +124,8 @@ mod tests {
             &cases("faults: [{on: payment.charge, attempt: 1..3, reply: {hang: until-timeout}}]\n")[0];
         assert_eq!(silences(three), 3);
         let settings = Settings { client_timeout: Some(seconds(4)), ..Settings::default() };
-        assert_eq!(TrialTimes::of(three, &settings, None).limit, three.timeout + seconds(27));
+        assert_eq!(TrialTimes::new(three, &settings, None).limit, three.timeout + seconds(27));
         let other = &cases("faults: [{on: payment.charge, reply: {hang: {release: 1s}}}]\n")[0];
-        assert_eq!(TrialTimes::of(other, &settings, None).limit, other.timeout);
+        assert_eq!(TrialTimes::new(other, &settings, None).limit, other.timeout);
     }
 }
