@@ -172,7 +172,7 @@ pub use word_enum::UnknownWord;
 
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};
-pub use engine::BarrierOptions;
+pub use engine::{AwaitedCallers, BarrierOptions};
 pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,
     UnknownService, UnmetExpectations,

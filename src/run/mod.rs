@@ -183,7 +183,7 @@ async fn all(
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
     let mut running = JoinSet::new();
-    let mut waiting = TrialQueue::new(planned, cases, &work.subject.settings, work.options.fail_fast);
+    let mut waiting = TrialQueue::new(planned, cases, &work.subject, work.options.fail_fast);
     tokio::pin!(stop);
     loop {
         let next = waiting.next_callers();

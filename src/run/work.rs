@@ -49,7 +49,7 @@ impl TrialRunner {
 
     /// The setup of this trial.
     pub(super) fn setup(&self, case: &Case, planned: &PlannedTrial, name: String) -> Setup {
-        let times = TrialTimes::new(case, &self.subject.settings, self.options.time);
+        let times = TrialTimes::new(case, &self.subject, self.options.time);
         Setup {
             dir: self.states.path().join(OpaqueNames::new(planned.seed).folder(planned.trial)),
             name,
@@ -61,6 +61,7 @@ impl TrialRunner {
                 ..Limits::default()
             },
             longest_silence: times.silence,
+            client_timeout: times.client,
             claims_optional: self.options.claims_optional,
             sealed: self.sealed.clone(),
             starting: StartingCallers::default(),

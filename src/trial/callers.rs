@@ -17,7 +17,7 @@ use crate::domain::CapturedOutput;
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
     BeforeStop, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress,
-    Start, Subject,
+    Start, Subject, SupervisorId,
 };
 
 /// The maximum number of starts of a caller.
@@ -63,6 +63,7 @@ pub(super) struct Caller<'a> {
     pub(super) recorder: &'a Recorder,
     pub(super) endpoint: Option<&'a McpEndpoint>,
     pub(super) directories: &'a TrialDirectories,
+    pub(super) supervisor: SupervisorId,
 }
 
 impl Caller<'_> {
@@ -84,6 +85,7 @@ impl Caller<'_> {
             drop(starting.take());
             self.interrupter.started(self.number, running.handle());
             let mut ended = running.ended().await;
+            self.supervisor.set(None);
             let then = self.interrupter.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
                 self.recorder.drain().await;
@@ -169,11 +171,13 @@ impl Caller<'_> {
             result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),
             limits: self.setup.limits,
+            client_timeout: self.setup.client_timeout,
             before_stop: Some(self.before_stop()),
             before_time_up: None,
             hide: self.log.hide(),
             intercepted: self.directories.trust.clone().filter(|_| self.subject.settings.intercept),
             sealed: self.setup.sealed.clone().map(|world| self.sealed(world)),
+            supervisor: self.supervisor.clone(),
         }
     }
 

@@ -26,6 +26,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
         limits: Limits { time: case.timeout, ..Limits::default() },
         claims_optional: false,
         longest_silence: std::time::Duration::from_secs(1),
+        client_timeout: std::time::Duration::from_secs(1),
     };
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);
@@ -49,6 +50,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             recorder,
             endpoint: Some(endpoint),
             directories: &directories,
+            supervisor: SupervisorId::default(),
         };
         let work = caller.first_work();
         for start in [1, 2] {

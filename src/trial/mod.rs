@@ -5,6 +5,7 @@ mod callers;
 mod directories;
 mod event_log;
 mod interrupts;
+mod lock_watch;
 mod mcp;
 mod names;
 mod secrets;
@@ -27,7 +28,7 @@ use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
     BeforeCommand, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld,
-    ServiceRoute, Subject,
+    ServiceRoute, Subject, SupervisorId,
 };
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};
@@ -52,6 +53,8 @@ pub struct Setup {
     pub claims_optional: bool,
     /// How long a `hang: until-timeout` waits for the client to leave.
     pub longest_silence: Duration,
+    /// The timeout of the subject's clients for a reply.
+    pub client_timeout: Duration,
     /// What the starts of a sealed subject share.
     pub sealed: Option<Arc<SealedWorld>>,
     /// Where its callers are counted until they have a process.
@@ -307,6 +310,7 @@ async fn run_callers(
     let (recorders, listening) = listen(recorders, &log);
     let calls = (0..case.callers as usize).map(|caller| endpoints.get(caller).map(McpEndpoint::calls));
     let interrupter = Interrupter::watch(&case.interrupts, &services, calls.collect(), &log);
+    let supervisors: Vec<SupervisorId> = (0..case.callers).map(|_| SupervisorId::default()).collect();
     // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
@@ -323,11 +327,15 @@ async fn run_callers(
             recorder,
             endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
             directories: &directories,
+            supervisor: supervisors.get(number as usize - 1).cloned().unwrap_or_default(),
         };
         caller.run(starting)
     });
-    let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) =
-        join_all(callers).await.into_iter().unzip();
+    let ended = tokio::select! {
+        ended = join_all(callers) => ended,
+        never = lock_watch::watch(&services, &supervisors), if case.barrier.is_some() => match never {},
+    };
+    let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) = ended.into_iter().unzip();
     let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     interrupter.end();

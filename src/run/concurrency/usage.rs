@@ -5,24 +5,18 @@ use std::fs;
 use std::path::Path;
 
 use super::policy::Load;
+use crate::proc_stat::ProcStat;
 
 /// The share of the memory that a run leaves free: one in ten.
 const FREE_SHARE: u64 = 10;
 /// The memory that a caller is expected to need at least.
 const MIN_CALLER_MEMORY: u64 = 16 << 20;
 
-/// One process, from its `stat` file.
+/// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     pid: u32,
-    parent: u32,
-    /// `R` is runnable, `D` waits for a disk.
-    state: u8,
-    /// Processor time, in ticks.
-    ticks: u64,
-    threads: u64,
-    /// Resident memory, in pages.
-    pages: u64,
+    stat: ProcStat,
 }
 
 /// Reads the load of this run again and again.
@@ -42,15 +36,17 @@ impl Usage {
         let pids: HashSet<u32> =
             entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         self.others.retain(|pid| pids.contains(pid));
-        let all: Vec<Process> = pids.difference(&self.others).filter_map(|pid| Process::read(*pid)).collect();
+        let read = |pid: &u32| Some(Process { pid: *pid, stat: ProcStat::of(pid)? });
+        let all: Vec<Process> = pids.difference(&self.others).filter_map(read).collect();
         let (below, others) = below(own, all);
         if below.is_empty() {
             return None;
         }
         self.others.extend(others.iter().map(|process| process.pid));
         let runnable = below.iter().filter(|process| self.is_runnable(process)).count();
-        self.last = below.iter().map(|process| (process.pid, process.ticks)).collect();
-        let pages: u64 = below.iter().filter(|process| process.pid != own).map(|process| process.pages).sum();
+        self.last = below.iter().map(|process| (process.pid, process.stat.ticks)).collect();
+        let pages: u64 =
+            below.iter().filter(|process| process.pid != own).map(|process| process.stat.pages).sum();
         let memory = pages.saturating_mul(rustix::param::page_size() as u64);
         Some(Load { runnable, memory_for: memory_for(memory, running, Memory::of_system()) })
     }
@@ -58,38 +54,23 @@ impl Usage {
     /// Whether a process runs or waits for a core or a disk. The state is that of its first thread; a process
     /// with more threads counts if it has used a core since the last look.
     fn is_runnable(&self, process: &Process) -> bool {
-        let has_run = || self.last.get(&process.pid).is_none_or(|last| *last < process.ticks);
-        matches!(process.state, b'R' | b'D') || (process.threads > 1 && has_run())
-    }
-}
-
-impl Process {
-    fn read(pid: u32) -> Option<Self> {
-        Process::parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    fn parse(pid: u32, stat: &str) -> Option<Self> {
-        // The name of the program is in parentheses and can contain anything.
-        let mut words = stat.rsplit_once(')')?.1.split_whitespace();
-        let state = *words.next()?.as_bytes().first()?;
-        let parent = words.next()?.parse().ok()?;
-        let mut number = |skipped: usize| words.nth(skipped)?.parse::<u64>().ok();
-        let ticks = number(9)?.checked_add(number(0)?)?;
-        Some(Process { pid, parent, state, ticks, threads: number(4)?, pages: number(3)? })
+        let has_run = || self.last.get(&process.pid).is_none_or(|last| *last < process.stat.ticks);
+        matches!(process.stat.state, 'R' | 'D') || (process.stat.threads > 1 && has_run())
     }
 }
 
 /// This process and all processes below it; and the others.
 fn below(own: u32, all: Vec<Process>) -> (Vec<Process>, Vec<Process>) {
-    let mut family = HashSet::from([own]);
+    let mut family = HashSet::from([i64::from(own)]);
     let (mut found, mut others) = all.into_iter().partition::<Vec<_>, _>(|process| process.pid == own);
     loop {
-        let (mine, rest) = others.into_iter().partition::<Vec<_>, _>(|other| family.contains(&other.parent));
+        let (mine, rest) =
+            others.into_iter().partition::<Vec<_>, _>(|other| family.contains(&other.stat.parent.into()));
         others = rest;
         if mine.is_empty() {
             return (found, others);
         }
-        family.extend(mine.iter().map(|process| process.pid));
+        family.extend(mine.iter().map(|process| i64::from(process.pid)));
         found.extend(mine);
     }
 }
@@ -143,16 +124,9 @@ fn memory_for(used: u64, running: usize, memory: Option<Memory>) -> usize {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_process_with_an_unusual_program_name_is_read() {
-        let stat = "42 (a) S 1 (b)) R 7 41 40 0 -1 4194304 900 0 0 0 30 12 0 0 20 0 3 0 100 5000 250 1";
-        let read = Process { pid: 42, parent: 7, state: b'R', ticks: 42, threads: 3, pages: 250 };
-        assert_eq!(Process::parse(42, stat), Some(read));
-        assert_eq!(Process::parse(42, "42 (a) R 7"), None);
-    }
-
-    fn process(pid: u32, parent: u32) -> Process {
-        Process { pid, parent, state: b'S', ticks: 1, threads: 1, pages: 1 }
+    fn process(pid: u32, parent: i32) -> Process {
+        let stat = ProcStat::parse("1 (a) S 0 1 1 0 -1 0 0 0 0 0 0 1 0 0 20 0 1 0 1 1 1").unwrap();
+        Process { pid, stat: ProcStat { parent, ..stat } }
     }
 
     #[test]
@@ -167,11 +141,12 @@ mod tests {
     fn a_process_is_runnable_by_its_state_or_by_what_its_threads_have_used() {
         let usage = Usage { last: HashMap::from([(5, 10), (6, 10)]), ..Usage::default() };
         let runnable = |pid, state, threads, ticks| {
-            usage.is_runnable(&Process { state, threads, ticks, ..process(pid, 1) })
+            let stat = ProcStat { state, threads, ticks, ..process(pid, 1).stat };
+            usage.is_runnable(&Process { pid, stat })
         };
-        assert!(runnable(5, b'R', 1, 10) && runnable(5, b'D', 1, 10) && !runnable(5, b'S', 1, 20));
-        assert!(runnable(6, b'S', 4, 11) && !runnable(6, b'S', 4, 10));
-        assert!(runnable(7, b'S', 4, 1), "it is new");
+        assert!(runnable(5, 'R', 1, 10) && runnable(5, 'D', 1, 10) && !runnable(5, 'S', 1, 20));
+        assert!(runnable(6, 'S', 4, 11) && !runnable(6, 'S', 4, 10));
+        assert!(runnable(7, 'S', 4, 1), "it is new");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{PlannedTrial, times};
 use crate::scenario::Case;
-use crate::subject::Settings;
+use crate::subject::Subject;
 
 /// How long a trial takes: 0 for less than a second, 1 for less than two, 2 for less than four and so on.
 /// Trials of many cases have the same class, so their order does not tell a subject its case.
@@ -38,11 +38,11 @@ impl TrialQueue {
     pub(in crate::run) fn new(
         planned: Vec<PlannedTrial>,
         cases: &BTreeMap<String, Arc<Case>>,
-        settings: &Settings,
+        subject: &Subject,
         by_round: bool,
     ) -> Self {
         let classes =
-            cases.iter().map(|(id, case)| (id.clone(), (class(times::longest_wait(case, settings)), false)));
+            cases.iter().map(|(id, case)| (id.clone(), (class(times::longest_wait(case, subject)), false)));
         let mut queue = TrialQueue {
             cases: cases.clone(),
             waiting: BTreeMap::new(),
@@ -100,9 +100,8 @@ mod tests {
     use super::*;
     use crate::run::{Plan, RunOptions};
     use crate::scenario::read_scenario;
-    use crate::subject::Subject;
 
-    const REPLIES: &str = "matrix: {reply: [drop, reset, {hang: {release: 3s}}, {delay: 9s}, {hang: \
+    const REPLIES: &str = "matrix: {reply: [drop, reset, {hang: {release: 3s}}, {delay: 4s}, {hang: \
                            until-timeout}]}\n\
                            faults: [{on: payment.charge, reply: \"${reply}\"}]\n";
 
@@ -117,7 +116,7 @@ mod tests {
         let (subject, options) =
             (Subject::control("naive"), RunOptions { trials, seed: 7, ..RunOptions::default() });
         let plan = Plan::new(cases, &subject, &options).unwrap();
-        TrialQueue::new(plan.trials, &plan.cases, &subject.settings, by_round)
+        TrialQueue::new(plan.trials, &plan.cases, &subject, by_round)
     }
 
     fn order(mut queue: TrialQueue) -> Vec<String> {
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn long_trials_of_all_rounds_start_first() {
-        let long = ["a@reply=until-timeout", "a@reply=9s", "a@reply=hang-release-3s"];
+        let long = ["a@reply=until-timeout", "a@reply=4s", "a@reply=hang-release-3s"];
         let starts = order(queue(REPLIES, 2, false));
         let expected: Vec<String> =
             long.iter().flat_map(|id| [1, 2].map(|trial| format!("{id}#{trial}"))).collect();

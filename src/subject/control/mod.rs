@@ -16,7 +16,7 @@ mod tools;
 mod wire;
 
 pub use environment::{Environment, EnvironmentError};
-pub(super) use wire::CLIENT_TIMEOUT;
+pub(super) use environment::{TIMEOUT_VARIABLE, client_timeout};
 
 /// All controls, by name.
 pub const NAMES: [&str; 11] = [
