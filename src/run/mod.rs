@@ -14,6 +14,7 @@ mod plan;
 mod progress;
 mod rescore;
 mod smoke;
+mod waits;
 mod work;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,10 @@ use jiff::Timestamp;
 use mock_services::ledger::LedgerFile;
 use tokio::task::JoinSet;
 
-use crate::report::{CaseReport, ControlReport, REPORT_VERSION, Report, TrialReport};
+use crate::proc_stat::{MILLIS_PER_TICK, ProcStat};
+use crate::report::{
+    CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
+};
 use crate::scenario::{Case, ControlTerm};
 use crate::score::TrialStatus;
 use crate::subject::Subject;
@@ -110,7 +114,8 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Report, RunError> {
-    let (started_at, clock) = (Timestamp::now().as_millisecond(), Instant::now());
+    let (started_at, clock, processor) =
+        (Timestamp::now().as_millisecond(), Instant::now(), processor_time());
     let before = folder.before();
     let record = plan.record(&subject, &options);
     let identity = Identity::of(&plan, &subject, &options);
@@ -134,6 +139,7 @@ pub async fn run(
         digest: plan.digest.clone(),
         planned: record.count(),
         notes: Vec::new(),
+        time: None,
     };
     let mut page = work.options.page_so_far.then(PageSoFar::new);
     let mut done = FinishedTrials::new();
@@ -169,7 +175,26 @@ pub async fn run(
     let mut report = report_of(done, !complete);
     report.notes = host_notes::notes(&report.cases);
     report.notes.extend(released_early(&work.subject, released));
+    let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));
+    report.time = Some(run_time(&report.cases, spent, work.waited()));
     Ok(report)
+}
+
+/// The processor time of this process and of everything that it started and that has ended, in milliseconds.
+fn processor_time() -> Option<u64> {
+    let own = ProcStat::of("self")?;
+    Some((own.ticks + own.ticks_of_children).saturating_mul(MILLIS_PER_TICK))
+}
+
+fn run_time(cases: &[CaseReport], processor_ms: Option<u64>, waited: WaitTimes) -> RunTime {
+    let trials = cases.iter().flat_map(|case| case.trials.iter().map(move |trial| (case, trial)));
+    let longest = trials.max_by_key(|(_, trial)| trial.duration_ms).map(|(case, trial)| LongestTrial {
+        case: case.id.clone(),
+        trial: trial.trial,
+        duration_ms: trial.duration_ms,
+    });
+    let cores = u32::try_from(concurrency::cores()).unwrap_or(u32::MAX);
+    RunTime { cores, processor_ms, longest, waited }
 }
 
 /// Runs the trials concurrently; `false` if it was stopped before all were finished.

@@ -1,15 +1,15 @@
 //! One trial of a run, from its plan to its report.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use mock_services::ledger::LedgerFile;
 
 use super::concurrency::limits;
-use super::{PlannedTrial, RunError, RunOptions, millis};
+use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
-use crate::report::TrialReport;
+use crate::report::{TrialReport, WaitTimes};
 use crate::run::late_ports::LateTrials;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
@@ -26,6 +26,7 @@ pub(super) struct TrialRunner {
     pub(super) late: LateTrials,
     states: Scratch,
     sealed: Option<Arc<SealedWorld>>,
+    waited: Mutex<WaitTimes>,
 }
 
 impl TrialRunner {
@@ -44,6 +45,7 @@ impl TrialRunner {
             late: LateTrials::default(),
             states,
             sealed: sealed.map(Arc::new),
+            waited: Mutex::default(),
         }))
     }
 
@@ -86,6 +88,7 @@ impl TrialRunner {
         if let Some(ports) = finished.late {
             self.late.keep(ports);
         }
+        waits::add(&mut lock(&self.waited), &finished.entries);
         let scoring = Instant::now();
         let verdict = score(&finished.terms, &finished.entries, None);
         log::slow_step("score", scoring);
@@ -108,6 +111,11 @@ impl TrialRunner {
         }
     }
 
+    /// What the callers of the trials so far waited for.
+    pub(super) fn waited(&self) -> WaitTimes {
+        *lock(&self.waited)
+    }
+
     /// The command that runs this trial again.
     pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
         // A case in scenarios/, or one of --task, is found by its id.
@@ -116,4 +124,8 @@ impl TrialRunner {
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };
         format!("hapax replay {} {place}--seed {seed} {claims}{}", case.id, self.options.subject_words)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
