@@ -23,7 +23,7 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("fit", &["domain", "scenario"]),
     ("score", &["domain", "fit", "scenario"]),
     ("subject", &["domain", "proc_stat", "scenario", "scratch", "trust"]),
-    ("trial", &["domain", "fit", "log", "mcp", "scenario", "scratch", "subject", "trust"]),
+    ("trial", &["domain", "fit", "log", "mcp", "proc_stat", "scenario", "scratch", "subject", "trust"]),
     ("report", &["domain", "scenario", "score"]),
     ("run", &["domain", "log", "proc_stat", "report", "scenario", "score", "scratch", "subject", "trial"]),
     ("serve", &["domain", "report", "scenario", "scratch", "subject", "trust"]),

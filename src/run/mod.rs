@@ -5,10 +5,10 @@ mod concurrency;
 mod error;
 mod finish;
 mod folder;
-mod host_notes;
 mod identity;
 mod late_ports;
 mod measure;
+mod notes;
 mod page_so_far;
 mod plan;
 mod progress;
@@ -173,8 +173,8 @@ pub async fn run(
     }
     let released = work.late.release();
     let mut report = report_of(done, !complete);
-    report.notes = host_notes::notes(&report.cases);
-    report.notes.extend(released_early(&work.subject, released));
+    report.notes = notes::hosts(&report.cases);
+    report.notes.extend(notes::released_early(&work.subject, released));
     let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));
     report.time = Some(run_time(&report.cases, spent, work.waited()));
     Ok(report)
@@ -249,19 +249,6 @@ async fn all(
         }
     }
     Ok(complete)
-}
-
-/// The note of a report where late requests of an agent that keeps running may have been missed.
-fn released_early(subject: &Subject, released: usize) -> Option<String> {
-    (subject.outlives_its_trial() && released > 0).then(|| {
-        format!(
-            "The run had more trials than ports can be kept open for, so the ports of {released} trials \
-             were released \
-             before the run ended, and later requests to them were not seen; raise the limit of file \
-             descriptors \
-             (`ulimit -n`), or run fewer trials at once."
-        )
-    })
 }
 
 fn case_reports(

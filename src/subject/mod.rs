@@ -12,8 +12,6 @@ mod environment;
 pub(crate) mod hosts;
 mod http;
 mod listener;
-#[cfg(target_os = "linux")]
-pub(crate) mod locked_out;
 mod mail;
 mod port;
 mod recorder;
@@ -60,7 +58,7 @@ pub use start::{
     SupervisorId,
 };
 pub use supervisor::supervise;
-pub(crate) use supervisor::{adopt_orphans, left_running};
+pub(crate) use supervisor::{adopt_orphans, left_running, processes_below};
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
 

@@ -11,9 +11,8 @@ use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
 use super::mcp::McpEndpoint;
-use super::time_limit::TimeLimit;
 use super::{OpaqueNames, Setup, routes};
-use crate::domain::CapturedOutput;
+use crate::domain::{CapturedOutput, ClaimedBeforeLimit};
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
     BeforeStop, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress,
@@ -25,6 +24,36 @@ const MAX_STARTS: u32 = 100;
 
 /// How long to wait for the connections of a start that has ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The time limit of a start, and how many requests it had in flight when that was reached.
+#[derive(Debug, Clone)]
+pub(super) struct TimeLimit {
+    limit: Duration,
+    requests: Arc<AtomicUsize>,
+}
+
+impl TimeLimit {
+    pub(super) fn new(limit: Duration) -> Self {
+        TimeLimit { limit, requests: Arc::default() }
+    }
+
+    /// The limit is reached, and the caller has these connections.
+    pub(super) fn limit_reached(&self, open: OpenConnections) {
+        self.requests.store(open.sending + open.unanswered, Ordering::SeqCst);
+    }
+
+    /// The times of a start that made its claim this long after its start.
+    pub(super) fn claimed(&self, claimed_after: Duration) -> ClaimedBeforeLimit {
+        let requests_in_flight = self.requests.load(Ordering::SeqCst) as u64;
+        ClaimedBeforeLimit { claimed_after, stopped_after: self.limit, requests_in_flight }
+    }
+
+    /// Whether a start was still at work when it was stopped: it had made no claim, or had just made it, or
+    /// had requests in flight.
+    pub(super) fn was_at_work(&self, claimed_after: Option<Duration>) -> bool {
+        claimed_after.is_none_or(|claimed_after| !self.claimed(claimed_after).is_final())
+    }
+}
 
 /// Counts the callers of trials that have no process yet, and will use a core soon.
 #[derive(Debug, Clone, Default)]

@@ -5,12 +5,10 @@ mod callers;
 mod directories;
 mod event_log;
 mod interrupts;
-mod lock_watch;
+mod locked_out;
 mod mcp;
-mod names;
 mod secrets;
 mod services;
-mod time_limit;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -32,11 +30,11 @@ use crate::subject::{
 };
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};
+pub(crate) use directories::OpaqueNames;
 use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
 use mcp::McpEndpoint;
-pub(crate) use names::OpaqueNames;
 
 /// The setup of one trial.
 #[derive(Debug, Clone)]
@@ -333,7 +331,7 @@ async fn run_callers(
     });
     let ended = tokio::select! {
         ended = join_all(callers) => ended,
-        never = lock_watch::watch(&services, &supervisors), if case.barrier.is_some() => match never {},
+        never = locked_out::watch(&services, &supervisors), if case.barrier.is_some() => match never {},
     };
     let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) = ended.into_iter().unzip();
     let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();

@@ -17,8 +17,9 @@ const PORTS_PER_CALLER: u64 = 16;
 const FILES_PER_CALLER: u64 = 24;
 /// Other open files.
 const FILES_PER_RUN: u64 = 32;
-/// The number of ports of ended trials that are kept at most.
-const MAX_LATE_PORTS: u64 = 4096;
+/// The number of ports of ended trials that are kept at most. A trial that is kept for its ports takes about
+/// 100 KB and has two or more.
+const MAX_LATE_PORTS: u64 = 2048;
 
 /// The largest number of callers of one trial, and what limits it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +87,7 @@ pub(super) fn callers_at_once() -> usize {
     usize::try_from(callers).unwrap_or(usize::MAX)
 }
 
-/// The number of ports of ended trials that are kept: as many as files and memory allow. A trial that is kept
-/// for its ports takes about 60 KB.
+/// The number of ports of ended trials that are kept: as many as files and memory allow.
 pub(in crate::run) fn late_ports() -> usize {
     usize::try_from(files().map_or(MAX_LATE_PORTS, late_ports_of)).unwrap_or(usize::MAX)
 }

@@ -20,6 +20,9 @@ use crate::trial::StartingCallers;
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 /// Looking takes at most this part of the time: one in forty.
 const LOOK_SHARE: u32 = 40;
+/// The number of callers at most, and at least the maximum for each core: hapax itself needs about 200 KB for each.
+const MAX_CALLERS: usize = 512;
+const MAX_CALLERS_PER_CORE: usize = 16;
 /// For each core, the number of callers if the system does not show the load.
 const CALLERS_PER_CORE: usize = 4;
 
@@ -54,7 +57,9 @@ impl ConcurrencyLimiter {
         let (cores, maximum) = (cores(), limits::callers_at_once());
         Self::with(match jobs {
             Some(jobs) => Policy::fixed(jobs.min(maximum)),
-            None if cfg!(target_os = "linux") => Policy::adaptive(cores, maximum),
+            None if cfg!(target_os = "linux") => {
+                Policy::adaptive(cores, maximum.min(MAX_CALLERS.max(cores * MAX_CALLERS_PER_CORE)))
+            }
             None => Policy::fixed((cores * CALLERS_PER_CORE).min(maximum)),
         })
     }

@@ -88,22 +88,35 @@ impl Memory {
         let text = fs::read_to_string("/proc/meminfo").ok()?;
         let kib = |name: &str| Some(field(&text, name)?.saturating_mul(1024));
         let system = Memory { available: kib("MemAvailable:")?, total: kib("MemTotal:")? };
-        let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let path = group.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-        let root = Path::new("/sys/fs/cgroup");
-        let groups = Path::new(path).ancestors().filter_map(|part| Memory::of_group(&root.join(part)));
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let groups = own.lines().flat_map(Memory::of_groups);
         groups.chain([system]).min_by_key(|memory| memory.available)
     }
 
+    /// What the control group on a line of `/proc/self/cgroup` and those above it allow. In a container, only
+    /// the last of them can be read.
+    fn of_groups(line: &str) -> Vec<Self> {
+        let (root, names) = match line.split(':').nth(1) {
+            Some("") => ("/sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]),
+            Some("memory") => (
+                "/sys/fs/cgroup/memory",
+                ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"],
+            ),
+            _ => return Vec::new(),
+        };
+        let path = line.splitn(3, ':').nth(2).unwrap_or_default().trim_start_matches('/');
+        let folders = Path::new(path).ancestors().map(|part| Path::new(root).join(part));
+        folders.filter_map(|folder| Memory::of_group(&folder, names)).collect()
+    }
+
     /// What a control group allows; `None` if it has no limit.
-    fn of_group(folder: &Path) -> Option<Self> {
+    fn of_group(folder: &Path, [limit, used, cache]: [&str; 3]) -> Option<Self> {
         let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-        let total = number("memory.max")?;
+        let total = number(limit)?;
         // The system frees the cache of files when memory is needed.
-        let cache = read("memory.stat").and_then(|text| field(&text, "inactive_file")).unwrap_or_default();
-        let used = number("memory.current")?.saturating_sub(cache);
-        Some(Memory { available: total.saturating_sub(used), total })
+        let cache = read("memory.stat").and_then(|text| field(&text, cache)).unwrap_or_default();
+        Some(Memory { available: total.saturating_sub(number(used)?.saturating_sub(cache)), total })
     }
 }
 
@@ -157,6 +170,20 @@ mod tests {
         assert_eq!(memory_for(8 * GB / 4, 8, memory(GB)), 0);
         assert_eq!(memory_for(0, 0, memory(2 * GB)), 64);
         assert_eq!(memory_for(GB, 1, None), usize::MAX);
+    }
+
+    #[test]
+    fn the_limit_of_a_control_group_counts_without_the_cache_of_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["memory.max", "memory.current", "inactive_file"];
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("memory.max", "max\n");
+        write("memory.current", "700\n");
+        write("memory.stat", "anon 400\ninactive_file 200\n");
+        assert_eq!(Memory::of_group(folder.path(), names), None);
+        write("memory.max", "1000\n");
+        assert_eq!(Memory::of_group(folder.path(), names), Some(Memory { available: 500, total: 1000 }));
+        assert!(Memory::of_groups("5:devices:/docker/1").is_empty());
     }
 
     #[test]

@@ -61,8 +61,36 @@ pub(super) fn signal(all: &[SubjectProcess], signal: Signal) {
     }
 }
 
+/// Makes this process the parent of orphans below it, so that they are found.
+pub(crate) fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        // An old system without it has orphans that are not found.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// The number of processes below this one that still run. On other systems than Linux they are not found.
+pub(crate) fn left_running() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        let own = rustix::process::getpid();
+        let all = all(ProcessTree { main: own, parent: own });
+        all.iter().filter(|found| !found.is_dead()).count()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        0
+    }
+}
+
+/// All processes below one, such as those of a supervisor. On other systems than Linux they are not found.
+pub(crate) fn processes_below(parent: u32) -> Vec<i32> {
+    i32::try_from(parent).map(below).unwrap_or_default()
+}
+
 #[cfg(target_os = "linux")]
-pub(in crate::subject) use linux::below;
+use linux::below;
 #[cfg(target_os = "linux")]
 pub(super) use linux::{all, count, cpu, is_pending};
 
@@ -87,7 +115,7 @@ mod linux {
     }
 
     /// All processes below one.
-    pub(in crate::subject) fn below(parent: i32) -> Vec<i32> {
+    pub(super) fn below(parent: i32) -> Vec<i32> {
         let mut found = vec![parent];
         let mut next = 0;
         while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MAX_PROCESSES) {
@@ -161,6 +189,8 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
+use elsewhere::below;
+#[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{all, count, cpu, is_pending};
 
 /// Without `/proc`, only the process group of the subject is known.
@@ -171,6 +201,10 @@ mod elsewhere {
     pub(in super::super) fn all(tree: ProcessTree) -> Vec<SubjectProcess> {
         let main = tree.main;
         vec![SubjectProcess { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
+    }
+
+    pub(super) fn below(_parent: i32) -> Vec<i32> {
+        Vec::new()
     }
 
     pub(in super::super) fn count(_tree: ProcessTree) -> usize {

@@ -4,18 +4,47 @@
 //! that is slow.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fs;
+use std::time::Duration;
 
-use super::supervisor::below;
+use mock_services::MockServices;
+
 use crate::proc_stat::ProcStat;
+use crate::subject::{SupervisorId, processes_below};
 
-/// The callers of a trial, each with the process below which all its processes run.
-pub(crate) type CallerProcesses = BTreeMap<u32, u32>;
+/// The time between two looks at the processes of the callers. A caller that does anything in this time is
+/// not taken for one that waits.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Watches the callers of a trial, each with its supervisor; it never ends. Without `/proc` the barrier opens
+/// when its time is over.
+pub(super) async fn watch(services: &MockServices, supervisors: &[SupervisorId]) -> Infallible {
+    let mut last = None;
+    loop {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        let awaited = services.awaited_callers();
+        let processes = |callers: &BTreeSet<u32>| -> Option<Vec<u32>> {
+            callers.iter().map(|caller| supervisors.get(*caller as usize - 1)?.get()).collect()
+        };
+        let known =
+            awaited.as_ref().and_then(|awaited| processes(&awaited.held).zip(processes(&awaited.absent)));
+        let now = match known {
+            Some((held, absent)) => {
+                tokio::task::spawn_blocking(move || look(&held, &absent)).await.ok().flatten()
+            }
+            None => None,
+        };
+        if let Some(awaited) = awaited.filter(|_| now.is_some() && now == last) {
+            services.callers_locked_out(&awaited.absent);
+        }
+        last = now;
+    }
+}
 
 /// The threads of callers that wait for a lock, with the processor time of each. Two looks are the same if
 /// none of them has done anything in between.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LockedOut(Vec<(String, u64)>);
+type SleepingThreads = Vec<(String, u64)>;
 
 /// A file with a lock, as the kernel writes it: device and inode.
 type LockedFile = String;
@@ -27,27 +56,23 @@ struct Locks {
     holds: BTreeSet<LockedFile>,
 }
 
-/// Looks at the processes of the callers at a barrier, and at those of absent ones; `None` unless every
-/// absent caller sleeps and waits for a lock of a caller at the barrier, or of another that does.
-pub(crate) fn look(held: &CallerProcesses, absent: &CallerProcesses) -> Option<LockedOut> {
+/// Looks at the processes below the supervisors of callers at a barrier, and of absent ones; `None` unless
+/// every absent caller sleeps and waits for a lock of a caller at the barrier, or of another that does.
+fn look(held: &[u32], absent: &[u32]) -> Option<SleepingThreads> {
     let waiting = waiting_for_locks(&fs::read_to_string("/proc/locks").ok()?);
     if waiting.is_empty() || absent.is_empty() {
         return None;
     }
-    let processes_of = |supervisor: &u32| i32::try_from(*supervisor).map(below).unwrap_or_default();
     let locks_of = |supervisor: &u32| {
-        let processes = processes_of(supervisor);
+        let processes = processes_below(*supervisor);
         let waits_for = processes.iter().filter_map(|pid| waiting.get(pid)).flatten().cloned().collect();
         Locks { waits_for, holds: processes.iter().flat_map(|pid| held_locks(*pid)).collect() }
     };
-    let held: Vec<Locks> = held.values().map(locks_of).collect();
-    let locked_out: Vec<Locks> = absent.values().map(locks_of).collect();
-    if !are_locked_out(&held, locked_out) {
+    let held: Vec<Locks> = held.iter().map(locks_of).collect();
+    if !are_locked_out(&held, absent.iter().map(locks_of).collect()) {
         return None;
     }
-    let processes = absent.values().flat_map(processes_of);
-    let threads: Option<Vec<_>> = processes.flat_map(sleeping_threads).collect();
-    threads.map(LockedOut)
+    absent.iter().flat_map(|supervisor| processes_below(*supervisor)).flat_map(sleeping_threads).collect()
 }
 
 /// Whether each of these callers waits for a lock of those that are held, or of another that does.
