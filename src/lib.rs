@@ -14,6 +14,7 @@ mod log;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod outbound;
+mod proc_stat;
 mod process_env;
 pub mod record;
 pub mod report;

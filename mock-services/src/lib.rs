@@ -173,7 +173,7 @@ pub use word_enum::UnknownWord;
 
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};
-pub use engine::BarrierOptions;
+pub use engine::{AwaitedCallers, BarrierOptions};
 pub use money::money;
 pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,

@@ -128,9 +128,12 @@ fn due(outcome: &IntentOutcome) -> String {
 
 fn barrier_text(barrier: &BarrierFacts) -> String {
     let mut text = format!("{} met within {} µs", counted(barrier.met.len(), "caller"), barrier.spread_us);
-    for (callers, what) in
-        [(&barrier.absent, "absent"), (&barrier.gave_up, "gave up"), (&barrier.late, "late")]
-    {
+    for (callers, what) in [
+        (&barrier.absent, "absent"),
+        (&barrier.gave_up, "gave up"),
+        (&barrier.locked, "waited for a lock"),
+        (&barrier.late, "late"),
+    ] {
         if !callers.is_empty() {
             text.push_str(&format!("; {what}: {}", numbers(callers.iter().copied().map(u64::from))));
         }
@@ -165,12 +168,13 @@ mod tests {
             absent: vec![4],
             gave_up: vec![],
             late: vec![5, 6],
+            locked: vec![5, 6, 7],
             spread_us: 12,
         };
         case.trials[0].verdict.barrier = Some(barrier);
         assert_eq!(
             fact(&facts(&case, &case.trials[0]), "barrier"),
-            "3 callers met within 12 µs; absent: 4; late: 5, 6"
+            "3 callers met within 12 µs; absent: 4; waited for a lock: 5..7; late: 5, 6"
         );
     }
 

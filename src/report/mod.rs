@@ -12,6 +12,7 @@ mod impact;
 mod merge;
 mod model;
 mod required;
+mod run_time;
 #[doc(hidden)]
 pub mod sample;
 mod schema;
@@ -38,6 +39,7 @@ pub(crate) use formats::{Frame, PageScript, frame};
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{CaseReport, ControlReport, REPORT_VERSION, Report, Skipped, TrialReport};
 pub use required::{Requirement, pass_rate};
+pub use run_time::{LongestTrial, RunTime, WaitTimes};
 pub use schema::report_schema_text;
 pub use side_by_side::side_by_side;
 pub use smoke::{SmokeFailure, SmokeProblem, smoke_text};

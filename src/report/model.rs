@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RunTime;
 use crate::domain::{CapturedOutput, ControlOutcome, Promise};
 use crate::scenario::{BUILT_IN, Terms};
 use crate::score::Verdict;
@@ -45,6 +46,9 @@ pub struct Report {
     /// Notes for the reader.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the run took its time for, as far as it is known. A run that was resumed has only its last part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<RunTime>,
     /// The cases that ran, by id.
     pub cases: Vec<CaseReport>,
     /// The cases that did not run.

@@ -65,7 +65,7 @@ mod tests {
         case.terms.can = vec!["email.send via smtp".to_owned()];
         let verdict = &mut case.trials[0].verdict;
         verdict.barrier =
-            Some(BarrierFacts { met: vec![1], absent: vec![2], gave_up: vec![], late: vec![], spread_us: 9 });
+            Some(BarrierFacts { met: vec![1], absent: vec![2], locked: vec![3], ..BarrierFacts::default() });
         let host = HostRequests {
             host: "a".to_owned(),
             port: 443,

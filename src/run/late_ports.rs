@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::run::concurrency::open_files;
+use crate::run::concurrency::limits;
 use crate::trial::LatePorts;
 
 /// The number of ports that all runs of this process keep.
@@ -45,7 +45,7 @@ impl Drop for Counted {
 impl LateTrials {
     /// Keeps the ports of a trial that has ended.
     pub(super) fn keep(&self, ports: LatePorts) {
-        self.keep_within(ports, open_files::late_ports());
+        self.keep_within(ports, limits::late_ports());
     }
 
     fn keep_within(&self, ports: LatePorts, limit: usize) {

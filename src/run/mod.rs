@@ -5,15 +5,16 @@ mod concurrency;
 mod error;
 mod finish;
 mod folder;
-mod host_notes;
 mod identity;
 mod late_ports;
 mod measure;
+mod notes;
 mod page_so_far;
 mod plan;
 mod progress;
 mod rescore;
 mod smoke;
+mod waits;
 mod work;
 
 use std::collections::BTreeMap;
@@ -25,14 +26,17 @@ use jiff::Timestamp;
 use mock_services::ledger::LedgerFile;
 use tokio::task::JoinSet;
 
-use crate::report::{CaseReport, ControlReport, REPORT_VERSION, Report, TrialReport};
+use crate::proc_stat::{MILLIS_PER_TICK, ProcStat};
+use crate::report::{
+    CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
+};
 use crate::scenario::{Case, ControlTerm};
 use crate::score::TrialStatus;
 use crate::subject::Subject;
 use crate::trial;
 
 pub use concurrency::ConcurrencyLimiter;
-pub use concurrency::machine::{CallersLimit, LimitedBy, callers_limit};
+pub use concurrency::limits::{CallersLimit, LimitedBy, callers_limit};
 pub use error::RunError;
 pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
@@ -40,6 +44,7 @@ pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
 pub use measure::{Measure, MeasureError, Measurement};
 use page_so_far::PageSoFar;
+use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use rescore::{confirm, rescore};
@@ -110,7 +115,8 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Report, RunError> {
-    let (started_at, clock) = (Timestamp::now().as_millisecond(), Instant::now());
+    let (started_at, clock, processor) =
+        (Timestamp::now().as_millisecond(), Instant::now(), processor_time());
     let before = folder.before();
     let record = plan.record(&subject, &options);
     let identity = Identity::of(&plan, &subject, &options);
@@ -134,6 +140,7 @@ pub async fn run(
         digest: plan.digest.clone(),
         planned: record.count(),
         notes: Vec::new(),
+        time: None,
     };
     let mut page = work.options.page_so_far.then(PageSoFar::new);
     let mut done = FinishedTrials::new();
@@ -167,9 +174,28 @@ pub async fn run(
     }
     let released = work.late.release();
     let mut report = report_of(done, !complete);
-    report.notes = host_notes::notes(&report.cases);
-    report.notes.extend(released_early(&work.subject, released));
+    report.notes = notes::hosts(&report.cases);
+    report.notes.extend(notes::released_early(&work.subject, released));
+    let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));
+    report.time = Some(run_time(&report.cases, spent, work.waited()));
     Ok(report)
+}
+
+/// The processor time of this process and of everything that it started and that has ended, in milliseconds.
+fn processor_time() -> Option<u64> {
+    let own = ProcStat::of("self")?;
+    Some((own.ticks + own.ticks_of_children).saturating_mul(MILLIS_PER_TICK))
+}
+
+fn run_time(cases: &[CaseReport], processor_ms: Option<u64>, waited: WaitTimes) -> RunTime {
+    let trials = cases.iter().flat_map(|case| case.trials.iter().map(move |trial| (case, trial)));
+    let longest = trials.max_by_key(|(_, trial)| trial.duration_ms).map(|(case, trial)| LongestTrial {
+        case: case.id.clone(),
+        trial: trial.trial,
+        duration_ms: trial.duration_ms,
+    });
+    let cores = u32::try_from(concurrency::cores()).unwrap_or(u32::MAX);
+    RunTime { cores, processor_ms, longest, waited }
 }
 
 /// Runs the trials concurrently; `false` if it was stopped before all were finished.
@@ -183,36 +209,30 @@ async fn all(
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
     let mut running = JoinSet::new();
-    let mut waiting = planned
-        .into_iter()
-        .filter_map(|planned| Some((Arc::clone(cases.get(&planned.case)?), planned)))
-        .peekable();
+    let mut waiting = TrialQueue::new(planned, cases, &work.subject, work.options.fail_fast);
     tokio::pin!(stop);
     loop {
-        let next = waiting.peek().map(|(case, _)| (case.callers, plan::times::silences(case) > 0));
+        let next = waiting.next_callers();
         if next.is_none() && running.is_empty() {
             return Ok(true);
         }
-        let (callers, silent) = next.unwrap_or_default();
+        let can_start = next.is_some() && (running.is_empty() || !work.subject.runs_alone());
         tokio::select! {
             () = &mut stop => break,
-            admitted = limiter.admit(callers, silent), if next.is_some() => {
-                if let Some((case, planned)) = waiting.next() {
+            admitted = limiter.admit(next.unwrap_or_default()), if can_start => {
+                if let Some((case, planned)) = waiting.pop() {
                     let (work, file) = (Arc::clone(work), Arc::clone(ledger));
-                    let name = folder.ledger_name(&planned);
+                    let (name, starting) = (folder.ledger_name(&planned), limiter.starting().clone());
                     running.spawn(async move {
-                        let began = Instant::now();
-                        let (trial, cpu) = work.one(&case, &planned, name, &file).await;
-                        if let Some(cpu) = cpu.filter(|_| !silent) {
-                            admitted.cost(cpu, began.elapsed());
-                        }
-                        // The permit is held until the end of the trial has been handled.
+                        let trial = work.one(&case, &planned, name, starting, &file).await;
+                        // The trial is running until its end has been handled.
                         (case, trial, admitted)
                     });
                 }
             }
             Some(ended) = running.join_next() => {
                 let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
+                waiting.ended(&case.id, Duration::from_millis(trial.duration_ms));
                 let failed = trial.verdict.result == TrialStatus::Fail;
                 on(&case, trial)?;
                 if failed && work.options.fail_fast {
@@ -221,7 +241,7 @@ async fn all(
             }
         }
     }
-    let complete = waiting.peek().is_none() && running.is_empty();
+    let complete = waiting.is_empty() && running.is_empty();
     // Running trials are stopped with all their processes. Trials that have ended meanwhile count.
     running.abort_all();
     while let Some(ended) = running.join_next().await {
@@ -230,19 +250,6 @@ async fn all(
         }
     }
     Ok(complete)
-}
-
-/// The note of a report where late requests of an agent that keeps running may have been missed.
-fn released_early(subject: &Subject, released: usize) -> Option<String> {
-    (subject.outlives_its_trial() && released > 0).then(|| {
-        format!(
-            "The run had more trials than ports can be kept open for, so the ports of {released} trials \
-             were released \
-             before the run ended, and later requests to them were not seen; raise the limit of file \
-             descriptors \
-             (`ulimit -n`), or run fewer trials at once."
-        )
-    })
 }
 
 fn case_reports(

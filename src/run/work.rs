@@ -1,15 +1,15 @@
 //! One trial of a run, from its plan to its report.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use mock_services::ledger::LedgerFile;
 
-use super::concurrency::open_files;
-use super::{PlannedTrial, RunError, RunOptions, millis};
+use super::concurrency::limits;
+use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
-use crate::report::TrialReport;
+use crate::report::{TrialReport, WaitTimes};
 use crate::run::late_ports::LateTrials;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
@@ -17,7 +17,7 @@ use crate::score::score;
 use crate::scratch::Scratch;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, SealedWorld, Subject};
-use crate::trial::{self, OpaqueNames, Setup};
+use crate::trial::{self, OpaqueNames, Setup, StartingCallers};
 
 /// What the trials of a run share.
 pub(super) struct TrialRunner {
@@ -26,8 +26,7 @@ pub(super) struct TrialRunner {
     pub(super) late: LateTrials,
     states: Scratch,
     sealed: Option<Arc<SealedWorld>>,
-    /// Held by the trial that runs where trials must run one at a time.
-    alone: tokio::sync::Mutex<()>,
+    waited: Mutex<WaitTimes>,
 }
 
 impl TrialRunner {
@@ -46,13 +45,13 @@ impl TrialRunner {
             late: LateTrials::default(),
             states,
             sealed: sealed.map(Arc::new),
-            alone: tokio::sync::Mutex::default(),
+            waited: Mutex::default(),
         }))
     }
 
     /// The setup of this trial.
     pub(super) fn setup(&self, case: &Case, planned: &PlannedTrial, name: String) -> Setup {
-        let times = TrialTimes::of(case, &self.subject.settings, self.options.time);
+        let times = TrialTimes::new(case, &self.subject, self.options.time);
         Setup {
             dir: self.states.path().join(OpaqueNames::new(planned.seed).folder(planned.trial)),
             name,
@@ -60,25 +59,27 @@ impl TrialRunner {
             limits: Limits {
                 time: times.limit,
                 grace: self.subject.settings.grace,
-                files: open_files::of_a_subject(),
+                files: limits::files_of_a_subject(),
                 ..Limits::default()
             },
             longest_silence: times.silence,
+            client_timeout: times.client,
             claims_optional: self.options.claims_optional,
             sealed: self.sealed.clone(),
+            starting: StartingCallers::default(),
         }
     }
 
-    /// Runs a trial; returns its report, and the CPU time of its subject if it is known.
+    /// Runs a trial. Its callers are counted in `starting` until they have a process.
     pub(super) async fn one(
         &self,
         case: &Case,
         planned: &PlannedTrial,
         name: String,
+        starting: StartingCallers,
         file: &LedgerFile,
-    ) -> (TrialReport, Option<Duration>) {
-        let _alone = if self.subject.runs_alone() { Some(self.alone.lock().await) } else { None };
-        let setup = self.setup(case, planned, name);
+    ) -> TrialReport {
+        let setup = Setup { starting, ..self.setup(case, planned, name) };
         tracing::debug!(case = case.id, trial = planned.trial, seed = planned.seed, "trial started");
         let finished = trial::run(case, &self.subject, &setup, Some(file)).await;
         // Nothing is awaited from here on: a trial whose ledger is closed has a report, even if the run is
@@ -87,6 +88,7 @@ impl TrialRunner {
         if let Some(ports) = finished.late {
             self.late.keep(ports);
         }
+        waits::add(&mut lock(&self.waited), &finished.entries);
         let scoring = Instant::now();
         let verdict = score(&finished.terms, &finished.entries, None);
         log::slow_step("score", scoring);
@@ -97,7 +99,7 @@ impl TrialRunner {
             took_ms = finished.took.as_millis(),
             "trial ended"
         );
-        let report = TrialReport {
+        TrialReport {
             trial: planned.trial,
             seed: planned.seed,
             ledger: setup.name,
@@ -106,8 +108,12 @@ impl TrialRunner {
             verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),
-        };
-        (report, finished.cpu)
+        }
+    }
+
+    /// What the callers of the trials so far waited for.
+    pub(super) fn waited(&self) -> WaitTimes {
+        *lock(&self.waited)
     }
 
     /// The command that runs this trial again.
@@ -118,4 +124,8 @@ impl TrialRunner {
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };
         format!("hapax replay {} {place}--seed {seed} {claims}{}", case.id, self.options.subject_words)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -29,6 +29,7 @@ pub(super) fn barrier_facts(terms: &Terms, history: &TrialHistory<'_>) -> Option
         absent: who(BarrierEvent::Absent),
         gave_up: who(BarrierEvent::GaveUp),
         late: who(BarrierEvent::Late),
+        locked: who(BarrierEvent::Locked),
         spread_us,
     })
 }
@@ -80,7 +81,8 @@ fn only_late_effects(facts: &BarrierFacts, history: &TrialHistory<'_>) -> bool {
 
 /// Whether a caller may have been too slow to run at the same time as the admitted caller, and has seen its
 /// effects. A caller that sent a request before the opening, or never sent one, decided without seeing them.
-/// A caller whose first request came after the opening waited for something else (a lock, for example) if it
+/// One that waited for a lock of the admitted caller was there at the same time: that is seen, not assumed. A
+/// caller whose first request came after the opening waited for something else (a lock, for example) if it
 /// had been running at least twice as long as the admitted caller needed to reach the barrier.
 fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bool {
     let first_of = |what: BarrierEvent| {
@@ -89,7 +91,10 @@ fn was_slow(facts: &BarrierFacts, history: &TrialHistory<'_>, caller: u32) -> bo
     let (Some(opened), Some(held)) = (first_of(BarrierEvent::Admitted), first_of(BarrierEvent::Held)) else {
         return false;
     };
-    if facts.absent.contains(&caller) || first_request(history, caller).is_none_or(|first| first < opened.n) {
+    if facts.absent.contains(&caller) || facts.locked.contains(&caller) {
+        return false;
+    }
+    if first_request(history, caller).is_none_or(|first| first < opened.n) {
         return false;
     }
     let running_since = |caller: u32, n: u64| {

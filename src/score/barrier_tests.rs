@@ -143,6 +143,26 @@ fn callers_that_waited_for_a_lock_have_done_right_unless_they_may_have_been_slow
 }
 
 #[test]
+fn a_caller_that_was_seen_to_wait_for_a_lock_was_not_slow() {
+    let verdict = |why: BarrierEvent| {
+        let mut script = LedgerScript::new();
+        script.by(1).started(1);
+        script.by(2).started(1);
+        script.wait(1_000).add(Event::Barrier { caller: 1, event: BarrierEvent::Held });
+        script.wait(100).add(Event::Barrier { caller: 2, event: why });
+        script.add(Event::Barrier { caller: 1, event: BarrierEvent::Admitted });
+        script.by(2).received("payment.list", None, &Fields::new());
+        for caller in 1..=2 {
+            script.by(caller).claims(1, ClaimedOutcome::Done);
+        }
+        score(&Terms { barrier: true, callers: 2, ..terms([]) }, &script.end(), None)
+    };
+    let locked = verdict(BarrierEvent::Locked);
+    assert_eq!((locked.result, locked.barrier.unwrap().locked), (TrialStatus::Pass, vec![2]));
+    assert_eq!(verdict(BarrierEvent::Missing).result, TrialStatus::Void);
+}
+
+#[test]
 fn a_caller_that_was_not_running_when_the_barrier_opened_was_not_beside_the_other() {
     let mut script = LedgerScript::new();
     script.by(1).started(1);

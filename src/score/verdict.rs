@@ -208,7 +208,7 @@ impl IntentOutcome {
 }
 
 /// What happened at the start barrier.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BarrierFacts {
     /// The callers that were admitted together.
     pub met: Vec<u32>,
@@ -219,6 +219,9 @@ pub struct BarrierFacts {
     /// The callers that wrote after the barrier had opened without them, because they waited for another
     /// caller or were slow.
     pub late: Vec<u32>,
+    /// The callers that the barrier did not wait for, because they waited for a lock of a caller there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locked: Vec<u32>,
     /// The time from the first to the last admission, in microseconds.
     pub spread_us: u64,
 }

@@ -34,15 +34,14 @@ mod linux {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
     use super::Owner;
-    use crate::subject::supervisor::below;
+    use crate::subject::processes_below;
 
     pub(super) fn owner(address: SocketAddr, supervisor: u32) -> Owner {
         let table = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let mut listeners = listening(&table("/proc/self/net/tcp"), address.port());
         listeners.extend(listening(&table("/proc/self/net/tcp6"), address.port()));
         let inodes = answering(&listeners, address.ip());
-        let Ok(supervisor) = i32::try_from(supervisor) else { return Owner::Unknown };
-        let started = below(supervisor);
+        let started = processes_below(supervisor);
         let is_started = |inode: &u64| started.iter().any(|pid| holds(*pid, *inode));
         match inodes.iter().find(|inode| !is_started(inode)) {
             None if inodes.is_empty() => Owner::Unknown,

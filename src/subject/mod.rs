@@ -60,13 +60,18 @@ pub(crate) use secret_words::{CommandSecret, command_secrets, is_secret_name};
 pub use settings::{AddedServices, Settings, Signal};
 pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
+    SupervisorId,
 };
 pub use supervisor::supervise;
-pub(crate) use supervisor::{adopt_orphans, left_running};
+pub(crate) use supervisor::{adopt_orphans, left_running, processes_below};
 pub use template::{Template, TemplateError};
 pub(crate) use words::split as split_command;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The assumed timeout of a client if `client_timeout` is not set.
+const DEFAULT_CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An agent or a tool under test.
 #[derive(Debug, Clone)]
@@ -122,8 +127,19 @@ impl Subject {
     /// A control.
     #[must_use]
     pub fn control(name: &str) -> Self {
-        let settings = Settings { client_timeout: Some(control::CLIENT_TIMEOUT), ..Settings::default() };
+        let settings = Settings::default();
         Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings }
+    }
+
+    /// The timeout of its clients for a reply, in a case that delays its requests by this time at most.
+    #[must_use]
+    pub fn client_timeout(&self, longest_delay: Duration) -> Duration {
+        match self.kind {
+            SubjectKind::Control(_) => control::client_timeout(longest_delay),
+            SubjectKind::Command { .. } | SubjectKind::Http { .. } => {
+                self.settings.client_timeout.unwrap_or(DEFAULT_CLIENT_TIMEOUT)
+            }
+        }
     }
 
     /// Whether it uses a service that not every subject uses, such as a language model: hapax.yaml or the
@@ -161,8 +177,8 @@ impl Subject {
         }
     }
 
-    /// Checks that a sealed subject can run here, and writes the files that it sees into `folder`, where it is
-    /// sealed. `hidden` are folders of hapax that it must not see.
+    /// Checks that a sealed subject can run here, and writes the files that it sees into `folder`, where it
+    /// is sealed. `hidden` are folders of hapax that it must not see.
     ///
     /// # Errors
     /// Why it cannot run sealed, and what to do about it.
@@ -199,15 +215,18 @@ impl Subject {
             // It can have another working directory than hapax.
             *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
         }
-        let settings = self.settings.clone();
+        let mut settings = self.settings.clone();
         match self.kind.clone() {
             SubjectKind::Command { program } => supervised::start(program, settings, start),
             SubjectKind::Control(name) => match settings.hapax() {
-                Ok(hapax) => supervised::start(
-                    vec![hapax.to_string_lossy().into_owned(), "control".to_owned(), name],
-                    settings,
-                    start,
-                ),
+                Ok(hapax) => {
+                    let timeout = start.client_timeout.as_secs().to_string();
+                    let timeout = Template::parse(&timeout)
+                        .map(|timeout| (control::TIMEOUT_VARIABLE.to_owned(), timeout));
+                    settings.env.extend(timeout);
+                    let program = vec![hapax.to_string_lossy().into_owned(), "control".to_owned(), name];
+                    supervised::start(program, settings, start)
+                }
                 Err(why) => Running::unstartable(&start, why),
             },
             SubjectKind::Http { url, command } => http::start(&url, command, settings, start),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,8 @@ pub struct Start {
     pub proxy: String,
     /// Its limits.
     pub limits: Limits,
+    /// The timeout of the clients of a control.
+    pub client_timeout: Duration,
     /// Hides secrets in its output and its claim.
     pub hide: super::Hide,
     /// Called before an agent that hapax started and that has answered is stopped.
@@ -48,6 +51,24 @@ pub struct Start {
     pub intercepted: Option<super::Trust>,
     /// How it is sealed, where it is.
     pub sealed: Option<super::SealedStart>,
+    /// Where its supervisor is named.
+    pub supervisor: SupervisorId,
+}
+
+/// The process id of the supervisor of a caller's start, as long as it runs. A start that hapax only sends
+/// its task to has none.
+#[derive(Debug, Clone, Default)]
+pub struct SupervisorId(Arc<AtomicU32>);
+
+impl SupervisorId {
+    /// The process id; `None` if nothing runs.
+    pub(crate) fn get(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::SeqCst)).filter(|id| *id != 0)
+    }
+
+    pub(crate) fn set(&self, id: Option<u32>) {
+        self.0.store(id.unwrap_or_default(), Ordering::SeqCst);
+    }
 }
 
 /// A function that is called before an agent is stopped.

@@ -42,6 +42,7 @@ pub(super) fn with_supervisor(
     match order(program, &settings, &start).and_then(|order| Supervised::begin(&order, &settings)) {
         Ok(supervised) => {
             let id = supervised.process.id();
+            start.supervisor.set(id);
             (Running::new(&start.clone(), |requests| supervised.until_the_end(settings, start, requests)), id)
         }
         Err(why) => (Running::unstartable(&start, why), None),

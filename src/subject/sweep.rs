@@ -7,6 +7,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
 
+use crate::proc_stat::ProcStat;
+
 /// How long to try.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -38,15 +40,8 @@ fn left(session: Option<u32>, marker: &[u8]) -> Vec<Pid> {
 }
 
 fn is_left(pid: u32, session: Option<u32>, marker: &[u8]) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program is in parentheses and can contain anything.
-    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let [state, _parent, _group, its_session, ..] = words.as_slice() else { return false };
-    if matches!(*state, "Z" | "X") {
-        return false;
-    }
-    let is_of_session = session.is_some_and(|session| its_session.parse() == Ok(session));
+    let Some(stat) = ProcStat::of(pid).filter(|stat| !stat.is_dead()) else { return false };
+    let is_of_session = session.is_some_and(|session| u32::try_from(stat.session) == Ok(session));
     let has_marker = || {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == marker)

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mock_services::{MockServices, OpenConnections};
@@ -10,13 +11,12 @@ use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
 use super::mcp::McpEndpoint;
-use super::time_limit::TimeLimit;
 use super::{OpaqueNames, Setup, routes};
-use crate::domain::CapturedOutput;
+use crate::domain::{CapturedOutput, ClaimedBeforeLimit};
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
     BeforeStop, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress,
-    Start, Subject,
+    Start, Subject, SupervisorId,
 };
 
 /// The maximum number of starts of a caller.
@@ -24,6 +24,62 @@ const MAX_STARTS: u32 = 100;
 
 /// How long to wait for the connections of a start that has ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The time limit of a start, and how many requests it had in flight when that was reached.
+#[derive(Debug, Clone)]
+pub(super) struct TimeLimit {
+    limit: Duration,
+    requests: Arc<AtomicUsize>,
+}
+
+impl TimeLimit {
+    pub(super) fn new(limit: Duration) -> Self {
+        TimeLimit { limit, requests: Arc::default() }
+    }
+
+    /// The limit is reached, and the caller has these connections.
+    pub(super) fn limit_reached(&self, open: OpenConnections) {
+        self.requests.store(open.sending + open.unanswered, Ordering::SeqCst);
+    }
+
+    /// The times of a start that made its claim this long after its start.
+    pub(super) fn claimed(&self, claimed_after: Duration) -> ClaimedBeforeLimit {
+        let requests_in_flight = self.requests.load(Ordering::SeqCst) as u64;
+        ClaimedBeforeLimit { claimed_after, stopped_after: self.limit, requests_in_flight }
+    }
+
+    /// Whether a start was still at work when it was stopped: it had made no claim, or had just made it, or
+    /// had requests in flight.
+    pub(super) fn was_at_work(&self, claimed_after: Option<Duration>) -> bool {
+        claimed_after.is_none_or(|claimed_after| !self.claimed(claimed_after).is_final())
+    }
+}
+
+/// Counts the callers of trials that have no process yet, and will use a core soon.
+#[derive(Debug, Clone, Default)]
+pub struct StartingCallers(Arc<AtomicUsize>);
+
+impl StartingCallers {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn add(&self) -> StartingCaller {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        StartingCaller(self.clone())
+    }
+}
+
+/// A caller that has no process yet.
+pub(super) struct StartingCaller(StartingCallers);
+
+impl Drop for StartingCaller {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 pub(super) struct Caller<'a> {
     pub(super) number: u32,
@@ -36,15 +92,16 @@ pub(super) struct Caller<'a> {
     pub(super) recorder: &'a Recorder,
     pub(super) endpoint: Option<&'a McpEndpoint>,
     pub(super) directories: &'a TrialDirectories,
+    pub(super) supervisor: SupervisorId,
 }
 
 impl Caller<'_> {
     /// Runs all its starts; returns the output of each start, and the CPU time of all of them if it is known.
-    pub(super) async fn run(self) -> (Vec<CapturedOutput>, Option<Duration>) {
+    pub(super) async fn run(self, starting: StartingCaller) -> (Vec<CapturedOutput>, Option<Duration>) {
         let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
         let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
-        let mut start = 0;
+        let (mut start, mut starting) = (0, Some(starting));
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
             let time_limit = TimeLimit::new(self.setup.limits.time);
@@ -54,8 +111,10 @@ impl Caller<'_> {
             self.log.started(&given, turn);
             tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
             let running = self.subject.start(given).await;
+            drop(starting.take());
             self.interrupter.started(self.number, running.handle());
             let mut ended = running.ended().await;
+            self.supervisor.set(None);
             let then = self.interrupter.ended(self.number).await;
             if !self.subject.outlives_its_trial() {
                 self.recorder.drain().await;
@@ -141,16 +200,18 @@ impl Caller<'_> {
             result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),
             limits: self.setup.limits,
+            client_timeout: self.setup.client_timeout,
             before_stop: Some(self.before_stop()),
             before_time_up: None,
             hide: self.log.hide(),
             intercepted: self.directories.trust.clone().filter(|_| self.subject.settings.intercept),
             sealed: self.setup.sealed.clone().map(|world| self.sealed(world)),
+            supervisor: self.supervisor.clone(),
         }
     }
 
-    /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a service
-    /// that has none, such as a language model.
+    /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a
+    /// service that has none, such as a language model.
     fn is_given_address(&self, service: &str) -> bool {
         !self.subject.settings.via_mcp || !has_tools(self.case, service)
     }

@@ -7,7 +7,7 @@ use mock_services::catalog;
 use mock_services::ledger::{Event, Ledger};
 use mock_services::service::Fields;
 
-use super::time_limit::TimeLimit;
+use super::callers::TimeLimit;
 use crate::domain::{
     ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent,
     SubjectEvent,

@@ -19,12 +19,14 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let subject = Subject::command(vec!["agent".to_owned()]);
     let setup = Setup {
         sealed: None,
+        starting: StartingCallers::default(),
         name: format!("{}#1", case.id),
         seed,
         dir: root.join(OpaqueNames::new(seed).folder(1)),
         limits: Limits { time: case.timeout, ..Limits::default() },
         claims_optional: false,
         longest_silence: std::time::Duration::from_secs(1),
+        client_timeout: std::time::Duration::from_secs(1),
     };
     let clock = Clock::default();
     let ledger = Ledger::new(&setup.name, seed, clock);
@@ -48,6 +50,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             recorder,
             endpoint: Some(endpoint),
             directories: &directories,
+            supervisor: SupervisorId::default(),
         };
         let work = caller.first_work();
         for start in [1, 2] {

@@ -5,11 +5,10 @@ mod callers;
 mod directories;
 mod event_log;
 mod interrupts;
+mod locked_out;
 mod mcp;
-mod names;
 mod secrets;
 mod services;
-mod time_limit;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -27,14 +26,15 @@ use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
     BeforeCommand, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld,
-    ServiceRoute, Subject,
+    ServiceRoute, Subject, SupervisorId,
 };
-use callers::Caller;
+pub use callers::StartingCallers;
+use callers::{Caller, StartingCaller};
+pub(crate) use directories::OpaqueNames;
 use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
 use mcp::McpEndpoint;
-pub(crate) use names::OpaqueNames;
 
 /// The setup of one trial.
 #[derive(Debug, Clone)]
@@ -51,8 +51,12 @@ pub struct Setup {
     pub claims_optional: bool,
     /// How long a `hang: until-timeout` waits for the client to leave.
     pub longest_silence: Duration,
+    /// The timeout of the subject's clients for a reply.
+    pub client_timeout: Duration,
     /// What the starts of a sealed subject share.
     pub sealed: Option<Arc<SealedWorld>>,
+    /// Where its callers are counted until they have a process.
+    pub starting: StartingCallers,
 }
 
 /// The result of a trial.
@@ -124,6 +128,7 @@ fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
 /// Runs one trial. A failed start is written into the ledger, so that the trial is void and does not pass.
 pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> FinishedTrial {
     let began = Instant::now();
+    let starting = (0..case.callers).map(|_| setup.starting.add()).collect();
     let case = &*with_services_of(case, subject);
     let clock = Clock::default();
     let ledger = match file {
@@ -133,7 +138,7 @@ pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&Le
     secrets::hide(&ledger, case, subject);
     let log = EventLog::new(ledger.clone());
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
-        Ok(world) => run_callers(case, subject, setup, log, world).await,
+        Ok(world) => run_callers(case, subject, setup, log, world, starting).await,
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
             match why {
@@ -296,17 +301,19 @@ async fn run_callers(
     setup: &Setup,
     log: EventLog,
     world: TrialWorld,
+    starting: Vec<StartingCaller>,
 ) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
     let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &log);
     let calls = (0..case.callers as usize).map(|caller| endpoints.get(caller).map(McpEndpoint::calls));
     let interrupter = Interrupter::watch(&case.interrupts, &services, calls.collect(), &log);
+    let supervisors: Vec<SupervisorId> = (0..case.callers).map(|_| SupervisorId::default()).collect();
     // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
     in_order.sort_by_key(|(number, _)| OpaqueNames::new(setup.seed).rank(*number));
-    let callers = in_order.into_iter().map(|(number, recorder)| {
+    let callers = in_order.into_iter().zip(starting).map(|((number, recorder), starting)| {
         let caller = Caller {
             number,
             case,
@@ -318,11 +325,15 @@ async fn run_callers(
             recorder,
             endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
             directories: &directories,
+            supervisor: supervisors.get(number as usize - 1).cloned().unwrap_or_default(),
         };
-        caller.run()
+        caller.run(starting)
     });
-    let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) =
-        join_all(callers).await.into_iter().unzip();
+    let ended = tokio::select! {
+        ended = join_all(callers) => ended,
+        never = locked_out::watch(&services, &supervisors), if case.barrier.is_some() => match never {},
+    };
+    let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) = ended.into_iter().unzip();
     let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     interrupter.end();

@@ -1,5 +1,5 @@
 //! Callers that wait for each other: with a lock, with a lock that is passed on, and callers that are only
-//! slow.
+//! slow, and pretend to wait.
 
 use crate::kit::workspace::{WRITES, Workspace, charge, verdict};
 
@@ -26,16 +26,74 @@ fn run(scenario: &str, agent: &str, status: i32) -> (Workspace, String) {
     (workspace, message)
 }
 
+/// Takes a lock, and holds it until the end.
+const LOCK: &str = "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\n";
+
+/// Longer than any test here takes: the barrier opens because of what the callers do.
+const BY_EVIDENCE: &str = "callers: { count: 4, within: 50s }\n";
+
+fn locked_out(workspace: &Workspace) -> (usize, usize) {
+    let barrier = verdict(&workspace.report(), "many")["barrier"].clone();
+    let count = |list: &str| barrier[list].as_array().map_or(0, Vec::len);
+    (count("met"), count("locked"))
+}
+
 #[test]
-fn callers_that_lock_check_and_act_pass() {
-    let scenario = format!("callers: {{ count: 4, within: 5s }}\n{}  claim: [done]\n", charge(""));
-    let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
+fn callers_that_lock_check_and_act_pass_and_the_barrier_does_not_wait_for_them() {
+    let scenario = format!("{BY_EVIDENCE}timeout: 100s\n{}  claim: [done]\n", charge(""));
+    let (workspace, _) = run(&scenario, &format!("{LOCK}check_and_act"), 0);
+    assert_eq!(locked_out(&workspace), (1, 3));
     let report = workspace.report();
-    assert_eq!(
-        verdict(&report, "many")["barrier"]["met"].as_array().unwrap().len(),
-        1,
-        "the others waited for the lock"
+    assert!(report["duration_ms"].as_u64().is_some_and(|time| time < 50_000), "{}", report["duration_ms"]);
+}
+
+#[test]
+fn the_locks_of_sealed_callers_are_seen_too() {
+    let scenario = format!("{BY_EVIDENCE}timeout: 100s\n{}  claim: [done]\n", charge(""));
+    let workspace = Workspace::new();
+    workspace.write("scenarios/many.yaml", &scenario);
+    let agent = format!("{WRITES}{CHECK_AND_ACT}{LOCK}check_and_act\necho '{{\"outcome\": \"done\"}}'\n");
+    workspace.write("agent.sh", &agent);
+    let ended = workspace.call(&["run", "scenarios/many.yaml", "--sealed", "--", "bash", "agent.sh"]);
+    if ended.status == 2 {
+        return eprintln!("this machine allows no namespaces");
+    }
+    assert_eq!(locked_out(&workspace), (1, 3));
+}
+
+/// One caller acts at once, and the other only pretends to wait for it: it never races.
+fn slow_caller(wait: &str) -> (i32, Workspace) {
+    let workspace = Workspace::new();
+    let scenario = format!("callers: 2\n{}  claim: [done]\n", charge(""));
+    workspace.write("scenarios/many.yaml", &scenario);
+    let agent = format!(
+        "{WRITES}{CHECK_AND_ACT}mkdir \"$HAPAX_SHARED_DIR/first\" 2>/dev/null || {{ {wait} }}\ncheck_and_act\n\
+         echo '{{\"outcome\": \"done\"}}'\n"
     );
+    workspace.write("agent.sh", &agent);
+    let status = workspace.call(&["run", "scenarios/many.yaml", "--", "bash", "agent.sh"]).status;
+    (status, workspace)
+}
+
+#[test]
+fn a_caller_that_sleeps_before_its_first_request_does_not_escape_the_race() {
+    let waits = [
+        "sleep 4;",
+        "for i in $(seq 80); do sleep 0.05; done;",
+        // A request before it sleeps.
+        "look >/dev/null; sleep 4;",
+        // A lock of its own process.
+        "(exec 8>\"$HAPAX_STATE_DIR/own\"; flock 8; sleep 4) & sleep 1; flock \"$HAPAX_STATE_DIR/own\" true;",
+    ];
+    std::thread::scope(|scope| {
+        for wait in waits {
+            scope.spawn(move || {
+                let (status, workspace) = slow_caller(wait);
+                assert!(matches!(status, 1 | 3), "{wait}: {status}");
+                assert_eq!(locked_out(&workspace), (2, 0), "{wait}");
+            });
+        }
+    });
 }
 
 #[test]
@@ -57,7 +115,7 @@ fn callers_that_pass_a_lock_on_and_write_later_pass() {
         "about: Three orders.\ncallers: {{ count: 3, within: 5s }}\neach:\n{tasks}expect:\n  effects:\n\
          {effects}  claim: [done]\n"
     );
-    let (workspace, _) = run(&scenario, "exec 9>\"$HAPAX_SHARED_DIR/lock\"\nflock 9\ncheck_and_act", 0);
+    let (workspace, _) = run(&scenario, &format!("{LOCK}check_and_act"), 0);
     let report = workspace.report();
     assert_eq!(
         verdict(&report, "many")["barrier"]["late"].as_array().unwrap().len(),

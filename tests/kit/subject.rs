@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hapax::subject::{Limits, ServiceAddress, Settings, Start, Subject};
+use hapax::subject::{Limits, ServiceAddress, Settings, Start, Subject, SupervisorId};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
@@ -54,10 +54,12 @@ impl Rig {
             result: self.root.path().join("result.json"),
             proxy: "http://127.0.0.1:9".to_owned(),
             limits: self.limits,
+            client_timeout: Duration::from_secs(10),
             before_stop: None,
             before_time_up: None,
             intercepted: None,
             sealed: None,
+            supervisor: SupervisorId::default(),
             hide: hapax::subject::Hide::default(),
         }
     }

@@ -1,10 +1,10 @@
-//! The speed of `hapax serve`, `hapax run`, sealed starts and the model, measured from outside: each server is its own
-//! process, the client is this process, and everything that is compared is measured in the same run. Prints
-//! tables of ratios.
+//! The speed of `hapax serve`, `hapax run`, runs of controls, sealed starts and the model, measured from
+//! outside: each server is its own process, the client is this process, and everything that is compared is
+//! measured in the same run. Prints tables of ratios.
 //!
 //! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and only shows that the
 //! benchmark works; `-- --hapax PATH` measures another binary, by its path from the root of the repository;
-//! `-- --only serve`, `run`, `sealed` or `model` measures one part.
+//! `-- --only serve`, `run`, `controls`, `sealed` or `model` measures one part.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -44,6 +44,9 @@ fn main() {
     }
     if is_wanted("run") {
         runs::measure(&hapax, &root(), quick);
+    }
+    if is_wanted("controls") {
+        runs::measure_controls(&hapax, &root(), quick);
     }
     if is_wanted("sealed") {
         sealed::measure(&hapax, &root(), quick);

@@ -1,6 +1,7 @@
 //! The resource usage of a process, from `/proc`.
 
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The processor time of a process: all its threads, in user and in system mode.
 pub(crate) fn processor_time(pid: u32) -> Duration {
@@ -24,8 +25,41 @@ fn ticks(process: &str, fields: std::ops::Range<usize>) -> Duration {
 
 /// The resident memory of a process, in bytes.
 pub(crate) fn memory(pid: u32) -> u64 {
+    memory_field(pid, "VmRSS:")
+}
+
+fn memory_field(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or_default() * 1024
+}
+
+/// What a command has cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    /// The processor time of the command and of everything that it started.
+    pub(crate) processor: Duration,
+    /// The time from its start to its end.
+    pub(crate) took: Duration,
+    /// The largest resident memory of the command itself, in bytes.
+    pub(crate) memory: u64,
+}
+
+/// Runs a command without input and output, and returns its exit status and its cost.
+pub(crate) fn cost(command: &mut Command) -> (Option<i32>, Cost) {
+    let (processor, began) = (processor_time_of_children(), Instant::now());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("hapax starts");
+    let mut memory = 0;
+    let status = loop {
+        // The system does not keep it for a process that has ended.
+        memory = memory_field(child.id(), "VmHWM:").max(memory);
+        if let Some(status) = child.try_wait().expect("its status") {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let processor = processor_time_of_children().saturating_sub(processor);
+    (status.code(), Cost { processor, took: began.elapsed(), memory })
 }

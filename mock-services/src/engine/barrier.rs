@@ -1,5 +1,7 @@
 //! The start barrier: the first write of each caller waits until every caller has come or has ended, then all
-//! continue at once.
+//! continue at once. A caller that waits for a lock of a caller at the barrier cannot come; who knows the
+//! processes of the callers says so, and the barrier opens without it. Otherwise it opens when its time is
+//! over.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -47,6 +49,25 @@ struct BarrierState {
     open: bool,
 }
 
+impl BarrierState {
+    /// The callers that have neither come nor ended.
+    fn absent(&self) -> impl Iterator<Item = u32> {
+        self.expected
+            .iter()
+            .copied()
+            .filter(|caller| !self.come.contains(caller) && !self.ended.contains(caller))
+    }
+}
+
+/// Who waits at a closed start barrier, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwaitedCallers {
+    /// The callers that have neither come nor ended.
+    pub absent: BTreeSet<u32>,
+    /// The callers that wait for them.
+    pub held: BTreeSet<u32>,
+}
+
 impl StartBarrier {
     pub(crate) fn new(options: BarrierOptions, callers: u32, ledger: Ledger) -> Self {
         let state = BarrierState {
@@ -68,6 +89,21 @@ impl StartBarrier {
             self.note(caller, BarrierEvent::Absent);
         }
         self.open_if_complete(&mut state);
+    }
+
+    /// The callers that the barrier waits for, and those that wait there; `None` if nobody waits.
+    pub(crate) fn awaited(&self) -> Option<AwaitedCallers> {
+        let state = self.state();
+        let is_waiting = !state.open && !state.come.is_empty();
+        is_waiting.then(|| AwaitedCallers { absent: state.absent().collect(), held: state.come.clone() })
+    }
+
+    /// These callers now wait for locks of callers at the barrier. It opens if it waits for no other.
+    pub(crate) fn locked_out(&self, callers: &BTreeSet<u32>) {
+        let mut state = self.state();
+        if !state.open && !state.come.is_empty() && state.absent().all(|caller| callers.contains(&caller)) {
+            self.open(&mut state, BarrierEvent::Locked);
+        }
     }
 
     /// Waits if the caller has to; `false` if its client gave up in the meantime.
@@ -122,18 +158,21 @@ impl StartBarrier {
                 return;
             }
             if tokio::time::timeout_at(deadline, opened).await.is_err() {
-                let mut state = self.state();
-                state.open = true;
-                self.opened.notify_waiters();
+                self.open(&mut self.state(), BarrierEvent::Missing);
             }
         }
     }
 
     fn open_if_complete(&self, state: &mut BarrierState) {
-        let complete =
-            state.expected.iter().all(|caller| state.come.contains(caller) || state.ended.contains(caller));
-        if complete && !state.open {
-            state.open = true;
+        if state.absent().next().is_none() {
+            self.open(state, BarrierEvent::Missing);
+        }
+    }
+
+    /// Opens the barrier; `why` is why it does not wait for those that are absent.
+    fn open(&self, state: &mut BarrierState, why: BarrierEvent) {
+        if !std::mem::replace(&mut state.open, true) {
+            state.absent().for_each(|caller| self.note(caller, why));
             self.opened.notify_waiters();
         }
     }
@@ -255,6 +294,39 @@ mod tests {
     async fn the_callers_that_came_are_admitted_when_the_time_is_over() {
         let (barrier, ledger) = barrier(2, None);
         assert!(barrier.pass(1, "payment.charge", true, &ClientGone::default()).await);
-        assert_eq!(seen(&ledger), [(1, BarrierEvent::Held), (1, BarrierEvent::Admitted)]);
+        assert_eq!(
+            seen(&ledger),
+            [(1, BarrierEvent::Held), (2, BarrierEvent::Missing), (1, BarrierEvent::Admitted)]
+        );
+    }
+
+    #[tokio::test]
+    async fn callers_do_not_wait_for_those_that_wait_for_their_locks() {
+        let (barrier, ledger) = barrier(4, None);
+        assert_eq!(barrier.awaited(), None);
+        barrier.locked_out(&BTreeSet::from([1, 2, 3, 4]));
+        let one = comes(&barrier, 1).await;
+        while seen(&ledger).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        barrier.ended(4);
+        let awaited = AwaitedCallers { absent: BTreeSet::from([2, 3]), held: BTreeSet::from([1]) };
+        assert_eq!(barrier.awaited(), Some(awaited));
+        barrier.locked_out(&BTreeSet::from([2]));
+        assert!(!one.is_finished(), "the third can still come");
+        barrier.locked_out(&BTreeSet::from([2, 3]));
+        assert!(one.await.unwrap());
+        assert_eq!(barrier.awaited(), None);
+        assert!(comes(&barrier, 3).await.await.unwrap());
+        let events: Vec<_> = seen(&ledger).split_off(2);
+        assert_eq!(
+            events,
+            [
+                (2, BarrierEvent::Locked),
+                (3, BarrierEvent::Locked),
+                (1, BarrierEvent::Admitted),
+                (3, BarrierEvent::Late)
+            ]
+        );
     }
 }

@@ -26,8 +26,8 @@ use crate::fault::{IntendedEffects, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger};
 use crate::service::{Context, IdSource, Service};
-pub use barrier::BarrierOptions;
 pub(crate) use barrier::StartBarrier;
+pub use barrier::{AwaitedCallers, BarrierOptions};
 pub(crate) use paused::Paused;
 
 /// Which API keys a service accepts.

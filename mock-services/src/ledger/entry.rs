@@ -306,6 +306,10 @@ word_enum! {
         GaveUp => "gave-up",
         /// The caller ended before it reached the barrier.
         Absent => "absent",
+        /// The barrier opened without the caller, which waited for a lock that a caller at the barrier holds.
+        Locked => "locked",
+        /// The barrier opened without the caller, because the time was over.
+        Missing => "missing",
         /// The caller wrote after the barrier had opened without it.
         Late => "late",
     }

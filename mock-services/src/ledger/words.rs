@@ -286,6 +286,8 @@ impl BarrierEvent {
             BarrierEvent::Admitted => "passes the start barrier",
             BarrierEvent::GaveUp => "gave up at the start barrier",
             BarrierEvent::Absent => "ended before it reached the start barrier",
+            BarrierEvent::Locked => "waits for a lock of a caller at the start barrier, which opens",
+            BarrierEvent::Missing => "did not reach the start barrier in time, and it opens",
             BarrierEvent::Late => "wrote after the start barrier had opened without it",
         }
     }

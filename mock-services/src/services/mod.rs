@@ -5,10 +5,12 @@ mod expect;
 mod handle;
 mod running;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::delivery::{Listener, MomentKind};
+use crate::engine::AwaitedCallers;
 use crate::fault::{Fault, Fired, Objections, Plan};
 use crate::ledger::Ledger;
 use crate::service::Operation;
@@ -136,6 +138,20 @@ impl MockServices {
     pub fn caller_ended(&self, caller: u32) {
         if let Some(barrier) = &self.environment.barrier {
             barrier.ended(caller);
+        }
+    }
+
+    /// Who waits at the start barrier, and for whom; `None` if there is none, it is open, or nobody waits.
+    #[must_use]
+    pub fn awaited_callers(&self) -> Option<AwaitedCallers> {
+        self.environment.barrier.as_ref()?.awaited()
+    }
+
+    /// These callers cannot reach the start barrier: each waits for a lock that a caller holds that waits
+    /// there. The barrier opens if it waits for no other caller.
+    pub fn callers_locked_out(&self, callers: &BTreeSet<u32>) {
+        if let Some(barrier) = &self.environment.barrier {
+            barrier.locked_out(callers);
         }
     }
 

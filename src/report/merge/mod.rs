@@ -122,6 +122,7 @@ pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
         partition: None,
         planned: parts.iter().map(|(_, part)| part.planned).sum(),
         notes: parts.iter().flat_map(|(_, part)| part.notes.iter().cloned()).collect(),
+        time: None,
         cases: cases.into_values().map(|(case, _)| case).collect(),
         skipped,
         ..first.clone()

@@ -185,6 +185,7 @@ pub fn run_of(sampled: Vec<SampleCase>) -> (Report, BTreeMap<String, SavedLedger
         digest: "d0".to_owned(),
         planned: cases.iter().map(|case| case.trials.len() as u64).sum(),
         notes: vec![],
+        time: None,
         cases,
         skipped: vec![Skipped { id: "email/lost-reply".to_owned(), why: "it needs email.send".to_owned() }],
     };

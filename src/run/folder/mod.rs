@@ -2,10 +2,9 @@
 //! interrupted run can be resumed.
 
 mod finished;
-mod lock;
 mod retention;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -145,7 +144,7 @@ impl RunFolder {
                 io::ErrorKind::NotFound => none(),
                 _ => io_failed(error),
             })?;
-        lock::take(&journal, path)?;
+        lock_journal(&journal, path)?;
         let mut lines = lines(&journal);
         let first = lines.next().transpose().map_err(io_failed)?.ok_or_else(none)?;
         let JournalHead { format: _, started_at, run } = read_head(path, &first)?;
@@ -178,7 +177,7 @@ impl RunFolder {
     fn create(path: PathBuf) -> Result<Self, RunError> {
         let journal = File::options().create(true).append(true).open(path.join(JOURNAL));
         let journal = journal.map_err(|error| RunError::Output { path: path.join(JOURNAL), error })?;
-        lock::take(&journal, &path)?;
+        lock_journal(&journal, &path)?;
         RunFolder::open(path, journal, 1, EarlierRounds::default())
     }
 
@@ -349,6 +348,20 @@ fn first_format() -> u32 {
 /// line is ignored.
 fn lines(journal: impl io::Read) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     BufReader::new(journal).split(b'\n')
+}
+
+/// Locks the journal as long as it is open: only one process writes to the folder of a run.
+///
+/// # Errors
+/// When another process has it.
+fn lock_journal(journal: &File, folder: &Path) -> Result<(), RunError> {
+    match journal.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(RunError::Live(folder.to_owned())),
+        // Some file systems have no locks; then nothing is locked.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(RunError::Output { path: folder.to_owned(), error }),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{JOURNAL, RunFolder, lock};
+use super::{JOURNAL, RunFolder, lock_journal};
 
 /// The file that marks a folder that hapax named.
 const MARK: &str = ".hapax-run";
@@ -52,7 +52,7 @@ fn is_marked(folder: &Path) -> bool {
 /// Whether a process writes to the run.
 fn is_running(folder: &Path) -> bool {
     match File::open(folder.join(JOURNAL)) {
-        Ok(journal) => lock::take(&journal, folder).is_err(),
+        Ok(journal) => lock_journal(&journal, folder).is_err(),
         Err(_) => false,
     }
 }

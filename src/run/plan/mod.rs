@@ -1,5 +1,6 @@
 //! The trials of a run, their order and their seeds. Pure.
 
+pub(super) mod queue;
 pub(super) mod times;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,6 @@ use sha2::{Digest, Sha256};
 
 use super::{RunError, RunOptions, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
-use crate::run::plan::times::silences;
 use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
 use crate::trial;
@@ -25,7 +25,7 @@ use crate::trial;
 pub struct Plan {
     /// The cases, by id.
     pub cases: BTreeMap<String, Arc<Case>>,
-    /// The trials, in the order in which they start.
+    /// The trials, in the order in which they start if all of them take equally long.
     pub trials: Vec<PlannedTrial>,
     /// Trials that were finished before this run was resumed.
     pub finished: Vec<(String, TrialReport)>,
@@ -101,10 +101,6 @@ impl Plan {
             round.sort_by_key(|planned| planned.seed);
             plan.trials.extend(round);
         }
-        // Trials that wait for a client's timeout start first, so that the others run meanwhile.
-        let is_long =
-            |planned: &PlannedTrial| plan.cases.get(&planned.case).is_some_and(|case| silences(case) > 0);
-        plan.trials.sort_by_key(|planned| (planned.trial, !is_long(planned)));
         Ok(plan)
     }
 

@@ -2,10 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mock_services::examples;
 
 use crate::scenario::Step;
+
+/// The variable with the timeout of a control's clients for a reply, in seconds.
+pub(in crate::subject) const TIMEOUT_VARIABLE: &str = "HAPAX_CLIENT_TIMEOUT";
+/// The timeout where replies are never late for long, and elsewhere.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(10);
+const LONG_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The timeout of a control in a case that delays its requests by this time at most. It is longer than any
+/// fault and than callers wait for each other, so that no verdict depends on the speed of the machine.
+pub(in crate::subject) fn client_timeout(longest_delay: Duration) -> Duration {
+    if longest_delay <= SHORT_TIMEOUT / 2 { SHORT_TIMEOUT } else { LONG_TIMEOUT }
+}
 
 /// The environment of a subject.
 #[derive(Debug, Clone, Default)]
@@ -71,6 +84,12 @@ impl Environment {
     /// The file for the claim.
     pub(super) fn result(&self) -> Option<PathBuf> {
         self.path("HAPAX_RESULT")
+    }
+
+    /// The timeout of its clients for a reply.
+    pub(super) fn client_timeout(&self) -> Duration {
+        let seconds = self.text(TIMEOUT_VARIABLE).and_then(|text| text.parse().ok());
+        seconds.map_or(LONG_TIMEOUT, Duration::from_secs)
     }
 
     /// The name of this caller, reduced to letters and digits, so that it can be part of a file name.

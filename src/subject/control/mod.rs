@@ -24,9 +24,9 @@ use crate::domain::ControlName;
 
 pub(crate) use cli_tool::{ControlToolArguments, control_tool};
 pub use environment::{Environment, EnvironmentError};
+pub(super) use environment::{TIMEOUT_VARIABLE, client_timeout};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp_server::ControlServer;
-pub(super) use wire::CLIENT_TIMEOUT;
 
 /// Why a control did not run.
 #[derive(Debug, thiserror::Error)]

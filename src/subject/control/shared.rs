@@ -1,14 +1,14 @@
 //! Decides which of several callers executes a shared intent: the first that writes its name to the shared
-//! folder. The others wait for its outcome.
+//! folder. It holds a lock meanwhile, and the others wait for the lock and then read its outcome.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::scenario::ClaimedOutcome;
 
-/// How long the others wait. It is longer than any task of a caller takes, so only a killed caller is waited
-/// for that long.
+/// How long the others wait while nobody holds the lock. It is longer than any task of a caller takes, so
+/// only a killed caller is waited for that long.
 const MAX_WAIT: Duration = Duration::from_secs(45);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -35,7 +35,7 @@ impl SharedFolder {
     /// Which caller executes an intent. A caller keeps its turn after a restart.
     pub(super) fn turn(&self, id: &str) -> Turn {
         let Some(folder) = &self.folder else { return Turn::Mine };
-        let (lock, name) = (folder.join(format!("{id}.turn")), &self.caller);
+        let (lock, name) = (turn_path(folder, id), &self.caller);
         let draft = folder.join(format!("{id}.{name}.draft"));
         // A hard link is atomic, so no caller reads half a name.
         let linked = fs::write(&draft, name).and_then(|()| fs::hard_link(&draft, &lock));
@@ -47,6 +47,13 @@ impl SharedFolder {
             // The folder cannot be used at all.
             (Err(_), Err(_)) => Turn::Mine,
         }
+    }
+
+    /// Locks an intent whose turn this caller has, as long as the file is open; the system unlocks it if the
+    /// caller is killed. `None` if it cannot be locked: then the others wait for the outcome only.
+    pub(super) fn lock(&self, id: &str) -> Option<File> {
+        let file = File::open(turn_path(self.folder.as_ref()?, id)).ok()?;
+        file.lock().ok().map(|()| file)
     }
 
     /// Publishes the outcome of an intent to the other callers.
@@ -68,10 +75,16 @@ impl SharedFolder {
             {
                 return Some(outcome);
             }
+            // The lock is free before the caller whose turn it is has locked it, and after it was killed.
+            drop(self.lock(id));
             std::thread::sleep(PAUSE);
         }
         None
     }
+}
+
+fn turn_path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.turn"))
 }
 
 fn outcome_path(folder: &Path, id: &str) -> PathBuf {
@@ -102,9 +115,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let of = |caller: u32| SharedFolder::new(Some(folder.path().to_owned()), &caller.to_string());
         std::thread::scope(|scope| {
+            assert_eq!(of(1).turn("a"), Turn::Mine);
+            let held = of(1).lock("a").unwrap();
             let waiting = scope.spawn(move || of(2).wait("a"));
             of(1).publish("a", ClaimedOutcome::Unknown);
+            drop(held);
             assert_eq!(waiting.join().unwrap(), Some(ClaimedOutcome::Unknown));
+            let without_lock = scope.spawn(move || of(2).wait("b"));
+            of(1).publish("b", ClaimedOutcome::Done);
+            assert_eq!(without_lock.join().unwrap(), Some(ClaimedOutcome::Done));
         });
     }
 }

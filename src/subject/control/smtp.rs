@@ -2,12 +2,12 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::answer::{Reply, ReplyClass};
-use super::wire::CLIENT_TIMEOUT;
 
 /// A message with its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,18 +31,18 @@ impl From<io::Error> for SmtpFailure {
     }
 }
 
-/// Sends a message.
-pub(super) fn send(server: &str, key: &str, mail: &Mail) -> Reply {
-    match send_mail(server, key, mail) {
+/// Sends a message. A reply that takes longer than `timeout` is lost.
+pub(super) fn send(server: &str, key: &str, mail: &Mail, timeout: Duration) -> Reply {
+    match send_mail(server, key, mail, timeout) {
         Ok(code) | Err(SmtpFailure::Rejected(code)) => Reply::bare(class(code), Some(code)),
         Err(SmtpFailure::Disconnected) => Reply::lost(),
     }
 }
 
-fn send_mail(server: &str, key: &str, mail: &Mail) -> Result<u16, SmtpFailure> {
+fn send_mail(server: &str, key: &str, mail: &Mail, timeout: Duration) -> Result<u16, SmtpFailure> {
     let stream = TcpStream::connect(server)?;
-    stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
-    stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
+    stream.set_read_timeout(Some(timeout))?;
+    stream.set_write_timeout(Some(timeout))?;
     let mut line = SmtpConnection { reader: BufReader::new(stream.try_clone()?), writer: stream };
     line.expect(220)?;
     line.send_command("EHLO control.example", 250)?;

@@ -2,7 +2,6 @@
 //! about every attempt.
 
 use std::io::Read;
-use std::time::Duration;
 
 use serde_json::Value;
 use ureq::http::{Request, Response};
@@ -13,9 +12,6 @@ use super::environment::{Address, Environment};
 use super::smtp::{self, Mail};
 use super::tool_calls;
 
-/// The timeout for a reply. It is longer than any fault and than callers wait for each other, so that no
-/// verdict depends on the speed of the machine.
-pub(in crate::subject) const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest body of a reply that is read, in bytes.
 const MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -80,7 +76,7 @@ impl<'a> Wire<'a> {
             // The services are on this machine; the proxy of the environment is for other hosts.
             .proxy(None)
             .max_idle_connections(0)
-            .timeout_global(Some(CLIENT_TIMEOUT))
+            .timeout_global(Some(environment.client_timeout()))
             .build();
         Wire { environment, agent: Agent::new_with_config(config) }
     }
@@ -94,7 +90,7 @@ impl<'a> Wire<'a> {
                 .map(|address| address.key)
                 .unwrap_or_default();
             return match self.environment.mail_server() {
-                Some(server) => smtp::send(&server, &key, mail),
+                Some(server) => smtp::send(&server, &key, mail, self.environment.client_timeout()),
                 None => Reply::bare(ReplyClass::Refused, None),
             };
         }

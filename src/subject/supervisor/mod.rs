@@ -5,7 +5,6 @@
 
 mod bounded_output;
 mod detector;
-mod left_behind;
 mod outputs;
 mod processes;
 mod protocol;
@@ -19,9 +18,7 @@ use std::sync::{Arc, mpsc};
 
 use rustix::process::{Pid, Resource, Rlimit};
 
-pub(crate) use left_behind::{adopt_orphans, left_running};
-#[cfg(target_os = "linux")]
-pub(super) use processes::below;
+pub(crate) use processes::{adopt_orphans, left_running, processes_below};
 pub(super) use protocol::{StartOrder, SupervisorMessage, SupervisorOrder};
 pub(super) use signals::ALREADY_ENDED;
 

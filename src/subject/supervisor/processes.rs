@@ -37,8 +37,8 @@ impl SubjectProcess {
 pub(super) struct ProcessTree {
     /// The process that was started first.
     pub(super) main: Pid,
-    /// The process of hapax to which all others belong, also orphans: the supervisor, or the init process of a
-    /// sealed start.
+    /// The process of hapax to which all others belong, also orphans: the supervisor, or the init process of
+    /// a sealed start.
     pub(super) parent: Pid,
 }
 
@@ -61,8 +61,36 @@ pub(super) fn signal(all: &[SubjectProcess], signal: Signal) {
     }
 }
 
+/// Makes this process the parent of orphans below it, so that they are found.
+pub(crate) fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        // An old system without it has orphans that are not found.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// The number of processes below this one that still run. On other systems than Linux they are not found.
+pub(crate) fn left_running() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        let own = rustix::process::getpid();
+        let all = all(ProcessTree { main: own, parent: own });
+        all.iter().filter(|found| !found.is_dead()).count()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        0
+    }
+}
+
+/// All processes below one, such as those of a supervisor. On other systems than Linux they are not found.
+pub(crate) fn processes_below(parent: u32) -> Vec<i32> {
+    i32::try_from(parent).map(below).unwrap_or_default()
+}
+
 #[cfg(target_os = "linux")]
-pub(in crate::subject) use linux::below;
+use linux::below;
 #[cfg(target_os = "linux")]
 pub(super) use linux::{all, count, cpu, is_pending};
 
@@ -71,6 +99,7 @@ mod linux {
     use std::fs;
 
     use super::{Pid, ProcessTree, Signal, SubjectProcess};
+    use crate::proc_stat::{MILLIS_PER_TICK, ProcStat};
 
     /// The largest number of processes that are found at once; the rest is found when these are gone.
     const MAX_PROCESSES: usize = 20_000;
@@ -86,7 +115,7 @@ mod linux {
     }
 
     /// All processes below one.
-    pub(in crate::subject) fn below(parent: i32) -> Vec<i32> {
+    pub(super) fn below(parent: i32) -> Vec<i32> {
         let mut found = vec![parent];
         let mut next = 0;
         while let Some(pid) = found.get(next).copied().filter(|_| found.len() < MAX_PROCESSES) {
@@ -103,50 +132,34 @@ mod linux {
     }
 
     fn read_process(pid: i32) -> Option<SubjectProcess> {
-        let found = read_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
+        let found = process(pid, &ProcStat::of(pid)?)?;
         let threads =
             fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().filter_map(|thread| {
                 let number = thread.file_name().to_str()?.parse().ok()?;
                 // A thread that has ended need not be stopped.
-                let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
-                Some((number, state(&stat)?))
+                Some((number, ProcStat::read(&thread.path().join("stat"))?.state))
             });
         let mut threads: Vec<(i32, char)> = threads.collect();
         threads.sort_unstable();
         Some(SubjectProcess { threads, ..found })
     }
 
-    /// The state letter of a process or a thread.
-    fn state(stat: &str) -> Option<char> {
-        // The name of the program is in parentheses and can contain anything.
-        stat.rsplit_once(')')?.1.split_whitespace().next()?.chars().next()
-    }
-
-    /// Reads a process. One that is being removed has the group -1, which must never get a signal.
-    fn read_stat(pid: i32, stat: &str) -> Option<SubjectProcess> {
-        let mut words = stat.rsplit_once(')')?.1.split_whitespace();
-        let group = words.nth(2)?.parse().ok()?;
+    /// A process without its threads. One that is being removed has the group -1, which must never get a
+    /// signal.
+    fn process(pid: i32, stat: &ProcStat) -> Option<SubjectProcess> {
         let number = |raw: i32| if raw > 1 { Pid::from_raw(raw) } else { None };
         Some(SubjectProcess {
             pid: number(pid)?,
-            group: number(group)?,
-            state: state(stat)?,
+            group: number(stat.group)?,
+            state: stat.state,
             threads: Vec::new(),
         })
     }
 
     /// The CPU time of this process and of all processes below it that have ended, in milliseconds.
     pub(in super::super) fn cpu() -> Option<u64> {
-        read_cpu(&fs::read_to_string("/proc/self/stat").ok()?)
-    }
-
-    fn read_cpu(stat: &str) -> Option<u64> {
-        /// The system counts these times in hundredths of a second.
-        const TICK: u64 = 10;
-        let words = stat.rsplit_once(')')?.1.split_whitespace();
-        // User and system time of the process and of its children.
-        let ticks: Vec<u64> = words.skip(11).take(4).map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        (ticks.len() == 4).then(|| ticks.iter().sum::<u64>().saturating_mul(TICK))
+        let own = ProcStat::of("self")?;
+        Some(own.ticks.checked_add(own.ticks_of_children)?.saturating_mul(MILLIS_PER_TICK))
     }
 
     /// Whether a signal was sent to the process and not received yet.
@@ -164,33 +177,19 @@ mod linux {
         use super::*;
 
         #[test]
-        fn a_process_with_an_unusual_program_name_is_read() {
-            let found = read_stat(42, "42 (a) S 1 (b)) T 7 41 40 0 -1 0").unwrap();
-            assert_eq!(
-                (found.pid.as_raw_nonzero().get(), found.group.as_raw_nonzero().get(), found.state),
-                (42, 41, 'T')
-            );
-        }
-
-        #[test]
-        fn cpu_time_includes_the_children() {
-            let stat = "42 (a b) S 1 42 42 0 -1 4194304 900 0 0 0 3 2 40 5 20 0 1 0 100 0 0";
-            assert_eq!(read_cpu(stat), Some(500));
-            assert_eq!(read_cpu("42 (a b) S 1 42 42 0 -1"), None);
-            assert!(cpu().is_some());
-        }
-
-        #[test]
         fn a_process_that_is_being_removed_is_ignored() {
-            for stat in
-                ["42 (sh) X 0 -1 -1 0", "42 (sh) Z 1 0 0 0", "42 (sh) S 1 1 1 0", "42 (sh) R", "", ")"]
-            {
-                assert_eq!(read_stat(42, stat), None, "{stat}");
+            let stat = |group: i32| ProcStat { group, ..ProcStat::of("self").unwrap() };
+            assert!(process(42, &stat(41)).is_some());
+            for group in [-1, 0, 1] {
+                assert_eq!(process(42, &stat(group)), None);
             }
+            assert_eq!(process(1, &stat(41)), None);
         }
     }
 }
 
+#[cfg(not(target_os = "linux"))]
+use elsewhere::below;
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{all, count, cpu, is_pending};
 
@@ -202,6 +201,10 @@ mod elsewhere {
     pub(in super::super) fn all(tree: ProcessTree) -> Vec<SubjectProcess> {
         let main = tree.main;
         vec![SubjectProcess { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
+    }
+
+    pub(super) fn below(_parent: i32) -> Vec<i32> {
+        Vec::new()
     }
 
     pub(in super::super) fn count(_tree: ProcessTree) -> usize {

@@ -183,6 +183,9 @@ pub(super) fn push_last_line(
     for note in &report.notes {
         push_labelled(out, "", &line(note, 500), view);
     }
+    if let Some(time) = report.time.as_ref().filter(|_| view.verbose) {
+        push_labelled(out, "time", &line(&time.line(), 500), view);
+    }
     if let Some(promised) = Tally::promised(report) {
         let _ = writeln!(out, "{promised}");
     }

@@ -75,6 +75,7 @@ impl Careful<'_> {
         if !is_mine {
             return self.after_another(&mut record);
         }
+        let _held = self.shared.lock(&record.id);
         let claim = self.execute(&mut record);
         self.shared.publish(&record.id, claim.outcome);
         claim

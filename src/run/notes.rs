@@ -1,4 +1,5 @@
-//! The notes of a report about hosts outside of the trials that were allowed or ignored. Pure.
+//! The notes of a report: about hosts outside of the trials that were allowed or ignored, and about ports
+//! that were released early. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,13 @@ use mock_services::yaml::shown;
 
 use crate::report::CaseReport;
 use crate::score::HostTreatment;
+use crate::subject::Subject;
 
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
 
 /// One note for the hosts that were allowed, and one for those that were ignored.
-pub(super) fn notes(cases: &[CaseReport]) -> Vec<String> {
+pub(super) fn hosts(cases: &[CaseReport]) -> Vec<String> {
     [HostTreatment::Allowed, HostTreatment::Ignored]
         .into_iter()
         .filter_map(|treatment| note(cases, treatment))
@@ -49,5 +51,18 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
             format!("Allowed hosts were reached: {hosts}; the ledger does not contain what was done there.")
         }
         HostTreatment::Ignored => format!("Requests to ignored hosts were refused: {hosts}."),
+    })
+}
+
+/// The note of a report where late requests of an agent that keeps running may have been missed.
+pub(super) fn released_early(subject: &Subject, released: usize) -> Option<String> {
+    (subject.outlives_its_trial() && released > 0).then(|| {
+        format!(
+            "The run had more trials than ports can be kept open for, so the ports of {released} trials \
+             were released \
+             before the run ended, and later requests to them were not seen; raise the limit of file \
+             descriptors \
+             (`ulimit -n`), or run fewer trials at once."
+        )
     })
 }

@@ -1,16 +1,25 @@
-//! How many callers one trial can have on this machine. Open files, processes and ports limit it; where one of
-//! them runs out, the subject fails because of the machine, and a verdict would be wrong.
+//! How many callers can run at once on this machine. Open files, processes and ports limit it; if one of them
+//! runs out, the subject fails because of the machine, and a verdict would be wrong.
 
 use std::fmt;
 use std::fs;
+use std::sync::OnceLock;
 
-use super::open_files;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The processes of one caller: its supervisor, the two init processes of a sealed start, the subject, and some
-/// that it starts.
+/// The processes of one caller: its supervisor, the two init processes of a sealed start, the subject, and
+/// some that it starts.
 const PROCESSES_PER_CALLER: u64 = 6;
 /// The ports of one caller: its services, its recorder, and its connections to them.
 const PORTS_PER_CALLER: u64 = 16;
+/// The files of one caller: the pipes of its supervisor, its recorder, the ports of its services, and its
+/// connections to them.
+const FILES_PER_CALLER: u64 = 24;
+/// Other open files.
+const FILES_PER_RUN: u64 = 32;
+/// The number of ports of ended trials that are kept at most. A trial that is kept for its ports takes about
+/// 100 KB and has two or more.
+const MAX_LATE_PORTS: u64 = 2048;
 
 /// The largest number of callers of one trial, and what limits it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,10 +75,53 @@ impl LimitedBy {
 #[must_use]
 pub fn callers_limit() -> CallersLimit {
     smallest([
-        (LimitedBy::OpenFiles, open_files::in_one_trial()),
+        (LimitedBy::OpenFiles, files().map(|files| files.saturating_sub(FILES_PER_RUN) / FILES_PER_CALLER)),
         (LimitedBy::Processes, processes().map(|processes| processes / PROCESSES_PER_CALLER)),
         (LimitedBy::Ports, ports().map(|ports| ports / PORTS_PER_CALLER)),
     ])
+}
+
+/// The number of callers of all trials that can run at once, beside the ports of ended trials; at least one.
+pub(super) fn callers_at_once() -> usize {
+    let callers = callers_beside_late_ports(files()).min(callers_limit().callers);
+    usize::try_from(callers).unwrap_or(usize::MAX)
+}
+
+/// The number of ports of ended trials that are kept: as many as files and memory allow.
+pub(in crate::run) fn late_ports() -> usize {
+    usize::try_from(files().map_or(MAX_LATE_PORTS, late_ports_of)).unwrap_or(usize::MAX)
+}
+
+/// The number of files that a subject can open: the limit that this process was started with.
+pub(in crate::run) fn files_of_a_subject() -> Option<u64> {
+    file_limits().0
+}
+
+/// The number of files that can be open: the maximum that the system allows this process.
+fn files() -> Option<u64> {
+    file_limits().1
+}
+
+/// The limit that this process was started with, and its current limit.
+fn file_limits() -> (Option<u64>, Option<u64>) {
+    static LIMITS: OnceLock<(Option<u64>, Option<u64>)> = OnceLock::new();
+    *LIMITS.get_or_init(|| {
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        // If it cannot be raised, it does not change.
+        let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+        (current, if raised { maximum } else { current })
+    })
+}
+
+/// A quarter of the files that are left when one caller runs.
+fn late_ports_of(files: u64) -> u64 {
+    (files.saturating_sub(FILES_PER_RUN + FILES_PER_CALLER) / 4).min(MAX_LATE_PORTS)
+}
+
+fn callers_beside_late_ports(files: Option<u64>) -> u64 {
+    files.map_or(u64::MAX, |files| {
+        (files.saturating_sub(FILES_PER_RUN + late_ports_of(files)) / FILES_PER_CALLER).max(1)
+    })
 }
 
 /// The smallest of the limits that are known.
@@ -84,7 +136,7 @@ fn smallest(limits: [(LimitedBy, Option<u64>); 3]) -> CallersLimit {
 /// The number of processes that can run: the limit of the user, which does not hold for root, and that of the
 /// container.
 fn processes() -> Option<u64> {
-    let of_user = rustix::process::getrlimit(rustix::process::Resource::Nproc).current;
+    let of_user = getrlimit(Resource::Nproc).current;
     let of_user = of_user.filter(|_| !rustix::process::geteuid().is_root());
     let of_container = number("/sys/fs/cgroup/pids.max");
     let of_system = number("/proc/sys/kernel/pid_max");
@@ -118,5 +170,11 @@ mod tests {
         let limits =
             [(LimitedBy::OpenFiles, Some(0)), (LimitedBy::Processes, None), (LimitedBy::Ports, None)];
         assert_eq!(smallest(limits).callers, 1);
+    }
+
+    #[test]
+    fn one_caller_can_always_run_and_never_more_than_there_are_files_for() {
+        assert_eq!([Some(0), Some(64), Some(1024)].map(callers_beside_late_ports), [1, 1, 31]);
+        assert_eq!(callers_beside_late_ports(None), u64::MAX);
     }
 }
