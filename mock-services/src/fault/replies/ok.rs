@@ -6,6 +6,7 @@ use crate::fault::reply::{PlainWord, ReplyBehavior, ReplyContent, ReplyFacts};
 /// The true answer.
 pub(super) struct Ok;
 
+#[expect(clippy::derivable_impls, reason = "the list of replies has no place for the attribute of a variant")]
 impl Default for Reply {
     fn default() -> Self {
         Reply::Ok

@@ -30,7 +30,7 @@ fn shown(text: &str) -> String {
 }
 
 fn noted(name: &str, fields: Fields) -> Event {
-    Event::Noted { name: name.into(), caller: None, fields: fields }
+    Event::Noted { name: name.into(), caller: None, fields }
 }
 
 fn received(key: &str, fields: Fields, client: Fields) -> Event {
