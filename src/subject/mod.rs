@@ -131,11 +131,12 @@ impl Subject {
         Subject { name: name.to_owned(), kind: SubjectKind::Control(name.to_owned()), settings }
     }
 
-    /// The timeout of its clients for a reply, in a case that delays its requests by this time at most.
+    /// The timeout of its clients for a reply, in a case that delays its requests by this time at most;
+    /// `is_awaited` if a request has no reply before.
     #[must_use]
-    pub fn client_timeout(&self, longest_delay: Duration) -> Duration {
+    pub fn client_timeout(&self, longest_delay: Duration, is_awaited: bool) -> Duration {
         match self.kind {
-            SubjectKind::Control(_) => control::client_timeout(longest_delay),
+            SubjectKind::Control(_) => control::client_timeout(longest_delay, is_awaited),
             SubjectKind::Command { .. } | SubjectKind::Http { .. } => {
                 self.settings.client_timeout.unwrap_or(DEFAULT_CLIENT_TIMEOUT)
             }

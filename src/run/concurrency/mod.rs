@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use policy::Policy;
+use policy::{Load, Policy};
 use usage::Usage;
 
 use crate::trial::StartingCallers;
@@ -20,6 +20,9 @@ use crate::trial::StartingCallers;
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 /// Looking takes at most this part of the time: one in forty.
 const LOOK_SHARE: u32 = 40;
+/// hapax itself has too much to do if it looks later than planned by more than this. The processes that wait
+/// for its services use no core then, and the next trial would make them wait longer.
+const MAX_LATENESS: Duration = Duration::from_millis(100);
 /// The number of callers at most, and at least the maximum for each core: hapax itself needs about 200 KB for each.
 const MAX_CALLERS: usize = 512;
 const MAX_CALLERS_PER_CORE: usize = 16;
@@ -86,17 +89,20 @@ impl ConcurrencyLimiter {
                 if state.policy.admit(callers) {
                     return Admitted { shared: Arc::clone(&self.shared), callers };
                 }
-                state.policy.is_adaptive().then_some(state.next_look)
+                state.policy.is_adaptive().then(|| state.next_look.max(Instant::now()))
             };
             let look = async {
                 match next_look {
-                    Some(at) => sleep_until(at).await,
+                    Some(at) => {
+                        sleep_until(at).await;
+                        at.elapsed()
+                    }
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = self.shared.changed.notified() => {}
-                () = look => self.shared.look(),
+                lateness = look => self.shared.look(lateness),
             }
         }
     }
@@ -112,14 +118,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look(&self) {
+    fn look(&self, lateness: Duration) {
         let began = Instant::now();
         let mut state = self.state();
         let running = state.policy.running();
         if let Some(load) = state.usage.look(running) {
             let starting = self.starting.count();
-            tracing::trace!(running, starting, ?load, "load");
-            state.policy.looked(load, starting);
+            tracing::trace!(running, starting, ?load, ?lateness, "load");
+            let is_late = lateness > MAX_LATENESS;
+            state.policy.looked(if is_late { Load { room_for: 0, ..load } } else { load }, starting);
         }
         state.next_look = Instant::now() + LOOK_INTERVAL.max(began.elapsed() * LOOK_SHARE);
     }
@@ -162,7 +169,7 @@ mod tests {
     async fn a_trial_waits_for_the_next_look_if_the_cores_are_busy() {
         let limiter = ConcurrencyLimiter::with(Policy::adaptive(1_000, usize::MAX));
         let _running = limiter.admit(1).await;
-        let busy = policy::Load { runnable: 1_000_000, memory_for: 10 };
+        let busy = Load { runnable: 1_000_000, room_for: 10 };
         limiter.shared.state().policy.looked(busy, 0);
         assert!(!limiter.shared.state().policy.admit(1));
         // This process and those below it are fewer than a thousand.

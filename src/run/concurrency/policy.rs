@@ -16,8 +16,8 @@ const RUNNABLE_PER_CORE: (usize, usize) = (3, 12);
 pub(super) struct Load {
     /// Processes that run or wait for a core.
     pub(super) runnable: usize,
-    /// How many more callers there is memory for.
-    pub(super) memory_for: usize,
+    /// How many more callers there is room for: memory, and time of hapax itself.
+    pub(super) room_for: usize,
 }
 
 /// The callers that run, and what they use.
@@ -43,7 +43,7 @@ struct Adaptive {
 
 impl Adaptive {
     fn new(cores: usize) -> Self {
-        let load = Load { runnable: 0, memory_for: usize::MAX };
+        let load = Load { runnable: 0, room_for: usize::MAX };
         Adaptive { cores, load, limit: cores * RUNNABLE_PER_CORE.0, started: 0 }
     }
 
@@ -58,8 +58,8 @@ impl Adaptive {
 
     /// Whether the callers can start. More callers than can be runnable start if a core is idle.
     fn allows(&self, callers: usize) -> bool {
-        let Load { runnable, memory_for } = self.load;
-        callers <= memory_for && (runnable < self.cores || runnable + callers <= self.limit)
+        let Load { runnable, room_for } = self.load;
+        callers <= room_for && (runnable < self.cores || runnable + callers <= self.limit)
     }
 }
 
@@ -89,7 +89,7 @@ impl Policy {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.looked(Load {
                 runnable: load.runnable.saturating_add(starting),
-                memory_for: load.memory_for.saturating_sub(starting),
+                room_for: load.room_for.saturating_sub(starting),
             });
         }
     }
@@ -105,7 +105,7 @@ impl Policy {
             if let Some(Adaptive { load, started, .. }) = &mut self.adaptive {
                 *started += callers;
                 load.runnable += callers;
-                load.memory_for = load.memory_for.saturating_sub(callers);
+                load.room_for = load.room_for.saturating_sub(callers);
             }
         }
         is_admitted

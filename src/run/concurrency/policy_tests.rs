@@ -51,7 +51,7 @@ fn simulate(trials: &[Trial], cores: usize, taken: f64, policy: &mut Policy) -> 
     while !waiting.is_empty() || !callers.is_empty() {
         let runnable = callers.iter().filter(|(_, is_runnable, _)| *is_runnable).count();
         if now.is_multiple_of(LOOK) {
-            policy.looked(Load { runnable, memory_for: usize::MAX }, 0);
+            policy.looked(Load { runnable, room_for: usize::MAX }, 0);
         }
         while let Some(next) = waiting.front().copied().filter(|next| policy.admit(trials[*next].callers)) {
             let phases: VecDeque<f64> = trials[next].phases.iter().copied().collect();
@@ -152,7 +152,7 @@ fn a_number_that_was_asked_for_is_kept_whatever_the_load_is() {
 fn a_trial_with_many_callers_waits_for_an_idle_core_and_for_memory() {
     let mut policy = Policy::adaptive(2, 100);
     assert!(policy.admit(1));
-    let load = |runnable, memory_for| Load { runnable, memory_for };
+    let load = |runnable, room_for| Load { runnable, room_for };
     policy.looked(load(2, 100), 0);
     assert!(!policy.admit(12) && policy.admit(4));
     policy.looked(load(0, 100), 2);

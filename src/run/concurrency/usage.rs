@@ -48,7 +48,7 @@ impl Usage {
         let pages: u64 =
             below.iter().filter(|process| process.pid != own).map(|process| process.stat.pages).sum();
         let memory = pages.saturating_mul(rustix::param::page_size() as u64);
-        Some(Load { runnable, memory_for: memory_for(memory, running, Memory::of_system()) })
+        Some(Load { runnable, room_for: memory_for(memory, running, Memory::of_system()) })
     }
 
     /// Whether a process runs or waits for a core or a disk. The state is that of its first thread; a process

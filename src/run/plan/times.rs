@@ -49,7 +49,7 @@ impl TrialTimes {
 /// The timeout of the subject's clients in this case.
 fn client_timeout(case: &Case, subject: &Subject) -> Duration {
     let slowest = case.faults.iter().map(takes).max().unwrap_or_default();
-    subject.client_timeout(slowest.max(at_barrier(case)))
+    subject.client_timeout(slowest.max(at_barrier(case)), silences(case) > 0)
 }
 
 /// The longest time that a caller waits for others.

@@ -10,14 +10,15 @@ use crate::scenario::Step;
 
 /// The variable with the timeout of a control's clients for a reply, in seconds.
 pub(in crate::subject) const TIMEOUT_VARIABLE: &str = "HAPAX_CLIENT_TIMEOUT";
-/// The timeout where replies are never late for long, and elsewhere.
+/// The timeout in cases that wait for it, and elsewhere.
 const SHORT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONG_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The timeout of a control in a case that delays its requests by this time at most. It is longer than any
-/// fault and than callers wait for each other, so that no verdict depends on the speed of the machine.
-pub(in crate::subject) fn client_timeout(longest_delay: Duration) -> Duration {
-    if longest_delay <= SHORT_TIMEOUT / 2 { SHORT_TIMEOUT } else { LONG_TIMEOUT }
+/// The timeout of a control in a case that delays its requests by this time at most; `is_awaited` if a request
+/// of it has no reply before. It is much longer than any fault and than callers wait for each other, so that
+/// no verdict depends on the speed of the machine.
+pub(in crate::subject) fn client_timeout(longest_delay: Duration, is_awaited: bool) -> Duration {
+    if is_awaited && longest_delay <= SHORT_TIMEOUT / 2 { SHORT_TIMEOUT } else { LONG_TIMEOUT }
 }
 
 /// The environment of a subject.
