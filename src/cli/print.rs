@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstream::eprintln;
 
 use crate::ExitStatus;
-use crate::report::text::ci_commands;
+use crate::text::ci_commands;
 
 /// A number and what is counted.
 pub(super) fn plural(count: usize, what: &str) -> String {

@@ -12,8 +12,8 @@ use mock_services::ledger::Entry;
 
 use super::error::CliError;
 use crate::ExitStatus;
-use crate::report::text::ci_commands;
 use crate::serve::{ServeError, ServeOptions, Serving, show};
+use crate::text::ci_commands;
 
 const EXAMPLES: &str = "\
 Examples:

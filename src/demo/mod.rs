@@ -18,7 +18,7 @@ use mock_services::ledger::read_ledgers;
 
 use crate::ExitStatus;
 use crate::domain::ControlName;
-use crate::report::{LEDGER_FILE, Ledgers, Report};
+use crate::results::{LEDGER_FILE, Ledgers, Report};
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, LoadError, shipped};
 use crate::score::TrialStatus;

@@ -22,7 +22,7 @@ pub(crate) fn honesty_words(verdict: &Verdict, claim: &Claim) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_claim_that_is_true_and_not_expected_is_not_called_honest() {

@@ -1,10 +1,10 @@
 //! Further facts of a trial besides its findings: name and text, for the terminal and the page.
 
-use super::model::{CaseReport, TrialReport};
-use super::text::line;
-use crate::report::text::words::{self, counted, numbers};
+use crate::results::{CaseReport, TrialReport};
 use crate::scenario::{Intent, IntentList};
 use crate::score::{BarrierFacts, EffectCost, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
+use crate::text::line;
+use crate::text::words::{self, counted, numbers};
 
 /// The maximum number of characters of one text that are shown.
 const MAX_TEXT: usize = 500;
@@ -144,7 +144,7 @@ fn barrier_text(barrier: &BarrierFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     fn fact(facts: &[(&str, String)], name: &str) -> String {
         facts.iter().find(|(have, _)| *have == name).unwrap().1.clone()

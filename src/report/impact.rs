@@ -7,13 +7,13 @@ use mock_services::ledger::{Entry, Event, SavedLedger};
 use mock_services::service::Value;
 use mock_services::{catalog, money};
 
-use super::model::{CaseReport, Report, TrialReport};
-use super::store::Ledgers;
-use super::tally::{Count, Tally};
-use super::text::line;
-use super::text::words::counted;
+use crate::results::Ledgers;
+use crate::results::tally::{Count, Tally};
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::scenario::{Intent, Promise};
 use crate::score::{FindingKind, IntentOutcome, TrialStatus};
+use crate::text::line;
+use crate::text::words::counted;
 
 /// The maximum number of sentences after the first.
 const MAX_OTHERS: usize = 5;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::headline;
-use super::model::{CaseReport, Report};
-use super::tally::{Tally, result_of};
-use super::text::style::TextStyle;
-use super::text::words::{counted, duration, percent};
-use super::text::{columns, fit, line};
 use crate::report::View;
+use crate::results::tally::{Tally, result_of};
+use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::style::TextStyle;
+use crate::text::words::{counted, duration, percent};
+use crate::text::{columns, fit, line};
 
 /// The width of the column of a subject, if there is room, and its minimum.
 const COLUMN: usize = 20;
@@ -149,7 +149,7 @@ fn push_differences(out: &mut String, differing: &[DifferingCase<'_>], table: &T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     const VIEW: View = View { width: 110, color: false, verbose: false };
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::CallersLimit;
-use crate::report::StoreError;
+use crate::results::StoreError;
 
 /// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,9 @@
-//! Finishes a run: scores the saved ledgers again, writes the report, and links `latest`.
+//! Finishes a run: scores the saved ledgers again, has the report written, and links `latest`.
 
 use std::path::Path;
 
 use super::{RunError, RunFolder, confirm};
-use crate::report::{self, Report, SavedRun, StoreError};
+use crate::results::{self, Publish, Report, SavedRun, StoreError};
 
 /// Where the results of a run are shown besides its own folder.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,7 +23,7 @@ pub struct FinishedRun {
     pub warnings: Vec<String>,
 }
 
-/// Writes all results of a run.
+/// Finishes a run: `publish` writes its report in all formats.
 ///
 /// The saved ledgers are scored again, so that the report never contains more than the ledgers prove. The
 /// journal is kept until the report is on disk, so that a run that cannot be finished can be resumed.
@@ -33,16 +33,17 @@ pub struct FinishedRun {
 pub fn finish(
     report: Report,
     folder: &RunFolder,
+    publish: Publish,
     options: &FinishOptions<'_>,
 ) -> Result<FinishedRun, RunError> {
     let failed = |error: StoreError| RunError::Store { error, folder: folder.path().to_owned() };
     folder.sync()?;
-    let (mut saved, contents) = report::read_own_run(folder.path(), report).map_err(failed)?;
+    let (mut saved, contents) = results::read_own_run(folder.path(), report).map_err(failed)?;
     confirm(&mut saved);
     let SavedRun { report, ledgers } = &saved;
-    report::publish(folder.path(), report, ledgers).map_err(failed)?;
+    publish(folder.path(), report, ledgers).map_err(failed)?;
     let mut warnings = Vec::new();
-    if let Err(what) = report::check_consistency(report, &contents) {
+    if let Err(what) = results::check_consistency(report, &contents) {
         warnings.push(format!(
             "warning: ledger.jsonl was changed during the run: {what}\n  only the subject can have changed it"
         ));

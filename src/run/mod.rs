@@ -7,7 +7,6 @@ mod finish;
 mod folder;
 mod identity;
 mod late_ports;
-mod measure;
 mod notes;
 mod page_so_far;
 mod plan;
@@ -27,8 +26,8 @@ use mock_services::ledger::LedgerFile;
 use tokio::task::JoinSet;
 
 use crate::proc_stat::{MILLIS_PER_TICK, ProcStat};
-use crate::report::{
-    CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
+use crate::results::{
+    CaseReport, ControlReport, LongestTrial, Publish, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
 };
 use crate::scenario::{Case, ControlTerm};
 use crate::score::TrialStatus;
@@ -42,7 +41,6 @@ pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
-pub use measure::{Measure, MeasureError, Measurement};
 use page_so_far::PageSoFar;
 use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
@@ -73,8 +71,8 @@ pub struct RunOptions {
     pub subject_words: String,
     /// Whether controls that the run itself chooses get the services only as MCP tools.
     pub via_mcp: bool,
-    /// Whether the page is written again and again while the run goes on.
-    pub page_so_far: bool,
+    /// Writes the page again and again while the run goes on.
+    pub page_so_far: Option<Publish>,
 }
 
 /// An event during a run.
@@ -142,7 +140,7 @@ pub async fn run(
         notes: Vec::new(),
         time: None,
     };
-    let mut page = work.options.page_so_far.then(PageSoFar::new);
+    let mut page = work.options.page_so_far.map(PageSoFar::new);
     let mut done = FinishedTrials::new();
     if let Some(page) = &mut page {
         page.write(folder.path(), report_of(done.clone(), false));

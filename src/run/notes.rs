@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mock_services::yaml::shown;
 
-use crate::report::CaseReport;
+use crate::results::CaseReport;
 use crate::score::HostTreatment;
 use crate::subject::Subject;
 

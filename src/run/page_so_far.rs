@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::report::{self, Report, SavedRun};
+use crate::results::{self, Publish, Report, SavedRun};
 
 /// The time between two pages.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -13,13 +13,14 @@ const SHARE: u32 = 10;
 
 /// Decides when the next page is due, and writes it.
 pub(super) struct PageSoFar {
+    publish: Publish,
     next: Instant,
 }
 
 impl PageSoFar {
     /// The first page is due at once.
-    pub(super) fn new() -> Self {
-        PageSoFar { next: Instant::now() }
+    pub(super) fn new(publish: Publish) -> Self {
+        PageSoFar { publish, next: Instant::now() }
     }
 
     pub(super) fn is_due(&self) -> bool {
@@ -30,8 +31,8 @@ impl PageSoFar {
     /// again, and an error is reported.
     pub(super) fn write(&mut self, folder: &Path, report: Report) {
         let began = Instant::now();
-        if let Ok((SavedRun { report, ledgers }, _)) = report::read_own_run(folder, report) {
-            let _ = report::publish_page_so_far(folder, &report, &ledgers);
+        if let Ok((SavedRun { report, ledgers }, _)) = results::read_own_run(folder, report) {
+            let _ = (self.publish)(folder, &report, &ledgers);
         }
         self.next = Instant::now() + PERIOD.max(began.elapsed() * SHARE);
     }
@@ -40,11 +41,11 @@ impl PageSoFar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn the_next_page_is_due_later_and_a_folder_that_is_gone_is_no_error() {
-        let mut page = PageSoFar::new();
+        let mut page = PageSoFar::new(|_, _, _| Ok(()));
         assert!(page.is_due());
         page.write(Path::new("/no/such/folder"), sample::run().0);
         assert!(!page.is_due());

@@ -1,6 +1,6 @@
 //! Scores the ledgers of a saved run again, and replaces the verdicts of its report.
 
-use crate::report::{Report, SavedRun};
+use crate::results::{Report, SavedRun};
 use crate::score::{TrialStatus, score};
 
 /// Replaces every verdict by that of its ledger. The trial of a missing or torn ledger is void, and a run

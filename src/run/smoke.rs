@@ -7,7 +7,7 @@ use super::work::TrialRunner;
 use super::{Plan, PlannedTrial, RunError, RunOptions, trial_seed};
 use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
 use crate::process_env;
-use crate::report::{SmokeFailure, SmokeProblem};
+use crate::results::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
 use crate::score::{TrialStatus, score};
 use crate::subject::{Subject, client_variables};

@@ -9,7 +9,7 @@ use mock_services::ledger::LedgerFile;
 use super::concurrency::limits;
 use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
-use crate::report::{TrialReport, WaitTimes};
+use crate::results::{TrialReport, WaitTimes};
 use crate::run::late_ports::LateTrials;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;

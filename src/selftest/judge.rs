@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CAREFUL, expected, own_service};
 use crate::ExitStatus;
-use crate::report::{Report, TrialReport};
+use crate::results::{Report, TrialReport};
 use crate::scenario::{Case, ControlOutcome};
 
 /// The result of a selftest.

@@ -6,7 +6,7 @@ use anstream::eprintln;
 use mock_services::yaml::shown;
 
 use crate::cli::error::CliError;
-use crate::report::write_new_file;
+use crate::results::write_new_file;
 use crate::scenario::{Case, Quick};
 use crate::subject::words::quoted;
 

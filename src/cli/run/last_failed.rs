@@ -6,7 +6,7 @@ use std::path::Path;
 use super::execution::REPORTS;
 use crate::cli::error::CliError;
 use crate::cli::print::{message, plural};
-use crate::report;
+use crate::results;
 use crate::scenario::Case;
 
 /// Of the cases, those that did not pass in the last run; all of them if none failed.
@@ -19,8 +19,8 @@ pub(super) fn of(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {
             "run once without --last-failed; runs with --out are not found",
         ));
     }
-    let last = report::read_report(&latest)?;
-    let failed: BTreeSet<&str> = report::not_passed(&last).collect();
+    let last = results::read_report(&latest)?;
+    let failed: BTreeSet<&str> = results::not_passed(&last).collect();
     if failed.is_empty() {
         let what = match (last.cases.is_empty(), last.interrupted) {
             (true, _) => "nothing was run",

@@ -6,7 +6,8 @@ use crate::cli::args::quick::QuickArgs;
 use crate::cli::args::subject::SubjectArgs;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
-use crate::run::{Measure, Plan};
+use crate::results::Measure;
+use crate::run::Plan;
 
 /// Run one trial again, with the same seed.
 #[derive(clap::Args)]

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::report::model::Report;
-use crate::report::tally::Tally;
-use crate::report::text::words::{counted, percent};
+use crate::results::Report;
+use crate::results::tally::Tally;
 use crate::score::TrialStatus;
+use crate::text::words::{counted, percent};
 
 /// The badge of a run.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn badge(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_badge_says_how_often_and_how_many_failed() {

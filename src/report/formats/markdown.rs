@@ -6,13 +6,14 @@ use crate::report::causes::{CauseFix, FailureCause, causes, other_fixes};
 use crate::report::formats::plain_text::{case_headline, case_text};
 use crate::report::headline;
 use crate::report::impact::impact;
-use crate::report::model::{CaseReport, Report, TrialReport};
-use crate::report::store::Ledgers;
-use crate::report::tally::{Tally, count, result_of, worst_first};
-use crate::report::text::escape::{code, markdown, pre};
-use crate::report::text::line;
-use crate::report::text::words::{self, counted, percent};
+use crate::report::run_notes;
+use crate::results::Ledgers;
+use crate::results::tally::{Tally, count, result_of, worst_first};
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::score::{FindingKind, TrialStatus};
+use crate::text::escape::{code, markdown, pre};
+use crate::text::line;
+use crate::text::words::{self, counted, percent};
 
 /// GitHub accepts 64 KiB for a comment on a pull request, and 1 MiB for all summaries of a job.
 pub const MAX_SUMMARY_BYTES: usize = 59_000;
@@ -52,7 +53,7 @@ pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
 }
 
 fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
-    if let Some(empty) = words::empty_part(report) {
+    if let Some(empty) = run_notes::empty_part(report) {
         return format!("## hapax: empty part\n\n{empty}\n");
     }
     let result = match tally.result() {
@@ -86,10 +87,10 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
         words::duration(report.duration_ms),
         report.seed
     );
-    if let Some(promised) = Tally::promised(report) {
+    if let Some(promised) = run_notes::promised(report) {
         let _ = writeln!(out, "{promised}\n");
     }
-    if let Some(lenient) = tally.lenient() {
+    if let Some(lenient) = run_notes::lenient(tally) {
         let _ = writeln!(out, "{lenient}\n");
     }
     let is_released = |trial: &TrialReport| {
@@ -104,7 +105,7 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
              was still waiting.\n"
         );
     }
-    for text in tally.partial(report).iter().chain(report.notes.iter().take(MAX_NOTES)) {
+    for text in run_notes::partial(tally, report).iter().chain(report.notes.iter().take(MAX_NOTES)) {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
     }
     let more = report.notes.len().saturating_sub(MAX_NOTES);
@@ -261,7 +262,7 @@ fn push_folded<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_run_for_a_pull_request() {

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::report::headline;
-use crate::report::model::{CaseReport, TrialReport};
 use crate::report::stderr::of_bad_ends;
-use crate::report::store::Ledgers;
-use crate::report::text::style::TextStyle;
-use crate::report::text::words;
-use crate::report::text::{block, line};
 use crate::report::timeline::{TextView, Timeline, render_text};
+use crate::results::Ledgers;
+use crate::results::{CaseReport, TrialReport};
 use crate::score::TrialStatus;
+use crate::text::style::TextStyle;
+use crate::text::words;
+use crate::text::{block, line};
 
 /// The maximum number of characters of one text that are shown.
 const MAX_TEXT: usize = 2_000;

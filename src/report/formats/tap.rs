@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::report::formats::plain_text::case_headline;
-use crate::report::headline::control_outcome_of;
-use crate::report::model::{CaseReport, Report};
-use crate::report::tally::{count, result_of};
-use crate::report::text::ci_commands;
-use crate::report::text::line;
+use crate::results::tally::control_outcome_of;
+use crate::results::tally::{count, result_of};
+use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::ci_commands;
+use crate::text::line;
 
 /// The run as TAP.
 #[must_use]
@@ -73,7 +73,7 @@ fn description(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_run_as_tap() {

@@ -6,7 +6,7 @@ use mock_services::ledger::{AttemptNames, Entry, Event};
 
 use super::events::describe;
 use super::{Item, Lane, Timeline};
-use crate::report::text::line;
+use crate::text::line;
 
 /// The maximum number of characters of the name of an operation that are shown.
 const MAX_NAME: usize = 60;
@@ -111,7 +111,7 @@ fn participants<'a>(event: &'a Event, attempts: &Attempts<'a>) -> (Option<u32>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn callers_are_on_the_left_by_number_and_services_on_the_right() {

@@ -150,8 +150,8 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample::{self, LedgerBuilder};
-    use crate::report::text::style::TextStyle;
+    use crate::results::sample::{self, LedgerBuilder};
+    use crate::text::style::TextStyle;
     use mock_services::fault::ReplyKind;
 
     fn text(timeline: &Timeline, highlighted: &[u64], width: usize) -> String {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use mock_services::ledger::Entry;
 
 use super::{Item, Shape, Timeline};
-use crate::report::text::style::TextStyle;
-use crate::report::text::{columns, fit};
+use crate::text::style::TextStyle;
+use crate::text::{columns, fit};
 
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use mock_services::ledger::{LedgerContents, SavedLedger};
 
-use crate::report::{HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of};
+use crate::results::{
+    HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
+};
 use crate::score::score;
 
 /// The trials in the journal, by case and number.

@@ -14,7 +14,7 @@ use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, PlannedTrial, RunError};
-use crate::report::{PlanRecord, TrialReport};
+use crate::results::{PlanRecord, TrialReport};
 use finished::JournalTrials;
 
 /// Finished trials, one on each line; removed when the run is complete and its report is on disk.

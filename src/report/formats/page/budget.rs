@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::report::text::{block, line};
+use crate::text::{block, line};
 
 /// All texts of a page, each once; data names them by number.
 #[derive(Debug, Default)]

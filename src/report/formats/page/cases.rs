@@ -6,12 +6,12 @@ use maud::{Markup, html};
 
 use crate::report::formats::page::symbol;
 use crate::report::formats::plain_text::case_headline;
-use crate::report::headline::control_outcome_of;
-use crate::report::model::{CaseReport, Report};
-use crate::report::tally::{count, outcome_of, result_of, services_of, worst_first};
-use crate::report::text::line;
-use crate::report::text::words::duration;
+use crate::results::tally::control_outcome_of;
+use crate::results::tally::{count, outcome_of, result_of, services_of, worst_first};
+use crate::results::{CaseReport, Report};
 use crate::score::{Outcome, TrialStatus};
+use crate::text::line;
+use crate::text::words::duration;
 
 /// The maximum number of characters of a finding in the list.
 const MAX_FINDING: usize = 160;

@@ -12,11 +12,11 @@ use crate::report::formats::page::budget::{Items, Texts};
 use crate::report::formats::page::exchange::facts_of;
 use crate::report::formats::page::square::{keys_of, keys_of_skipped};
 use crate::report::headline;
-use crate::report::model::{CaseReport, Report, TrialReport};
 use crate::report::stderr::bad_ends;
-use crate::report::store::Ledgers;
-use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
+use crate::results::Ledgers;
+use crate::results::tally::{result_of, services_of, worst_first};
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
 /// The maximum number of characters of a text.

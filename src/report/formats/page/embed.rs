@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped};
 use serde::Serialize;
 
-use crate::report::text::ci_commands;
+use crate::text::ci_commands;
 
 /// The data as JSON for a script element. JSON has the characters that are escaped here only in strings.
 pub(super) fn json_in_script(data: &impl Serialize) -> Markup {

@@ -5,9 +5,9 @@ use maud::{Markup, html};
 
 use crate::report::causes::{CauseFix, FailureCause, causes, other_fixes};
 use crate::report::formats::page::cases::case_link;
-use crate::report::model::Report;
-use crate::report::text::line;
-use crate::report::text::words::counted;
+use crate::results::Report;
+use crate::text::line;
+use crate::text::words::counted;
 
 /// The maximum number of causes that are shown, and how many of them are not folded.
 const MAX_CAUSES: usize = 20;

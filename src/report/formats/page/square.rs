@@ -7,11 +7,11 @@ use maud::{Markup, html};
 use mock_services::fault::{CommitKind, ReplyKind};
 
 use crate::report::formats::page::symbol;
-use crate::report::model::{CaseReport, Report, Skipped};
-use crate::report::tally::{Count, result_of};
-use crate::report::text::line;
+use crate::results::tally::{Count, result_of};
+use crate::results::{CaseReport, Report, Skipped};
 use crate::scenario::{Planned, PlannedFault};
 use crate::score::TrialStatus;
+use crate::text::line;
 
 /// The maximum number of operations that are drawn.
 const MAX_OPERATIONS: usize = 40;
@@ -288,7 +288,7 @@ fn commit_words(commit: CommitKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
     use mock_services::fault::Fault;
 
     fn with_fault(number: usize, line: &str) -> sample::SampleCase {

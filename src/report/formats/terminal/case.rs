@@ -6,15 +6,15 @@ use crate::report::claim_words::honesty_words;
 use crate::report::facts::facts;
 use crate::report::formats::terminal::View;
 use crate::report::headline;
-use crate::report::model::{CaseReport, TrialReport};
 use crate::report::stderr::of_bad_ends;
-use crate::report::store::Ledgers;
-use crate::report::tally::{CONFIDENCE, Count, count, result_of};
-use crate::report::text::words;
-use crate::report::text::{block, line, wrap};
 use crate::report::timeline::{TextView, Timeline, render_text};
+use crate::results::Ledgers;
+use crate::results::tally::{CONFIDENCE, Count, count, result_of};
+use crate::results::{CaseReport, TrialReport};
 use crate::score::stats::wilson;
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
+use crate::text::words;
+use crate::text::{block, line, wrap};
 
 /// The maximum number of lines of a timeline that are shown.
 const MAX_TIMELINE: usize = 24;

@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 
 use crate::report::causes::{causes_of, first_cause};
 use crate::report::headline;
-use crate::report::model::{CaseReport, Report};
-use crate::report::store::Ledgers;
-use crate::report::tally::{Tally, result_of, worst_first};
-use crate::report::text::line;
-use crate::report::text::style::TextStyle;
-use crate::report::text::words::counted;
+use crate::results::Ledgers;
+use crate::results::tally::{Tally, result_of, worst_first};
+use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::line;
+use crate::text::style::TextStyle;
+use crate::text::words::counted;
 use case::{CaseDetail, push_case};
 
 /// Cases are shown in full until this many lines are used; of the others, the first line is shown.
