@@ -23,10 +23,8 @@ use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::domain::is_default;
 use crate::report::publish;
-use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, read_run};
-use crate::run::{
-    self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, confirm, trial_seed,
-};
+use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, confirm, read_run};
+use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
 use crate::scenario::Case;
 use crate::score::{Finding, TrialStatus};
 use crate::selftest::{self, SelftestRow};

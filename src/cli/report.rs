@@ -11,8 +11,7 @@ use super::print::{output, output_text};
 use super::view;
 use crate::ExitStatus;
 use crate::report::{self, Format};
-use crate::results::{self, SavedRun, StoreError};
-use crate::run::rescore;
+use crate::results::{self, SavedRun, StoreError, rescore};
 
 /// Show a saved run, compare two, or merge the parts of one.
 #[derive(clap::Args)]

@@ -6,6 +6,7 @@ mod compare;
 pub(crate) mod measure;
 mod merge;
 mod model;
+mod rescore;
 #[doc(hidden)]
 pub mod sample;
 mod schema;
@@ -21,6 +22,8 @@ pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{
     CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport, WaitTimes,
 };
+pub(crate) use rescore::EntriesDigest;
+pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::EntriesDigest;
 use crate::domain::{CapturedOutput, ControlOutcome, Promise};
 use crate::scenario::{BUILT_IN, Terms};
 use crate::score::Verdict;
@@ -153,6 +154,9 @@ pub struct TrialReport {
     pub output: Vec<CapturedOutput>,
     /// The command that runs this trial again.
     pub replay: String,
+    /// The entries that the verdict was made from, if this process scored them.
+    #[serde(skip)]
+    pub(crate) scored: Option<EntriesDigest>,
 }
 
 /// A case that did not run.

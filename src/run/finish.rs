@@ -1,8 +1,8 @@
-//! Finishes a run: scores the saved ledgers again, has the report written, and links `latest`.
+//! Finishes a run: compares its ledgers with what was scored, has the report written, and links `latest`.
 
 use std::path::Path;
 
-use super::{RunError, RunFolder, confirm};
+use super::{RunError, RunFolder};
 use crate::results::{self, Publish, Report, SavedRun, StoreError};
 
 /// Where the results of a run are shown besides its own folder.
@@ -17,7 +17,7 @@ pub struct FinishOptions<'a> {
 /// A run whose report is on disk.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The report, with the verdicts from the saved ledgers, and the ledgers.
+    /// The report, with verdicts that the saved ledgers prove, and the ledgers.
     pub saved: SavedRun,
     /// Warnings for the user that do not change the result.
     pub warnings: Vec<String>,
@@ -25,8 +25,8 @@ pub struct FinishedRun {
 
 /// Finishes a run: `publish` writes its report in all formats.
 ///
-/// The saved ledgers are scored again, so that the report never contains more than the ledgers prove. The
-/// journal is kept until the report is on disk, so that a run that cannot be finished can be resumed.
+/// A saved ledger that is not the one that was scored is scored again, so that the report never contains more
+/// than the ledgers prove. The journal is kept until the report is on disk, so that a run that cannot be finished can be resumed.
 ///
 /// # Errors
 /// When a file cannot be read or written.
@@ -39,7 +39,7 @@ pub fn finish(
     let failed = |error: StoreError| RunError::Store { error, folder: folder.path().to_owned() };
     folder.sync()?;
     let (mut saved, contents) = results::read_own_run(folder.path(), report).map_err(failed)?;
-    confirm(&mut saved);
+    results::confirm(&mut saved);
     let SavedRun { report, ledgers } = &saved;
     publish(folder.path(), report, ledgers).map_err(failed)?;
     let mut warnings = Vec::new();

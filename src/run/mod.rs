@@ -11,7 +11,6 @@ mod notes;
 mod page_so_far;
 mod plan;
 mod progress;
-mod rescore;
 mod smoke;
 mod waits;
 mod work;
@@ -45,7 +44,6 @@ use page_so_far::PageSoFar;
 use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
-pub use rescore::{confirm, rescore};
 pub use smoke::{smoke, smoke_case};
 use work::TrialRunner;
 

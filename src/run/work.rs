@@ -9,7 +9,7 @@ use mock_services::ledger::LedgerFile;
 use super::concurrency::limits;
 use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
-use crate::results::{TrialReport, WaitTimes};
+use crate::results::{EntriesDigest, TrialReport, WaitTimes};
 use crate::run::late_ports::LateTrials;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
@@ -108,6 +108,7 @@ impl TrialRunner {
             verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),
+            scored: EntriesDigest::new(&finished.entries),
         }
     }
 

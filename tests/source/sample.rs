@@ -6,8 +6,7 @@ use std::process::Command;
 
 use crate::timeless;
 use hapax::report::publish;
-use hapax::results::{read_run, report_schema_text};
-use hapax::run::rescore;
+use hapax::results::{read_run, report_schema_text, rescore};
 use hapax::score::{Outcome, TrialStatus};
 use serde_json::Value;
 

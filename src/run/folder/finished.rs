@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mock_services::ledger::{LedgerContents, SavedLedger};
 
 use crate::results::{
-    HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
+    EntriesDigest, HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
 };
 use crate::score::score;
 
@@ -84,5 +84,6 @@ fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &S
         verdict: score(&case.terms, &saved.entries, None),
         output: Vec::new(),
         replay: String::new(),
+        scored: EntriesDigest::new(&saved.entries),
     }
 }

@@ -16,6 +16,7 @@ fn trial(number: u32) -> TrialReport {
         verdict,
         output: Vec::new(),
         replay: String::new(),
+        scored: None,
     }
 }
 
