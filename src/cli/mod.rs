@@ -184,7 +184,7 @@ fn internal_verb() -> Option<Verb> {
     }
 }
 
-/// The arguments of the process. Where they are wrong, prints why and ends the process.
+/// The arguments of the process. If they are wrong, prints why and ends the process.
 fn arguments() -> Cli {
     Cli::try_parse().unwrap_or_else(|mut error| {
         let argument = error.get(ContextKind::InvalidArg);

@@ -204,7 +204,7 @@ async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), Ser
     tokio::pin!(stopped);
     loop {
         let entries = tokio::select! {
-            // Where nothing is shown, no entry is read: that would cost as much as serving the requests.
+            // If nothing is shown, no entry is read: that would cost as much as serving the requests.
             entries = reader.grown(), if !quiet => entries,
             _ = &mut stopped => break,
         };

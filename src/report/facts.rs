@@ -61,21 +61,21 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
 
 /// A text for each intent. The members of a list that are as expected share one text.
 fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
-    let is_good = |place: usize| {
-        verdict.intents.get(place).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce)
+    let is_good = |index: usize| {
+        verdict.intents.get(index).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce)
     };
     let mut texts = Vec::new();
-    for (place, outcome) in verdict.intents.iter().enumerate() {
-        let text = || intent_text(case.terms.intents.get(place), outcome);
+    for (index, outcome) in verdict.intents.iter().enumerate() {
+        let text = || intent_text(case.terms.intents.get(index), outcome);
         let end = |list: &IntentList| list.first.saturating_add(list.count).min(verdict.intents.len());
         let members = case.terms.lists.iter().map(|list| list.first..end(list));
         let good: Vec<usize> =
-            members.filter(|list| list.contains(&place)).flatten().filter(|place| is_good(*place)).collect();
+            members.filter(|list| list.contains(&index)).flatten().filter(|index| is_good(*index)).collect();
         match good.as_slice() {
-            [first, others @ ..] if *first == place && !others.is_empty() => {
+            [first, others @ ..] if *first == index && !others.is_empty() => {
                 texts.push(format!("{}; the same for {} more of this list", text(), others.len()));
             }
-            [_, others @ ..] if others.contains(&place) => {}
+            [_, others @ ..] if others.contains(&index) => {}
             _ => texts.push(text()),
         }
     }

@@ -31,8 +31,8 @@ pub(crate) struct Impact {
 
 /// What a run means to the people that its effects are about.
 pub(crate) fn impact(report: &Report, ledgers: &Ledgers) -> Impact {
-    let unit = Unit::of(report);
-    let tally = Tally::of(report);
+    let unit = Unit::new(report);
+    let tally = Tally::new(report);
     let mut harms = harms(report, ledgers);
     // The most harmful first, of these those with money, then those of the most trials.
     harms.sort_by_key(|(harm, extent)| {
@@ -69,7 +69,7 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(report: &Report) -> Self {
+    fn new(report: &Report) -> Self {
         let mut count = Count::default();
         let trials = report.cases.iter().flat_map(|case| &case.trials);
         trials.for_each(|trial| count.add(trial.verdict.result));

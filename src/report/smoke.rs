@@ -57,7 +57,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
             let _ = writeln!(out, "  | {text}");
         }
     }
-    let timeline = Timeline::of(&failure.entries);
+    let timeline = Timeline::new(&failure.entries);
     if !timeline.items.is_empty() {
         out.push_str("\nWhat it did\n");
         let text = TextView {

@@ -115,7 +115,7 @@ pub struct CaseState {
 }
 
 impl CaseState {
-    fn of(case: &CaseReport) -> Self {
+    fn new(case: &CaseReport) -> Self {
         let count: Count = count(&case.trials);
         let (result, outcome) = (result_of(case), outcome_of(case));
         CaseState {
@@ -152,7 +152,7 @@ impl Comparison {
 #[must_use]
 pub fn compare(old: &Report, new: &Report) -> Comparison {
     let states = |report: &Report| -> BTreeMap<String, CaseState> {
-        report.cases.iter().map(|case| (case.id.clone(), CaseState::of(case))).collect()
+        report.cases.iter().map(|case| (case.id.clone(), CaseState::new(case))).collect()
     };
     let (before, after) = (states(old), states(new));
     let digests = |report: &Report| -> BTreeMap<String, String> {
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(
             (found.changes.len(), found.scenarios_changed),
             (0, 1),
-            "it is told also where nothing came of it"
+            "it is reported even if nothing changed"
         );
     }
 

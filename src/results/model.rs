@@ -117,7 +117,7 @@ pub struct CaseReport {
 
 impl CaseReport {
     /// Where its scenario is: the file and the line, or how to print it if it is built in.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         match self.file.starts_with(BUILT_IN) {
             true => format!("built in; `hapax show {}` prints it", self.scenario),
             false => format!("{}:{}", self.file, self.line),

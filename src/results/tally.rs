@@ -79,7 +79,7 @@ pub(crate) struct PassHatK {
 }
 
 impl Tally {
-    pub(crate) fn of(report: &Report) -> Self {
+    pub(crate) fn new(report: &Report) -> Self {
         let mut tally = Tally {
             cases: Count::default(),
             trials: Count::default(),
@@ -164,7 +164,7 @@ impl Tally {
 /// The result of a run: the worst of its cases.
 #[must_use]
 pub fn result(report: &Report) -> TrialStatus {
-    Tally::of(report).result()
+    Tally::new(report).result()
 }
 
 /// The ids of the cases of a run that did not pass: they failed, are void, or were not finished.
@@ -196,7 +196,7 @@ pub(crate) fn count(trials: &[TrialReport]) -> Count {
     count
 }
 
-/// The worst result among the trials of a case; void where there was none.
+/// The worst result among the trials of a case; void if there was none.
 pub(crate) fn result_of(case: &CaseReport) -> TrialStatus {
     case.trials.iter().map(|trial| trial.verdict.result).max().unwrap_or(TrialStatus::Void)
 }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn the_numbers_of_a_run_are_those_of_its_verdicts() {
         let (report, _) = sample::run();
-        let tally = Tally::of(&report);
+        let tally = Tally::new(&report);
         assert_eq!(tally.cases, Count { pass: 4, fail: 4, void: 1 });
         assert_eq!(tally.skipped, 1);
         assert_eq!(tally.duplicates, 3);
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn pass_hat_k_is_over_cases_with_enough_trials_that_prove_something() {
         let (report, _) = sample::run();
-        let found = Tally::of(&report).pass_hat_k.unwrap();
+        let found = Tally::new(&report).pass_hat_k.unwrap();
         assert_eq!((found.k, found.cases, found.estimate), (1, 8, 0.5));
         assert!(found.interval.0 < 0.5 && 0.5 < found.interval.1);
     }

@@ -115,7 +115,7 @@ pub async fn run(
         (Timestamp::now().as_millisecond(), Instant::now(), processor_time());
     let before = folder.before();
     let record = plan.record(&subject, &options);
-    let identity = Identity::of(&plan, &subject, &options);
+    let identity = Identity::new(&plan, &subject, &options);
     check_callers(plan.cases.values(), callers_limit())?;
     let work = TrialRunner::new(subject, options, Some(folder.path()))?;
     let ledger = folder.begin(started_at, identity, &record)?;

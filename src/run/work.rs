@@ -121,9 +121,9 @@ impl TrialRunner {
     pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
         // A case in scenarios/, or one of --task, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
-        let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
+        let scenario = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };
-        format!("hapax replay {} {place}--seed {seed} {claims}{}", case.id, self.options.subject_words)
+        format!("hapax replay {} {scenario}--seed {seed} {claims}{}", case.id, self.options.subject_words)
     }
 }
 

@@ -43,7 +43,7 @@ pub struct SelftestRow {
     pub control: String,
     /// The expected outcome.
     pub expected: ControlOutcome,
-    /// The outcome; `None` where the trial was not finished.
+    /// The outcome; `None` if the trial was not finished.
     pub outcome: Option<ControlOutcome>,
     /// The trial.
     pub trial: Option<TrialReport>,

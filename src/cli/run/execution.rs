@@ -142,7 +142,7 @@ impl ExecutionArgs {
     }
 
     /// Opens the page when the run begins. Some browsers end only when they are closed, so nothing waits for
-    /// them; where it fails, it is tried again at the end of the run.
+    /// them; if it fails, it is tried again at the end of the run.
     fn open_early(&self, folder: &Path) {
         let (folder, is_opened) = (folder.to_owned(), Arc::clone(&self.is_opened));
         is_opened.store(true, Ordering::SeqCst);
@@ -213,7 +213,7 @@ pub(super) fn save(
     Ok(finished)
 }
 
-/// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line where the
+/// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line if the
 /// verdicts do not decide it.
 pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), CliError> {
     let Some(path) = process_env::github_step_summary() else { return Ok(()) };

@@ -154,7 +154,7 @@ impl RunArgs {
     /// The seed that is given, that of the run that is resumed, or a random one.
     fn seed(&self) -> Result<u64, CliError> {
         match (&self.resume, self.execution.seed) {
-            (Some(path), asked) => Ok(RunFolder::seed_of(path, asked)?),
+            (Some(path), requested) => Ok(RunFolder::seed_of(path, requested)?),
             (None, Some(seed)) => Ok(seed),
             (None, None) => {
                 let seed = run::random_seed()?;
@@ -201,7 +201,7 @@ fn run_subject(
         None => args.execution.folder()?,
         Some(path) => {
             let (identity, record) =
-                (Identity::of(&plan, &subject, &options), plan.record(&subject, &options));
+                (Identity::new(&plan, &subject, &options), plan.record(&subject, &options));
             let (folder, finished) = RunFolder::resume(path, &identity, &record)?;
             plan.resume(finished);
             folder

@@ -52,11 +52,11 @@ pub fn annotations(report: &Report, known: &BTreeSet<String>) -> String {
         };
         let message = data(&ci_commands::text(&format!("{}{more}", line(message, MAX_TEXT))));
         // A file that is built in is not in the repository of the user.
-        let place = match file.starts_with(BUILT_IN) {
+        let location = match file.starts_with(BUILT_IN) {
             true => String::new(),
             false => format!("file={},line={at},", property(&line(file, 300))),
         };
-        let _ = writeln!(out, "::{level} {place}title={}::{message}", property(title));
+        let _ = writeln!(out, "::{level} {location}title={}::{message}", property(title));
     }
     out
 }

@@ -10,7 +10,7 @@ use crate::text::words::{counted, percent};
 /// The badge of a run.
 #[must_use]
 pub fn badge(report: &Report) -> String {
-    let tally = Tally::of(report);
+    let tally = Tally::new(report);
     let (message, color) = match (tally.exactly_once_rate(), tally.result()) {
         (None, _) => ("no trial".to_owned(), "lightgrey"),
         (Some(_), TrialStatus::Pass) => {

@@ -28,7 +28,7 @@ struct TrialLine<'a> {
 /// The run as JSON lines.
 #[must_use]
 pub fn jsonl(report: &Report) -> String {
-    let count = Tally::of(report).cases;
+    let count = Tally::new(report).cases;
     let first = json!({
         "kind": "run", "report": report.report, "hapax": report.hapax, "run": report.run,
         "subject": report.subject, "seed": report.seed, "started_at": report.started_at,

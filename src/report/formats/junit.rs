@@ -56,7 +56,7 @@ fn without_skipped_in_all(xml: String) -> String {
 
 fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) -> &'a mut TestSuite {
     let name = line(scenario, 500);
-    let place = suites.iter().position(|suite| suite.name.as_str() == name).unwrap_or_else(|| {
+    let index = suites.iter().position(|suite| suite.name.as_str() == name).unwrap_or_else(|| {
         let mut suite = TestSuite::new(name.as_str());
         suite.set_time(Duration::ZERO);
         suite.add_property(Property::new("subject", line(&report.subject, 500)));
@@ -67,7 +67,7 @@ fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) ->
         suites.push(suite);
         suites.len() - 1
     });
-    &mut suites[place]
+    &mut suites[index]
 }
 
 fn time_of(case: &CaseReport) -> Duration {

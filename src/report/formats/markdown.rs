@@ -31,7 +31,7 @@ const MAX_FIXES: usize = 5;
 /// The run for a pull request, in at most `size` bytes.
 #[must_use]
 pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
-    let tally = Tally::of(report);
+    let tally = Tally::new(report);
     let mut out = head(report, ledgers, &tally);
     let limit = size.saturating_sub(NOTES_BYTES);
     push_causes(&mut out, report, limit);
@@ -192,7 +192,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
         return;
     }
     out.push_str("| result | case | what failed | passed | finding |\n| --- | --- | --- | --- | --- |\n");
-    for (place, case) in wrong.iter().enumerate() {
+    for (index, case) in wrong.iter().enumerate() {
         let count = count(&case.trials);
         let row = format!(
             "| {} | {} | {} | {} of {} | {} |\n",
@@ -207,7 +207,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
             let _ = writeln!(
                 out,
                 "\n{} left out of this table, which would be too long: {}.",
-                counted(wrong.len() - place, "more case"),
+                counted(wrong.len() - index, "more case"),
                 where_to_see(report)
             );
             break;
@@ -218,14 +218,14 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
 }
 
 fn push_details(out: &mut String, wrong: &[&CaseReport], report: &Report, ledgers: &Ledgers, limit: usize) {
-    for (place, case) in wrong.iter().enumerate() {
+    for (index, case) in wrong.iter().enumerate() {
         let title = code(&line(&case.id, 300));
         let text = format!(
             "<details><summary>{title}</summary>\n\n{}\n\n</details>\n",
             pre(&case_text(case, ledgers))
         );
         if out.len() + text.len() > limit {
-            let left = counted(wrong.len() - place, "case");
+            let left = counted(wrong.len() - index, "case");
             let _ = writeln!(
                 out,
                 "\nThe details of {left} are left out, because this summary would be too long: {}.",
@@ -248,10 +248,10 @@ fn push_folded<'a>(
         return;
     }
     let _ = write!(out, "<details><summary>{} {what}</summary>\n\n", counted(rows.len(), "case"));
-    for (place, (id, why)) in rows.iter().enumerate() {
+    for (index, (id, why)) in rows.iter().enumerate() {
         let row = format!("- {}: {}\n", code(&line(id, 300)), markdown(&line(why, MAX_TEXT)));
         if out.len() + row.len() > limit {
-            let _ = writeln!(out, "- and {} more", rows.len() - place);
+            let _ = writeln!(out, "- and {} more", rows.len() - index);
             break;
         }
         out.push_str(&row);

@@ -39,7 +39,7 @@ pub(crate) fn case_headline(case: &CaseReport) -> String {
 
 /// All problems of the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
-    let mut out = format!("{}\n{}\n", line(&case.about, MAX_TEXT), line(&case.place(), 400));
+    let mut out = format!("{}\n{}\n", line(&case.about, MAX_TEXT), line(&case.location(), 400));
     let wrong: Vec<&TrialReport> =
         case.trials.iter().filter(|trial| trial.verdict.result != TrialStatus::Pass).collect();
     for trial in wrong.iter().take(MAX_TRIALS) {
@@ -68,7 +68,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     if let Some(saved) = ledgers.get(&trial.ledger) {
         let highlighted: Vec<u64> =
             verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-        let timeline = Timeline::of(&saved.entries).focused(&highlighted, MAX_TIMELINE);
+        let timeline = Timeline::new(&saved.entries).focused(&highlighted, MAX_TIMELINE);
         let view = TextView {
             width: 120,
             indent: 0,

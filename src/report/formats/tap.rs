@@ -16,15 +16,15 @@ use crate::text::line;
 #[must_use]
 pub fn tap(report: &Report) -> String {
     let mut out = format!("TAP version 14\n1..{}\n", report.cases.len() + report.skipped.len());
-    for (place, case) in report.cases.iter().enumerate() {
+    for (index, case) in report.cases.iter().enumerate() {
         let ok = if result_of(case) == TrialStatus::Pass { "ok" } else { "not ok" };
-        let _ = writeln!(out, "{ok} {} - {}", place + 1, description(&case.id));
+        let _ = writeln!(out, "{ok} {} - {}", index + 1, description(&case.id));
         if result_of(case) != TrialStatus::Pass {
             push_block(&mut out, case);
         }
     }
-    for (place, skipped) in report.skipped.iter().enumerate() {
-        let number = report.cases.len() + place + 1;
+    for (index, skipped) in report.skipped.iter().enumerate() {
+        let number = report.cases.len() + index + 1;
         let _ = writeln!(
             out,
             "ok {number} - {} # SKIP {}",

@@ -159,8 +159,8 @@ fn of_trial(
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let which = format!("trial {} of {}", trial.trial, shown(&case.id));
-    let place = usize::try_from(trial.trial).ok().and_then(|number| number.checked_sub(1));
-    let Some(seed) = place.and_then(|place| plan.seeds.get(place)) else {
+    let index = usize::try_from(trial.trial).ok().and_then(|number| number.checked_sub(1));
+    let Some(seed) = index.and_then(|index| plan.seeds.get(index)) else {
         return differs(format!(
             "report.json has {which}, and the plan has {} trials of it",
             plan.seeds.len()

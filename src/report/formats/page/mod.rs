@@ -32,7 +32,7 @@ pub fn page_so_far(report: &Report, ledgers: &Ledgers) -> String {
 }
 
 fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
-    let tally = Tally::of(report);
+    let tally = Tally::new(report);
     let data = data::data(report, ledgers, is_running);
     let body = maud::html! {
         (head::head(report, &impact(report, ledgers), &tally, is_running))

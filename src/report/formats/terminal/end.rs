@@ -119,9 +119,9 @@ pub(super) fn push_causes(out: &mut String, causes: &[FailureCause<'_>], view: &
         return;
     }
     let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
-    for (place, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
+    for (index, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
         let head = format!("{} ({})", cause.remedy.sentence(), cause.reach.words());
-        push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
+        push_hanging(out, &format!("{}.", index + 1), 3, &head, view);
         if let [only] = cause.fixes.as_slice() {
             push_hanging(out, "", 3, &format!("{}: {}", only.kind.as_str(), line(only.fix, 600)), view);
             push_hanging(out, "", 3, &named(&only.reach.cases, MAX_CASES), view);
