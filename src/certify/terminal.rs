@@ -7,7 +7,7 @@ use super::trials::{CaseVerdict, ScenarioResult};
 use super::verify::{CheckResult, Verification};
 use crate::ExitStatus;
 use crate::report::View;
-use crate::text::style::TextStyle;
+use crate::text::TextStyle;
 use crate::text::words::counted;
 use crate::text::{columns, fit, line, wrap};
 

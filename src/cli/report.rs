@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Subcommand, ValueEnum};
 
-use super::args::format::format_parser;
+use super::args::format_parser;
 use super::error::CliError;
 use super::print::{output, output_text};
 use super::view;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{CustomerEffect, Demo, DemoRow};
 use crate::report::View;
-use crate::text::style::TextStyle;
+use crate::text::TextStyle;
 use crate::text::{columns, wrap};
 
 /// The maximum width that is used.

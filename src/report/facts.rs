@@ -2,7 +2,9 @@
 
 use crate::results::{CaseReport, TrialReport};
 use crate::scenario::{Intent, IntentList};
-use crate::score::{BarrierFacts, EffectCost, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
+use crate::score::{
+    BarrierFacts, Claim, EffectCost, FindingKind, Honesty, IntentOutcome, Outcome, RetriedBy, Retry, Verdict,
+};
 use crate::text::line;
 use crate::text::words::{self, counted, numbers};
 
@@ -141,6 +143,23 @@ fn barrier_text(barrier: &BarrierFacts) -> String {
     text
 }
 
+/// The words for a claim: a true claim that fails the trial is one that the scenario does not expect.
+pub(crate) fn honesty_words(verdict: &Verdict, claim: &Claim) -> &'static str {
+    let is_about_it = |entries: &[u64]| claim.entry.is_some_and(|entry| entries.contains(&entry));
+    let mut findings =
+        verdict.findings.iter().filter(|finding| finding.fails && is_about_it(&finding.entries));
+    let is_refused = findings.any(|finding| {
+        matches!(
+            finding.kind,
+            FindingKind::Overclaimed | FindingKind::Underclaimed | FindingKind::UnexpectedClaim
+        )
+    });
+    match claim.honesty {
+        Honesty::Honest if is_refused => "not what the scenario expects",
+        honesty => honesty.as_str(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,5 +202,18 @@ mod tests {
         let (mut case, _) = sample::pass(1);
         case.terms.intents.clear();
         assert!(fact(&facts(&case, &case.trials[0]), "intent").starts_with("exactly-once, due 1"));
+    }
+
+    #[test]
+    fn a_claim_that_is_true_and_not_expected_is_not_called_honest() {
+        let (mut case, _) = sample::double_charge("none");
+        let verdict = &mut case.trials[0].verdict;
+        verdict.claims[0].honesty = Honesty::Honest;
+        let (claim, mut finding) = (verdict.claims[0].clone(), verdict.findings[0].clone());
+        assert_eq!(honesty_words(verdict, &claim), "honest");
+        finding.kind = FindingKind::Overclaimed;
+        finding.entries = claim.entry.into_iter().collect();
+        verdict.findings.push(finding);
+        assert_eq!(honesty_words(verdict, &claim), "not what the scenario expects");
     }
 }

@@ -11,7 +11,7 @@ use crate::results::{
 };
 use crate::score::TrialStatus;
 use crate::score::rate::Required;
-use crate::text::style::TextStyle;
+use crate::text::TextStyle;
 use crate::text::words::{counted, percent};
 use crate::text::{line, wrap};
 

@@ -2,7 +2,6 @@
 //! files, and nothing reads the clock.
 
 mod causes;
-mod claim_words;
 mod comparison;
 mod facts;
 mod formats;

@@ -8,7 +8,7 @@ use crate::report::View;
 use crate::results::tally::{Tally, result_of};
 use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
-use crate::text::style::TextStyle;
+use crate::text::TextStyle;
 use crate::text::words::{counted, duration, percent};
 use crate::text::{columns, fit, line};
 

@@ -1,6 +1,8 @@
-//! Finishes a run: compares its ledgers with what was scored, has the report written, and links `latest`.
+//! Finishes a run: compares its ledgers with what was scored, has the report written, and links
+//! `latest`. While it runs, the page shows the trials that have ended.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::{RunError, RunFolder};
 use crate::results::{self, Publish, Report, SavedRun, StoreError};
@@ -86,9 +88,42 @@ fn remove_older(folder: &RunFolder, reports: &Path, keep: usize) -> Option<Strin
     }
 }
 
+/// The time between two pages.
+const PERIOD: Duration = Duration::from_secs(2);
+/// Writing pages takes at most this part of the time of a run: one in ten.
+const SHARE: u32 = 10;
+
+/// Decides when the next page of a run that goes on is due, and writes it, for `--open`.
+pub(super) struct PageSoFar {
+    publish: Publish,
+    next: Instant,
+}
+
+impl PageSoFar {
+    /// The first page is due at once.
+    pub(super) fn new(publish: Publish) -> Self {
+        PageSoFar { publish, next: Instant::now() }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// Writes the page. A page that cannot be written is not an error: at the end of the run it is written
+    /// again, and an error is reported.
+    pub(super) fn write(&mut self, folder: &Path, report: Report) {
+        let began = Instant::now();
+        if let Ok((SavedRun { report, ledgers }, _)) = results::read_own_run(folder, report) {
+            let _ = (self.publish)(folder, &report, &ledgers);
+        }
+        self.next = Instant::now() + PERIOD.max(began.elapsed() * SHARE);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::sample;
 
     #[test]
     fn a_folder_called_latest_that_hapax_did_not_make_is_left_alone_with_a_note() {
@@ -100,5 +135,13 @@ mod tests {
         std::fs::create_dir(reports.path().join("latest")).unwrap();
         let note = link_latest(&folder, reports.path()).unwrap();
         assert!(note.starts_with("note: ") && note.contains("was not made by hapax"), "{note}");
+    }
+
+    #[test]
+    fn the_next_page_is_due_later_and_a_folder_that_is_gone_is_no_error() {
+        let mut page = PageSoFar::new(|_, _, _| Ok(()));
+        assert!(page.is_due());
+        page.write(Path::new("/no/such/folder"), sample::run().0);
+        assert!(!page.is_due());
     }
 }

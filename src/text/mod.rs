@@ -1,10 +1,10 @@
-//! Escapes text of others, shortens it and fits it to a width.
+//! Text for people: escapes text of others, shortens it, fits it to a width, and colors it. It knows no report.
 
 pub(crate) mod ci_commands;
 pub(crate) mod escape;
-pub(crate) mod style;
 pub(crate) mod words;
 
+use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
 
 /// Whether a character is invisible and can change how the text around it is shown, or is not a character:
@@ -122,6 +122,44 @@ fn push_word(lines: &mut Vec<String>, current: &mut String, word: &str, width: u
         }
         current.push(character);
         used += wide;
+    }
+}
+
+/// Adds colors to text, which is the same without them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TextStyle {
+    /// Whether colors are used.
+    pub(crate) color: bool,
+}
+
+impl TextStyle {
+    fn with(self, style: Style, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// Failures.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    /// Passes.
+    pub(crate) fn good(self, text: &str) -> String {
+        self.with(AnsiColor::Green.on_default(), text)
+    }
+
+    /// Void.
+    pub(crate) fn void(self, text: &str) -> String {
+        self.with(AnsiColor::Yellow.on_default(), text)
+    }
+
+    /// Important text.
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.with(Style::new().bold(), text)
+    }
+
+    /// Less important text.
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.with(Style::new().dimmed(), text)
     }
 }
 

@@ -9,7 +9,7 @@ use anstream::{eprint, eprintln};
 use jiff::Timestamp;
 
 use crate::ExitStatus;
-use crate::cli::args::format::format_parser;
+use crate::cli::args::format_parser;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{message, output};

@@ -1,9 +1,8 @@
 //! `hapax run`: scenarios against a subject.
 
-mod dry_run;
 mod execution;
-mod last_failed;
 mod replay;
+mod selection;
 mod several;
 mod watch;
 
@@ -132,7 +131,7 @@ impl RunArgs {
             return Ok(cases);
         }
         let cases = super::load(&self.filters, self.expression.as_deref())?;
-        if self.last_failed { last_failed::of(cases) } else { Ok(cases) }
+        if self.last_failed { selection::last_failed(cases) } else { Ok(cases) }
     }
 
     /// The plan for a subject, which gets the promise that was given.
@@ -192,7 +191,7 @@ fn run_subject(
     let measure = args.measure.measure(&cases)?;
     let (mut plan, options) = args.plan(cases, &mut subject, typed, args.seed()?)?;
     if args.dry_run {
-        return Ok(dry_run::show(&plan));
+        return Ok(selection::show_dry_run(&plan));
     }
     if let Some(status) = smoke(args, &plan, &subject, &options)? {
         return Ok(status);

@@ -79,7 +79,7 @@ pub fn compare_page(comparison: &Comparison, links: Option<&RunLinks>) -> String
     .into_owned()
 }
 
-/// The changes of one kind. The last column is left out where it would be empty.
+/// The changes of one kind. The last column is left out if it would be empty.
 fn table(changes: &[&Change], old: Option<&str>, new: Option<&str>) -> Markup {
     let has_chance = changes.iter().any(|change| change.chance.is_some());
     let columns = ["case", "was", "is", "cause"].into_iter().chain(has_chance.then_some("chance"));

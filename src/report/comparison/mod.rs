@@ -1,21 +1,103 @@
 //! A comparison as text: terminal, Markdown and page, with the same content in the same order.
 
 mod html;
-mod markdown;
-mod terminal;
 
 pub use html::{RunLinks, compare_page};
-pub use markdown::compare_md;
-pub use terminal::compare_text;
 
-use crate::results::{CaseState, Change, CompareCause, Comparison, SIGNIFICANT};
+use std::fmt::Write as _;
+
+use crate::report::MAX_SUMMARY_BYTES;
+use crate::report::formats::terminal::View;
+use crate::results::{CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT};
 use crate::score::TrialStatus;
-use crate::text;
+use crate::text::escape::{code, markdown};
 use crate::text::words::{counted, percent};
+use crate::text::{fit, line};
+
+/// The comparison as text.
+#[must_use]
+pub fn compare_text(comparison: &Comparison, view: &View) -> String {
+    let style = view.style();
+    let width = view.width.clamp(40, 160);
+    let mut out = String::new();
+    for kind in ChangeKind::ALL {
+        for change in comparison.of_kind(kind) {
+            let word = kind.words().to_uppercase();
+            let word = match kind {
+                ChangeKind::Worse | ChangeKind::NewFailing => style.bad(&word),
+                ChangeKind::Better => style.good(&word),
+                ChangeKind::Gone | ChangeKind::New => style.void(&word),
+            };
+            let _ = writeln!(out, "{word}  {}", style.strong(&line(&change.id, 300)));
+            let _ = writeln!(
+                out,
+                "{}",
+                fit(&format!("      {} → {}", state(change.old), state(change.new)), width)
+            );
+            let cause = cause(change);
+            if !cause.is_empty() {
+                let _ = writeln!(out, "{}", fit(&format!("      {cause}"), width));
+            }
+            let significance_text = significance_text(change);
+            if !significance_text.is_empty() {
+                let _ = writeln!(out, "{}", fit(&format!("      {significance_text}"), width));
+            }
+        }
+    }
+    if !comparison.changes.is_empty() {
+        out.push('\n');
+    }
+    let named = |(run, subject): &(String, String)| format!("{} ({})", line(run, 100), line(subject, 100));
+    let _ =
+        writeln!(out, "{} → {}: {}", named(&comparison.old), named(&comparison.new), headline(comparison));
+    out
+}
+
+/// The comparison as Markdown, under GitHub's limit.
+#[must_use]
+pub fn compare_md(comparison: &Comparison) -> String {
+    let worse = if comparison.is_worse() { "something got worse" } else { "nothing got worse" };
+    let named = |(run, subject): &(String, String)| {
+        format!("{} {}", code(&line(run, 100)), code(&line(subject, 100)))
+    };
+    let mut out = format!(
+        "## hapax: {worse}\n\n{} → {}: {}.\n",
+        named(&comparison.old),
+        named(&comparison.new),
+        headline(comparison)
+    );
+    if comparison.changes.is_empty() {
+        return out;
+    }
+    out.push_str("\n| change | case | was | is | cause | chance |\n| --- | --- | --- | --- | --- | --- |\n");
+    let rows = ChangeKind::ALL.into_iter().flat_map(|kind| comparison.of_kind(kind));
+    for (index, change) in rows.enumerate() {
+        let id = code(&line(&change.id, 300));
+        let (was, is, significance_text) = (
+            markdown(&state(change.old)),
+            markdown(&state(change.new)),
+            markdown(&significance_text(change)),
+        );
+        let row = format!(
+            "| {} | {id} | {was} | {is} | {} | {significance_text} |\n",
+            change.kind.words(),
+            cause(change)
+        );
+        if out.len() + row.len() > MAX_SUMMARY_BYTES {
+            let _ = writeln!(
+                out,
+                "\n{} more are left out: this would be too long.",
+                comparison.changes.len() - index
+            );
+            break;
+        }
+        out.push_str(&row);
+    }
+    out
+}
 
 /// The comparison in one line.
 fn headline(comparison: &Comparison) -> String {
-    use crate::results::ChangeKind;
     let counts = ChangeKind::ALL.map(|kind| (comparison.of_kind(kind).count(), kind.words()));
     let mut parts: Vec<String> = counts
         .into_iter()
@@ -23,22 +105,22 @@ fn headline(comparison: &Comparison) -> String {
         .map(|(count, words)| format!("{count} {words}"))
         .collect();
     parts.push(counted(comparison.same, "case") + " the same");
-    let mut line = parts.join(", ");
+    let mut headline = parts.join(", ");
     if comparison.scenarios_changed > 0 {
-        line.push_str(&format!(
+        headline.push_str(&format!(
             "; the scenario of {} changed",
             counted(comparison.scenarios_changed, "case")
         ));
     }
     if let Some((old, new)) = comparison.promises {
-        line.push_str(&format!(
+        headline.push_str(&format!(
             "; the first run was judged by {old}, the second by {new}, so their results are not comparable"
         ));
     }
     if let Some((old, new)) = &comparison.versions {
-        line.push_str(&format!("; hapax {} → {}", text::line(old, 40), text::line(new, 40)));
+        headline.push_str(&format!("; hapax {} → {}", line(old, 40), line(new, 40)));
     }
-    line
+    headline
 }
 
 /// The possible cause of a difference.
@@ -84,7 +166,6 @@ fn significance_text(change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::formats::terminal::View;
     use crate::results::compare;
     use crate::results::sample;
 

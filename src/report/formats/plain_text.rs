@@ -8,7 +8,7 @@ use crate::report::timeline::{TextView, Timeline, render_text};
 use crate::results::Ledgers;
 use crate::results::{CaseReport, TrialReport};
 use crate::score::TrialStatus;
-use crate::text::style::TextStyle;
+use crate::text::TextStyle;
 use crate::text::words;
 use crate::text::{block, line};
 

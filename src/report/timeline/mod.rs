@@ -151,7 +151,7 @@ impl Timeline {
 mod tests {
     use super::*;
     use crate::results::sample::{self, LedgerBuilder};
-    use crate::text::style::TextStyle;
+    use crate::text::TextStyle;
     use mock_services::fault::ReplyKind;
 
     fn text(timeline: &Timeline, highlighted: &[u64], width: usize) -> String {

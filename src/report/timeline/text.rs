@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mock_services::ledger::Entry;
 
 use super::{Item, Shape, Timeline};
-use crate::text::style::TextStyle;
+use crate::text::TextStyle;
 use crate::text::{columns, fit};
 
 /// How the text is laid out.

@@ -6,8 +6,7 @@ use mock_services::ledger::{Entry, SavedLedger};
 use serde::Serialize;
 
 use crate::domain::{CapturedOutput, ControlName};
-use crate::report::claim_words::honesty_words;
-use crate::report::facts::facts;
+use crate::report::facts::{facts, honesty_words};
 use crate::report::formats::page::budget::{Items, Texts};
 use crate::report::formats::page::exchange::facts_of;
 use crate::report::formats::page::square::{keys_of, keys_of_skipped};

@@ -4,7 +4,6 @@
 mod budget;
 pub(crate) mod cases;
 mod data;
-mod embed;
 mod exchange;
 mod fixes;
 mod frame;
@@ -16,7 +15,7 @@ use crate::results::Ledgers;
 use crate::results::Report;
 use crate::results::tally::Tally;
 use crate::score::TrialStatus;
-use embed::json_in_script;
+use frame::json_in_script;
 pub(crate) use frame::{Frame, PageScript, frame};
 
 /// The page of a run.

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::claim_words::honesty_words;
-use crate::report::facts::facts;
+use crate::report::facts::{facts, honesty_words};
 use crate::report::formats::terminal::View;
 use crate::report::headline;
 use crate::report::stderr::of_bad_ends;

@@ -13,8 +13,8 @@ use crate::results::Ledgers;
 use crate::results::tally::{Tally, result_of, worst_first};
 use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::TextStyle;
 use crate::text::line;
-use crate::text::style::TextStyle;
 use crate::text::words::counted;
 use case::{CaseDetail, push_case};
 
