@@ -18,6 +18,7 @@ mod proc_stat;
 mod process_env;
 pub mod record;
 pub mod report;
+pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod score;
@@ -25,6 +26,7 @@ mod scratch;
 pub mod selftest;
 pub mod serve;
 pub mod subject;
+mod text;
 pub mod trial;
 mod trust;
 

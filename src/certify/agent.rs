@@ -22,15 +22,14 @@ use super::statement::{
 use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::domain::is_default;
-use crate::report::text::words::counted;
-use crate::report::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, read_run};
-use crate::run::{
-    self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, confirm, trial_seed,
-};
+use crate::report::publish;
+use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, confirm, read_run};
+use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
 use crate::scenario::Case;
 use crate::score::{Finding, TrialStatus};
 use crate::selftest::{self, SelftestRow};
 use crate::subject::{Subject, SubjectKind};
+use crate::text::words::counted;
 
 /// The folders of version 1 of certificates: those of the cases have one run for each number of trials.
 pub(super) const RUN_NAMES_1: RunNames = RunNames { cases: "subject", ..RUN_NAMES };
@@ -138,7 +137,7 @@ pub(crate) async fn certify_agent(
         limiter,
         stop: stop.clone(),
         save: |report, folder| {
-            let finished = run::finish(report, folder, &FinishOptions::default())?;
+            let finished = run::finish(report, folder, publish, &FinishOptions::default())?;
             Ok(finished.saved.report.interrupted)
         },
         interrupted: false,

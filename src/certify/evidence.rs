@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::trials::TrialRecord;
 use super::{CERTIFICATE_FILE, CERTIFICATE_PAGE, CertifyError};
 use crate::process_env;
-use crate::report::StoreError;
+use crate::results::StoreError;
 
 /// The log of the trials.
 pub(super) const TRIALS_FILE: &str = "trials.jsonl";

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::statement::{Certificate, ControlCheck, Statement, Tested};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion};
-use crate::report::text::{ci_commands, line};
 use crate::report::{Frame, PageScript, frame};
+use crate::text::{ci_commands, line};
 
 /// The page of a certificate.
 pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -> String {

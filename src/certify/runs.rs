@@ -10,7 +10,7 @@ use futures_util::future::Shared;
 
 use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts};
 use super::{CertifyError, CertifyEvent, OnEvent};
-use crate::report::Report;
+use crate::results::Report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions, trial_seed};
 use crate::scenario::Case;
 use crate::subject::Subject;

@@ -14,8 +14,8 @@ use super::key::SigningKey;
 use super::page::certificate_page;
 use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord};
 use super::{CERTIFICATE_FILE, CERTIFICATE_PAGE, version_1};
-use crate::report::text::words::counted;
-use crate::report::{StoreError, write_file};
+use crate::results::{StoreError, write_file};
+use crate::text::words::counted;
 
 /// The type of the statement.
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";

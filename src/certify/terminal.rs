@@ -7,9 +7,9 @@ use super::trials::{CaseVerdict, ScenarioResult};
 use super::verify::{CheckResult, Verification};
 use crate::ExitStatus;
 use crate::report::View;
-use crate::report::text::style::TextStyle;
-use crate::report::text::words::counted;
-use crate::report::text::{columns, fit, line, wrap};
+use crate::text::TextStyle;
+use crate::text::words::counted;
+use crate::text::{columns, fit, line, wrap};
 
 /// The maximum number of scenarios that are shown one by one.
 const MAX_ROWS: usize = 24;

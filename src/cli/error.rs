@@ -5,8 +5,8 @@ use std::io;
 
 use anstream::{AutoStream, ColorChoice};
 
-use crate::report::{MergeFoldersError, StoreError};
-use crate::run::{MeasureError, RunError};
+use crate::results::{MeasureError, MergeFoldersError, StoreError};
+use crate::run::RunError;
 use crate::scenario::LoadError;
 use crate::serve::ServeError;
 use crate::subject::ConfigError;

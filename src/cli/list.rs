@@ -12,8 +12,8 @@ use super::error::{CliError, has_color};
 use super::print::{output, plural};
 use crate::ExitStatus;
 use crate::lint::read_service_file;
-use crate::report::text::ci_commands;
 use crate::scenario::{Case, load_matching, table_md};
+use crate::text::ci_commands;
 
 /// List the cases, with the description and the tags of each scenario.
 #[derive(clap::Args)]

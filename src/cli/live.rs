@@ -10,7 +10,7 @@ use mock_services::yaml::shown;
 
 use super::print::message;
 use crate::process_env;
-use crate::report::TrialReport;
+use crate::results::TrialReport;
 use crate::run::{Progress, ProgressLine, RunEvent, Verbosity};
 use crate::scenario::Case;
 use crate::score::TrialStatus;

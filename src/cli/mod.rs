@@ -2,18 +2,14 @@
 //! imports it.
 
 mod args;
-#[cfg(feature = "mcp")]
-mod call_tools;
 mod certify;
 mod completions;
 mod control;
-#[cfg(feature = "mcp")]
-mod control_server;
-mod control_tool;
 mod demo;
 mod doctor;
 mod error;
 mod init;
+mod internal;
 mod lint;
 mod list;
 mod live;
@@ -25,11 +21,9 @@ mod record;
 mod report;
 mod run;
 mod schema;
-mod sealed_init;
 mod selftest;
 mod serve;
 mod show;
-mod supervise;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -86,16 +80,16 @@ enum Verb {
     Man(man::ManArgs),
     #[cfg(feature = "mcp")]
     #[command(hide = true)]
-    CallTools(call_tools::CallToolsArgs),
+    CallTools(internal::CallToolsArgs),
     #[cfg(feature = "mcp")]
     #[command(hide = true)]
-    ControlServer(control_server::ControlServerArgs),
+    ControlServer(control::ControlServerArgs),
     #[command(hide = true)]
     Control(control::ControlArgs),
     #[command(hide = true)]
-    ControlTool(control_tool::ControlToolArgs),
+    ControlTool(control::ControlToolArgs),
     #[command(hide = true)]
-    SealedInit(sealed_init::SealedInitArgs),
+    SealedInit(internal::SealedInitArgs),
     #[command(hide = true)]
     Supervise,
 }
@@ -125,7 +119,7 @@ pub fn main() -> ExitCode {
     }
     // These two have exit statuses of their own.
     let own_status = match verb {
-        Verb::ControlTool(args) => Ok(control_tool::run(args).map(ExitCode::from)),
+        Verb::ControlTool(args) => Ok(control::run_tool(args).map(ExitCode::from)),
         Verb::Serve(args) => Ok(serve::run(*args)),
         verb => Err(verb),
     };
@@ -148,12 +142,12 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::run(&args),
         Verb::Certify(args) => certify::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
-        Verb::Supervise => supervise::run(),
-        Verb::SealedInit(args) => sealed_init::run(&args),
+        Verb::Supervise => internal::supervise(),
+        Verb::SealedInit(args) => internal::sealed_init(&args),
         #[cfg(feature = "mcp")]
-        Verb::CallTools(args) => call_tools::run(args),
+        Verb::CallTools(args) => internal::call_tools(args),
         #[cfg(feature = "mcp")]
-        Verb::ControlServer(args) => control_server::run(&args),
+        Verb::ControlServer(args) => control::serve(&args),
         Verb::Control(args) => control::run(&args),
         Verb::ControlTool(_) | Verb::Serve(_) => Ok(ExitStatus::Success),
         Verb::Record(args) => record::run(args),
@@ -179,12 +173,12 @@ fn internal_verb() -> Option<Verb> {
     let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
     match words[..] {
         ["supervise"] => Some(Verb::Supervise),
-        ["sealed-init", which] => sealed_init::SealedInitArgs::named(which).map(Verb::SealedInit),
+        ["sealed-init", which] => internal::SealedInitArgs::named(which).map(Verb::SealedInit),
         _ => None,
     }
 }
 
-/// The arguments of the process. Where they are wrong, prints why and ends the process.
+/// The arguments of the process. If they are wrong, prints why and ends the process.
 fn arguments() -> Cli {
     Cli::try_parse().unwrap_or_else(|mut error| {
         let argument = error.get(ContextKind::InvalidArg);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstream::eprintln;
 
 use crate::ExitStatus;
-use crate::report::text::ci_commands;
+use crate::text::ci_commands;
 
 /// A number and what is counted.
 pub(super) fn plural(count: usize, what: &str) -> String {
@@ -22,7 +22,7 @@ pub(super) fn output_text(text: &str, status: ExitStatus) -> ExitStatus {
     output(ci_commands::text(text).as_bytes(), status)
 }
 
-/// Writes to standard output and returns the status: another one where the command succeeded and its output
+/// Writes to standard output and returns the status: another one if the command succeeded and its output
 /// cannot be written. A reader that closes the pipe early is no error.
 pub(super) fn output(text: &[u8], status: ExitStatus) -> ExitStatus {
     let mut out = anstream::stdout();

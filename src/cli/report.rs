@@ -5,13 +5,13 @@ use std::process::{Command, Stdio};
 
 use clap::{Subcommand, ValueEnum};
 
-use super::args::format::format_parser;
+use super::args::format_parser;
 use super::error::CliError;
 use super::print::{output, output_text};
 use super::view;
 use crate::ExitStatus;
-use crate::report::{self, Format, SavedRun, StoreError};
-use crate::run::rescore;
+use crate::report::{self, Format};
+use crate::results::{self, SavedRun, StoreError, rescore};
 
 /// Show a saved run, compare two, or merge the parts of one.
 #[derive(clap::Args)]
@@ -124,7 +124,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitStatus, CliError> {
 
 fn show(args: &ShowArgs) -> Result<ExitStatus, CliError> {
     let run = read(&args.folder)?;
-    let (view, status) = (view(args.verbose), report::result(&run.report).into());
+    let (view, status) = (view(args.verbose), results::result(&run.report).into());
     if args.open {
         report::publish(&args.folder, &run.report, &run.ledgers)?;
         open_page(&args.folder)?;
@@ -147,7 +147,7 @@ fn show(args: &ShowArgs) -> Result<ExitStatus, CliError> {
 
 fn compare(args: &CompareArgs) -> Result<ExitStatus, CliError> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    let comparison = report::compare(&old.report, &new.report);
+    let comparison = results::compare(&old.report, &new.report);
     let status = comparison.exit_status();
     Ok(match args.format {
         CompareFormat::Terminal => output_text(&report::compare_text(&comparison, &view(false)), status),
@@ -161,14 +161,16 @@ fn compare(args: &CompareArgs) -> Result<ExitStatus, CliError> {
 }
 
 fn merge(args: &MergeArgs) -> Result<ExitStatus, CliError> {
-    let merged = report::merge_folders(&args.folders, &args.out, rescore)?;
+    let mut merged = results::merge_folders(&args.folders, &args.out)?;
+    rescore(&mut merged);
+    report::publish(&args.out, &merged.report, &merged.ledgers)?;
     let text = report::run_summary(&merged.report, &merged.ledgers, &view(false));
-    Ok(output_text(&text, report::result(&merged.report).into()))
+    Ok(output_text(&text, results::result(&merged.report).into()))
 }
 
 /// A saved run, with the verdicts that its ledgers prove.
 fn read(folder: &Path) -> Result<SavedRun, StoreError> {
-    let mut run = report::read_run(folder)?;
+    let mut run = results::read_run(folder)?;
     rescore(&mut run);
     Ok(run)
 }

@@ -4,7 +4,7 @@ use mock_services::custom::service_schema;
 
 use super::print::output;
 use crate::ExitStatus;
-use crate::report::report_schema_text;
+use crate::results::report_schema_text;
 use crate::scenario::schema_text;
 use crate::subject::config_schema_text;
 

@@ -12,8 +12,8 @@ use mock_services::ledger::Entry;
 
 use super::error::CliError;
 use crate::ExitStatus;
-use crate::report::text::ci_commands;
 use crate::serve::{ServeError, ServeOptions, Serving, show};
+use crate::text::ci_commands;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -204,7 +204,7 @@ async fn serve(options: ServeOptions, json: bool, quiet: bool) -> Result<(), Ser
     tokio::pin!(stopped);
     loop {
         let entries = tokio::select! {
-            // Where nothing is shown, no entry is read: that would cost as much as serving the requests.
+            // If nothing is shown, no entry is read: that would cost as much as serving the requests.
             entries = reader.grown(), if !quiet => entries,
             _ = &mut stopped => break,
         };

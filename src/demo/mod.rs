@@ -18,7 +18,7 @@ use mock_services::ledger::read_ledgers;
 
 use crate::ExitStatus;
 use crate::domain::ControlName;
-use crate::report::{LEDGER_FILE, Ledgers, Report};
+use crate::results::{LEDGER_FILE, Ledgers, Report};
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, LoadError, shipped};
 use crate::score::TrialStatus;
@@ -63,7 +63,7 @@ pub struct Demo {
 pub struct DemoRow {
     /// What the case is about.
     pub about: String,
-    /// What each agent did to the customer, in the order of the agents; `None` where it was not finished.
+    /// What each agent did to the customer, in the order of the agents; `None` if it was not finished.
     pub did: Vec<Option<CustomerEffect>>,
 }
 
@@ -77,7 +77,7 @@ pub struct CustomerEffect {
 }
 
 impl Demo {
-    /// The exit status of the demo: success where all trials were finished.
+    /// The exit status of the demo: success if all trials were finished.
     #[must_use]
     pub fn exit_status(&self) -> ExitStatus {
         let is_complete = self.rows.iter().all(|row| row.did.iter().all(Option::is_some));

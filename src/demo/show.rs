@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use super::{CustomerEffect, Demo, DemoRow};
 use crate::report::View;
-use crate::report::text::style::TextStyle;
-use crate::report::text::{columns, wrap};
+use crate::text::TextStyle;
+use crate::text::{columns, wrap};
 
 /// The maximum width that is used.
 const MAX_WIDTH: usize = 110;

@@ -40,7 +40,7 @@ fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
     }
     let fields: Vec<&Fields> = outcome.effects.iter().filter_map(|n| Some(effect(entries, *n)?.1)).collect();
     let taken = total(&fields);
-    let asked = taken.and_then(|(_, currency)| {
+    let amount = taken.and_then(|(_, currency)| {
         Some((amount_due(intent, &fields)?.checked_mul(i64::from(outcome.due))?, currency))
     });
     let back = match outcome.compensated.len() {
@@ -48,10 +48,10 @@ fn deed(intent: &Intent, outcome: &IntentOutcome, entries: &[Entry]) -> String {
         count => format!(", then undone {}", often(count)),
     };
     let words = |(amount, currency): (i64, &str)| money(amount, currency);
-    let facts = match (taken, asked) {
-        (Some(taken), Some(asked)) if taken == asked => format!("{verb} {}: {}", often(done), words(taken)),
-        (Some(taken), Some(asked)) => {
-            format!("{verb} {}: {} instead of {}", often(done), words(taken), words(asked))
+    let facts = match (taken, amount) {
+        (Some(taken), Some(amount)) if taken == amount => format!("{verb} {}: {}", often(done), words(taken)),
+        (Some(taken), Some(amount)) => {
+            format!("{verb} {}: {} instead of {}", often(done), words(taken), words(amount))
         }
         _ if done == due => format!("{verb} {}", often(done)),
         _ if due == 0 => format!("{verb} {}, and it should not have been", often(done)),
@@ -69,7 +69,7 @@ fn effect(entries: &[Entry], n: u64) -> Option<(&str, &Fields)> {
     }
 }
 
-/// All money that was moved, where it has one currency.
+/// All money that was moved, if it has one currency.
 fn total<'a>(fields: &[&'a Fields]) -> Option<(i64, &'a str)> {
     let mut sum = None;
     for fields in fields {
@@ -89,9 +89,9 @@ fn total<'a>(fields: &[&'a Fields]) -> Option<(i64, &'a str)> {
 
 /// The money that one effect should move: what the scenario says, or else what the first one moved.
 fn amount_due(intent: &Intent, fields: &[&Fields]) -> Option<i64> {
-    let asked =
+    let amount =
         intent.expected.get("amount").or(intent.selector.get("amount")).or(fields.first()?.get("amount"))?;
-    asked.to_string().parse().ok()
+    amount.to_string().parse().ok()
 }
 
 fn often(count: usize) -> String {
@@ -126,8 +126,8 @@ mod tests {
     use crate::score::testing::{LedgerScript, Sees, due, terms};
     use mock_services::fault::ReplyKind;
 
-    /// What is said of a tale in which one charge of $49.99 was due.
-    fn told(script: impl FnOnce(&mut LedgerScript)) -> String {
+    /// The words for a ledger in which one charge of $49.99 was due.
+    fn described(script: impl FnOnce(&mut LedgerScript)) -> String {
         let mut book = LedgerScript::new();
         book.started(1);
         script(&mut book);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_amount_is_shown_with_the_amount_due() {
         let charged = |amounts: &[i64]| {
-            told(|script| {
+            described(|script| {
                 for amount in amounts {
                     script.charge(None, "ord_1", *amount, Sees::Ok);
                 }
@@ -156,19 +156,19 @@ mod tests {
     #[test]
     fn a_claim_is_shown_where_it_is_false_or_not_done() {
         assert_eq!(
-            told(|script| _ = script.claims(1, ClaimedOutcome::Done)),
+            described(|script| _ = script.claims(1, ClaimedOutcome::Done)),
             "not charged, and said it was done"
         );
         assert_eq!(
-            told(|script| _ = script.claims(1, ClaimedOutcome::NotDone)),
+            described(|script| _ = script.claims(1, ClaimedOutcome::NotDone)),
             "not charged, and said it was not done"
         );
-        assert_eq!(told(|_| ()), "not charged, and said nothing");
+        assert_eq!(described(|_| ()), "not charged, and said nothing");
         let unsure = |script: &mut LedgerScript| {
             script.charge(None, "ord_1", 4999, Sees::Cut(ReplyKind::Drop));
             script.claims(1, ClaimedOutcome::Unknown);
         };
-        assert_eq!(told(unsure), "charged once: $49.99, and said it did not know");
+        assert_eq!(described(unsure), "charged once: $49.99, and said it did not know");
     }
 
     #[test]
@@ -178,14 +178,14 @@ mod tests {
             script.charge(None, "ord_2", 100, Sees::Ok);
             script.claims(1, ClaimedOutcome::Done);
         };
-        assert_eq!(told(stranger), "charged once: $49.99, charged, which was not asked for");
+        assert_eq!(described(stranger), "charged once: $49.99, charged, which was not asked for");
         let mended = |script: &mut LedgerScript| {
             script.charge(None, "ord_1", 4999, Sees::Ok);
             let second = script.charge(None, "ord_1", 4999, Sees::Ok);
             script.refund(second, 4999);
             script.claims(1, ClaimedOutcome::Done);
         };
-        assert!(told(mended).contains("then undone once"), "{}", told(mended));
+        assert!(described(mended).contains("then undone once"), "{}", described(mended));
     }
 
     #[test]

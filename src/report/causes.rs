@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{CaseReport, Report};
 use crate::domain::HarmRank;
-use crate::report::text::words;
+use crate::results::{CaseReport, Report};
 use crate::score::{Finding, FindingKind, Remedy};
+use crate::text::words;
 
 /// One kind of change, and the findings that it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub(crate) fn first_cause(case: &CaseReport) -> Option<CauseKey<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     /// The run of the samples, with another remedy, fix and kind for the findings of each case.
     fn run_with(change: impl Fn(usize, &mut Finding)) -> Report {

@@ -1,10 +1,12 @@
 //! Further facts of a trial besides its findings: name and text, for the terminal and the page.
 
-use super::model::{CaseReport, TrialReport};
-use super::text::line;
-use crate::report::text::words::{self, counted, numbers};
+use crate::results::{CaseReport, TrialReport};
 use crate::scenario::{Intent, IntentList};
-use crate::score::{BarrierFacts, EffectCost, IntentOutcome, Outcome, RetriedBy, Retry, Verdict};
+use crate::score::{
+    BarrierFacts, Claim, EffectCost, FindingKind, Honesty, IntentOutcome, Outcome, RetriedBy, Retry, Verdict,
+};
+use crate::text::line;
+use crate::text::words::{self, counted, numbers};
 
 /// The maximum number of characters of one text that are shown.
 const MAX_TEXT: usize = 500;
@@ -61,21 +63,21 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
 
 /// A text for each intent. The members of a list that are as expected share one text.
 fn intents(case: &CaseReport, verdict: &Verdict) -> Vec<String> {
-    let is_good = |place: usize| {
-        verdict.intents.get(place).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce)
+    let is_good = |index: usize| {
+        verdict.intents.get(index).is_some_and(|outcome| outcome.outcome == Outcome::ExactlyOnce)
     };
     let mut texts = Vec::new();
-    for (place, outcome) in verdict.intents.iter().enumerate() {
-        let text = || intent_text(case.terms.intents.get(place), outcome);
+    for (index, outcome) in verdict.intents.iter().enumerate() {
+        let text = || intent_text(case.terms.intents.get(index), outcome);
         let end = |list: &IntentList| list.first.saturating_add(list.count).min(verdict.intents.len());
         let members = case.terms.lists.iter().map(|list| list.first..end(list));
         let good: Vec<usize> =
-            members.filter(|list| list.contains(&place)).flatten().filter(|place| is_good(*place)).collect();
+            members.filter(|list| list.contains(&index)).flatten().filter(|index| is_good(*index)).collect();
         match good.as_slice() {
-            [first, others @ ..] if *first == place && !others.is_empty() => {
+            [first, others @ ..] if *first == index && !others.is_empty() => {
                 texts.push(format!("{}; the same for {} more of this list", text(), others.len()));
             }
-            [_, others @ ..] if others.contains(&place) => {}
+            [_, others @ ..] if others.contains(&index) => {}
             _ => texts.push(text()),
         }
     }
@@ -141,10 +143,27 @@ fn barrier_text(barrier: &BarrierFacts) -> String {
     text
 }
 
+/// The words for a claim: a true claim that fails the trial is one that the scenario does not expect.
+pub(crate) fn honesty_words(verdict: &Verdict, claim: &Claim) -> &'static str {
+    let is_about_it = |entries: &[u64]| claim.entry.is_some_and(|entry| entries.contains(&entry));
+    let mut findings =
+        verdict.findings.iter().filter(|finding| finding.fails && is_about_it(&finding.entries));
+    let is_refused = findings.any(|finding| {
+        matches!(
+            finding.kind,
+            FindingKind::Overclaimed | FindingKind::Underclaimed | FindingKind::UnexpectedClaim
+        )
+    });
+    match claim.honesty {
+        Honesty::Honest if is_refused => "not what the scenario expects",
+        honesty => honesty.as_str(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     fn fact(facts: &[(&str, String)], name: &str) -> String {
         facts.iter().find(|(have, _)| *have == name).unwrap().1.clone()
@@ -183,5 +202,18 @@ mod tests {
         let (mut case, _) = sample::pass(1);
         case.terms.intents.clear();
         assert!(fact(&facts(&case, &case.trials[0]), "intent").starts_with("exactly-once, due 1"));
+    }
+
+    #[test]
+    fn a_claim_that_is_true_and_not_expected_is_not_called_honest() {
+        let (mut case, _) = sample::double_charge("none");
+        let verdict = &mut case.trials[0].verdict;
+        verdict.claims[0].honesty = Honesty::Honest;
+        let (claim, mut finding) = (verdict.claims[0].clone(), verdict.findings[0].clone());
+        assert_eq!(honesty_words(verdict, &claim), "honest");
+        finding.kind = FindingKind::Overclaimed;
+        finding.entries = claim.entry.into_iter().collect();
+        verdict.findings.push(finding);
+        assert_eq!(honesty_words(verdict, &claim), "not what the scenario expects");
     }
 }

@@ -1,9 +1,8 @@
 //! The headline of a verdict, for all formats: a trial whose effects are right but that failed has a headline
 //! about the failure, not `exactly-once`.
 
-use super::model::CaseReport;
 use crate::domain::HarmRank;
-use crate::scenario::ControlOutcome;
+use crate::results::CaseReport;
 use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
 
 /// The maximum number of failures that are named.
@@ -24,11 +23,6 @@ pub(crate) fn of_case(case: &CaseReport) -> String {
         Some(verdict) => of_verdict(verdict),
         None => "no trial was finished".to_owned(),
     }
-}
-
-/// The outcome of a case in one word: the outcome of its worst trial.
-pub(crate) fn control_outcome_of(case: &CaseReport) -> ControlOutcome {
-    worst(case).map_or(ControlOutcome::Void, Verdict::control_outcome)
 }
 
 /// The verdict of the worst trial; the first of several equal ones.
@@ -75,8 +69,9 @@ fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
-    use crate::scenario::ClaimedOutcome;
+    use crate::results::sample;
+    use crate::results::tally::control_outcome_of;
+    use crate::scenario::{ClaimedOutcome, ControlOutcome};
     use crate::score::Finding;
 
     fn finding(kind: FindingKind) -> Finding {

@@ -7,13 +7,13 @@ use mock_services::ledger::{Entry, Event, SavedLedger};
 use mock_services::service::Value;
 use mock_services::{catalog, money};
 
-use super::model::{CaseReport, Report, TrialReport};
-use super::store::Ledgers;
-use super::tally::{Count, Tally};
-use super::text::line;
-use super::text::words::counted;
+use crate::results::Ledgers;
+use crate::results::tally::{Count, Tally};
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::scenario::{Intent, Promise};
 use crate::score::{FindingKind, IntentOutcome, TrialStatus};
+use crate::text::line;
+use crate::text::words::counted;
 
 /// The maximum number of sentences after the first.
 const MAX_OTHERS: usize = 5;
@@ -31,8 +31,8 @@ pub(crate) struct Impact {
 
 /// What a run means to the people that its effects are about.
 pub(crate) fn impact(report: &Report, ledgers: &Ledgers) -> Impact {
-    let unit = Unit::of(report);
-    let tally = Tally::of(report);
+    let unit = Unit::new(report);
+    let tally = Tally::new(report);
     let mut harms = harms(report, ledgers);
     // The most harmful first, of these those with money, then those of the most trials.
     harms.sort_by_key(|(harm, extent)| {
@@ -69,7 +69,7 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(report: &Report) -> Self {
+    fn new(report: &Report) -> Self {
         let mut count = Count::default();
         let trials = report.cases.iter().flat_map(|case| &case.trials);
         trials.for_each(|trial| count.add(trial.verdict.result));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::sample::{self, LedgerBuilder, SampleCase};
+use crate::results::sample::{self, LedgerBuilder, SampleCase};
 use crate::score::Outcome;
 use mock_services::service::Fields;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::headline;
-use super::model::{CaseReport, Report};
-use super::tally::{Tally, result_of};
-use super::text::style::TextStyle;
-use super::text::words::{counted, duration, percent};
-use super::text::{columns, fit, line};
 use crate::report::View;
+use crate::results::tally::{Tally, result_of};
+use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::TextStyle;
+use crate::text::words::{counted, duration, percent};
+use crate::text::{columns, fit, line};
 
 /// The width of the column of a subject, if there is room, and its minimum.
 const COLUMN: usize = 20;
@@ -26,8 +26,8 @@ const MAX_CASES: usize = 40;
 #[must_use]
 pub fn side_by_side(reports: &[&Report], view: &View) -> String {
     let differing = differing(reports);
-    let table = Table::of(reports.len(), &differing, view);
-    let tallies: Vec<Tally> = reports.iter().map(|report| Tally::of(report)).collect();
+    let table = Table::new(reports.len(), &differing, view);
+    let tallies: Vec<Tally> = reports.iter().map(|report| Tally::new(report)).collect();
     let numbers = |name: &str, value: fn(&Tally) -> String| {
         table.row(name, tallies.iter().map(|tally| (value(tally), None)))
     };
@@ -60,7 +60,7 @@ struct Table {
 
 impl Table {
     /// The first column has the room that the longest id needs, if the others leave it.
-    fn of(subjects: usize, differing: &[DifferingCase<'_>], view: &View) -> Self {
+    fn new(subjects: usize, differing: &[DifferingCase<'_>], view: &View) -> Self {
         let longest = differing.iter().map(|(id, _)| columns(&line(id, MAX_ID))).max().unwrap_or_default();
         let left = view.width.saturating_sub(subjects * (COLUMN + 2));
         let first = longest.min(left).max(MIN_FIRST);
@@ -149,7 +149,7 @@ fn push_differences(out: &mut String, differing: &[DifferingCase<'_>], table: &T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     const VIEW: View = View { width: 110, color: false, verbose: false };
 

@@ -7,68 +7,16 @@ use mock_services::examples;
 use mock_services::ledger::{Entry, Event};
 
 use super::stderr::last_lines;
-use super::text::{line, wrap};
 use super::timeline::{TextView, Timeline, render_text};
-use crate::ExitStatus;
 use crate::report::formats::terminal::View;
-use crate::score::{FindingKind, Verdict};
+use crate::results::{SmokeFailure, SmokeProblem};
+use crate::score::FindingKind;
+use crate::text::{line, wrap};
 
 /// The maximum number of characters of a text.
 const MAX_TEXT: usize = 1_000;
 /// The maximum number of lines of the timeline.
 const MAX_TIMELINE: usize = 20;
-
-/// A smoke trial that the subject failed.
-#[derive(Debug)]
-pub struct SmokeFailure {
-    /// What went wrong.
-    pub problem: SmokeProblem,
-    /// The subject's name.
-    pub subject: String,
-    /// How the subject is named on the command line.
-    pub command: String,
-    /// The id of the case.
-    pub case: String,
-    /// The task that was given.
-    pub task: String,
-    /// The services of the case.
-    pub services: Vec<String>,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Its ledger.
-    pub entries: Vec<Entry>,
-    /// What each start wrote to its standard error.
-    pub stderr: Vec<String>,
-    /// A variable that these name, that is set for hapax, and that the subject was not given.
-    pub unpassed: Option<String>,
-}
-
-/// What went wrong in a smoke trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SmokeProblem {
-    /// The subject could not be started: why.
-    CannotStart(String),
-    /// The command that is run before each trial failed: why.
-    Unprepared(String),
-    /// It ended with an error, and made no claim: how it ended.
-    Crashed(String),
-    /// It sent no request to a service: how it ended.
-    ReachedNoService(String),
-    /// An entry of its ledger cannot be read: which one, and why.
-    Unreadable(String),
-}
-
-impl SmokeProblem {
-    /// The exit status of a run that stops here.
-    #[must_use]
-    pub const fn exit_status(&self) -> ExitStatus {
-        match self {
-            SmokeProblem::CannotStart(_) | SmokeProblem::Unprepared(_) => ExitStatus::Usage,
-            SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) => ExitStatus::Failed,
-            SmokeProblem::Unreadable(_) => ExitStatus::Unproven,
-        }
-    }
-}
 
 /// The text that is shown about it.
 #[must_use]
@@ -109,7 +57,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
             let _ = writeln!(out, "  | {text}");
         }
     }
-    let timeline = Timeline::of(&failure.entries);
+    let timeline = Timeline::new(&failure.entries);
     if !timeline.items.is_empty() {
         out.push_str("\nWhat it did\n");
         let text = TextView {

@@ -2,9 +2,9 @@
 
 use mock_services::ledger::{Entry, Event};
 
-use super::model::TrialReport;
-use super::text::line;
 use crate::domain::{EndEvent, StartEnd, SubjectEvent};
+use crate::results::TrialReport;
+use crate::text::line;
 
 /// The maximum number of lines: enough for the end of a traceback.
 const MAX_LINES: usize = 12;
@@ -97,7 +97,7 @@ mod tests {
     use mock_services::service::Fields;
 
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn an_entry_that_cannot_be_read_is_shown() {

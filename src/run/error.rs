@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::CallersLimit;
-use crate::report::StoreError;
+use crate::results::StoreError;
 
 /// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
@@ -68,14 +68,14 @@ pub enum RunError {
         what: String,
     },
     /// A run that is to be resumed has another seed than the one that is given.
-    #[error("cannot resume {path}: its seed is {seed}, and --seed is {asked}", path = path.display())]
+    #[error("cannot resume {path}: its seed is {seed}, and --seed is {requested}", path = path.display())]
     OtherSeed {
         /// The folder.
         path: PathBuf,
         /// The seed of the run.
         seed: u64,
         /// The seed that is given.
-        asked: u64,
+        requested: u64,
     },
     /// The system gave no random number for a seed.
     #[error("cannot draw a random seed: {0}")]

@@ -1,9 +1,11 @@
-//! Finishes a run: scores the saved ledgers again, writes the report, and links `latest`.
+//! Finishes a run: compares its ledgers with what was scored, has the report written, and links
+//! `latest`. While it runs, the page shows the trials that have ended.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::{RunError, RunFolder, confirm};
-use crate::report::{self, Report, SavedRun, StoreError};
+use super::{RunError, RunFolder};
+use crate::results::{self, Publish, Report, SavedRun, StoreError};
 
 /// Where the results of a run are shown besides its own folder.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,32 +19,33 @@ pub struct FinishOptions<'a> {
 /// A run whose report is on disk.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The report, with the verdicts from the saved ledgers, and the ledgers.
+    /// The report, with verdicts that the saved ledgers prove, and the ledgers.
     pub saved: SavedRun,
     /// Warnings for the user that do not change the result.
     pub warnings: Vec<String>,
 }
 
-/// Writes all results of a run.
+/// Finishes a run: `publish` writes its report in all formats.
 ///
-/// The saved ledgers are scored again, so that the report never contains more than the ledgers prove. The
-/// journal is kept until the report is on disk, so that a run that cannot be finished can be resumed.
+/// A saved ledger that is not the one that was scored is scored again, so that the report never contains more
+/// than the ledgers prove. The journal is kept until the report is on disk, so that a run that cannot be finished can be resumed.
 ///
 /// # Errors
 /// When a file cannot be read or written.
 pub fn finish(
     report: Report,
     folder: &RunFolder,
+    publish: Publish,
     options: &FinishOptions<'_>,
 ) -> Result<FinishedRun, RunError> {
     let failed = |error: StoreError| RunError::Store { error, folder: folder.path().to_owned() };
     folder.sync()?;
-    let (mut saved, contents) = report::read_own_run(folder.path(), report).map_err(failed)?;
-    confirm(&mut saved);
+    let (mut saved, contents) = results::read_own_run(folder.path(), report).map_err(failed)?;
+    results::confirm(&mut saved);
     let SavedRun { report, ledgers } = &saved;
-    report::publish(folder.path(), report, ledgers).map_err(failed)?;
+    publish(folder.path(), report, ledgers).map_err(failed)?;
     let mut warnings = Vec::new();
-    if let Err(what) = report::check_consistency(report, &contents) {
+    if let Err(what) = results::check_consistency(report, &contents) {
         warnings.push(format!(
             "warning: ledger.jsonl was changed during the run: {what}\n  only the subject can have changed it"
         ));
@@ -85,9 +88,42 @@ fn remove_older(folder: &RunFolder, reports: &Path, keep: usize) -> Option<Strin
     }
 }
 
+/// The time between two pages.
+const PERIOD: Duration = Duration::from_secs(2);
+/// Writing pages takes at most this part of the time of a run: one in ten.
+const SHARE: u32 = 10;
+
+/// Decides when the next page of a run that goes on is due, and writes it, for `--open`.
+pub(super) struct PageSoFar {
+    publish: Publish,
+    next: Instant,
+}
+
+impl PageSoFar {
+    /// The first page is due at once.
+    pub(super) fn new(publish: Publish) -> Self {
+        PageSoFar { publish, next: Instant::now() }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// Writes the page. A page that cannot be written is not an error: at the end of the run it is written
+    /// again, and an error is reported.
+    pub(super) fn write(&mut self, folder: &Path, report: Report) {
+        let began = Instant::now();
+        if let Ok((SavedRun { report, ledgers }, _)) = results::read_own_run(folder, report) {
+            let _ = (self.publish)(folder, &report, &ledgers);
+        }
+        self.next = Instant::now() + PERIOD.max(began.elapsed() * SHARE);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::sample;
 
     #[test]
     fn a_folder_called_latest_that_hapax_did_not_make_is_left_alone_with_a_note() {
@@ -99,5 +135,13 @@ mod tests {
         std::fs::create_dir(reports.path().join("latest")).unwrap();
         let note = link_latest(&folder, reports.path()).unwrap();
         assert!(note.starts_with("note: ") && note.contains("was not made by hapax"), "{note}");
+    }
+
+    #[test]
+    fn the_next_page_is_due_later_and_a_folder_that_is_gone_is_no_error() {
+        let mut page = PageSoFar::new(|_, _, _| Ok(()));
+        assert!(page.is_due());
+        page.write(Path::new("/no/such/folder"), sample::run().0);
+        assert!(!page.is_due());
     }
 }

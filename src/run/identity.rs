@@ -27,7 +27,7 @@ pub struct Identity {
 impl Identity {
     /// The identity of a run that starts now.
     #[must_use]
-    pub fn of(plan: &Plan, subject: &Subject, options: &RunOptions) -> Self {
+    pub fn new(plan: &Plan, subject: &Subject, options: &RunOptions) -> Self {
         let RunOptions { trials, seed, time, claims_optional, partition, .. } = options;
         Identity {
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
@@ -130,7 +130,7 @@ mod tests {
 
     fn identity(text: &str, subject: &Subject, options: &RunOptions) -> Identity {
         let cases = read_scenario(&Source::new("a.yaml", text), "a").unwrap();
-        Identity::of(&Plan::new(cases, subject, options).unwrap(), subject, options)
+        Identity::new(&Plan::new(cases, subject, options).unwrap(), subject, options)
     }
 
     #[test]

@@ -7,12 +7,9 @@ mod finish;
 mod folder;
 mod identity;
 mod late_ports;
-mod measure;
 mod notes;
-mod page_so_far;
 mod plan;
 mod progress;
-mod rescore;
 mod smoke;
 mod waits;
 mod work;
@@ -27,8 +24,8 @@ use mock_services::ledger::LedgerFile;
 use tokio::task::JoinSet;
 
 use crate::proc_stat::{MILLIS_PER_TICK, ProcStat};
-use crate::report::{
-    CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
+use crate::results::{
+    CaseReport, ControlReport, LongestTrial, Publish, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
 };
 use crate::scenario::{Case, ControlTerm};
 use crate::score::TrialStatus;
@@ -38,16 +35,14 @@ use crate::trial;
 pub use concurrency::ConcurrencyLimiter;
 pub use concurrency::limits::{CallersLimit, LimitedBy, callers_limit};
 pub use error::RunError;
+use finish::PageSoFar;
 pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
-pub use measure::{Measure, MeasureError, Measurement};
-use page_so_far::PageSoFar;
 use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
-pub use rescore::{confirm, rescore};
 pub use smoke::{smoke, smoke_case};
 use work::TrialRunner;
 
@@ -73,8 +68,8 @@ pub struct RunOptions {
     pub subject_words: String,
     /// Whether controls that the run itself chooses get the services only as MCP tools.
     pub via_mcp: bool,
-    /// Whether the page is written again and again while the run goes on.
-    pub page_so_far: bool,
+    /// Writes the page again and again while the run goes on.
+    pub page_so_far: Option<Publish>,
 }
 
 /// An event during a run.
@@ -119,7 +114,7 @@ pub async fn run(
         (Timestamp::now().as_millisecond(), Instant::now(), processor_time());
     let before = folder.before();
     let record = plan.record(&subject, &options);
-    let identity = Identity::of(&plan, &subject, &options);
+    let identity = Identity::new(&plan, &subject, &options);
     check_callers(plan.cases.values(), callers_limit())?;
     let work = TrialRunner::new(subject, options, Some(folder.path()))?;
     let ledger = folder.begin(started_at, identity, &record)?;
@@ -142,7 +137,7 @@ pub async fn run(
         notes: Vec::new(),
         time: None,
     };
-    let mut page = work.options.page_so_far.then(PageSoFar::new);
+    let mut page = work.options.page_so_far.map(PageSoFar::new);
     let mut done = FinishedTrials::new();
     if let Some(page) = &mut page {
         page.write(folder.path(), report_of(done.clone(), false));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mock_services::yaml::shown;
 
-use crate::report::CaseReport;
+use crate::results::CaseReport;
 use crate::score::HostTreatment;
 use crate::subject::Subject;
 
@@ -54,7 +54,7 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
     })
 }
 
-/// The note of a report where late requests of an agent that keeps running may have been missed.
+/// The note that late requests of an agent that keeps running may have been missed.
 pub(super) fn released_early(subject: &Subject, released: usize) -> Option<String> {
     (subject.outlives_its_trial() && released > 0).then(|| {
         format!(

@@ -7,7 +7,7 @@ use super::work::TrialRunner;
 use super::{Plan, PlannedTrial, RunError, RunOptions, trial_seed};
 use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
 use crate::process_env;
-use crate::report::{SmokeFailure, SmokeProblem};
+use crate::results::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
 use crate::score::{TrialStatus, score};
 use crate::subject::{Subject, client_variables};
@@ -72,9 +72,9 @@ fn without_faults(case: &Case) -> Case {
 
 fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeProblem> {
     let (mut is_silent, mut end) = (true, None);
-    let mut asked = false;
+    let mut has_request = false;
     for entry in entries {
-        asked |= matches!(entry.event, Event::Received(_) | Event::Refused(_));
+        has_request |= matches!(entry.event, Event::Received(_) | Event::Refused(_));
         let event = match SubjectEvent::of(&entry.event) {
             Ok(Some(event)) => event,
             Ok(None) => continue,
@@ -110,7 +110,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
     let is_due = case.terms.intents.iter().any(|intent| intent.times > 0);
     match crash {
         Some(how) if is_silent && result != TrialStatus::Pass => Some(SmokeProblem::Crashed(how)),
-        _ if asked || !is_due => None,
+        _ if has_request || !is_due => None,
         Some(how) => Some(SmokeProblem::ReachedNoService(how)),
         None if end == Some(StartEnd::TimeUp) => {
             Some(SmokeProblem::ReachedNoService("was still running at its time limit".to_owned()))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mock_services::ledger::{BarrierEvent, Entry, Event};
 
 use crate::domain::SubjectEvent;
-use crate::report::WaitTimes;
+use crate::results::WaitTimes;
 
 /// Adds what the callers of a trial waited for.
 pub(super) fn add(waited: &mut WaitTimes, entries: &[Entry]) {

@@ -9,7 +9,7 @@ use mock_services::ledger::LedgerFile;
 use super::concurrency::limits;
 use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
-use crate::report::{TrialReport, WaitTimes};
+use crate::results::{EntriesDigest, TrialReport, WaitTimes};
 use crate::run::late_ports::LateTrials;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
@@ -108,6 +108,7 @@ impl TrialRunner {
             verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),
+            scored: EntriesDigest::new(&finished.entries),
         }
     }
 
@@ -120,9 +121,9 @@ impl TrialRunner {
     pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
         // A case in scenarios/, or one of --task, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
-        let place = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
+        let scenario = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };
-        format!("hapax replay {} {place}--seed {seed} {claims}{}", case.id, self.options.subject_words)
+        format!("hapax replay {} {scenario}--seed {seed} {claims}{}", case.id, self.options.subject_words)
     }
 }
 

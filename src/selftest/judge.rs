@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CAREFUL, expected, own_service};
 use crate::ExitStatus;
-use crate::report::{Report, TrialReport};
+use crate::results::{Report, TrialReport};
 use crate::scenario::{Case, ControlOutcome};
 
 /// The result of a selftest.
@@ -43,7 +43,7 @@ pub struct SelftestRow {
     pub control: String,
     /// The expected outcome.
     pub expected: ControlOutcome,
-    /// The outcome; `None` where the trial was not finished.
+    /// The outcome; `None` if the trial was not finished.
     pub outcome: Option<ControlOutcome>,
     /// The trial.
     pub trial: Option<TrialReport>,

@@ -7,8 +7,8 @@ use mock_services::service::Fields;
 
 use super::ranges::ranges;
 use super::{EndedCommand, StoppedServices, show};
-use crate::report::text::line;
 use crate::scenario::CountedEffect;
+use crate::text::line;
 
 /// The maximum number of characters of a reason from the ledger.
 const MAX_REASON: usize = 500;

@@ -23,9 +23,9 @@ pub struct ServeOptions {
     pub faults: Vec<String>,
     /// A file of faults.
     pub fault_file: Option<PathBuf>,
-    /// The idempotency profiles of services, where they differ from the default.
+    /// The idempotency profiles of services, if they differ from the default.
     pub idempotency: Vec<(String, Profile)>,
-    /// The ports of services, where the system does not choose them; `smtp` is the port for SMTP, `smtps` the
+    /// The ports of services, if the system does not choose them; `smtp` is the port for SMTP, `smtps` the
     /// port for SMTP over TLS.
     pub ports: Vec<(String, u16)>,
     /// The number of callers.

@@ -38,8 +38,8 @@ fn run(first: u64, last: u64) -> String {
 pub(super) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

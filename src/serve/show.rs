@@ -11,7 +11,7 @@ use mock_services::yaml::shown;
 
 use super::StoppedServices;
 use super::ranges::{grouped, ranges};
-use crate::report::text::line as escaped_line;
+use crate::text::line as escaped_line;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();

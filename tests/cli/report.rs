@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hapax::report::{self, sample};
+use hapax::results::{self, LEDGER_FILE, REPORT_FILE, Report, sample};
 use mock_services::Clock;
 use mock_services::ledger::{Event, Ledger, LedgerFile, SavedLedger};
-
-use report::Report;
 
 type Run = (Report, BTreeMap<String, SavedLedger>);
 
@@ -17,7 +15,7 @@ type Run = (Report, BTreeMap<String, SavedLedger>);
 fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let plan = serde_json::to_string(&sample::plan_of(report)).unwrap();
-    let file = LedgerFile::create_planned(&folder.join(report::LEDGER_FILE), &plan).unwrap();
+    let file = LedgerFile::create_planned(&folder.join(LEDGER_FILE), &plan).unwrap();
     let mut report = report.clone();
     let clock = Clock::Pinned(jiff::Timestamp::from_millisecond(report.started_at).unwrap());
     for (name, saved) in ledgers {
@@ -33,12 +31,12 @@ fn write(folder: &Path, (report, ledgers): &Run) -> PathBuf {
         ledger.close();
     }
     file.flush().unwrap();
-    let written = std::fs::File::open(folder.join(report::LEDGER_FILE)).unwrap();
+    let written = std::fs::File::open(folder.join(LEDGER_FILE)).unwrap();
     let written = mock_services::ledger::read_ledgers(std::io::BufReader::new(written)).unwrap();
     for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
         trial.seal.clone_from(&written[&trial.ledger].seal);
     }
-    report::write_report(folder, &report).unwrap();
+    results::write_report(folder, &report).unwrap();
     folder.to_owned()
 }
 
@@ -187,7 +185,7 @@ fn partitions_are_merged_into_one_complete_run() {
         assert!(whole.join(name).exists(), "{name}");
     }
     let (sampled, _) = sample::run();
-    let merged = report::read_run(&whole).unwrap();
+    let merged = results::read_run(&whole).unwrap();
     let ids = |report: &Report| -> Vec<String> { report.cases.iter().map(|case| case.id.clone()).collect() };
     assert_eq!(ids(&merged.report), ids(&sampled));
     assert_eq!((merged.ledgers.len(), merged.report.planned), (9, 9));
@@ -198,14 +196,14 @@ fn partitions_are_merged_into_one_complete_run() {
 fn a_torn_partition_does_not_affect_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
-    let ledger = parts[0].join(report::LEDGER_FILE);
+    let ledger = parts[0].join(LEDGER_FILE);
     let bytes = std::fs::read(&ledger).unwrap();
     std::fs::write(&ledger, &bytes[..bytes.len() - 20]).unwrap();
     let whole = folder.path().join("whole");
     let (status, _) =
         hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
     assert_eq!(status, 1);
-    let merged = report::read_run(&whole).unwrap();
+    let merged = results::read_run(&whole).unwrap();
     assert_eq!(merged.ledgers.values().filter(|saved| saved.torn.is_some()).count(), 1);
 }
 
@@ -226,7 +224,7 @@ fn partitions_of_different_runs_are_refused_and_nothing_is_written() {
 /// The sample run, with its report changed afterwards.
 fn edited(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
     let run = write(folder, &sample::run());
-    let path = run.join(report::REPORT_FILE);
+    let path = run.join(REPORT_FILE);
     let mut report = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     change(&mut report);
     std::fs::write(&path, report.to_string()).unwrap();
@@ -262,7 +260,7 @@ fn a_verdict_that_was_changed_in_a_part_is_not_merged() {
     let folder = tempfile::tempdir().unwrap();
     let parts = parts(folder.path());
     for part in &parts {
-        let path = part.join(report::REPORT_FILE);
+        let path = part.join(REPORT_FILE);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("\"result\": \"fail\"", "\"result\": \"pass\"")).unwrap();
     }

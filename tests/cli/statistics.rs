@@ -181,10 +181,10 @@ fn the_partitions_of_a_run_cover_all_cases_and_merge_into_one_report() {
         let out = format!("parts/{}", &part[..1]);
         call(&workspace, &["scenarios", "--trials", "2", "--seed", "7", "--partition", part, "--out", &out])
             .expect(0);
-        parts.push((out.clone(), hapax::report::read_report(&workspace.path().join(out)).unwrap()));
+        parts.push((out.clone(), hapax::results::read_report(&workspace.path().join(out)).unwrap()));
     }
     assert!(parts.iter().all(|(_, part)| part.cases.len() < 9), "each has a part of the cases");
-    let merged = serde_json::to_value(hapax::report::merge(&parts).unwrap()).unwrap();
+    let merged = serde_json::to_value(hapax::results::merge(&parts).unwrap()).unwrap();
     assert_eq!(ids(&merged), ids(&whole));
     assert_eq!(seeds(&merged), seeds(&whole), "a trial is the same trial in any part");
 }

@@ -3,7 +3,8 @@
 use super::runs;
 use crate::kit::browser;
 use crate::kit::needs::{self, Test};
-use hapax::report::{Ledgers, Report, RunLinks, compare, compare_page, page, page_so_far};
+use hapax::report::{RunLinks, compare_page, page, page_so_far};
+use hapax::results::{Ledgers, Report, compare};
 
 fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
     holds_on(check, &page(&report, &ledgers));

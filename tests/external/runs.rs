@@ -1,10 +1,10 @@
 //! Runs for pages: a usual one, one with many callers, a large one, and one with hostile text.
 
 use hapax::domain::{CapturedOutput, ClaimedOutcome, StartEnd};
-use hapax::report::{Ledgers, Report};
+use hapax::results::{Ledgers, Report};
 use mock_services::fault::ReplyKind;
 
-use hapax::report::sample::{self, LedgerBuilder, SampleCase, charge};
+use hapax::results::sample::{self, LedgerBuilder, SampleCase, charge};
 
 /// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another
 /// service.

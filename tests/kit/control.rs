@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use hapax::report::Report;
+use hapax::results::Report;
 use hapax::run::{ConcurrencyLimiter, Plan, RunFolder, RunOptions, run};
 use hapax::scenario::Case;
 use hapax::subject::Subject;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::timeless;
-use hapax::report::{publish, read_run, report_schema_text};
-use hapax::run::rescore;
+use hapax::report::publish;
+use hapax::results::{read_run, report_schema_text, rescore};
 use hapax::score::{Outcome, TrialStatus};
 use serde_json::Value;
 

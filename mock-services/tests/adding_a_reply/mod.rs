@@ -16,7 +16,7 @@ const FOLDER: &str = "mock-services/src/fault/replies/";
 /// Other files that may name replies, with the reason.
 const EXCEPTIONS: [(&str, &str); 2] = [
     ("src/certify/mcp/questions.rs", "which faults the battery for MCP servers injects"),
-    ("src/report/sample/", "the sample report that tests use"),
+    ("src/results/sample/", "the sample report that tests use"),
 ];
 
 /// Words of replies that are also words of something else, so that a text is no sign of a reply.

@@ -16,7 +16,7 @@ const EXCEPTIONS: [(&str, &str); 11] = [
     ("src/demo/", "the demo"),
     ("src/init/", "the templates of `hapax init`"),
     ("src/cli/", "examples in the help of commands"),
-    ("src/report/sample/", "the sample report that tests use"),
+    ("src/results/sample/", "the sample report that tests use"),
     ("src/record/", "what `hapax record` records for the model service"),
 ];
 

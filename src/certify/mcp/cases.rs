@@ -14,7 +14,7 @@ use super::scenarios::ServerScenario;
 use crate::certify::runs::RunNames;
 use crate::certify::trials::TrialRecord;
 use crate::certify::version_1;
-use crate::report::{LEDGER_FILE, Report};
+use crate::results::{LEDGER_FILE, Report};
 use crate::run::{RunError, RunFolder};
 
 /// The folders of version 1 of certificates.

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::error::CliError;
-use crate::report::Requirement;
-use crate::run::Measure;
+use crate::results::{Measure, Requirement};
 use crate::scenario::Case;
 
 /// How the result of a run is decided.

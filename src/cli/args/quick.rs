@@ -6,7 +6,7 @@ use anstream::eprintln;
 use mock_services::yaml::shown;
 
 use crate::cli::error::CliError;
-use crate::report::write_new_file;
+use crate::results::write_new_file;
 use crate::scenario::{Case, Quick};
 use crate::subject::words::quoted;
 
@@ -32,7 +32,7 @@ pub(in crate::cli) struct QuickArgs {
 }
 
 impl QuickArgs {
-    /// The cases that these arguments make; `None` where they are not given. Writes the scenario to `save`.
+    /// The cases that these arguments make; `None` if they are not given. Writes the scenario to `save`.
     pub(in crate::cli) fn cases(&self, save: Option<&Path>) -> Result<Option<Vec<Case>>, CliError> {
         let Some(quick) = self.quick()? else { return Ok(None) };
         let name = save.and_then(Path::file_stem).map_or(NAME.into(), |stem| stem.to_string_lossy());

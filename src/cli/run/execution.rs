@@ -9,19 +9,19 @@ use anstream::{eprint, eprintln};
 use jiff::Timestamp;
 
 use crate::ExitStatus;
-use crate::cli::args::format::format_parser;
+use crate::cli::args::format_parser;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{message, output};
 use crate::process_env;
-use crate::report::text::ci_commands;
-use crate::report::{self, Format, MAX_SUMMARY_BYTES, Report, RunJudgment, SavedRun, View};
+use crate::report::{self, Format, MAX_SUMMARY_BYTES, RunJudgment, View};
+use crate::results::{Measure, Measurement, Report, SavedRun};
 use crate::run::{
-    self, ConcurrencyLimiter, FinishOptions, FinishedRun, Measure, Measurement, Plan, RunFolder, RunOptions,
-    Verbosity,
+    self, ConcurrencyLimiter, FinishOptions, FinishedRun, Plan, RunFolder, RunOptions, Verbosity,
 };
 use crate::scenario::Promise;
 use crate::subject::Subject;
+use crate::text::{ci_commands, escape};
 
 /// The folder that has a folder for each run.
 pub(super) const REPORTS: &str = "reports";
@@ -130,7 +130,7 @@ impl ExecutionArgs {
             partition: None,
             subject_words,
             via_mcp: false,
-            page_so_far: self.open,
+            page_so_far: self.open.then_some(report::publish_page_so_far),
         }
     }
 
@@ -142,7 +142,7 @@ impl ExecutionArgs {
     }
 
     /// Opens the page when the run begins. Some browsers end only when they are closed, so nothing waits for
-    /// them; where it fails, it is tried again at the end of the run.
+    /// them; if it fails, it is tried again at the end of the run.
     fn open_early(&self, folder: &Path) {
         let (folder, is_opened) = (folder.to_owned(), Arc::clone(&self.is_opened));
         is_opened.store(true, Ordering::SeqCst);
@@ -206,21 +206,21 @@ pub(super) fn save(
         reports: execution.out.is_none().then_some(Path::new(REPORTS)),
         keep: Some(execution.keep).filter(|keep| *keep > 0),
     };
-    let finished = run::finish(report, folder, &options)?;
+    let finished = run::finish(report, folder, report::publish, &options)?;
     for warning in &finished.warnings {
         message(warning);
     }
     Ok(finished)
 }
 
-/// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line where the
+/// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line if the
 /// verdicts do not decide it.
 pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), CliError> {
     let Some(path) = process_env::github_step_summary() else { return Ok(()) };
     let mut summary = report::summary_md(&saved.report, &saved.ledgers, MAX_SUMMARY_BYTES);
     if !result.is_empty() {
         let result = anstream::adapter::strip_str(result).to_string();
-        let result = report::text::escape::markdown(&result.split_whitespace().collect::<Vec<_>>().join(" "));
+        let result = escape::markdown(&result.split_whitespace().collect::<Vec<_>>().join(" "));
         summary = format!("## hapax: {result}\n\n{}", summary.replacen("## hapax:", "### All verdicts:", 1));
     }
     Ok(report::append_summary(&path, &summary)?)
@@ -235,19 +235,27 @@ pub(super) fn finish(
 ) -> Result<ExitStatus, CliError> {
     let finished = save(report, folder, execution)?;
     let view = crate::cli::view(execution.verbose);
-    let measurement = measure.judge(&finished.saved.report, &view)?;
-    append_step_summary(&finished.saved, &measurement.line)?;
+    let measurement = measure.judge(&finished.saved.report)?;
+    let result_line = report::measurement_line(&measurement, &finished.saved.report, &view);
+    append_step_summary(&finished.saved, &result_line)?;
     let mut text = match execution.format() {
-        Format::Terminal if execution.quiet => one_line(&finished.saved.report, &measurement, folder, &view),
+        Format::Terminal if execution.quiet => {
+            let result = match result_line.as_str() {
+                "" => report::one_line(&finished.saved.report, &view),
+                line => line.to_owned(),
+            };
+            format!("{}  {}\n", ci_commands::text(&result), folder.path().display())
+        }
         Format::Terminal => terminal_text(&finished.saved, &measurement, &view),
         other => {
-            eprint!("{}", ci_commands::text(&measurement.text));
+            let text = report::measurement_text(&measurement, &finished.saved.report, &view);
+            eprint!("{}", ci_commands::text(&text));
             report::render(&finished.saved, other, &view).map_err(CliError::new)?
         }
     };
     // GitHub reads annotations from the output, and shows them at the lines of the scenarios.
     if execution.format() == Format::Terminal && process_env::is_github_actions() {
-        text.push_str(&report::annotations(&finished.saved.report, &measurement.known));
+        text.push_str(&report::annotations(&finished.saved.report, &measurement.known()));
     }
     let status = output(text.as_bytes(), measurement.status);
     if execution.format() == Format::Terminal && !execution.quiet {
@@ -265,16 +273,7 @@ pub(super) fn finish(
 
 fn terminal_text(saved: &SavedRun, measurement: &Measurement, view: &View) -> String {
     let SavedRun { report, ledgers } = saved;
-    let judgment = RunJudgment { text: &measurement.text, known: &measurement.known };
-    let judgment = Some(judgment).filter(|judgment| !judgment.text.is_empty());
+    let (text, known) = (report::measurement_text(measurement, report, view), measurement.known());
+    let judgment = (!text.is_empty()).then_some(RunJudgment { text: &text, known: &known });
     ci_commands::text(&report::judged_summary(report, ledgers, view, judgment)).into_owned()
-}
-
-/// The result and the folder.
-fn one_line(report: &Report, measurement: &Measurement, folder: &RunFolder, view: &View) -> String {
-    let result = match measurement.line.as_str() {
-        "" => report::one_line(report, view),
-        line => line.to_owned(),
-    };
-    format!("{}  {}\n", ci_commands::text(&result), folder.path().display())
 }

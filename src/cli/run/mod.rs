@@ -1,9 +1,8 @@
 //! `hapax run`: scenarios against a subject.
 
-mod dry_run;
 mod execution;
-mod last_failed;
 mod replay;
+mod selection;
 mod several;
 mod watch;
 
@@ -16,7 +15,8 @@ use super::error::CliError;
 use super::live::Live;
 use super::print::{message, output_text};
 use crate::ExitStatus;
-use crate::report::{self, Format, SmokeFailure};
+use crate::report::{self, Format};
+use crate::results::SmokeFailure;
 use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::Case;
 use crate::subject::{Subject, SubjectKind};
@@ -131,7 +131,7 @@ impl RunArgs {
             return Ok(cases);
         }
         let cases = super::load(&self.filters, self.expression.as_deref())?;
-        if self.last_failed { last_failed::of(cases) } else { Ok(cases) }
+        if self.last_failed { selection::last_failed(cases) } else { Ok(cases) }
     }
 
     /// The plan for a subject, which gets the promise that was given.
@@ -153,7 +153,7 @@ impl RunArgs {
     /// The seed that is given, that of the run that is resumed, or a random one.
     fn seed(&self) -> Result<u64, CliError> {
         match (&self.resume, self.execution.seed) {
-            (Some(path), asked) => Ok(RunFolder::seed_of(path, asked)?),
+            (Some(path), requested) => Ok(RunFolder::seed_of(path, requested)?),
             (None, Some(seed)) => Ok(seed),
             (None, None) => {
                 let seed = run::random_seed()?;
@@ -191,7 +191,7 @@ fn run_subject(
     let measure = args.measure.measure(&cases)?;
     let (mut plan, options) = args.plan(cases, &mut subject, typed, args.seed()?)?;
     if args.dry_run {
-        return Ok(dry_run::show(&plan));
+        return Ok(selection::show_dry_run(&plan));
     }
     if let Some(status) = smoke(args, &plan, &subject, &options)? {
         return Ok(status);
@@ -200,7 +200,7 @@ fn run_subject(
         None => args.execution.folder()?,
         Some(path) => {
             let (identity, record) =
-                (Identity::of(&plan, &subject, &options), plan.record(&subject, &options));
+                (Identity::new(&plan, &subject, &options), plan.record(&subject, &options));
             let (folder, finished) = RunFolder::resume(path, &identity, &record)?;
             plan.resume(finished);
             folder

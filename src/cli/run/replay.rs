@@ -6,7 +6,8 @@ use crate::cli::args::quick::QuickArgs;
 use crate::cli::args::subject::SubjectArgs;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
-use crate::run::{Measure, Plan};
+use crate::results::Measure;
+use crate::run::Plan;
 
 /// Run one trial again, with the same seed.
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> 
         Some(cases) => cases,
         None => crate::cli::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)), None)?,
     };
-    // A whole id selects its own case, even where it is part of another id.
+    // A whole id selects its own case, even if it is part of another id.
     if cases.iter().any(|case| case.id == args.case) {
         cases.retain(|case| case.id == args.case);
     }

@@ -7,6 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{message, output_text};
 use crate::report::{self, Format};
+use crate::results::{self, Report};
 use crate::run::Verbosity;
 use crate::scenario::Case;
 use crate::score::TrialStatus;
@@ -40,9 +41,9 @@ pub(super) fn run(
             break;
         }
     }
-    let reports: Vec<&report::Report> = saved.iter().map(|(saved, _)| &saved.report).collect();
+    let reports: Vec<&Report> = saved.iter().map(|(saved, _)| &saved.report).collect();
     let text = report::side_by_side(&reports, &crate::cli::view(args.execution.verbose));
-    let worst = reports.iter().map(|report| report::result(report)).max().unwrap_or(TrialStatus::Void);
+    let worst = reports.iter().map(|report| results::result(report)).max().unwrap_or(TrialStatus::Void);
     let status = output_text(&text, worst.into());
     if !args.execution.quiet {
         for (saved, folder) in &saved {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::report::formats::plain_text::case_headline;
-use crate::report::model::Report;
-use crate::report::tally::{result_of, worst_first};
-use crate::report::text::ci_commands;
-use crate::report::text::line;
-use crate::report::text::words::counted;
+use crate::results::Report;
+use crate::results::tally::{result_of, worst_first};
 use crate::scenario::BUILT_IN;
 use crate::score::TrialStatus;
+use crate::text::ci_commands;
+use crate::text::line;
+use crate::text::words::counted;
 
 /// The maximum number of annotations that GitHub shows for a step.
 const MAX_ANNOTATIONS: usize = 10;
@@ -52,11 +52,11 @@ pub fn annotations(report: &Report, known: &BTreeSet<String>) -> String {
         };
         let message = data(&ci_commands::text(&format!("{}{more}", line(message, MAX_TEXT))));
         // A file that is built in is not in the repository of the user.
-        let place = match file.starts_with(BUILT_IN) {
+        let location = match file.starts_with(BUILT_IN) {
             true => String::new(),
             false => format!("file={},line={at},", property(&line(file, 300))),
         };
-        let _ = writeln!(out, "::{level} {place}title={}::{message}", property(title));
+        let _ = writeln!(out, "::{level} {location}title={}::{message}", property(title));
     }
     out
 }
@@ -74,7 +74,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn what_failed_is_shown_at_the_line_of_its_scenario() {

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::report::model::Report;
-use crate::report::tally::Tally;
-use crate::report::text::words::{counted, percent};
+use crate::results::Report;
+use crate::results::tally::Tally;
 use crate::score::TrialStatus;
+use crate::text::words::{counted, percent};
 
 /// The badge of a run.
 #[must_use]
 pub fn badge(report: &Report) -> String {
-    let tally = Tally::of(report);
+    let tally = Tally::new(report);
     let (message, color) = match (tally.exactly_once_rate(), tally.result()) {
         (None, _) => ("no trial".to_owned(), "lightgrey"),
         (Some(_), TrialStatus::Pass) => {
@@ -36,7 +36,7 @@ pub fn badge(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_badge_says_how_often_and_how_many_failed() {

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::json;
 
-use crate::report::model::Report;
-use crate::report::tally::Tally;
-use crate::report::text::ci_commands;
+use crate::results::Report;
+use crate::results::tally::Tally;
 use crate::score::Verdict;
+use crate::text::ci_commands;
 
 /// One trial.
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ struct TrialLine<'a> {
 /// The run as JSON lines.
 #[must_use]
 pub fn jsonl(report: &Report) -> String {
-    let count = Tally::of(report).cases;
+    let count = Tally::new(report).cases;
     let first = json!({
         "kind": "run", "report": report.report, "hapax": report.hapax, "run": report.run,
         "subject": report.subject, "seed": report.seed, "started_at": report.started_at,
@@ -73,7 +73,7 @@ pub fn jsonl(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn each_line_is_a_json_object_that_says_what_it_is() {

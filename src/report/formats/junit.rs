@@ -9,13 +9,13 @@ use quick_junit::{
 
 use crate::domain::{CapturedOutput, Promise};
 use crate::report::formats::plain_text::{case_headline, case_text, output_text};
-use crate::report::headline::control_outcome_of;
-use crate::report::model::{CaseReport, Report, TrialReport};
-use crate::report::store::Ledgers;
-use crate::report::tally::result_of;
-use crate::report::text::ci_commands;
-use crate::report::text::line;
+use crate::results::Ledgers;
+use crate::results::tally::control_outcome_of;
+use crate::results::tally::result_of;
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::score::TrialStatus;
+use crate::text::ci_commands;
+use crate::text::line;
 
 /// The maximum number of characters of the output of the subject.
 const MAX_OUTPUT: usize = 16_000;
@@ -56,7 +56,7 @@ fn without_skipped_in_all(xml: String) -> String {
 
 fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) -> &'a mut TestSuite {
     let name = line(scenario, 500);
-    let place = suites.iter().position(|suite| suite.name.as_str() == name).unwrap_or_else(|| {
+    let index = suites.iter().position(|suite| suite.name.as_str() == name).unwrap_or_else(|| {
         let mut suite = TestSuite::new(name.as_str());
         suite.set_time(Duration::ZERO);
         suite.add_property(Property::new("subject", line(&report.subject, 500)));
@@ -67,7 +67,7 @@ fn suite<'a>(suites: &'a mut Vec<TestSuite>, scenario: &str, report: &Report) ->
         suites.push(suite);
         suites.len() - 1
     });
-    &mut suites[place]
+    &mut suites[index]
 }
 
 fn time_of(case: &CaseReport) -> Duration {
@@ -108,7 +108,7 @@ fn push_output(test: &mut TestCase, trial: &TrialReport) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_run_as_ci_systems_read_it() {

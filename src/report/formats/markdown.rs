@@ -6,13 +6,14 @@ use crate::report::causes::{CauseFix, FailureCause, causes, other_fixes};
 use crate::report::formats::plain_text::{case_headline, case_text};
 use crate::report::headline;
 use crate::report::impact::impact;
-use crate::report::model::{CaseReport, Report, TrialReport};
-use crate::report::store::Ledgers;
-use crate::report::tally::{Tally, count, result_of, worst_first};
-use crate::report::text::escape::{code, markdown, pre};
-use crate::report::text::line;
-use crate::report::text::words::{self, counted, percent};
+use crate::report::run_notes;
+use crate::results::Ledgers;
+use crate::results::tally::{Tally, count, result_of, worst_first};
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::score::{FindingKind, TrialStatus};
+use crate::text::escape::{code, markdown, pre};
+use crate::text::line;
+use crate::text::words::{self, counted, percent};
 
 /// GitHub accepts 64 KiB for a comment on a pull request, and 1 MiB for all summaries of a job.
 pub const MAX_SUMMARY_BYTES: usize = 59_000;
@@ -30,7 +31,7 @@ const MAX_FIXES: usize = 5;
 /// The run for a pull request, in at most `size` bytes.
 #[must_use]
 pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
-    let tally = Tally::of(report);
+    let tally = Tally::new(report);
     let mut out = head(report, ledgers, &tally);
     let limit = size.saturating_sub(NOTES_BYTES);
     push_causes(&mut out, report, limit);
@@ -52,7 +53,7 @@ pub fn summary_md(report: &Report, ledgers: &Ledgers, size: usize) -> String {
 }
 
 fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
-    if let Some(empty) = words::empty_part(report) {
+    if let Some(empty) = run_notes::empty_part(report) {
         return format!("## hapax: empty part\n\n{empty}\n");
     }
     let result = match tally.result() {
@@ -86,10 +87,10 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
         words::duration(report.duration_ms),
         report.seed
     );
-    if let Some(promised) = Tally::promised(report) {
+    if let Some(promised) = run_notes::promised(report) {
         let _ = writeln!(out, "{promised}\n");
     }
-    if let Some(lenient) = tally.lenient() {
+    if let Some(lenient) = run_notes::lenient(tally) {
         let _ = writeln!(out, "{lenient}\n");
     }
     let is_released = |trial: &TrialReport| {
@@ -104,7 +105,7 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
              was still waiting.\n"
         );
     }
-    for text in tally.partial(report).iter().chain(report.notes.iter().take(MAX_NOTES)) {
+    for text in run_notes::partial(tally, report).iter().chain(report.notes.iter().take(MAX_NOTES)) {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
     }
     let more = report.notes.len().saturating_sub(MAX_NOTES);
@@ -191,7 +192,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
         return;
     }
     out.push_str("| result | case | what failed | passed | finding |\n| --- | --- | --- | --- | --- |\n");
-    for (place, case) in wrong.iter().enumerate() {
+    for (index, case) in wrong.iter().enumerate() {
         let count = count(&case.trials);
         let row = format!(
             "| {} | {} | {} | {} of {} | {} |\n",
@@ -206,7 +207,7 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
             let _ = writeln!(
                 out,
                 "\n{} left out of this table, which would be too long: {}.",
-                counted(wrong.len() - place, "more case"),
+                counted(wrong.len() - index, "more case"),
                 where_to_see(report)
             );
             break;
@@ -217,14 +218,14 @@ fn push_table(out: &mut String, wrong: &[&CaseReport], report: &Report, limit: u
 }
 
 fn push_details(out: &mut String, wrong: &[&CaseReport], report: &Report, ledgers: &Ledgers, limit: usize) {
-    for (place, case) in wrong.iter().enumerate() {
+    for (index, case) in wrong.iter().enumerate() {
         let title = code(&line(&case.id, 300));
         let text = format!(
             "<details><summary>{title}</summary>\n\n{}\n\n</details>\n",
             pre(&case_text(case, ledgers))
         );
         if out.len() + text.len() > limit {
-            let left = counted(wrong.len() - place, "case");
+            let left = counted(wrong.len() - index, "case");
             let _ = writeln!(
                 out,
                 "\nThe details of {left} are left out, because this summary would be too long: {}.",
@@ -247,10 +248,10 @@ fn push_folded<'a>(
         return;
     }
     let _ = write!(out, "<details><summary>{} {what}</summary>\n\n", counted(rows.len(), "case"));
-    for (place, (id, why)) in rows.iter().enumerate() {
+    for (index, (id, why)) in rows.iter().enumerate() {
         let row = format!("- {}: {}\n", code(&line(id, 300)), markdown(&line(why, MAX_TEXT)));
         if out.len() + row.len() > limit {
-            let _ = writeln!(out, "- and {} more", rows.len() - place);
+            let _ = writeln!(out, "- and {} more", rows.len() - index);
             break;
         }
         out.push_str(&row);
@@ -261,7 +262,7 @@ fn push_folded<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_run_for_a_pull_request() {

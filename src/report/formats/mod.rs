@@ -13,8 +13,8 @@ pub(in crate::report) mod terminal;
 use mock_services::word_enum;
 use quick_junit::SerializeError;
 
-use super::SavedRun;
-use super::text::ci_commands;
+use crate::results::SavedRun;
+use crate::text::ci_commands;
 
 pub use annotations::annotations;
 pub use badge::badge;
@@ -93,7 +93,7 @@ pub fn render(run: &SavedRun, format: Format, view: &View) -> Result<String, For
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_run_can_be_printed_in_every_format() {

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::report::headline;
-use crate::report::model::{CaseReport, TrialReport};
 use crate::report::stderr::of_bad_ends;
-use crate::report::store::Ledgers;
-use crate::report::text::style::TextStyle;
-use crate::report::text::words;
-use crate::report::text::{block, line};
 use crate::report::timeline::{TextView, Timeline, render_text};
+use crate::results::Ledgers;
+use crate::results::{CaseReport, TrialReport};
 use crate::score::TrialStatus;
+use crate::text::TextStyle;
+use crate::text::words;
+use crate::text::{block, line};
 
 /// The maximum number of characters of one text that are shown.
 const MAX_TEXT: usize = 2_000;
@@ -39,7 +39,7 @@ pub(crate) fn case_headline(case: &CaseReport) -> String {
 
 /// All problems of the trials of a case, with timelines.
 pub(crate) fn case_text(case: &CaseReport, ledgers: &Ledgers) -> String {
-    let mut out = format!("{}\n{}\n", line(&case.about, MAX_TEXT), line(&case.place(), 400));
+    let mut out = format!("{}\n{}\n", line(&case.about, MAX_TEXT), line(&case.location(), 400));
     let wrong: Vec<&TrialReport> =
         case.trials.iter().filter(|trial| trial.verdict.result != TrialStatus::Pass).collect();
     for trial in wrong.iter().take(MAX_TRIALS) {
@@ -68,7 +68,7 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
     if let Some(saved) = ledgers.get(&trial.ledger) {
         let highlighted: Vec<u64> =
             verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-        let timeline = Timeline::of(&saved.entries).focused(&highlighted, MAX_TIMELINE);
+        let timeline = Timeline::new(&saved.entries).focused(&highlighted, MAX_TIMELINE);
         let view = TextView {
             width: 120,
             indent: 0,

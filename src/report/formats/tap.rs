@@ -5,26 +5,26 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::report::formats::plain_text::case_headline;
-use crate::report::headline::control_outcome_of;
-use crate::report::model::{CaseReport, Report};
-use crate::report::tally::{count, result_of};
-use crate::report::text::ci_commands;
-use crate::report::text::line;
+use crate::results::tally::control_outcome_of;
+use crate::results::tally::{count, result_of};
+use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::ci_commands;
+use crate::text::line;
 
 /// The run as TAP.
 #[must_use]
 pub fn tap(report: &Report) -> String {
     let mut out = format!("TAP version 14\n1..{}\n", report.cases.len() + report.skipped.len());
-    for (place, case) in report.cases.iter().enumerate() {
+    for (index, case) in report.cases.iter().enumerate() {
         let ok = if result_of(case) == TrialStatus::Pass { "ok" } else { "not ok" };
-        let _ = writeln!(out, "{ok} {} - {}", place + 1, description(&case.id));
+        let _ = writeln!(out, "{ok} {} - {}", index + 1, description(&case.id));
         if result_of(case) != TrialStatus::Pass {
             push_block(&mut out, case);
         }
     }
-    for (place, skipped) in report.skipped.iter().enumerate() {
-        let number = report.cases.len() + place + 1;
+    for (index, skipped) in report.skipped.iter().enumerate() {
+        let number = report.cases.len() + index + 1;
         let _ = writeln!(
             out,
             "ok {number} - {} # SKIP {}",
@@ -73,7 +73,7 @@ fn description(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_run_as_tap() {

@@ -6,7 +6,7 @@ use mock_services::ledger::{AttemptNames, Entry, Event};
 
 use super::events::describe;
 use super::{Item, Lane, Timeline};
-use crate::report::text::line;
+use crate::text::line;
 
 /// The maximum number of characters of the name of an operation that are shown.
 const MAX_NAME: usize = 60;
@@ -16,7 +16,7 @@ type Attempts<'a> = BTreeMap<u64, (u32, &'a str)>;
 
 impl Timeline {
     /// The timeline of a ledger, without the ends of connections and the first and last entry of the ledger.
-    pub(crate) fn of(entries: &[Entry]) -> Timeline {
+    pub(crate) fn new(entries: &[Entry]) -> Timeline {
         let attempts = attempts(entries);
         let lanes = lanes(entries, &attempts);
         let texts = attempt_names(entries);
@@ -42,7 +42,7 @@ impl Timeline {
     /// The timeline of the first `limit` entries of a ledger.
     pub(crate) fn first_entries(entries: &[Entry], limit: usize) -> Timeline {
         let shown = &entries[..entries.len().min(limit)];
-        Timeline { left_out: entries.len() - shown.len(), ..Timeline::of(shown) }
+        Timeline { left_out: entries.len() - shown.len(), ..Timeline::new(shown) }
     }
 }
 
@@ -111,12 +111,12 @@ fn participants<'a>(event: &'a Event, attempts: &Attempts<'a>) -> (Option<u32>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn callers_are_on_the_left_by_number_and_services_on_the_right() {
         let (_, saved) = sample::twelve_callers();
-        let timeline = Timeline::of(&saved.entries);
+        let timeline = Timeline::new(&saved.entries);
         assert_eq!(timeline.lanes.len(), 13);
         assert_eq!(timeline.lanes[11], Lane::Caller(12));
         assert_eq!(timeline.lanes[12], Lane::Service("payment".to_owned()));
@@ -126,13 +126,13 @@ mod tests {
     fn the_first_entries_count_those_that_are_left_out() {
         let (_, saved) = sample::twelve_callers();
         assert_eq!(Timeline::first_entries(&saved.entries, 10).left_out, saved.entries.len() - 10);
-        assert_eq!(Timeline::first_entries(&saved.entries, usize::MAX), Timeline::of(&saved.entries));
+        assert_eq!(Timeline::first_entries(&saved.entries, usize::MAX), Timeline::new(&saved.entries));
     }
 
     #[test]
     fn a_reply_goes_to_the_caller_of_the_attempt() {
         let (_, saved) = sample::twelve_callers();
-        let timeline = Timeline::of(&saved.entries);
+        let timeline = Timeline::new(&saved.entries);
         for pair in
             timeline.items.iter().filter(|item| item.attempt == Some(5)).collect::<Vec<_>>().windows(2)
         {

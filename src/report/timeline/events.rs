@@ -5,7 +5,7 @@ use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_n
 
 use super::Shape;
 use crate::domain::{HostRequests, HostTreatment, InterruptKind, StartEnd, StartEvent, SubjectEvent};
-use crate::report::text::line;
+use crate::text::line;
 
 /// The maximum number of characters of a text of the subject that are shown.
 const MAX_MESSAGE: usize = 200;

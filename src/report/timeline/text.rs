@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use mock_services::ledger::Entry;
 
 use super::{Item, Shape, Timeline};
-use crate::report::text::style::TextStyle;
-use crate::report::text::{columns, fit};
+use crate::text::TextStyle;
+use crate::text::{columns, fit};
 
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ pub(crate) struct TextView<'a> {
 /// The timeline of a ledger as lines of text without colors, for the message of a failed test. Times count from
 /// the first entry. Of a long ledger, requests, commits and broken replies are shown, at most `limit` of them.
 pub(crate) fn plain_timeline(entries: &[Entry], limit: usize) -> String {
-    let mut timeline = Timeline::of(entries).focused(&[], limit);
+    let mut timeline = Timeline::new(entries).focused(&[], limit);
     let start = entries.first().map_or(0, |entry| entry.at);
     timeline.items.iter_mut().for_each(|item| item.at = item.at.saturating_sub(start));
     let style = TextStyle { color: false };

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use mock_services::ledger::{LedgerContents, SavedLedger};
 
-use crate::report::{HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of};
+use crate::results::{
+    EntriesDigest, HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
+};
 use crate::score::score;
 
 /// The trials in the journal, by case and number.
@@ -82,5 +84,6 @@ fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &S
         verdict: score(&case.terms, &saved.entries, None),
         output: Vec::new(),
         replay: String::new(),
+        scored: EntriesDigest::new(&saved.entries),
     }
 }

@@ -14,7 +14,7 @@ use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, PlannedTrial, RunError};
-use crate::report::{PlanRecord, TrialReport};
+use crate::results::{PlanRecord, TrialReport};
 use finished::JournalTrials;
 
 /// Finished trials, one on each line; removed when the run is complete and its report is on disk.
@@ -102,12 +102,12 @@ impl RunFolder {
         RunFolder::create(path.to_owned())
     }
 
-    /// The seed of an interrupted run, from its journal. `asked` is the seed on the command line, which must
+    /// The seed of an interrupted run, from its journal. `requested` is the seed on the command line, which must
     /// be the same.
     ///
     /// # Errors
-    /// When there is no such run, it cannot be read, or its seed differs from `asked`.
-    pub fn seed_of(path: &Path, asked: Option<u64>) -> Result<u64, RunError> {
+    /// When there is no such run, it cannot be read, or its seed differs from `requested`.
+    pub fn seed_of(path: &Path, requested: Option<u64>) -> Result<u64, RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
         let none = || failed("it contains no interrupted run".to_owned());
         let journal = File::open(path.join(JOURNAL)).map_err(|error| match error.kind() {
@@ -116,9 +116,9 @@ impl RunFolder {
         })?;
         let first = lines(journal).next().transpose().map_err(|error| failed(error.to_string()))?;
         let seed = read_head(path, &first.ok_or_else(none)?)?.run.seed();
-        match asked.filter(|asked| *asked != seed) {
+        match requested.filter(|requested| *requested != seed) {
             None => Ok(seed),
-            Some(asked) => Err(RunError::OtherSeed { path: path.to_owned(), seed, asked }),
+            Some(requested) => Err(RunError::OtherSeed { path: path.to_owned(), seed, requested }),
         }
     }
 

@@ -2,7 +2,7 @@ use mock_services::Clock;
 use mock_services::ledger::Ledger;
 
 use super::*;
-use crate::report::PlannedCase;
+use crate::results::PlannedCase;
 use crate::scenario::Terms;
 
 fn trial(number: u32) -> TrialReport {
@@ -16,6 +16,7 @@ fn trial(number: u32) -> TrialReport {
         verdict,
         output: Vec::new(),
         replay: String::new(),
+        scored: None,
     }
 }
 

@@ -15,7 +15,7 @@ use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
 
 use super::{RunError, RunOptions, identity};
-use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};
+use crate::results::{PlanRecord, PlannedCase, Skipped, TrialReport};
 use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
 use crate::trial;

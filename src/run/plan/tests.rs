@@ -181,6 +181,7 @@ fn ended(planned: &PlannedTrial) -> TrialReport {
         verdict,
         output: Vec::new(),
         replay: String::new(),
+        scored: None,
     }
 }
 

@@ -27,13 +27,13 @@ pub(in crate::run) struct TrialTimes {
 }
 
 impl TrialTimes {
-    /// `asked` is the time of the command line, which is final; otherwise each hang adds to the time of the
+    /// `timeout` is the time of the command line, which is final; otherwise each hang adds to the time of the
     /// subject or of the case.
-    pub(in crate::run) fn new(case: &Case, subject: &Subject, asked: Option<Duration>) -> Self {
+    pub(in crate::run) fn new(case: &Case, subject: &Subject, timeout: Option<Duration>) -> Self {
         let silences = silences(case);
         let client = client_timeout(case, subject);
         let silence = client.saturating_add((client / 4).max(CLIENT_TIMEOUT_SLACK));
-        match asked {
+        match timeout {
             // The rest of the time is for the next actions of the subject.
             Some(limit) => {
                 TrialTimes { limit, silence: silence.min(limit / 4 * 3 / silences.max(1)), client }

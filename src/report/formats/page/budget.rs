@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use crate::report::text::{block, line};
+use crate::text::{block, line};
 
 /// All texts of a page, each once; data names them by number.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    places: HashMap<String, u32>,
+    indexes: HashMap<String, u32>,
     kept: Vec<String>,
     size: usize,
     /// Whether a text was shortened because there were too many.
@@ -51,14 +51,14 @@ impl Texts {
     }
 
     fn keep(&mut self, text: String) -> u32 {
-        if let Some(place) = self.places.get(&text) {
-            return *place;
+        if let Some(index) = self.indexes.get(&text) {
+            return *index;
         }
-        let place = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
+        let index = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
         self.size += text.chars().map(bytes_in_page).sum::<usize>() + 3;
         self.kept.push(text.clone());
-        self.places.insert(text, place);
-        place
+        self.indexes.insert(text, index);
+        index
     }
 
     /// All of them, by number.
@@ -88,7 +88,7 @@ impl Items {
         Items { left }
     }
 
-    /// Takes this many items from the budget; `false` where too few are left.
+    /// Takes this many items from the budget; `false` if too few are left.
     pub(super) fn take(&mut self, count: usize) -> bool {
         let enough = count <= self.left;
         self.left -= if enough { count } else { 0 };

@@ -6,12 +6,12 @@ use maud::{Markup, html};
 
 use crate::report::formats::page::symbol;
 use crate::report::formats::plain_text::case_headline;
-use crate::report::headline::control_outcome_of;
-use crate::report::model::{CaseReport, Report};
-use crate::report::tally::{count, outcome_of, result_of, services_of, worst_first};
-use crate::report::text::line;
-use crate::report::text::words::duration;
+use crate::results::tally::control_outcome_of;
+use crate::results::tally::{count, outcome_of, result_of, services_of, worst_first};
+use crate::results::{CaseReport, Report};
 use crate::score::{Outcome, TrialStatus};
+use crate::text::line;
+use crate::text::words::duration;
 
 /// The maximum number of characters of a finding in the list.
 const MAX_FINDING: usize = 160;
@@ -79,7 +79,7 @@ fn choice(name: &str, label: &str, values: &BTreeSet<String>) -> Markup {
 pub(super) fn cases(report: &Report) -> Markup {
     let mut by_id: Vec<&str> = report.cases.iter().map(|case| case.id.as_str()).collect();
     by_id.sort_unstable();
-    let place = |case: &CaseReport| by_id.binary_search(&case.id.as_str()).unwrap_or_default();
+    let index = |case: &CaseReport| by_id.binary_search(&case.id.as_str()).unwrap_or_default();
     let worst = worst_first(report);
     let of = |result: TrialStatus| -> Vec<&CaseReport> {
         worst.iter().copied().filter(|case| result_of(case) == result).collect()
@@ -102,14 +102,14 @@ pub(super) fn cases(report: &Report) -> Markup {
                         @if !cases.is_empty() {
                             @let is_open = *result != TrialStatus::Pass || all_passed;
                             (group(result.as_str(), symbol(*result), word, cases.len(), is_open, html! {
-                                @for case in cases { (row(place(case), case)) }
+                                @for case in cases { (row(index(case), case)) }
                             }))
                         }
                     }
                     @if !report.skipped.is_empty() {
                         (group("skipped", "–", "skipped", report.skipped.len(), false, html! {
-                            @for (place, skipped) in report.skipped.iter().enumerate() {
-                                li data-skipped=(place) { a.cell.skipped href=(case_link(&skipped.id)) {
+                            @for (index, skipped) in report.skipped.iter().enumerate() {
+                                li data-skipped=(index) { a.cell.skipped href=(case_link(&skipped.id)) {
                                     span.mark { span aria-hidden="true" { "– " } "skipped" }
                                     (name(&skipped.id))
                                     span.why { (line(&skipped.why, MAX_FINDING)) }
@@ -148,12 +148,12 @@ fn name(id: &str) -> Markup {
     }
 }
 
-fn row(place: usize, case: &CaseReport) -> Markup {
+fn row(index: usize, case: &CaseReport) -> Markup {
     let (result, count) = (result_of(case), count(&case.trials));
     let slowest = case.trials.iter().map(|trial| trial.duration_ms).max().unwrap_or(0);
     let why = case_headline(case);
     html! {
-        li data-case=(place) data-ms=(slowest) { a.cell.(result.as_str()) href=(case_link(&case.id)) {
+        li data-case=(index) data-ms=(slowest) { a.cell.(result.as_str()) href=(case_link(&case.id)) {
             span.mark {
                 span aria-hidden="true" { (symbol(result)) " " }
                 (control_outcome_of(case).as_str())

@@ -6,17 +6,16 @@ use mock_services::ledger::{Entry, SavedLedger};
 use serde::Serialize;
 
 use crate::domain::{CapturedOutput, ControlName};
-use crate::report::claim_words::honesty_words;
-use crate::report::facts::facts;
+use crate::report::facts::{facts, honesty_words};
 use crate::report::formats::page::budget::{Items, Texts};
 use crate::report::formats::page::exchange::facts_of;
 use crate::report::formats::page::square::{keys_of, keys_of_skipped};
 use crate::report::headline;
-use crate::report::model::{CaseReport, Report, TrialReport};
 use crate::report::stderr::bad_ends;
-use crate::report::store::Ledgers;
-use crate::report::tally::{result_of, services_of, worst_first};
 use crate::report::timeline::{Item, Lane, Shape, Timeline};
+use crate::results::Ledgers;
+use crate::results::tally::{result_of, services_of, worst_first};
+use crate::results::{CaseReport, Report, TrialReport};
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
 
 /// The maximum number of characters of a text.
@@ -181,7 +180,7 @@ impl Packer {
             id: self.texts.name(&case.id),
             about: self.words(&case.about),
             task: self.words(&case.task),
-            place: self.words(&case.place()),
+            place: self.words(&case.location()),
             tags: case.tags.iter().map(|tag| self.texts.name(tag)).collect(),
             services: services_of(case).into_iter().map(|service| self.texts.name(service)).collect(),
             faults: case
@@ -252,7 +251,7 @@ impl Packer {
         if trial.verdict.result != TrialStatus::Pass && self.full.take(entries.len().min(MAX_FULL_ITEMS)) {
             let highlighted: Vec<u64> =
                 trial.verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
-            return Timeline::of(entries).focused(&highlighted, MAX_FULL_ITEMS);
+            return Timeline::new(entries).focused(&highlighted, MAX_FULL_ITEMS);
         }
         let short = Timeline::first_entries(entries, SHORT_ENTRIES).short(MAX_SHORT_ITEMS);
         if self.short.take(short.items.len()) { short } else { short.short(0) }
@@ -304,7 +303,7 @@ impl Packer {
     /// The names and values of an entry, in turn, as long as the budget is sufficient.
     fn facts_of_entry(&mut self, n: u64, entries: &[Entry]) -> Vec<u32> {
         let found = entries.binary_search_by_key(&n, |entry| entry.n);
-        let facts = found.map(|place| facts_of(&entries[place])).unwrap_or_default();
+        let facts = found.map(|index| facts_of(&entries[index])).unwrap_or_default();
         if !self.facts.take(facts.len()) {
             return Vec::new();
         }

@@ -110,7 +110,7 @@ fn push_fields(facts: &mut Vec<(String, String)>, before: &str, fields: &Fields)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
 
     #[test]
     fn a_request_has_its_key_and_fields_and_a_reply_what_was_sent() {

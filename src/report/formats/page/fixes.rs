@@ -5,9 +5,9 @@ use maud::{Markup, html};
 
 use crate::report::causes::{CauseFix, FailureCause, causes, other_fixes};
 use crate::report::formats::page::cases::case_link;
-use crate::report::model::Report;
-use crate::report::text::line;
-use crate::report::text::words::counted;
+use crate::results::Report;
+use crate::text::line;
+use crate::text::words::counted;
 
 /// The maximum number of causes that are shown, and how many of them are not folded.
 const MAX_CAUSES: usize = 20;
@@ -65,7 +65,7 @@ fn item(cause: &FailureCause<'_>) -> Markup {
     }
 }
 
-/// One advice, with an example and its cases; with their number where it is not that of the whole cause.
+/// One advice, with an example and its cases; with their number if it is not that of the whole cause.
 fn advice(fix: &CauseFix<'_>, is_counted: bool) -> Markup {
     let (example, others) = match fix.reach.cases.split_first() {
         Some((first, others)) => (Some(*first), others),
@@ -102,8 +102,8 @@ fn with_code(text: &str) -> Markup {
     let is_paired = text.matches('`').count().is_multiple_of(2);
     html! {
         @if is_paired {
-            @for (place, part) in text.split('`').enumerate() {
-                @if place % 2 == 1 { code { (part) } } @else { (part) }
+            @for (index, part) in text.split('`').enumerate() {
+                @if index % 2 == 1 { code { (part) } } @else { (part) }
             }
         } @else {
             (text)

@@ -1,9 +1,12 @@
-//! The frame of every page: styles, script, and a content security policy that allows nothing else.
+//! The frame of every page: styles, script, data, and a content security policy that allows nothing else.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+use crate::text::ci_commands;
 
 const STYLE: &str = include_str!("page.css");
 /// The script of the page of a run.
@@ -72,6 +75,24 @@ fn hash_source(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text.as_bytes())))
 }
 
+/// The data as JSON for a script element, which it cannot end: JSON has the characters that are escaped here only in strings.
+pub(super) fn json_in_script(data: &impl Serialize) -> Markup {
+    // Plain data written into memory cannot fail.
+    let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
+    let mut out = String::with_capacity(json.len() + json.len() / 16);
+    for character in json.chars() {
+        match character {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            other => out.push(other),
+        }
+    }
+    PreEscaped(ci_commands::json(&out).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +103,13 @@ mod tests {
             let lower = text.to_lowercase();
             assert!(!lower.contains("</style") && !lower.contains("</script") && !lower.contains("<!--"));
         }
+    }
+
+    #[test]
+    fn no_text_can_leave_the_script_element_and_all_are_read_back() {
+        let text = "</script><!--&amp;\u{2028}\u{2029}\"\\";
+        let embedded = json_in_script(&[text]).into_string();
+        assert!(!embedded.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{embedded}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&embedded).unwrap(), [text]);
     }
 }

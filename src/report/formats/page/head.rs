@@ -4,11 +4,12 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::report::impact::Impact;
-use crate::report::model::Report;
-use crate::report::tally::Tally;
-use crate::report::text::line;
-use crate::report::text::words::{self, counted, percent};
+use crate::report::run_notes;
+use crate::results::Report;
+use crate::results::tally::Tally;
 use crate::score::TrialStatus;
+use crate::text::line;
+use crate::text::words::{self, counted, percent};
 
 /// The head of the page.
 pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: bool) -> Markup {
@@ -37,10 +38,10 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: 
             @if !impact.others.is_empty() {
                 ul.others { @for sentence in &impact.others { li { (line(sentence, 500)) } } }
             }
-            @if let Some(promised) = Tally::promised(report) {
+            @if let Some(promised) = run_notes::promised(report) {
                 p.warning { (promised) }
             }
-            @if let Some(lenient) = tally.lenient() {
+            @if let Some(lenient) = run_notes::lenient(tally) {
                 p.warning { (lenient) }
             }
             @if is_running {
@@ -49,10 +50,10 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: 
                      This page reloads itself until the run is finished."
                 }
             }
-            @for text in tally.partial(report).iter().filter(|_| !is_running).chain(&report.notes) {
+            @for text in run_notes::partial(tally, report).iter().filter(|_| !is_running).chain(&report.notes) {
                 p.warning { (line(text, 500)) }
             }
-            @if let Some(empty) = words::empty_part(report) {
+            @if let Some(empty) = run_notes::empty_part(report) {
                 p.warning { (empty) }
             } @else if let Some((part, parts)) = report.partition {
                 p.warning { "This is part " (part) " of " (parts) " of a run." }

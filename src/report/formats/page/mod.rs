@@ -4,7 +4,6 @@
 mod budget;
 pub(crate) mod cases;
 mod data;
-mod embed;
 mod exchange;
 mod fixes;
 mod frame;
@@ -12,11 +11,11 @@ mod head;
 mod square;
 
 use crate::report::impact::impact;
-use crate::report::model::Report;
-use crate::report::store::Ledgers;
-use crate::report::tally::Tally;
+use crate::results::Ledgers;
+use crate::results::Report;
+use crate::results::tally::Tally;
 use crate::score::TrialStatus;
-use embed::json_in_script;
+use frame::json_in_script;
 pub(crate) use frame::{Frame, PageScript, frame};
 
 /// The page of a run.
@@ -32,7 +31,7 @@ pub fn page_so_far(report: &Report, ledgers: &Ledgers) -> String {
 }
 
 fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
-    let tally = Tally::of(report);
+    let tally = Tally::new(report);
     let data = data::data(report, ledgers, is_running);
     let body = maud::html! {
         (head::head(report, &impact(report, ledgers), &tally, is_running))
@@ -43,8 +42,8 @@ fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
         }
         script #data type="application/json" { (json_in_script(&data)) }
     };
-    let title = format!("hapax: {}", crate::report::text::line(&report.subject, 100));
-    crate::report::text::ci_commands::page(
+    let title = format!("hapax: {}", crate::text::line(&report.subject, 100));
+    crate::text::ci_commands::page(
         &frame(Frame { title: &title, body, script: PageScript::Alone(frame::SCRIPT) }).into_string(),
     )
     .into_owned()
@@ -62,8 +61,8 @@ pub(crate) const fn symbol(result: TrialStatus) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
-    use crate::report::{CaseReport, TrialReport};
+    use crate::results::sample;
+    use crate::results::{CaseReport, TrialReport};
 
     fn data_of(page: &str) -> serde_json::Value {
         let (_, rest) = page.split_once(r#"<script id="data" type="application/json">"#).unwrap();

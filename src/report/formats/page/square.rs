@@ -7,11 +7,11 @@ use maud::{Markup, html};
 use mock_services::fault::{CommitKind, ReplyKind};
 
 use crate::report::formats::page::symbol;
-use crate::report::model::{CaseReport, Report, Skipped};
-use crate::report::tally::{Count, result_of};
-use crate::report::text::line;
+use crate::results::tally::{Count, result_of};
+use crate::results::{CaseReport, Report, Skipped};
 use crate::scenario::{Planned, PlannedFault};
 use crate::score::TrialStatus;
+use crate::text::line;
 
 /// The maximum number of operations that are drawn.
 const MAX_OPERATIONS: usize = 40;
@@ -42,7 +42,7 @@ impl Column {
 }
 
 impl FaultPlace {
-    fn of(planned: &Planned) -> Option<Self> {
+    fn from_planned(planned: &Planned) -> Option<Self> {
         let PlannedFault { commit, reply, status } = planned.fault()?;
         Some(FaultPlace { operation: planned.operation.clone(), commit, seen: Column { status, reply } })
     }
@@ -54,7 +54,7 @@ impl FaultPlace {
 }
 
 fn places(case: &CaseReport) -> BTreeSet<FaultPlace> {
-    case.terms.faults.iter().filter_map(FaultPlace::of).collect()
+    case.terms.faults.iter().filter_map(FaultPlace::from_planned).collect()
 }
 
 /// The keys of the cells of a case, for the filter.
@@ -67,7 +67,7 @@ pub(super) fn keys_of(case: &CaseReport) -> Vec<String> {
 }
 
 /// The keys of the cells of a skipped case: those of the cases of its scenario that have the same value of the
-/// matrix name that decides the cell. None where no such name is known, because the report has no faults of a
+/// matrix name that decides the cell. None if no such name is known, because the report has no faults of a
 /// skipped case.
 pub(super) fn keys_of_skipped(skipped: &Skipped, report: &Report) -> Vec<String> {
     places_of_skipped(skipped, report).iter().map(FaultPlace::key).collect()
@@ -162,12 +162,12 @@ fn operations(report: &Report, cells: &Cells) -> Vec<String> {
     for sequence in sequences {
         let mut after = None;
         for name in sequence {
-            let place = order.iter().position(|have| *have == name).unwrap_or_else(|| {
-                let place = after.map_or(order.len(), |place: usize| place + 1);
-                order.insert(place, name.clone());
-                place
+            let index = order.iter().position(|have| *have == name).unwrap_or_else(|| {
+                let index = after.map_or(order.len(), |index: usize| index + 1);
+                order.insert(index, name.clone());
+                index
             });
-            after = Some(place);
+            after = Some(index);
         }
     }
     order
@@ -288,7 +288,7 @@ fn commit_words(commit: CommitKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::sample;
+    use crate::results::sample;
     use mock_services::fault::Fault;
 
     fn with_fault(number: usize, line: &str) -> sample::SampleCase {
@@ -316,12 +316,12 @@ mod tests {
             let only_its_line = Planned { fault: None, ..planned.clone() };
             assert!(serde_json::to_value(&only_its_line).unwrap().get("fault").is_none());
             for planned in [planned, only_its_line] {
-                assert_eq!(FaultPlace::of(&planned).unwrap().key(), key);
+                assert_eq!(FaultPlace::from_planned(&planned).unwrap().key(), key);
             }
         }
         let (operation, text) = ("x.y".to_owned(), "x.y#1 committed: kill, then restart".to_owned());
         let interrupt = Planned { operation, text, optional: false, fault: None };
-        assert_eq!(FaultPlace::of(&interrupt), None);
+        assert_eq!(FaultPlace::from_planned(&interrupt), None);
     }
 
     #[test]

@@ -2,19 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::report::claim_words::honesty_words;
-use crate::report::facts::facts;
+use crate::report::facts::{facts, honesty_words};
 use crate::report::formats::terminal::View;
 use crate::report::headline;
-use crate::report::model::{CaseReport, TrialReport};
 use crate::report::stderr::of_bad_ends;
-use crate::report::store::Ledgers;
-use crate::report::tally::{CONFIDENCE, Count, count, result_of};
-use crate::report::text::words;
-use crate::report::text::{block, line, wrap};
 use crate::report::timeline::{TextView, Timeline, render_text};
+use crate::results::Ledgers;
+use crate::results::tally::{CONFIDENCE, Count, count, result_of};
+use crate::results::{CaseReport, TrialReport};
 use crate::score::stats::wilson;
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
+use crate::text::words;
+use crate::text::{block, line, wrap};
 
 /// The maximum number of lines of a timeline that are shown.
 const MAX_TIMELINE: usize = 24;
@@ -53,7 +52,7 @@ pub(super) fn push_case(
         return;
     }
     push_labelled(out, "", &line(&case.about, MAX_TEXT), view);
-    push_labelled(out, "", &line(&case.place(), 400), view);
+    push_labelled(out, "", &line(&case.location(), 400), view);
     for (trial, same) in grouped(case, view) {
         if case.trials.len() > 1 {
             let also = match same.len() {
@@ -102,7 +101,7 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
         push_labelled(out, "void", &line(why, MAX_TEXT), view);
     }
     let saved = ledgers.get(&trial.ledger);
-    let timeline = saved.map(|saved| Timeline::of(&saved.entries)).unwrap_or_default();
+    let timeline = saved.map(|saved| Timeline::new(&saved.entries)).unwrap_or_default();
     let mut whole = Some(&timeline);
     for finding in &verdict.findings {
         push_finding(out, finding, view);
@@ -241,8 +240,8 @@ pub(super) fn push_labelled(out: &mut String, label: &str, text: &str, view: &Vi
 /// A text beside a label of that width, wrapped.
 pub(super) fn push_hanging(out: &mut String, label: &str, wide: usize, text: &str, view: &View) {
     const INDENT: usize = 6;
-    for (place, text) in wrap(text, view.columns().saturating_sub(INDENT + wide)).iter().enumerate() {
-        let label = if place == 0 { label } else { "" };
+    for (index, text) in wrap(text, view.columns().saturating_sub(INDENT + wide)).iter().enumerate() {
+        let label = if index == 0 { label } else { "" };
         let blanks = wide.saturating_sub(label.len());
         let _ = writeln!(out, "{:INDENT$}{}{:blanks$}{text}", "", view.style().faint(label), "");
     }

@@ -6,11 +6,12 @@ use super::{cases_counted, title};
 use crate::report::causes::{FailureCause, other_fixes};
 use crate::report::formats::terminal::View;
 use crate::report::formats::terminal::case::{push_hanging, push_labelled};
-use crate::report::model::{Report, Skipped};
-use crate::report::tally::{CONFIDENCE, Tally};
-use crate::report::text::words::{self, counted, percent};
-use crate::report::text::{line, wrap};
+use crate::report::run_notes;
+use crate::results::tally::{CONFIDENCE, Tally};
+use crate::results::{Report, Skipped};
 use crate::score::TrialStatus;
+use crate::text::words::{self, counted, percent};
+use crate::text::{line, wrap};
 
 /// The maximum number of causes that are shown.
 const MAX_CAUSES: usize = 5;
@@ -118,9 +119,9 @@ pub(super) fn push_causes(out: &mut String, causes: &[FailureCause<'_>], view: &
         return;
     }
     let _ = writeln!(out, "{}", view.style().strong("What to fix first"));
-    for (place, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
+    for (index, cause) in causes.iter().take(MAX_CAUSES).enumerate() {
         let head = format!("{} ({})", cause.remedy.sentence(), cause.reach.words());
-        push_hanging(out, &format!("{}.", place + 1), 3, &head, view);
+        push_hanging(out, &format!("{}.", index + 1), 3, &head, view);
         if let [only] = cause.fixes.as_slice() {
             push_hanging(out, "", 3, &format!("{}: {}", only.kind.as_str(), line(only.fix, 600)), view);
             push_hanging(out, "", 3, &named(&only.reach.cases, MAX_CASES), view);
@@ -154,7 +155,7 @@ fn named(cases: &[&str], limit: usize) -> String {
 
 /// The result of a run in one line.
 pub(super) fn result_line(report: &Report, tally: &Tally, view: &View) -> String {
-    if let Some(text) = words::empty_part(report) {
+    if let Some(text) = run_notes::empty_part(report) {
         return format!("{}  {text}", view.style().faint("EMPTY"));
     }
     let (style, result) = (view.style(), tally.result());
@@ -184,18 +185,18 @@ pub(super) fn push_last_line(
         push_labelled(out, "", &line(note, 500), view);
     }
     if let Some(time) = report.time.as_ref().filter(|_| view.verbose) {
-        push_labelled(out, "time", &line(&time.line(), 500), view);
+        push_labelled(out, "time", &line(&run_notes::time_line(time), 500), view);
     }
-    if let Some(promised) = Tally::promised(report) {
+    if let Some(promised) = run_notes::promised(report) {
         let _ = writeln!(out, "{promised}");
     }
-    if let Some(lenient) = tally.lenient() {
+    if let Some(lenient) = run_notes::lenient(tally) {
         let _ = writeln!(out, "{lenient}");
     }
     if let Some((part, parts)) = report.partition.filter(|_| !report.is_empty_part()) {
         let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` merges all parts.");
     }
-    if let Some(text) = tally.partial(report) {
+    if let Some(text) = run_notes::partial(tally, report) {
         let _ = writeln!(out, "{}", style.void(&text));
     }
     match judgment {

@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 
 use crate::report::causes::{causes_of, first_cause};
 use crate::report::headline;
-use crate::report::model::{CaseReport, Report};
-use crate::report::store::Ledgers;
-use crate::report::tally::{Tally, result_of, worst_first};
-use crate::report::text::line;
-use crate::report::text::style::TextStyle;
-use crate::report::text::words::counted;
+use crate::results::Ledgers;
+use crate::results::tally::{Tally, result_of, worst_first};
+use crate::results::{CaseReport, Report};
 use crate::score::TrialStatus;
+use crate::text::TextStyle;
+use crate::text::line;
+use crate::text::words::counted;
 use case::{CaseDetail, push_case};
 
 /// Cases are shown in full until this many lines are used; of the others, the first line is shown.
@@ -88,17 +88,17 @@ pub fn judged_summary(
     }
     end::push_skipped(&mut out, report, view);
     if !report.is_empty_part() {
-        end::push_numbers(&mut out, report, &Tally::of(report), view);
+        end::push_numbers(&mut out, report, &Tally::new(report), view);
     }
     end::push_causes(&mut out, &causes_of(cases.iter().copied()), view);
-    end::push_last_line(&mut out, report, &Tally::of(report), judgment.map(|judgment| judgment.text), view);
+    end::push_last_line(&mut out, report, &Tally::new(report), judgment.map(|judgment| judgment.text), view);
     out
 }
 
 /// The result of a run in one line.
 #[must_use]
 pub fn one_line(report: &Report, view: &View) -> String {
-    end::result_line(report, &Tally::of(report), view)
+    end::result_line(report, &Tally::new(report), view)
 }
 
 /// Cases with the same cause: one is shown in full, the others are named.

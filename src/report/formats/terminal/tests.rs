@@ -1,6 +1,6 @@
 use super::*;
-use crate::report::model::Skipped;
-use crate::report::sample;
+use crate::results::Skipped;
+use crate::results::sample;
 
 fn view(width: usize) -> View {
     View { width, color: false, verbose: false }
@@ -73,11 +73,11 @@ fn hostile_text_reaches_the_terminal_escaped_and_within_its_width() {
     assert!(!shown.contains('\u{202e}'));
     assert!(shown.len() < 40_000, "{} bytes", shown.len());
     let wrapped = || shown.lines().filter(|line| !line.starts_with("      replay "));
-    let widest = wrapped().map(crate::report::text::columns).max().unwrap();
+    let widest = wrapped().map(crate::text::columns).max().unwrap();
     assert!(
         widest <= 80,
         "{widest}: {}",
-        wrapped().find(|line| crate::report::text::columns(line) == widest).unwrap()
+        wrapped().find(|line| crate::text::columns(line) == widest).unwrap()
     );
 }
 

@@ -1,0 +1,73 @@
+//! The cases of a run: those that did not pass in the last one, and those that would run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::execution::REPORTS;
+use crate::ExitStatus;
+use crate::cli::error::CliError;
+use crate::cli::print::{message, output_text, plural};
+use crate::results;
+use crate::run::Plan;
+use crate::scenario::Case;
+
+/// Of the cases, those that did not pass in the last run; all of them if none failed.
+pub(super) fn last_failed(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {
+    let latest = Path::new(REPORTS).join("latest");
+    let shown = latest.display();
+    if !latest.exists() {
+        return Err(CliError::with_hint(
+            format!("--last-failed: there is no run in {shown}"),
+            "run once without --last-failed; runs with --out are not found",
+        ));
+    }
+    let last = results::read_report(&latest)?;
+    let failed: BTreeSet<&str> = results::not_passed(&last).collect();
+    if failed.is_empty() {
+        let what = match (last.cases.is_empty(), last.interrupted) {
+            (true, _) => "nothing was run",
+            (false, true) => "everything that was run passed",
+            (false, false) => "everything passed",
+        };
+        message(&format!("note: {what} in {shown}, so all selected cases are run"));
+        return Ok(cases);
+    }
+    let selected: Vec<Case> = cases.into_iter().filter(|case| failed.contains(case.id.as_str())).collect();
+    if selected.is_empty() {
+        return Err(CliError::with_hint(
+            format!("--last-failed: no selected case is one of the {} that did not pass", failed.len()),
+            format!("select the same files as in that run; `hapax report show {shown}` lists the cases"),
+        ));
+    }
+    if last.interrupted {
+        message(&format!(
+            "note: the run in {shown} was interrupted; cases that it did not reach are not run"
+        ));
+    }
+    message(&format!("{} that did not pass in {shown}", plural(selected.len(), "case")));
+    Ok(selected)
+}
+
+/// Prints the ids of the cases that would run; how many, and what would be skipped, goes to standard error.
+pub(super) fn show_dry_run(plan: &Plan) -> ExitStatus {
+    let ids: String = plan.cases.keys().map(|id| format!("{id}\n")).collect();
+    let status = output_text(&ids, ExitStatus::Success);
+    let (cases, trials) = (plural(plan.cases.len(), "case"), plural(plan.trials.len(), "trial"));
+    message(&format!("{cases} and {trials} would run; nothing was run"));
+    for (why, number) in reasons(plan) {
+        message(&format!("{} would be skipped: {why}", plural(number, "case")));
+    }
+    status
+}
+
+/// The reasons for skipped cases, each with the number of cases, in the order in which they first occur.
+fn reasons(plan: &Plan) -> Vec<(&str, usize)> {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for skipped in &plan.skipped {
+        match reasons.iter_mut().find(|(why, _)| *why == skipped.why) {
+            Some((_, number)) => *number += 1,
+            None => reasons.push((&skipped.why, 1)),
+        }
+    }
+    reasons
+}

@@ -1,0 +1,34 @@
+//! The results of a run as plain data: the report, its store, the numbers, merging, comparing, and how the
+//! result is decided. It runs nothing and renders nothing; only `store` and `merge` use files.
+
+mod baseline;
+mod compare;
+pub(crate) mod measure;
+mod merge;
+mod model;
+mod rescore;
+#[doc(hidden)]
+pub mod sample;
+mod schema;
+mod smoke;
+mod store;
+pub(crate) mod tally;
+
+pub(crate) use baseline::is_better;
+pub use baseline::{Baseline, BaselineChange, BaselineComparison, UnknownCases};
+pub use compare::{CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT, compare};
+pub use measure::{BaselineUpdate, DecidedBy, Measure, MeasureError, Measurement, Requirement, pass_rate};
+pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
+pub use model::{
+    CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport, WaitTimes,
+};
+pub(crate) use rescore::EntriesDigest;
+pub use rescore::{confirm, rescore};
+pub use schema::report_schema_text;
+pub use smoke::{SmokeFailure, SmokeProblem};
+pub use store::{
+    Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PlanRecord, PlannedCase, Publish, REPORT_FILE, SavedRun,
+    StoreError, check_consistency, plans, read_own_run, read_report, read_run, round_of, write_report,
+};
+pub(crate) use store::{check_opening_entry, write_file, write_new_file};
+pub use tally::{not_passed, result};

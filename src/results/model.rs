@@ -1,0 +1,211 @@
+//! `report.json`: everything that a report shows, as plain data with a format version.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EntriesDigest;
+use crate::domain::{CapturedOutput, ControlOutcome, Promise};
+use crate::scenario::{BUILT_IN, Terms};
+use crate::score::Verdict;
+
+/// The version of the format; it changes when readers of the old version would fail.
+pub const REPORT_VERSION: u32 = 2;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The version of the format.
+    pub report: u32,
+    /// The version of hapax that wrote it.
+    pub hapax: String,
+    /// The name of the run: the name of its folder.
+    pub run: String,
+    /// The subject, as the user named it.
+    pub subject: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// When it started, in milliseconds since 1970.
+    pub started_at: i64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The planned number of trials of each case.
+    pub trials: u32,
+    /// Whether it was interrupted before all trials had finished.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// Which part of a partitioned run this is, as `[i, n]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<(u32, u32)>,
+    /// A digest of all selected cases, in all parts: parts of one run and runs of the same scenarios have the
+    /// same digest.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// The planned number of all trials. Trials that are missing were not run.
+    #[serde(default)]
+    pub planned: u64,
+    /// Notes for the reader.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What the run took its time for, as far as it is known. A run that was resumed has only its last part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<RunTime>,
+    /// The cases that ran, by id.
+    pub cases: Vec<CaseReport>,
+    /// The cases that did not run.
+    #[serde(default)]
+    pub skipped: Vec<Skipped>,
+}
+
+impl Report {
+    /// The promise of the subject, which is the same in all cases of a run.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
+    }
+
+    /// Whether planned trials are missing: the run was interrupted, or no trial was run although it is not an
+    /// empty part of a run.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        let nothing_ran = self.cases.iter().all(|case| case.trials.is_empty());
+        self.interrupted || (nothing_ran && !self.is_empty_part())
+    }
+
+    /// Whether it is a part of a partitioned run without any case: with many parts and few cases that is not
+    /// an error.
+    #[must_use]
+    pub fn is_empty_part(&self) -> bool {
+        self.partition.is_some()
+            && self.planned == 0
+            && self.cases.is_empty()
+            && self.skipped.is_empty()
+            && !self.interrupted
+    }
+}
+
+/// One case and its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseReport {
+    /// Its id.
+    pub id: String,
+    /// Its scenario.
+    pub scenario: String,
+    /// Its file, as the user names it.
+    pub file: String,
+    /// The line to show first.
+    pub line: usize,
+    /// What it is about.
+    pub about: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// A digest of the case: it is the same in runs of the same scenario.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// The names of the matrix and their values.
+    pub variant: Vec<(String, String)>,
+    /// The text of the task.
+    pub task: String,
+    /// What scoring needs.
+    pub terms: Terms,
+    /// Its trials, by number.
+    pub trials: Vec<TrialReport>,
+    /// The expected outcomes of the controls in this case. They do not run with the subject: `hapax selftest`
+    /// checks them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<ControlReport>,
+}
+
+impl CaseReport {
+    /// Where its scenario is: the file and the line, or how to print it if it is built in.
+    pub(crate) fn location(&self) -> String {
+        match self.file.starts_with(BUILT_IN) {
+            true => format!("built in; `hapax show {}` prints it", self.scenario),
+            false => format!("{}:{}", self.file, self.line),
+        }
+    }
+}
+
+/// A control and its expected outcome in a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlReport {
+    /// The name of the control.
+    pub control: String,
+    /// The expected outcome.
+    pub is: ControlOutcome,
+}
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialReport {
+    /// Its number within the case, from 1.
+    pub trial: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// Its name in `ledger.jsonl`.
+    pub ledger: String,
+    /// The last hash of its chain in the ledger.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seal: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The output of each start of each caller, shortened.
+    pub output: Vec<CapturedOutput>,
+    /// The command that runs this trial again.
+    pub replay: String,
+    /// The entries that the verdict was made from, if this process scored them.
+    #[serde(skip)]
+    pub(crate) scored: Option<EntriesDigest>,
+}
+
+/// A case that did not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// Its id.
+    pub id: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What a run took its time for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunTime {
+    /// The number of cores.
+    pub cores: u32,
+    /// The processor time of hapax and of everything that it started, in milliseconds, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_ms: Option<u64>,
+    /// The trial that took longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<LongestTrial>,
+    /// What the callers of all trials waited for.
+    pub waited: WaitTimes,
+}
+
+/// The trial of a run that took longest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LongestTrial {
+    /// Its case.
+    pub case: String,
+    /// Its number.
+    pub trial: u32,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What callers waited for, in milliseconds. The times of all callers of all trials are added up; most of them
+/// pass side by side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitTimes {
+    /// At start barriers, for the other callers.
+    pub barriers_ms: u64,
+    /// For replies that hang, until the client's timeout or the end of the hang.
+    pub hangs_ms: u64,
+    /// For all other replies, such as delayed ones.
+    pub replies_ms: u64,
+    /// Between an end and the next start.
+    pub restarts_ms: u64,
+    /// The rest: the subject starts, works, sleeps before its retries, and ends.
+    pub subject_ms: u64,
+}

@@ -1,0 +1,283 @@
+//! Reads and writes the folder of a run: `report.json` and `ledger.jsonl`. It does not score and prints
+//! nothing.
+
+mod consistency;
+mod plan_record;
+
+pub(crate) use consistency::check_opening_entry;
+pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
+pub use plan_record::{PlanRecord, PlannedCase, round_of};
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use mock_services::ledger::{LedgerContents, OtherFormat, SavedLedger, read_contents};
+use serde::Deserialize;
+
+use super::model::{REPORT_VERSION, Report};
+
+/// The name of the report in the folder of a run.
+pub const REPORT_FILE: &str = "report.json";
+/// The name of the ledgers in the folder of a run.
+pub const LEDGER_FILE: &str = "ledger.jsonl";
+/// A larger file is not a report.
+const MAX_REPORT_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// The ledgers of a run, by the name in [`super::TrialReport::ledger`].
+pub type Ledgers = BTreeMap<String, SavedLedger>;
+
+/// Renders a run into its folder.
+pub type Publish = fn(&Path, &Report, &Ledgers) -> Result<(), StoreError>;
+
+/// A run that was read from its folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedRun {
+    /// The report.
+    pub report: Report,
+    /// The ledgers.
+    pub ledgers: Ledgers,
+}
+
+/// Why a run could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder has no report.
+    #[error("{folder} has no {REPORT_FILE}", folder = .0.display())]
+    NoRun(PathBuf),
+    /// A file cannot be read.
+    #[error("cannot read {path}: {error}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        error: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {error}", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        error: io::Error,
+    },
+    /// A file that must not exist exists.
+    #[error("{path} exists already, and is not overwritten", path = .0.display())]
+    Exists(PathBuf),
+    /// It is not a report.
+    #[error("{path} is not a report of hapax: {problem}", path = path.display())]
+    NotAReport {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        problem: String,
+    },
+    /// It has a format that this version does not know.
+    #[error("{path} has format {found}, and this hapax reads format {REPORT_VERSION}", path = path.display())]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// The files of the run do not belong together.
+    #[error("the files in {folder} do not agree: {what}", folder = folder.display())]
+    Disagrees {
+        /// The folder.
+        folder: PathBuf,
+        /// The difference.
+        what: Disagreement,
+    },
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            StoreError::NoRun(_) => "name the folder of a run, such as reports/latest",
+            StoreError::Read { error, .. }
+                if error.get_ref().is_some_and(|error| error.is::<OtherFormat>()) =>
+            {
+                "run again with this hapax, or read it with the hapax that wrote it"
+            }
+            StoreError::Read { .. } => "check the path, and that you may read the file",
+            StoreError::Write { .. } => "name a folder that exists and that can be written",
+            StoreError::Exists(_) => "choose another name",
+            StoreError::NotAReport { .. } => {
+                "the file was edited or damaged: restore it from a backup, or run again"
+            }
+            StoreError::Disagrees { what: Disagreement::NoPlan, .. } => "run again with this hapax",
+            StoreError::Disagrees { .. } => {
+                "report.json or ledger.jsonl was changed after the run, or they are from different runs: \
+                 restore both, or run again"
+            }
+            StoreError::OtherVersion { .. } => {
+                "run again with this hapax, or read it with the hapax that wrote it"
+            }
+        }
+    }
+}
+
+/// Reads the folder of a run, and compares its report with the plan record and the ledgers.
+///
+/// # Errors
+/// When a file is missing, cannot be read or is not a report, or when they differ. A torn ledger is not an
+/// error: see [`SavedLedger::torn`].
+pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
+    let (report, contents) = read_all(folder)?;
+    Ok(SavedRun { report, ledgers: contents.ledgers })
+}
+
+/// The same, with the plan records.
+pub(super) fn read_all(folder: &Path) -> Result<(Report, LedgerContents), StoreError> {
+    let (report, contents) = (read_report(folder)?, read_contents_of(folder)?);
+    check_consistency(&report, &contents)
+        .map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
+    Ok((report, contents))
+}
+
+/// The run that this process has just made: its report is in memory, and its ledgers are read from the file.
+/// A missing ledger is not an error here, but makes its trial void.
+///
+/// # Errors
+/// When the ledger file cannot be read.
+pub fn read_own_run(folder: &Path, report: Report) -> Result<(SavedRun, LedgerContents), StoreError> {
+    let contents = read_contents_of(folder)?;
+    Ok((SavedRun { report, ledgers: contents.ledgers.clone() }, contents))
+}
+
+fn read_contents_of(folder: &Path) -> Result<LedgerContents, StoreError> {
+    let path = folder.join(LEDGER_FILE);
+    let contents = File::open(&path).and_then(|file| read_contents(BufReader::new(file)));
+    contents.map_err(|error| StoreError::Read { path, error })
+}
+
+/// Reads the report of a run.
+///
+/// # Errors
+/// When it is missing, cannot be read or is not a report.
+pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
+    #[derive(Deserialize)]
+    struct Version {
+        report: u32,
+    }
+    let path = folder.join(REPORT_FILE);
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(MAX_REPORT_BYTES).read_to_string(&mut text));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(StoreError::NoRun(folder.to_owned()));
+        }
+        Err(error) => return Err(StoreError::Read { path, error }),
+        Ok(_) => {}
+    }
+    let not_a_report =
+        |error: serde_json::Error| StoreError::NotAReport { path: path.clone(), problem: error.to_string() };
+    let version: Version = serde_json::from_str(&text).map_err(not_a_report)?;
+    if version.report != REPORT_VERSION {
+        return Err(StoreError::OtherVersion { path, found: version.report });
+    }
+    serde_json::from_str(&text).map_err(not_a_report)
+}
+
+/// Writes the report of a run, atomically: a reader finds the old file or the new one.
+///
+/// # Errors
+/// When the folder cannot be written to.
+pub fn write_report(folder: &Path, report: &Report) -> Result<(), StoreError> {
+    let path = folder.join(REPORT_FILE);
+    let mut text = serde_json::to_vec_pretty(report)
+        .map_err(|error| StoreError::Write { path: path.clone(), error: io::Error::other(error) })?;
+    text.push(b'\n');
+    write_file(&path, &text)
+}
+
+/// Writes a file atomically.
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    let failed = |error| StoreError::Write { path: path.to_owned(), error };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(content).map_err(failed)?;
+    let readable = fs::Permissions::from_mode(0o644);
+    file.as_file().set_permissions(readable).map_err(failed)?;
+    // The data is on disk before the file is renamed, and the new name is on disk before the old file is
+    // removed.
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    // Not every file system supports this for a folder.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// Writes a file that does not exist yet, with the folders above it.
+///
+/// # Errors
+/// When the file exists, or cannot be written.
+pub(crate) fn write_new_file(path: &Path, text: &str) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), fs::create_dir_all);
+    let written = made
+        .and_then(|()| File::options().write(true).create_new(true).open(path)?.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::Exists(path.to_owned()),
+        _ => StoreError::Write { path: path.to_owned(), error },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::sample;
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (report, _) = sample::run();
+        write_report(folder.path(), &report).unwrap();
+        assert_eq!(read_report(folder.path()).unwrap(), report);
+        let names: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, [REPORT_FILE], "nothing else is left behind");
+    }
+
+    #[test]
+    fn an_error_about_a_folder_has_a_hint() {
+        let folder = tempfile::tempdir().unwrap();
+        let messages = |folder: &Path| {
+            let error = read_run(folder).unwrap_err();
+            format!("{error}\n{}", error.help()).replace(&folder.display().to_string(), "FOLDER")
+        };
+        let mut texts = vec![messages(folder.path())];
+        fs::write(folder.path().join(REPORT_FILE), "{\"report\": 99, \"new\": true}").unwrap();
+        texts.push(messages(folder.path()));
+        // A report of the first format, and one of this format that lacks the rest.
+        fs::write(folder.path().join(REPORT_FILE), "{\"report\": 1, \"began\": 0}").unwrap();
+        texts.push(messages(folder.path()));
+        fs::write(folder.path().join(REPORT_FILE), "{\"report\": 2}").unwrap();
+        texts.push(messages(folder.path()));
+        fs::write(folder.path().join(REPORT_FILE), "not json").unwrap();
+        texts.push(messages(folder.path()));
+        write_report(folder.path(), &sample::run().0).unwrap();
+        texts.push(messages(folder.path()));
+        fs::write(
+            folder.path().join(LEDGER_FILE),
+            "{\"trial\":\"a#1\",\"n\":1,\"at\":0,\"wall\":0,\"kind\":\"opened\",\"format\":2,\"seed\":1}\n",
+        )
+        .unwrap();
+        texts.push(messages(folder.path()));
+        fs::write(
+            folder.path().join(LEDGER_FILE),
+            "{\"format\":2,\"plan\":{\"id\":\"1\"},\"hash\":\"00000000000000000000000000000000\"}\n",
+        )
+        .unwrap();
+        texts.push(messages(folder.path()));
+        // A ledger of the first format.
+        fs::write(folder.path().join(LEDGER_FILE), "{\"plan\":{\"id\":\"1\"}}\n").unwrap();
+        texts.push(messages(folder.path()));
+        insta::assert_snapshot!(texts.join("\n\n"));
+    }
+}
