@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use mock_services::yaml::{NodeKind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
+use yaml_reader::{NodeKind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
 
 use super::Report;
 use super::tally::control_outcome_of;
