@@ -16,7 +16,7 @@ impl Redactor {
         event.sent_parts(&mut |part| match part {
             // Users can hide members of events by name, as they can hide fields.
             SentPart::Member(name, text) => {
-                let is_hidden = self.hides_name(name);
+                let is_hidden = self.name_rule(name).hides_value;
                 if let Cow::Owned(shown) = self.value(is_hidden, text) {
                     *text = CompactString::from(shown);
                 }
@@ -44,7 +44,7 @@ impl Redactor {
         }
         let mut shown = Fields::new();
         for (name, value) in fields.iter() {
-            let is_hidden = self.hides_name(name);
+            let is_hidden = self.name_rule(name).hides_value;
             let name = self.redacted(name);
             let value = match value {
                 Value::Bool(_) | Value::Number(_) => {
@@ -67,7 +67,8 @@ impl Redactor {
     }
 
     /// Whether something must be hidden in a field.
-    fn hides_field(&self, name: &str, value: &Value) -> bool {
+    fn hides_field(&mut self, name: &str, value: &Value) -> bool {
+        let rule = self.name_rule(name);
         let hides = |text: &str| !self.spans(text, TextKind::Field).is_empty();
         let hides_value = || match value {
             Value::Bool(_) => false,
@@ -75,6 +76,6 @@ impl Redactor {
             Value::Text(text) => hides(text),
             Value::List(texts) => texts.iter().any(|text| hides(text)),
         };
-        self.hides_name(name) || hides(name) || hides_value()
+        rule.hides_value || rule.hides_name || hides_value()
     }
 }

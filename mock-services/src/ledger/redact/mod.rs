@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use compact_str::CompactString;
 
 use self::prose::TextKind;
 use self::shown::ShownValues;
@@ -40,6 +41,9 @@ const NAMES: &[&str] = &[
 
 /// Shorter values are not searched for: they would hide half of every entry.
 const SHORTEST_SECRET: usize = 6;
+/// How many names are remembered, and how long they are at most: a caller chooses them.
+const MAX_KNOWN_NAMES: usize = 1024;
+const LONGEST_KNOWN_NAME: usize = 64;
 /// How many times escapes within escapes are resolved: JSON within JSON, percent within percent.
 const DEEPEST_ESCAPE: usize = 4;
 
@@ -57,6 +61,15 @@ pub(crate) struct Redactor {
     shown_values: ShownValues,
     /// The number of each value that was hidden.
     hidden: HashMap<String, usize>,
+    /// The names of fields repeat in every event.
+    known_names: HashMap<CompactString, NameRule>,
+}
+
+/// What is hidden because of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NameRule {
+    hides_value: bool,
+    hides_name: bool,
 }
 
 /// A free text that was searched: the parts of it that must be hidden, in order, without overlaps.
@@ -84,6 +97,7 @@ impl Default for Redactor {
             hint_search: HINT_SEARCH.clone(),
             shown_values: ShownValues::default(),
             hidden: HashMap::new(),
+            known_names: HashMap::new(),
         }
     }
 }
@@ -105,6 +119,7 @@ impl Redactor {
             }
         }
         if self.secrets.len() > known {
+            self.known_names.clear();
             self.secret_search = search_for(&self.secrets, false);
         }
     }
@@ -113,6 +128,7 @@ impl Redactor {
     pub(crate) fn hide_name(&mut self, name: &str) {
         // An empty name matches nothing.
         if !name.is_empty() {
+            self.known_names.clear();
             self.names.push(name.to_ascii_lowercase());
             self.name_search = search_for(&self.names, true);
             self.hint_search = hint_search(&self.names);
@@ -121,7 +137,21 @@ impl Redactor {
 
     /// Shows this value from now on, whatever its name and its form: who wrote the test wrote it, too.
     pub(crate) fn show_value(&mut self, value: &str) {
+        self.known_names.clear();
         self.shown_values.add(value);
+    }
+
+    /// What is hidden because of this name; decided once.
+    fn name_rule(&mut self, name: &str) -> NameRule {
+        if let Some(rule) = self.known_names.get(name) {
+            return *rule;
+        }
+        let hides_name = !self.spans(name, TextKind::Field).is_empty();
+        let rule = NameRule { hides_value: self.hides_name(name), hides_name };
+        if self.known_names.len() < MAX_KNOWN_NAMES && name.len() <= LONGEST_KNOWN_NAME {
+            self.known_names.insert(CompactString::from(name), rule);
+        }
+        rule
     }
 
     /// Whether values of this name are hidden.
@@ -148,6 +178,7 @@ impl Redactor {
             hint_search: self.hint_search.clone(),
             shown_values: self.shown_values.clone(),
             hidden: HashMap::new(),
+            known_names: HashMap::new(),
         }
     }
 

@@ -136,6 +136,23 @@ proptest! {
 }
 
 #[test]
+fn what_was_decided_for_a_name_is_decided_again_when_the_rules_change() {
+    let mut redactor = Redactor::default();
+    let shown = |redactor: &mut Redactor| {
+        let fields = Fields::new().with("coupon_1", "abcdefgh");
+        let Event::Noted { fields, .. } = redactor.redact(noted("a", fields)) else {
+            panic!("another event")
+        };
+        fields.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(shown(&mut redactor), "coupon_1=abcdefgh");
+    redactor.hide_name("coupon_1");
+    assert_eq!(shown(&mut redactor), "coupon_1=[redacted 1]");
+    redactor.hide_value("coupon_1");
+    assert_eq!(shown(&mut redactor), "[redacted 2]=[redacted 1]");
+}
+
+#[test]
 fn the_headers_of_a_client_are_hidden_as_soon_as_they_must_be() {
     let event = received("k", Fields::new(), Fields::new().with("user-agent", "agent \"hunter2secret\""));
     let mut redactor = Redactor::default();
