@@ -63,7 +63,7 @@ fn whole(workspace: &Workspace) -> Workspace {
 /// The report without what differs between runs: times, the name of the run, and the number of the resumption
 /// in the name of a ledger.
 fn timeless(mut report: Value) -> Value {
-    for name in ["started_at", "duration_ms", "run"] {
+    for name in ["started_at", "duration_ms", "run", "time"] {
         report[name] = Value::Null;
     }
     for case in report["cases"].as_array_mut().unwrap() {
