@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use policy::{Load, Policy};
+use policy::{AdmissionPolicy, Load};
 use usage::Usage;
 
 use crate::trial::StartingCallers;
@@ -47,7 +47,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    policy: Policy,
+    policy: AdmissionPolicy,
     usage: Usage,
     next_look: Instant,
 }
@@ -59,15 +59,15 @@ impl ConcurrencyLimiter {
     pub fn new(jobs: Option<usize>) -> Self {
         let (cores, maximum) = (cores(), limits::callers_at_once());
         Self::with(match jobs {
-            Some(jobs) => Policy::fixed(jobs.min(maximum)),
+            Some(jobs) => AdmissionPolicy::fixed(jobs.min(maximum)),
             None if cfg!(target_os = "linux") => {
-                Policy::adaptive(cores, maximum.min(MAX_CALLERS.max(cores * MAX_CALLERS_PER_CORE)))
+                AdmissionPolicy::adaptive(cores, maximum.min(MAX_CALLERS.max(cores * MAX_CALLERS_PER_CORE)))
             }
-            None => Policy::fixed((cores * CALLERS_PER_CORE).min(maximum)),
+            None => AdmissionPolicy::fixed((cores * CALLERS_PER_CORE).min(maximum)),
         })
     }
 
-    fn with(policy: Policy) -> Self {
+    fn with(policy: AdmissionPolicy) -> Self {
         let state = State { policy, usage: Usage::default(), next_look: Instant::now() + LOOK_INTERVAL };
         let shared =
             Shared { state: Mutex::new(state), changed: Notify::new(), starting: StartingCallers::default() };
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_trial_waits_for_the_next_look_if_the_cores_are_busy() {
-        let limiter = ConcurrencyLimiter::with(Policy::adaptive(1_000, usize::MAX));
+        let limiter = ConcurrencyLimiter::with(AdmissionPolicy::adaptive(1_000, usize::MAX));
         let _running = limiter.admit(1).await;
         let busy = Load { runnable: 1_000_000, room_for: 10 };
         limiter.shared.state().policy.looked(busy, 0);

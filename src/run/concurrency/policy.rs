@@ -22,7 +22,7 @@ pub(super) struct Load {
 
 /// The callers that run, and what they use.
 #[derive(Debug)]
-pub(super) struct Policy {
+pub(super) struct AdmissionPolicy {
     /// The maximum number of running callers.
     maximum: usize,
     running: usize,
@@ -63,15 +63,15 @@ impl Adaptive {
     }
 }
 
-impl Policy {
+impl AdmissionPolicy {
     /// At most this many callers at once, whatever they use.
     pub(super) fn fixed(maximum: usize) -> Self {
-        Policy { maximum, running: 0, adaptive: None }
+        AdmissionPolicy { maximum, running: 0, adaptive: None }
     }
 
     /// As many callers as keep these cores busy, at most this many.
     pub(super) fn adaptive(cores: usize, maximum: usize) -> Self {
-        Policy { adaptive: Some(Adaptive::new(cores)), ..Policy::fixed(maximum) }
+        AdmissionPolicy { adaptive: Some(Adaptive::new(cores)), ..AdmissionPolicy::fixed(maximum) }
     }
 
     /// The number of callers that run.

@@ -42,7 +42,7 @@ struct Outcome {
 
 /// Runs the trials in steps of a millisecond. All runnable callers share the cores, of which `taken` are used
 /// by others.
-fn simulate(trials: &[Trial], cores: usize, taken: f64, policy: &mut Policy) -> Outcome {
+fn simulate(trials: &[Trial], cores: usize, taken: f64, policy: &mut AdmissionPolicy) -> Outcome {
     let mut waiting: VecDeque<usize> = (0..trials.len()).collect();
     // The trial of a caller, whether it is runnable, and its phases that are left.
     let mut callers: Vec<(usize, bool, VecDeque<f64>)> = Vec::new();
@@ -83,7 +83,7 @@ fn simulate(trials: &[Trial], cores: usize, taken: f64, policy: &mut Policy) -> 
 }
 
 fn adaptive(trials: &[Trial], cores: usize, taken: f64) -> Outcome {
-    simulate(trials, cores, taken, &mut Policy::adaptive(cores, 10_000))
+    simulate(trials, cores, taken, &mut AdmissionPolicy::adaptive(cores, 10_000))
 }
 
 /// What a run of the golden set is like: light trials, some that wait for a hang or at a barrier, some with
@@ -141,7 +141,7 @@ fn trials_that_wait_do_not_hold_up_others_and_heavy_ones_do() {
 
 #[test]
 fn a_number_that_was_asked_for_is_kept_whatever_the_load_is() {
-    let mut policy = Policy::fixed(12);
+    let mut policy = AdmissionPolicy::fixed(12);
     let outcome = simulate(&vec![Trial::new(&[10, 1_000, 10]); 40], 2, 0.0, &mut policy);
     assert_eq!(outcome.most_running, 12);
     let outcome = simulate(&vec![Trial::new(&[1_000]); 40], 2, 0.0, &mut policy);
@@ -150,7 +150,7 @@ fn a_number_that_was_asked_for_is_kept_whatever_the_load_is() {
 
 #[test]
 fn a_trial_with_many_callers_waits_for_an_idle_core_and_for_memory() {
-    let mut policy = Policy::adaptive(2, 100);
+    let mut policy = AdmissionPolicy::adaptive(2, 100);
     assert!(policy.admit(1));
     let load = |runnable, room_for| Load { runnable, room_for };
     policy.looked(load(2, 100), 0);
