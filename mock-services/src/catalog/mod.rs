@@ -77,11 +77,8 @@ mod tests {
 
     #[test]
     fn every_shipped_service_is_in_the_catalog() {
-        assert_eq!(
-            names().collect::<Vec<_>>(),
-            ["payment", "email", "deploy", "records", "web", "model", "tickets"]
-        );
         assert_eq!(services().len(), built_in().len() + DECLARED.len());
+        assert_eq!(names().collect::<std::collections::BTreeSet<_>>().len(), services().len());
     }
 
     #[test]
