@@ -55,7 +55,7 @@ impl<S: Service> Engine<S> {
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
         // Over SMTP the session has checked the secret before it took the message.
-        if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
+        if request.envelope().is_none() && !self.admits(service.credential(&request).as_deref()) {
             // A client of another service has a key for that one: the key is not its mistake.
             let answer = service.no_endpoint(&request, &context);
             let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
@@ -270,9 +270,8 @@ fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Caus
 
 /// Marks an answer as replayed, if the profile does so.
 pub(super) fn mark_replayed(answer: &mut Answer, profile: Profile) {
-    if profile.marks_replays() {
-        answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
-    }
+    let headers = profile.rules().replayed.iter();
+    answer.headers.extend(headers.map(|(name, value)| (name.as_str().into(), value.as_str().into())));
 }
 
 /// The answer with another status: the one that the real service would send, unless the fault brings its own.
