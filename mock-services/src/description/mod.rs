@@ -8,23 +8,19 @@ mod endpoint;
 mod field;
 mod hosts;
 mod options;
-mod preparation;
-mod task;
 mod tool;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
-pub use configured::ConfiguredService;
+pub use configured::{ConfiguredService, ExpectedEffect, PlannedStep, PlannedTask, Preparation};
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
 pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};
 pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
-pub use preparation::{ExpectedEffect, Preparation};
-pub use task::{PlannedStep, PlannedTask};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
     ToolParameter,

@@ -15,7 +15,7 @@ use crate::yaml::write_duration;
 /// An attempt that was recorded, with the fault that applies to it.
 struct AcceptedAttempt<Effect> {
     attempt: AttemptId,
-    /// Its operation, as its place among those of the service.
+    /// Its operation, as its index among those of the service.
     operation: usize,
     fault: Option<Fault>,
     assessment: RequestAssessment<Effect>,
@@ -155,8 +155,8 @@ impl<S: Service> Engine<S> {
             acceptable => acceptable,
         };
         let service = self.service();
-        let place = core.operation(job, &assessment);
-        let operation = &service.operations()[place];
+        let index = core.operation(job, &assessment);
+        let operation = &service.operations()[index];
         let (attempt, chosen) = match stale {
             Some((attempt, index, fault)) => (attempt, Some((index, fault))),
             None => self.choose_fault(core, job, operation, &assessment),
@@ -188,7 +188,7 @@ impl<S: Service> Engine<S> {
             });
         }
         let accepted =
-            AcceptedAttempt { attempt, operation: place, fault: chosen.map(|(_, fault)| fault), assessment };
+            AcceptedAttempt { attempt, operation: index, fault: chosen.map(|(_, fault)| fault), assessment };
         if self.moments.wanted(MomentKind::Received) {
             // Closed while the core is locked, so that no other request gets in between.
             self.gate.close();
