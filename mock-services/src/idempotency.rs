@@ -4,9 +4,10 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use yaml_reader::{Map, Node, NodeKind, Problems, Reader, Source, parse};
+
 use crate::after::After;
 use crate::word_enum;
-use crate::yaml::{Map, Node, NodeKind, Problems, Reader, Source, parse};
 
 // `Profile`, with a variant for each file, and `FILES`: the name and the text of each, in the same order.
 include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
@@ -70,7 +71,7 @@ impl Default for ProfileRules {
             lifetime: LIFETIME,
             replayed: Vec::new(),
             content_type: None,
-            body: Node::new(NodeKind::Null, crate::yaml::Span::default()),
+            body: Node::new(NodeKind::Null, yaml_reader::Span::default()),
             missing: None,
             length: RefusalRules::default(),
             in_flight: RefusalRules::default(),

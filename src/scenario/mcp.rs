@@ -2,7 +2,7 @@
 //! can be done with tools at all.
 
 use mock_services::catalog::{self, ServiceDescription};
-use mock_services::yaml::{Node, Reader};
+use yaml_reader::{Node, Reader};
 
 use super::{Case, Step};
 use crate::domain::{KeyDescription, ToolCards, ToolHints};

@@ -2,7 +2,7 @@
 //! Subjects that do not use them skip the scenario, because they could pass without being tested.
 
 use mock_services::catalog;
-use mock_services::yaml::{Node, NodeKind, Reader, listed, shown};
+use yaml_reader::{Node, NodeKind, Reader, listed, shown};
 
 use super::ServiceSetup;
 

@@ -9,7 +9,7 @@ use mock_services::catalog::{
 };
 use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::yaml::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
+use yaml_reader::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
 
 use super::ServiceSetup;
 use super::files::Folder;

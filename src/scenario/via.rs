@@ -1,7 +1,7 @@
 //! `via`: the APIs through which operations must be done, otherwise the trial is void. A lock that only one
 //! API has does not stop a client of another API.
 
-use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
+use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
 use super::{Step, ViaDue};

@@ -1,12 +1,13 @@
 //! Lookups in the catalog by the name of an operation or an effect. A service that a user declares is not in
 //! the catalog; for it these functions return general values.
 
+use yaml_reader::shown;
+
 use super::{
     ApiDescription, EffectDescription, EffectImpact, FieldDescription, PhrasePart, ServiceDescription,
     StoreChange, built_in, find,
 };
 use crate::service::{Fields, Value};
-use crate::yaml::shown;
 
 fn service_of(name: &str) -> Option<&'static ServiceDescription> {
     find(name.split('.').next().unwrap_or_default())

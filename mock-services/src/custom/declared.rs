@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yaml_reader::{Problems, Source};
 
 use super::{CreateItems, Custom, OperationAction, OperationRule, tools};
 use crate::description::{ConfiguredService, EffectDescription, OptionType, ServedHost, ServiceDescription};
 use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Problems, Source};
 
 /// A service and the file that declares it.
 #[derive(Debug, Clone)]

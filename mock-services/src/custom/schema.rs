@@ -139,7 +139,7 @@ fn definitions() -> Value {
 mod tests {
     use super::*;
     use crate::custom::Custom;
-    use crate::yaml::Source;
+    use yaml_reader::Source;
 
     fn problems(text: &str) -> String {
         Custom::from_source(&Source::new("service.yaml", text)).unwrap_err().render(false)

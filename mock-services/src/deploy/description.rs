@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::{Key, Map, Node, Reader};
 
 use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
 use crate::description::{
@@ -10,7 +11,6 @@ use crate::description::{
     OptionType, PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Key, Map, Node, Reader};
 
 /// The maximum number of steps of a rollout.
 const MAX_STEPS: u32 = 1000;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+use yaml_reader::{Key, Node, NodeKind, Source};
 
 use super::{ServedHost, ServiceDescription, StoreKind};
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Key, Node, NodeKind, Source};
 
 /// A service with its options, ready to be started.
 pub trait ConfiguredService: fmt::Debug + Send + Sync {

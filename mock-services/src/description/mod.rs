@@ -13,6 +13,8 @@ mod tool;
 use std::fmt;
 use std::sync::Arc;
 
+use yaml_reader::{Map, Reader, Source};
+
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::{ConfiguredService, ExpectedEffect, PlannedStep, PlannedTask, Preparation};
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
@@ -28,7 +30,6 @@ pub use tool::{
 
 use crate::idempotency::Profile;
 use crate::service::{Operation, OperationKind, Service, Transport};
-use crate::yaml::{Map, Reader, Source};
 
 /// Reads the options of a service from the map of a scenario; an empty map is the service without options.
 pub type Configure = Arc<dyn Fn(&Reader, &mut Map<'_, '_>) -> Arc<dyn ConfiguredService> + Send + Sync>;

@@ -1,7 +1,8 @@
 //! The options of services: their types for the JSON Schema, and readers that several services use.
 
+use yaml_reader::{Node, NodeKind, Reader};
+
 use crate::service::After;
-use crate::yaml::{Node, NodeKind, Reader};
 
 /// The type of an option. Any value, except a text of `OneOf`, can be a placeholder of the scenario's matrix.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use yaml_reader::{Map, Node, Reader};
 
 use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use crate::description::{
@@ -14,7 +15,6 @@ use crate::description::{
 };
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Map, Node, Reader};
 
 const VARIABLES: &[ClientVariable] = &[
     ClientVariable::url("ANTHROPIC_BASE_URL"),

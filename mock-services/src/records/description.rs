@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span};
 
 use super::{Records, RecordsOptions};
 use crate::description::{
@@ -10,7 +11,6 @@ use crate::description::{
     OptionType, PhrasePart, Preparation, ServiceDescription, StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Key, Map, Node, NodeKind, Reader, Span};
 
 const RECORDS: &[&str] = &["records.put", "records.delete"];
 const REVEALS: &[(&str, &[&str])] =

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::{Map, Reader};
 
 use super::answers::{METHODS, read_answers};
 use super::{Web, WebOptions};
@@ -11,7 +12,6 @@ use crate::description::{
     ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::{Map, Reader};
 
 const WRITES: &[&str] = &["web.post", "web.put", "web.patch", "web.delete"];
 const REVEALS: &[(&str, &[&str])] = &[("web.get", WRITES), ("web.query", &[])];

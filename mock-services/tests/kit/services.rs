@@ -5,8 +5,8 @@ use mock_services::custom::{Custom, TICKETS};
 use mock_services::fault::{Fault, read_fault};
 use mock_services::idempotency::Idempotency;
 use mock_services::ledger::{CommittedEffect, Event, Ledger};
-use mock_services::yaml::{Reader, Source, parse};
 use mock_services::{Builder, Clock, MockServices, ServiceOptions, StartError};
+use yaml_reader::{Reader, Source, parse};
 
 use super::client::{self, Transcript};
 use super::ledger;

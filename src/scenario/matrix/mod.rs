@@ -3,7 +3,7 @@
 pub(super) mod names;
 pub(super) mod words;
 
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::words::words_of;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mock_services::fault::{FaultPart, PlacedFault, check_placed, read_fault_list};
 use mock_services::service::Operation;
-use mock_services::yaml::{Node, NodeKind, Reader, shown};
+use yaml_reader::{Node, NodeKind, Reader, shown};
 
 use super::callers::{CallersInput, read_callers};
 use super::check::{CaseParts, check};

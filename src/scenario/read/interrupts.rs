@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mock_services::examples;
 use mock_services::service::OperationKind;
-use mock_services::yaml::{Map, Node, NodeKind, Reader, Span, write_duration};
+use yaml_reader::{Map, Node, NodeKind, Reader, Span, write_duration};
 
 use super::callers::within_timeout;
 use crate::scenario::known::KnownServices;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mock_services::catalog::{self, ServedHost};
-use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
+use yaml_reader::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::values::{
     read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_served,

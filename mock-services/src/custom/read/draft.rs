@@ -1,11 +1,12 @@
 //! One operation as its file declares it, with every check that needs no other operation.
 
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
+
 use super::fields::FieldReader;
 use crate::custom::input::FieldPlace;
 use crate::custom::route::{Route, is_name};
 use crate::fault::read_fields;
 use crate::service::Fields;
-use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 /// One operation whose references to other operations are still names.
 pub(super) struct OperationDraft<'n> {

@@ -12,8 +12,8 @@ use crate::custom::{Custom, failure, template};
 use crate::description::read_served_hosts;
 use crate::idempotency::Profile;
 use crate::service::Operation;
-use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 use draft::OperationDraft;
+use yaml_reader::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment
 /// variables would be confused with others of hapax.

@@ -1,8 +1,9 @@
 //! How a profile refuses a key.
 
+use yaml_reader::{Node, NodeKind};
+
 use crate::idempotency::{KeyError, Profile, RefusalRules};
 use crate::service::Answer;
-use crate::yaml::{Node, NodeKind};
 
 /// Why a key is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

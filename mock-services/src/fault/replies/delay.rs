@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use yaml_reader::{Node, NodeKind, Reader, write_duration};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step, ValueShape,
 };
 use crate::fault::write::{map, text};
-use crate::yaml::{Node, NodeKind, Reader, write_duration};
 
 /// The true answer, late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

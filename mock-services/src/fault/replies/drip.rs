@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use yaml_reader::{Node, Reader, write_duration};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step, ValueShape,
 };
 use crate::fault::write::text;
-use crate::yaml::{Node, Reader, write_duration};
 
 /// The true answer, its body spread over this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

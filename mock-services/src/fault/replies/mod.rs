@@ -18,12 +18,12 @@ use std::time::Duration;
 
 #[cfg(test)]
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
+use yaml_reader::{Node, NodeKind, Reader, listed};
 
 use super::reply::{PlainWord, ReplyBehavior, ReplyFacts, SentReply};
 use super::write::{map, text};
 use crate::service::CutPlace;
 use crate::word_enum;
-use crate::yaml::{Node, NodeKind, Reader, listed};
 pub use delay::Delay;
 pub use drip::Drip;
 pub use hang::{Hang, SilenceEnd};

@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use yaml_reader::{Node, NodeKind, Reader, shown};
+
 use super::Reply;
 use crate::fault::Commit;
 use crate::fault::reply::{
@@ -10,7 +12,6 @@ use crate::fault::reply::{
 };
 use crate::fault::write::{flag, map, named, number, text};
 use crate::service::OperationKind;
-use crate::yaml::{Node, NodeKind, Reader, shown};
 
 /// A status in place of the true one, with the body that the real service sends with it or with another one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

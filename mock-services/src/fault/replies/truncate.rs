@@ -1,5 +1,7 @@
 //! `truncate`: status, headers and a part of the body, then the connection is closed.
 
+use yaml_reader::{Node, Reader};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords,
@@ -7,7 +9,6 @@ use crate::fault::reply::{
 };
 use crate::fault::write::text;
 use crate::service::CutPlace;
-use crate::yaml::{Node, Reader};
 
 /// Where an answer is truncated, and how it declares a length that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

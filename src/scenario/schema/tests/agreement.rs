@@ -3,8 +3,8 @@
 //! list.
 
 use mock_services::fault::{ReplyContent, ReplyKind};
-use mock_services::yaml::{Source, parse};
 use serde_json::Value;
+use yaml_reader::{Source, parse};
 
 use super::{as_json, validator};
 use crate::scenario::read_scenario;

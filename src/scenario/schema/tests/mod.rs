@@ -1,7 +1,7 @@
 mod agreement;
 
-use mock_services::yaml::{Source, parse};
 use serde_json::Value;
+use yaml_reader::{Source, parse};
 
 use super::{schema, schema_text};
 use crate::scenario::files::SHIPPED;
