@@ -81,8 +81,7 @@ pub(super) struct ServeArgs {
     #[arg(long = "service", value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// How a service treats idempotency keys: stripe, ietf, acp, resend or none
-    #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile)]
+    #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile, help = profiles_help())]
     idempotency: Vec<(String, Profile)>,
 
     /// The port of a service; smtp=PORT for SMTP, smtps=PORT for SMTP over TLS [default: a free port]
@@ -147,8 +146,18 @@ fn profile(text: &str) -> Result<(String, Profile), String> {
     let (service, name) = pair(text)?;
     let profile = name
         .parse::<Profile>()
-        .map_err(|_| format!("unknown profile `{name}`; the profiles are stripe, ietf, acp, resend, none"))?;
+        .map_err(|_| format!("unknown profile `{name}`; the profiles are {}", profile_names().join(", ")))?;
     Ok((service.to_owned(), profile))
+}
+
+fn profile_names() -> Vec<&'static str> {
+    Profile::ALL.map(Profile::as_str).to_vec()
+}
+
+fn profiles_help() -> String {
+    let names = profile_names();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("How a service treats idempotency keys: {} or {last}", others.join(", "))
 }
 
 fn port(text: &str) -> Result<(String, u16), String> {

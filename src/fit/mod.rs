@@ -166,7 +166,7 @@ fn is_expected(actual: &Value, wanted: &Value) -> bool {
 /// Whether two texts mean the same value of this field: `refs/tags/v1.4.2` is `v1.4.2`.
 fn is_same_value(effect: &str, name: &str, actual: &Value, wanted: &Value) -> bool {
     let (Value::Text(actual), Value::Text(wanted)) = (actual, wanted) else { return false };
-    catalog::value_form(effect, name).is_some_and(|form| form.canonical(actual) == form.canonical(wanted))
+    catalog::field(effect, name).form.is_some_and(|form| form.canonical(actual) == form.canonical(wanted))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use mock_services::ledger::{Entry, Event, SavedLedger};
-use mock_services::service::Value;
 use mock_services::{catalog, money};
 
 use crate::results::Ledgers;
@@ -313,13 +312,9 @@ fn extent_of(
 fn money_at(entry: u64, saved: Option<&SavedLedger>) -> Option<(String, i64)> {
     let entries: &[Entry] = &saved?.entries;
     let index = entries.binary_search_by_key(&entry, |entry| entry.n).ok()?;
-    let Event::Committed { fields, .. } = &entries[index].event else { return None };
-    match (fields.get("currency"), fields.get("amount")) {
-        (Some(Value::Text(currency)), Some(Value::Number(amount))) if *amount > 0 => {
-            Some((currency.to_ascii_lowercase().to_string(), *amount))
-        }
-        _ => None,
-    }
+    let Event::Committed { effect, fields, .. } = &entries[index].event else { return None };
+    let (amount, currency) = catalog::money(effect, fields).filter(|(amount, _)| *amount > 0)?;
+    Some((currency.to_ascii_lowercase(), amount))
 }
 
 /// Amounts of money: `$3,299.34 and 5000 JPY`.

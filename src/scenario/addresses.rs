@@ -13,7 +13,7 @@ pub(super) fn in_recorded_form(operation: &str, fields: &Fields) -> Fields {
 
 /// The value of one field, in the form in which the service records it. Names of branches are recorded as they are.
 pub(super) fn value_in_recorded_form(operation: &str, name: &str, value: Value) -> Value {
-    let form = catalog::value_form(operation, name).filter(|form| *form != ValueForm::GitRef);
+    let form = catalog::field(operation, name).form.filter(|form| *form != ValueForm::GitRef);
     match (form, value) {
         (Some(form), Value::Text(text)) => Value::Text(form.canonical(&text).into()),
         (Some(form), Value::List(texts)) => {

@@ -200,6 +200,7 @@ pub(super) fn undone(effects: &[Effect<'_>], spare: &[usize]) -> Vec<UndoneCharg
             Some(((*name).to_owned(), value.or_else(|| (index == 0).then(|| effect.id.to_owned()))?))
         });
         let Some(key) = own.into_iter().find(|key| refunds.contains_key(key)) else { continue };
+        let amount = |effect| amount(effect, undone_by.amount);
         let back: i64 =
             refunds[&key].iter().filter_map(|index| amount(&effects[*index])).fold(0, i64::saturating_add);
         if amount(effect).is_some_and(|taken| taken == back) {
@@ -224,8 +225,8 @@ fn pointer(refund: &Effect<'_>, what_it_undoes: Undoes) -> Option<(String, Strin
         .find_map(|name| refund.fields.get(name).map(|value| ((*name).to_owned(), value.to_string())))
 }
 
-fn amount(effect: &Effect<'_>) -> Option<i64> {
-    match effect.fields.get("amount")? {
+fn amount(effect: &Effect<'_>, field: &str) -> Option<i64> {
+    match effect.fields.get(field)? {
         Value::Number(amount) => Some(*amount),
         other => other.to_string().parse().ok(),
     }

@@ -10,6 +10,7 @@ use hapax::domain::{ControlName, FindingKind};
 use hapax::report::Format;
 use hapax::scenario::shipped;
 use mock_services::fault::{ReplyContent, ReplyKind};
+use mock_services::idempotency::Profile;
 
 const PAGE: &str = include_str!("../../docs/adding-a-scenario.md");
 /// A mark for lines that the page omits.
@@ -250,6 +251,13 @@ fn the_tables_of_replies_are_those_of_the_list() {
         "| `reply` |",
         &[format!("| `reply` | {words} |")],
     );
+}
+
+#[test]
+fn the_table_of_idempotency_profiles_is_that_of_their_files() {
+    let rows = std::iter::once("| --- | --- | --- | --- | --- |".to_owned());
+    let rows: Vec<String> = rows.chain(Profile::ALL.map(Profile::docs_row)).collect();
+    check_lines("docs/scenarios.md", "| profile |", "|", &rows);
 }
 
 #[test]

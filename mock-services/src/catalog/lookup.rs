@@ -4,9 +4,10 @@
 use yaml_reader::shown;
 
 use super::{
-    ApiDescription, EffectDescription, EffectImpact, ServiceDescription, StoreChange, ValueForm, built_in,
-    find,
+    ApiDescription, EffectDescription, EffectImpact, FieldDescription, PhrasePart, ServiceDescription,
+    StoreChange, built_in, find,
 };
+use crate::service::{Fields, Value};
 
 fn service_of(name: &str) -> Option<&'static ServiceDescription> {
     find(name.split('.').next().unwrap_or_default())
@@ -69,12 +70,43 @@ pub fn store_change(effect: &str) -> Option<StoreChange> {
     describe_effect(effect)?.store
 }
 
-/// When two texts in this field of an operation or effect mean the same value; `None` if only equal texts
-/// do.
+/// The fields of a service's operations and effects that are described, the most important first: those that
+/// all services share, then those that are particular to the service.
+pub fn fields(operation: &str) -> impl Iterator<Item = &'static FieldDescription> {
+    let own = service_of(operation).map(|service| service.fields).unwrap_or_default();
+    let find =
+        |fields: &'static [FieldDescription], name: &str| fields.iter().find(|field| field.name == name);
+    let common = FieldDescription::COMMON.iter().map(move |field| find(own, field.name).unwrap_or(field));
+    common.chain(own.iter().filter(move |field| find(FieldDescription::COMMON, field.name).is_none()))
+}
+
+/// The description of this field of an operation or effect.
 #[must_use]
-pub fn value_form(operation: &str, field: &str) -> Option<ValueForm> {
-    let forms = service_of(operation)?.value_forms;
-    forms.iter().find(|(name, _)| *name == field).map(|(_, form)| *form)
+pub fn field(operation: &str, name: &str) -> &'static FieldDescription {
+    let own = service_of(operation).map(|service| service.fields).unwrap_or_default();
+    let mut all = own.iter().chain(FieldDescription::COMMON);
+    all.find(|field| field.name == name).unwrap_or(&FieldDescription::UNKNOWN)
+}
+
+/// The names of the fields that a timeline shows first, in order.
+#[must_use]
+pub fn first_fields(operation: &str) -> Vec<&'static str> {
+    fields(operation).filter(|field| field.is_first).map(|field| field.name).collect()
+}
+
+/// The phrase that tells one effect from others, part by part.
+#[must_use]
+pub fn phrase(effect: &str) -> &'static [PhrasePart] {
+    service_of(effect).map_or(PhrasePart::COMMON, |service| service.phrase)
+}
+
+/// The amount of money of an effect and its currency, if it has both.
+#[must_use]
+pub fn money<'f>(effect: &str, values: &'f Fields) -> Option<(i64, &'f str)> {
+    fields(effect).find_map(|field| match (values.get(field.name)?, values.get(field.currency?)?) {
+        (Value::Number(amount), Value::Text(currency)) => Some((*amount, currency.as_str())),
+        _ => None,
+    })
 }
 
 /// The APIs of a service; none if it has a single API without a name, as declared services have.

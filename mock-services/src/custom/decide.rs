@@ -19,14 +19,14 @@ impl Custom {
             }
             OperationAction::Get { creator } => match self.item_of_path(state, *creator, call) {
                 Ok(item) => {
-                    let mut scope = Scope::of(&call.values);
+                    let mut scope = Scope::new(&call.values);
                     self.add_item(&mut scope, item);
                     Decision::read(self.answer(call, scope, context, "${item}"))
                 }
                 Err(answer) => Decision::refuse(answer),
             },
             OperationAction::List { creator, .. } => {
-                let mut scope = Scope::of(&call.values);
+                let mut scope = Scope::new(&call.values);
                 self.add_items(&mut scope, state.all(*creator).filter(|item| item.matches(&call.filter)));
                 Decision::read(self.answer(call, scope, context, "${items}"))
             }
@@ -60,7 +60,7 @@ impl Custom {
                 .collect(),
             None => vec![new_item(call, creation, context, 0, call.values.clone())],
         };
-        let mut scope = Scope::of(&call.values);
+        let mut scope = Scope::new(&call.values);
         let body = match created.first() {
             Some(item) if creation.each.is_none() => {
                 self.add_item(&mut scope, item);
@@ -90,7 +90,7 @@ impl Custom {
                 self.refuse(409, format!("{} cannot be changed: {}", item.id, why.join(" and "))),
             );
         }
-        let mut scope = Scope::of(&call.values);
+        let mut scope = Scope::new(&call.values);
         scope.add("now", text(time(context)));
         let values: Vec<(String, Node)> =
             set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();
@@ -142,7 +142,7 @@ impl Custom {
     fn shown(&self, item: &Item) -> Node {
         match &self.rules[item.creator].action {
             OperationAction::Create(CreateItems { shows: Some(shows), .. }) => {
-                let mut scope = Scope::of(&item.values);
+                let mut scope = Scope::new(&item.values);
                 scope.add("id", text(&item.id)).add("created_at", text(&item.created_at));
                 render(shows, &scope)
             }
@@ -159,7 +159,7 @@ fn new_item(
     values: Vec<(String, Node)>,
 ) -> Item {
     let (id, now) = (id(context, creation.prefix.as_deref(), number), time(context));
-    let mut scope = Scope::of(&values);
+    let mut scope = Scope::new(&values);
     scope.add("id", text(&id)).add("now", text(&now));
     let set: Vec<(String, Node)> =
         creation.set.iter().map(|(name, template)| (name.clone(), render(template, &scope))).collect();

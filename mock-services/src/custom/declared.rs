@@ -66,13 +66,13 @@ impl DeclaredService {
 
     /// The operations that create and change the items of one operation.
     fn writes_of(&self, wanted: usize) -> Vec<String> {
-        let is_of = |(place, rule): &(usize, &OperationRule)| match rule.action {
-            OperationAction::Create(_) => *place == wanted,
+        let is_of = |(index, rule): &(usize, &OperationRule)| match rule.action {
+            OperationAction::Create(_) => *index == wanted,
             OperationAction::Change { creator, .. } => creator == wanted,
             OperationAction::Get { .. } | OperationAction::List { .. } => false,
         };
         let writes = self.service.rules.iter().enumerate().filter(is_of);
-        writes.map(|(place, _)| self.service.operations[place].name.to_string()).collect()
+        writes.map(|(index, _)| self.service.operations[index].name.to_string()).collect()
     }
 
     fn effect(&self, operation: &Operation, rule: &OperationRule) -> EffectDescription {

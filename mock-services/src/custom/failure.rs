@@ -27,7 +27,7 @@ struct DefaultErrorFields<'a> {
 
 impl CustomError {
     /// An error of which only the status is known.
-    pub(super) fn of(status: u16) -> Self {
+    pub(super) fn from_status(status: u16) -> Self {
         let message = match status {
             401 => "a valid API key is required",
             429 => "too many requests, try again later",

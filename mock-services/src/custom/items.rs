@@ -42,7 +42,7 @@ pub(super) enum ItemEdit {
 
 impl Items {
     pub(super) fn get(&self, creator: usize, id: &str) -> Option<&Item> {
-        self.by_id.get(&(creator, id.to_owned())).map(|place| &self.all[*place])
+        self.by_id.get(&(creator, id.to_owned())).map(|index| &self.all[*index])
     }
 
     /// The items that one operation created.
@@ -57,8 +57,8 @@ impl Items {
                 self.all.push(item.clone());
             }
             ItemEdit::Set { creator, id, values, .. } => {
-                if let Some(place) = self.by_id.get(&(*creator, id.clone())) {
-                    self.all[*place].set_all(values);
+                if let Some(index) = self.by_id.get(&(*creator, id.clone())) {
+                    self.all[*index].set_all(values);
                 }
             }
         }

@@ -248,7 +248,7 @@ impl Service for Custom {
     }
 
     fn failure(&self, status: u16, _request: &Request, _context: &Context) -> Answer {
-        CustomError::of(status).answer(self.errors.as_ref())
+        CustomError::from_status(status).answer(self.errors.as_ref())
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
@@ -258,7 +258,7 @@ impl Service for Custom {
     }
 
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {
-        CustomError::of(401).answer(self.errors.as_ref()).with_header("WWW-Authenticate", "Bearer")
+        CustomError::from_status(401).answer(self.errors.as_ref()).with_header("WWW-Authenticate", "Bearer")
     }
 
     fn add_standard_headers(&self, answer: &mut Answer, _request: &Request, context: &Context) {

@@ -73,7 +73,7 @@ fn unknown(reader: &Reader, span: Span, name: &str, allowed: &[&str]) {
 pub(super) struct Scope(Vec<(String, Node)>);
 
 impl Scope {
-    pub(super) fn of(values: &[(String, Node)]) -> Self {
+    pub(super) fn new(values: &[(String, Node)]) -> Self {
         Scope(values.to_vec())
     }
 

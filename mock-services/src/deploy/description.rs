@@ -7,8 +7,8 @@ use yaml_reader::{Key, Map, Node, Reader};
 
 use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
 use crate::description::{
-    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost,
-    ServiceDescription, UsualValue, ValueForm, read_after,
+    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldRole,
+    OptionType, PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -81,6 +81,19 @@ const DEPLOY_VALUES: &[UsualValue] = &[
     UsualValue::new("production_environment", "what its name says"),
 ];
 
+const FIELDS: &[FieldDescription] = &[
+    FieldDescription::new("environment").role(FieldRole::Object),
+    FieldDescription::new("service").role(FieldRole::Identifies),
+    FieldDescription::new("version").role(FieldRole::Describes).form(ValueForm::GitRef),
+    FieldDescription::new("ref").form(ValueForm::GitRef),
+    FieldDescription::new("sha").role(FieldRole::Describes),
+];
+const PHRASE: &[PhrasePart] = &[
+    PhrasePart::new("for", &["order"]),
+    PhrasePart::new("to", &["environment"]),
+    PhrasePart::new("of", &["version"]),
+];
+
 /// The catalog's description of the deploy service.
 pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
@@ -90,7 +103,8 @@ pub(crate) fn description() -> ServiceDescription {
         api_of: |_, path| api_name(path),
         variables: VARIABLES,
         hosts: HOSTS,
-        value_forms: &[("version", ValueForm::GitRef), ("ref", ValueForm::GitRef)],
+        fields: FIELDS,
+        phrase: PHRASE,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),
         real_endpoints: super::reference::real_endpoints,

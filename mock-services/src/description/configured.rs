@@ -1,12 +1,15 @@
-//! A service with its options, ready to be started. Only the service's own folder knows their type.
+//! A service with its options, ready to be started, and what it can know of the tasks of a scenario. Only the
+//! service's own folder knows the type of its options.
 
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
-use yaml_reader::Source;
+use yaml_reader::{Key, Node, NodeKind, Source};
 
-use super::{PlannedTask, ServedHost, ServiceDescription, StoreKind};
+use super::{ServedHost, ServiceDescription, StoreKind};
+use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
 
 /// A service with its options, ready to be started.
@@ -54,4 +57,63 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
     fn declaration(&self) -> Option<&Source> {
         None
     }
+}
+
+/// A task of a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PlannedTask {
+    /// Its text, as the subject gets it.
+    pub text: String,
+    /// Its steps, in order.
+    pub steps: Vec<PlannedStep>,
+}
+
+/// One step of a task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PlannedStep {
+    /// The full name of the operation: `payment.charge`.
+    pub operation: String,
+    /// Its fields.
+    pub fields: Fields,
+    /// Nouns for its effect: `mail`.
+    pub nouns: Vec<String>,
+}
+
+/// An effect that a task asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct ExpectedEffect<'a> {
+    /// The name of the effect.
+    pub effect: &'a str,
+    /// The fields that it must have.
+    pub fields: &'a [(Key, Node)],
+    /// How often it is expected.
+    pub times: u32,
+}
+
+impl ExpectedEffect<'_> {
+    /// A field as text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        let (_, node) = self.fields.iter().find(|(key, _)| key.name == name)?;
+        match &node.kind {
+            NodeKind::Integer(number) => Some(number.to_string()),
+            _ => node.as_text().map(str::to_owned),
+        }
+    }
+
+    /// A field as a number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.text(name)?.parse().ok()
+    }
+}
+
+/// What must exist before the task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Preparation {
+    /// Options of the service.
+    pub options: Vec<(&'static str, NodeKind)>,
+    /// Fields of the expected effects that are known because of the preparation: the index of the effect, the
+    /// field and its value.
+    pub certain: Vec<(usize, &'static str, NodeKind)>,
 }

@@ -66,6 +66,8 @@ pub struct Undoes {
     /// The fields that identify the undone effect, in both effects; the first is also the id of the undone
     /// one.
     pub by: &'static [&'static str],
+    /// The field with the amount, in both effects.
+    pub amount: &'static str,
 }
 
 /// How an effect changes a record or a counter.
@@ -91,12 +93,22 @@ pub enum StoreKind {
 /// What a record or a counter is changed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredValue {
-    /// The value of the field `value`.
-    Set,
+    /// The value of a field.
+    Set {
+        /// The field.
+        to: &'static str,
+        /// The field of a step that reads the value, adds this number and writes the sum back.
+        add: &'static str,
+    },
     /// Nothing: it is removed.
     Removed,
-    /// The sum of its value and the field `by`; the order of such changes does not matter.
-    Added,
+    /// The sum of its value and the value of a field; the order of such changes does not matter.
+    Added {
+        /// The field with what is added.
+        by: &'static str,
+        /// The field with the sum.
+        sum: &'static str,
+    },
 }
 
 impl UsualValue {
@@ -118,13 +130,16 @@ impl StoreChange {
     /// The value of the record or the counter after an effect with these fields.
     #[must_use]
     pub fn after(&self, before: Option<Value>, fields: &Fields) -> Option<Value> {
-        match (self.value, before, fields.get("by")) {
-            (StoredValue::Removed, ..) => None,
-            (StoredValue::Added, None, Some(Value::Number(by))) => Some(Value::Number(*by)),
-            (StoredValue::Added, Some(Value::Number(sum)), Some(Value::Number(by))) => {
-                Some(Value::Number(sum.saturating_add(*by)))
-            }
-            (StoredValue::Set | StoredValue::Added, ..) => fields.get("value").cloned(),
+        match self.value {
+            StoredValue::Removed => None,
+            StoredValue::Set { to, .. } => fields.get(to).cloned(),
+            StoredValue::Added { by, sum } => match (before, fields.get(by)) {
+                (None, Some(Value::Number(by))) => Some(Value::Number(*by)),
+                (Some(Value::Number(before)), Some(Value::Number(by))) => {
+                    Some(Value::Number(before.saturating_add(*by)))
+                }
+                _ => fields.get(sum).cloned(),
+            },
         }
     }
 }

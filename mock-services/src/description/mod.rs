@@ -5,12 +5,10 @@ mod clients;
 mod configured;
 mod effect;
 mod endpoint;
+mod field;
 mod hosts;
 mod options;
-mod preparation;
-mod task;
 mod tool;
-mod value_form;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,19 +16,17 @@ use std::sync::Arc;
 use yaml_reader::{Map, Reader, Source};
 
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
-pub use configured::ConfiguredService;
+pub use configured::{ConfiguredService, ExpectedEffect, PlannedStep, PlannedTask, Preparation};
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
 pub use endpoint::{EndpointDescription, RealEndpoint};
+pub(crate) use field::short_ref;
+pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};
 pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
 pub use options::{OptionType, read_after, read_texts};
-pub use preparation::{ExpectedEffect, Preparation};
-pub use task::{PlannedStep, PlannedTask};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
     ToolParameter,
 };
-pub use value_form::ValueForm;
-pub(crate) use value_form::short_ref;
 
 use crate::idempotency::Profile;
 use crate::service::{Operation, OperationKind, Service, Transport};
@@ -76,8 +72,10 @@ pub struct ServiceDescription {
     pub can_be_added: bool,
     /// Fields that only a step can have: the operation and the field.
     pub step_fields: &'static [(&'static str, &'static str)],
-    /// Fields in which several texts mean the same value.
-    pub value_forms: &'static [(&'static str, ValueForm)],
+    /// The fields that are particular to it, the most important first.
+    pub fields: &'static [FieldDescription],
+    /// The phrase that tells one of its effects from others, part by part.
+    pub phrase: &'static [PhrasePart],
     /// Its options in a scenario, for the JSON Schema; [`ServiceDescription::configure`] reads them.
     pub options: Vec<(&'static str, OptionType)>,
     /// Its tools, for agents that get tools and not its API.
@@ -118,7 +116,8 @@ impl ServiceDescription {
             can_be_added: false,
             claim_field: None,
             step_fields: &[],
-            value_forms: &[],
+            fields: &[],
+            phrase: PhrasePart::COMMON,
             options: Vec::new(),
             tools: Arc::new(Vec::new),
             about: String::new(),

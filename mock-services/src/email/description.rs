@@ -7,8 +7,8 @@ use yaml_reader::{Key, Map, Node, NodeKind, Reader};
 
 use super::{Email, EmailOptions, MailDelivery, api_name};
 use crate::description::{
-    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost,
-    ServiceDescription, UsualValue, ValueForm, read_after,
+    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, OptionType,
+    RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::service::After;
 use crate::services::{Builder, ServiceOptions};
@@ -57,6 +57,12 @@ const REVEALS: &[(&str, &[&str])] = &[("email.list", SENT), ("email.get", SENT)]
 const SEND_VALUES: &[UsualValue] =
     &[UsualValue::new("attachments", "none"), UsualValue::new("template", "none")];
 
+const FIELDS: &[FieldDescription] = &[
+    FieldDescription { advice: Some("recipient and the subject"), ..FieldDescription::TO }
+        .form(ValueForm::AnyCase),
+    FieldDescription::new("from").form(ValueForm::AnyCase),
+];
+
 /// The catalog's description of the email service.
 pub(crate) fn description() -> ServiceDescription {
     let send = EffectDescription {
@@ -75,7 +81,7 @@ pub(crate) fn description() -> ServiceDescription {
         variables: VARIABLES,
         hosts: HOSTS,
         step_fields: &[("email.send", "via")],
-        value_forms: &[("to", ValueForm::AnyCase), ("from", ValueForm::AnyCase)],
+        fields: FIELDS,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),
         real_endpoints: super::reference::real_endpoints,

@@ -73,7 +73,7 @@ enum EmailApi {
 }
 
 impl EmailApi {
-    fn of(request: &Request) -> Self {
+    fn from_request(request: &Request) -> Self {
         match api_name(request.method(), request.path()) {
             _ if request.envelope().is_some() => EmailApi::Smtp,
             "sendgrid" => EmailApi::SendGrid,
@@ -205,7 +205,9 @@ impl Service for Email {
                 let draft = smtp::draft(envelope, request.bytes())?;
                 Ok(OutgoingMail::new(EmailApi::Smtp, vec![draft]).into_recognized())
             }
-            None if EmailApi::of(request) == EmailApi::SendGrid => sendgrid::recognize(request, context),
+            None if EmailApi::from_request(request) == EmailApi::SendGrid => {
+                sendgrid::recognize(request, context)
+            }
             None => resend::recognize(request),
         }
     }
@@ -238,7 +240,7 @@ impl Service for Email {
     }
 
     fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {
-        match EmailApi::of(request) {
+        match EmailApi::from_request(request) {
             EmailApi::Resend => resend::failure(status),
             EmailApi::SendGrid => sendgrid::failure(status),
             EmailApi::Smtp => smtp::failure(status),
@@ -246,7 +248,7 @@ impl Service for Email {
     }
 
     fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
-        match EmailApi::of(request) {
+        match EmailApi::from_request(request) {
             EmailApi::Resend => resend::unknown_path(request),
             EmailApi::SendGrid => sendgrid::unknown_path(request),
             EmailApi::Smtp => None,
@@ -254,7 +256,7 @@ impl Service for Email {
     }
 
     fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
-        match EmailApi::of(request) {
+        match EmailApi::from_request(request) {
             EmailApi::Resend => resend::unauthorized(request),
             EmailApi::SendGrid => sendgrid::unauthorized(request),
             EmailApi::Smtp => smtp::unauthorized(),
@@ -262,7 +264,7 @@ impl Service for Email {
     }
 
     fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
-        match EmailApi::of(request) {
+        match EmailApi::from_request(request) {
             EmailApi::Resend => resend::add_standard_headers(answer, context),
             EmailApi::SendGrid => sendgrid::add_standard_headers(answer, context),
             EmailApi::Smtp => {}
@@ -275,7 +277,7 @@ impl Service for Email {
 
     /// SendGrid and SMTP have no idempotency keys.
     fn honors_key(&self, request: &Request) -> bool {
-        EmailApi::of(request) == EmailApi::Resend
+        EmailApi::from_request(request) == EmailApi::Resend
     }
 
     fn transports(&self) -> &'static [Transport] {

@@ -16,7 +16,7 @@ use crate::service::{Answer, Context, OperationKind, Request, Service};
 /// An attempt that was recorded, with the fault that applies to it.
 struct AcceptedAttempt<Effect> {
     attempt: AttemptId,
-    /// Its operation, as its place among those of the service.
+    /// Its operation, as its index among those of the service.
     operation: usize,
     fault: Option<Fault>,
     assessment: RequestAssessment<Effect>,
@@ -56,7 +56,7 @@ impl<S: Service> Engine<S> {
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
         // Over SMTP the session has checked the secret before it took the message.
-        if request.envelope().is_none() && !self.admits(request.credential().as_deref()) {
+        if request.envelope().is_none() && !self.admits(service.credential(&request).as_deref()) {
             // A client of another service has a key for that one: the key is not its mistake.
             let answer = service.no_endpoint(&request, &context);
             let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
@@ -156,8 +156,8 @@ impl<S: Service> Engine<S> {
             acceptable => acceptable,
         };
         let service = self.service();
-        let place = core.operation(job, &assessment);
-        let operation = &service.operations()[place];
+        let index = core.operation(job, &assessment);
+        let operation = &service.operations()[index];
         let (attempt, chosen) = match stale {
             Some((attempt, index, fault)) => (attempt, Some((index, fault))),
             None => self.choose_fault(core, job, operation, &assessment),
@@ -189,7 +189,7 @@ impl<S: Service> Engine<S> {
             });
         }
         let accepted =
-            AcceptedAttempt { attempt, operation: place, fault: chosen.map(|(_, fault)| fault), assessment };
+            AcceptedAttempt { attempt, operation: index, fault: chosen.map(|(_, fault)| fault), assessment };
         if self.moments.wanted(MomentKind::Received) {
             // Closed while the core is locked, so that no other request gets in between.
             self.gate.close();
@@ -271,9 +271,8 @@ fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Caus
 
 /// Marks an answer as replayed, if the profile does so.
 pub(super) fn mark_replayed(answer: &mut Answer, profile: Profile) {
-    if profile.marks_replays() {
-        answer.headers.push(("Idempotent-Replayed".into(), "true".into()));
-    }
+    let headers = profile.rules().replayed.iter();
+    answer.headers.extend(headers.map(|(name, value)| (name.as_str().into(), value.as_str().into())));
 }
 
 /// The answer with another status: the one that the real service would send, unless the fault brings its own.

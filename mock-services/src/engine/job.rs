@@ -112,11 +112,12 @@ pub(super) fn shown_key<S: Service>(
 
 fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fields {
     let mut fields = Fields::new();
+    let quoting = profile.filter(|profile| profile.rules().takes_quotes);
     for (name, value) in request.headers() {
         if let Some(known) = CLIENT_HEADERS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
             fields.set(*known, &*shown(value));
-        } else if profile == Some(Profile::Ietf) && name.eq_ignore_ascii_case(key_header) {
-            fields.set("key-form", if SentKey::new(value, Profile::Ietf).quoted { "quoted" } else { "bare" });
+        } else if let Some(profile) = quoting.filter(|_| name.eq_ignore_ascii_case(key_header)) {
+            fields.set("key-form", if SentKey::new(value, profile).quoted { "quoted" } else { "bare" });
         }
     }
     fields

@@ -23,7 +23,7 @@ impl<S: Service> Engine<S> {
     pub(crate) fn record_late(&self, request: &Request, origin: Origin) {
         let service = self.service();
         let context = self.context(origin, self.next_number(origin.caller));
-        let admitted = self.admits(request.credential().as_deref());
+        let admitted = self.admits(service.credential(request).as_deref());
         let recognized = if admitted { service.recognize(request, &context).ok() } else { None };
         let operation = recognized.map(|recognized| &service.operations()[recognized.operation]);
         let kind = match operation.map(|operation| operation.kind) {

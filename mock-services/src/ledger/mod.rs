@@ -31,7 +31,7 @@ pub use file::LedgerFile;
 pub use plan::{OtherFormat, SavedPlan};
 pub use read::{LedgerContents, LedgerDamage, SavedLedger, read_contents, read_ledgers};
 use redact::Redactor;
-pub use words::{AttemptNames, Audience, EventWords, attempt_name};
+pub use words::{AttemptNames, Audience, EventWords, FirstFields, attempt_name};
 use writer::LineWriter;
 
 /// The parts of a free text that look like secrets, in order.

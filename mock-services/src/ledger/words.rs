@@ -12,13 +12,14 @@ const MAX_VALUE: usize = 60;
 const MAX_SENTENCE: usize = 200;
 /// The maximum number of fields that a timeline shows.
 const MAX_FIELDS: usize = 12;
-/// The fields that say what an effect is about, which come first in a timeline.
-const FIRST_FIELDS: [&str; 3] = ["amount", "order", "to"];
 /// The length of a key up to which a timeline shows it in full.
 const MAX_KEY: usize = 12;
 
 /// The names of attempts, such as `payment.charge#2`, by their numbers in the ledger.
 pub type AttemptNames = BTreeMap<u64, String>;
+
+/// The names of the fields that say what an operation or effect is about, which come first in a timeline.
+pub type FirstFields = fn(operation: &str) -> Vec<&'static str>;
 
 /// Who reads an event.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +29,7 @@ pub enum Audience<'a> {
     /// Someone whose test failed: what happened to the attempts of one operation.
     Test,
     /// Someone who looks at the timeline of a trial, on which attempts have names.
-    Timeline(&'a AttemptNames),
+    Timeline(&'a AttemptNames, FirstFields),
 }
 
 /// An event in words.
@@ -82,7 +83,7 @@ impl Event {
                     Test => {
                         EventWords::new(format!("refused {method} {path} with status {status}{reason}"), "")
                     }
-                    Timeline(_) => {
+                    Timeline(..) => {
                         let method = if is_readable { &method } else { "unreadable" };
                         let label = match status {
                             0 => "refused".to_owned(),
@@ -101,7 +102,7 @@ impl Event {
                         EventWords::new("fault", format!("attempt {attempt}  fault {}: {what}", fault + 1))
                     }
                     Test => EventWords::new(format!("fault commit={commit} reply={reply}"), ""),
-                    Timeline(_) => EventWords::new(format!("fault: {what}"), ""),
+                    Timeline(..) => EventWords::new(format!("fault: {what}"), ""),
                 }
             }
             (Event::Committed { attempt, effect, id, fields, timing }, audience) => {
@@ -117,10 +118,13 @@ impl Event {
                         EventWords::new("committed", format!("{by}  {effect} {id}{fields}{before}{timing}"))
                     }
                     Test => EventWords::new(format!("committed {effect} {id}"), ""),
-                    Timeline(_) => {
+                    Timeline(_, first) => {
                         let before = if timing.is_empty() { "" } else { " " };
                         let label = format!("committed {}{before}{timing}", short(effect));
-                        EventWords::new(label, format!("{}  {id}", timeline_fields(fields, shown)))
+                        EventWords::new(
+                            label,
+                            format!("{}  {id}", timeline_fields(&first(effect), fields, shown)),
+                        )
                     }
                 }
             }
@@ -129,22 +133,23 @@ impl Event {
                 EventWords::new("withheld", format!("attempt {attempt}  {effect}{fields}"))
             }
             (Event::Withheld { effect, .. }, Test) => EventWords::new(format!("not committed: {effect}"), ""),
-            (Event::Withheld { effect, fields, .. }, Timeline(_)) => {
-                EventWords::new(format!("not committed: {}", short(effect)), timeline_fields(fields, shown))
+            (Event::Withheld { effect, fields, .. }, Timeline(_, first)) => {
+                let fields = timeline_fields(&first(effect), fields, shown);
+                EventWords::new(format!("not committed: {}", short(effect)), fields)
             }
             (Event::Lapsed { attempt, status }, audience) => {
                 let why = format!("when it was due, the service refused it with {status}");
                 match audience {
                     Log => EventWords::new("lapsed", format!("attempt {attempt}  {why}")),
                     Test => EventWords::new(format!("the late commit was refused with status {status}"), ""),
-                    Timeline(_) => EventWords::new(format!("not committed: {why}"), ""),
+                    Timeline(..) => EventWords::new(format!("not committed: {why}"), ""),
                 }
             }
             (Event::Unsent { attempt, bytes }, Log) => {
                 let what = format!("the caller had disconnected: it received only {bytes} bytes");
                 EventWords::new("unsent", format!("attempt {attempt}  {what}"))
             }
-            (Event::Unsent { .. }, Timeline(_)) => {
+            (Event::Unsent { .. }, Timeline(..)) => {
                 EventWords::broken("reply not received: the caller had disconnected", "")
             }
             (
@@ -164,17 +169,18 @@ impl Event {
                 let part = if *whole { "" } else { ", not the whole answer" };
                 EventWords::new(format!("replied {reply}{status}, {bytes} bytes{part}"), "")
             }
-            (Event::Replied { silence: Some(end), .. }, Timeline(_)) => EventWords::broken(
+            (Event::Replied { silence: Some(end), .. }, Timeline(..)) => EventWords::broken(
                 format!("no reply: the connection stayed silent until {}", end.timeline_words()),
                 "",
             ),
-            (Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. }, Timeline(_)) => {
-                EventWords::new(
-                    format!("answered {status}, retry after {seconds} s"),
-                    format!("{bytes} bytes"),
-                )
-            }
-            (Event::Replied { reply, status, bytes, whole, replay, .. }, Timeline(_)) => {
+            (
+                Event::Replied { retry_after: Some(seconds), status: Some(status), bytes, .. },
+                Timeline(..),
+            ) => EventWords::new(
+                format!("answered {status}, retry after {seconds} s"),
+                format!("{bytes} bytes"),
+            ),
+            (Event::Replied { reply, status, bytes, whole, replay, .. }, Timeline(..)) => {
                 replied(*reply, SentReply { status: *status, whole: *whole }, *bytes, *replay)
             }
             (Event::Closed { connection, by, .. }, Log) => {
@@ -183,13 +189,13 @@ impl Event {
             (Event::Barrier { caller, event }, Log) => {
                 EventWords::new("barrier", format!("caller {caller} {}", event.words()))
             }
-            (Event::Barrier { event, .. }, Timeline(_)) => EventWords::new(event.words(), ""),
+            (Event::Barrier { event, .. }, Timeline(..)) => EventWords::new(event.words(), ""),
             (Event::Noted { name, caller, fields }, Log) => {
                 let who = caller.map(|caller| format!("caller {caller}  ")).unwrap_or_default();
                 EventWords::new("noted", format!("{who}{}{}", short(name), log_fields(fields, shown)))
             }
             (Event::Opened { .. } | Event::End { .. }, _)
-            | (Event::Closed { .. } | Event::Noted { .. }, Test | Timeline(_))
+            | (Event::Closed { .. } | Event::Noted { .. }, Test | Timeline(..))
             | (Event::Unsent { .. } | Event::Barrier { .. }, Test) => None,
         }
     }
@@ -215,14 +221,14 @@ impl Received {
                 let label = format!("received {method} {path}{key}{replay}: {}", fields.join(", "));
                 EventWords::new(label, "")
             }
-            Audience::Timeline(names) => {
+            Audience::Timeline(names, first) => {
                 let key = key.map(|key| {
                     let is_short = key.chars().count() <= MAX_KEY;
                     format!("key {}", shown(key, if is_short { MAX_KEY } else { MAX_KEY - 4 }))
                 });
                 let replay = if self.replay { "replayed for this key" } else { "" };
                 // What it is about comes first, and then the key: a narrow terminal cuts the rest.
-                let (about, rest) = split_fields(&self.fields, shown);
+                let (about, rest) = split_fields(&first(&self.operation), &self.fields, shown);
                 let parts = [about, key.unwrap_or_default(), replay.to_owned(), rest];
                 EventWords::new(attempt_name(names, self.attempt), joined(parts))
             }
@@ -316,14 +322,14 @@ fn log_fields(fields: &Fields, shown: ShownText) -> String {
 }
 
 /// All fields, those first that say what it is about.
-fn timeline_fields(fields: &Fields, shown: ShownText) -> String {
-    let (about, rest) = split_fields(fields, shown);
+fn timeline_fields(first: &[&str], fields: &Fields, shown: ShownText) -> String {
+    let (about, rest) = split_fields(first, fields, shown);
     joined([about, rest])
 }
 
 /// The fields that say what it is about, and the others.
-fn split_fields(fields: &Fields, shown: ShownText) -> (String, String) {
-    let rank = |name: &str| FIRST_FIELDS.iter().position(|first| *first == name);
+fn split_fields(first: &[&str], fields: &Fields, shown: ShownText) -> (String, String) {
+    let rank = |name: &str| first.iter().position(|first| *first == name);
     let (mut about, rest): (Vec<_>, Vec<_>) = fields.iter().partition(|(name, _)| rank(name).is_some());
     about.sort_by_key(|(name, _)| rank(name));
     let more = rest.len().saturating_sub(MAX_FIELDS);
@@ -372,10 +378,12 @@ mod tests {
     /// What each audience reads: the log, a failed test, and the timeline.
     fn told(event: &Event) -> [String; 3] {
         let names = AttemptNames::from([(2, "payment.charge#1".to_owned())]);
-        [Audience::Log, Audience::Test, Audience::Timeline(&names)].map(|audience| {
-            let words = event.words(audience, |text, limit| text.chars().take(limit).collect());
-            words.map(|words| format!("{} | {}", words.label, words.detail)).unwrap_or_default()
-        })
+        [Audience::Log, Audience::Test, Audience::Timeline(&names, |_| vec!["amount", "order"])].map(
+            |audience| {
+                let words = event.words(audience, |text, limit| text.chars().take(limit).collect());
+                words.map(|words| format!("{} | {}", words.label, words.detail)).unwrap_or_default()
+            },
+        )
     }
 
     #[test]
@@ -451,7 +459,9 @@ mod tests {
     #[test]
     fn a_reply_that_the_caller_cannot_use_is_broken() {
         let names = AttemptNames::new();
-        let shown = |event: &Event| event.words(Audience::Timeline(&names), |text, _| text.to_owned());
+        let shown = |event: &Event| {
+            event.words(Audience::Timeline(&names, |_| vec!["amount", "order"]), |text, _| text.to_owned())
+        };
         let is_broken = |event: &Event| shown(event).unwrap().is_broken;
         assert!(!is_broken(&replied(ReplyKind::Ok, Some(200), None)));
         for kind in [ReplyKind::Garble, ReplyKind::Oversize] {

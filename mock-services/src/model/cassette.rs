@@ -96,7 +96,7 @@ impl Cassette {
                 let problem = format!("{} is not a status", answer.status);
                 return Err(CassetteError { line, problem });
             }
-            let content = ComparedRequest::of(&answer.path, &answer.request);
+            let content = ComparedRequest::new(&answer.path, &answer.request);
             entries.push(CassetteEntry { line, answer, content });
         }
         match entries.is_empty() {
@@ -111,7 +111,7 @@ impl Cassette {
     /// # Errors
     /// How the nearest request in the cassette differs.
     pub(super) fn find(&self, path: &str, request: &Value, before: u64) -> Result<FoundAnswer, String> {
-        let content = ComparedRequest::of(path, request);
+        let content = ComparedRequest::new(path, request);
         let same: Vec<&CassetteEntry> =
             self.entries.iter().filter(|entry| entry.content.is_same(&content)).collect();
         let place = usize::try_from(before).unwrap_or(usize::MAX).min(same.len().saturating_sub(1));
@@ -160,7 +160,7 @@ impl Cassette {
 }
 
 impl ComparedRequest {
-    fn of(path: &str, request: &Value) -> Self {
+    fn new(path: &str, request: &Value) -> Self {
         let mut body = request.clone();
         let mut model = String::new();
         if let Some(body) = body.as_object_mut() {

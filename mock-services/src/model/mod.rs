@@ -8,6 +8,7 @@ mod cassette;
 mod conversation;
 mod cut;
 mod description;
+mod next_turn;
 mod options;
 mod progress;
 mod route;
@@ -17,7 +18,6 @@ mod structured;
 mod stuck;
 #[cfg(test)]
 mod tests;
-mod think;
 mod tool_choice;
 
 use crate::service::{
@@ -72,10 +72,10 @@ impl Model {
             return Err(api::invalid(api, &problem));
         }
         let before = state.generations_of(conversation);
-        let thought = think::think(&self.options, &question, before, context)
+        let next = next_turn::next_turn(&self.options, &question, before, context)
             .map_err(|stuck| api::invalid(api, &stuck.message).undecided(&stuck.message))?;
-        let answer = api::answer(&question, &thought.generation, context);
-        let mut turn = GeneratedTurn::new(&question, conversation, before, &thought, context);
+        let answer = api::answer(&question, &next.generation, context);
+        let mut turn = GeneratedTurn::new(&question, conversation, before, &next, context);
         if self.options.billing == TokenBilling::Delivered {
             turn.bill_by_delivery(answer.body.len());
         }

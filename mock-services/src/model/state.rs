@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::api;
 use super::conversation::Question;
+use super::next_turn::NextTurn;
 use super::route::{GENERATE, operations};
 use super::stored::{StoredAnswer, StoredAnswers};
-use super::think::Thought;
 use crate::service::{Context, EffectFacts, Fields};
 
 /// The longest text of a generation in the ledger, in characters.
@@ -54,12 +54,12 @@ impl GeneratedTurn {
         question: &Question,
         conversation: &str,
         before: u64,
-        thought: &Thought,
+        next: &NextTurn,
         context: &Context,
     ) -> Self {
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let calls = thought.generation.calls.iter().map(|call| format!("{}{}", call.name, call.arguments));
-        let choices = thought.choices.iter();
+        let calls = next.generation.calls.iter().map(|call| format!("{}{}", call.name, call.arguments));
+        let choices = next.choices.iter();
         let choices = choices.map(|(operation, tool, why)| format!("{operation}: {tool} ({why})"));
         let mut fields = Fields::new()
             .with("conversation", conversation)
@@ -67,7 +67,7 @@ impl GeneratedTurn {
             .with("api", question.api.as_str())
             .with("generation", number(before + 1))
             .with("input_tokens", number(question.input_tokens()))
-            .with("output_tokens", number(thought.generation.output_tokens()));
+            .with("output_tokens", number(next.generation.output_tokens()));
         let (calls, choices): (Vec<String>, Vec<String>) = (calls.collect(), choices.collect());
         if !calls.is_empty() {
             fields.set("calls", calls);
@@ -75,15 +75,15 @@ impl GeneratedTurn {
         if !choices.is_empty() {
             fields.set("tools", choices);
         }
-        let text = &thought.generation.text;
+        let text = &next.generation.text;
         if !text.is_empty() {
             fields.set("says", text.chars().take(MAX_TEXT).collect::<String>());
         }
-        if let Some(claim) = thought.claim {
+        if let Some(claim) = next.claim {
             fields.set("claim", claim);
         }
-        let stored = api::stored_id(question, context)
-            .map(|id| (id, StoredAnswer::new(question, &thought.generation)));
+        let stored =
+            api::stored_id(question, context).map(|id| (id, StoredAnswer::new(question, &next.generation)));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
         GeneratedTurn { conversation, id, fields, stored, continued: question.previous.clone() }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Payment, configure};
 use crate::description::{
-    ApiDescription, ClientVariable, EffectDescription, RealHost, ServiceDescription, Undoes, UsualValue,
-    ValueForm,
+    ApiDescription, ClientVariable, EffectDescription, FieldDescription, FieldRole, RealHost,
+    ServiceDescription, Undoes, UsualValue, ValueForm,
 };
 
 const APIS: &[ApiDescription] =
@@ -23,6 +23,18 @@ const HOSTS: &[RealHost] = &[RealHost {
               `port` and \
               `protocol`); Stripe's clients read no variable for it.",
 }];
+
+const FIELDS: &[FieldDescription] = &[
+    FieldDescription {
+        whole_number: Some(
+            "write it as a whole number in the smallest unit of the currency: 4999 for $49.99",
+        ),
+        ..FieldDescription::AMOUNT
+    },
+    FieldDescription::CURRENCY.form(ValueForm::AnyCase),
+    FieldDescription::new("charge").role(FieldRole::Generated),
+    FieldDescription::new("subscription").role(FieldRole::Generated),
+];
 
 const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "charge", "payment_intent"];
 const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
@@ -135,7 +147,7 @@ pub(crate) fn description() -> ServiceDescription {
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
         hosts: HOSTS,
-        value_forms: &[("currency", ValueForm::AnyCase)],
+        fields: FIELDS,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),
         real_endpoints: super::reference::real_endpoints,
@@ -175,7 +187,11 @@ fn effects() -> Vec<EffectDescription> {
     let refunded = &["amount", "currency", "customer", "charge", "payment_intent", "reason"];
     let refund = EffectDescription {
         past_tense: Some("refunded"),
-        undoes: Some(Undoes { effect: "payment.charge", by: &["charge", "payment_intent"] }),
+        undoes: Some(Undoes {
+            effect: "payment.charge",
+            by: &["charge", "payment_intent"],
+            amount: "amount",
+        }),
         fix_unintended: Some(
             "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
         ),

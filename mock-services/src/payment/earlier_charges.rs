@@ -41,7 +41,7 @@ fn earlier_charge(earlier: &EarlierCharge, context: &CallContext<'_>) -> Charge 
     let source =
         CardSource { id: method.clone(), customer: earlier.customer.as_deref().map(Into::into), card };
     let mut charge = Charge {
-        customer: earlier.customer.as_deref().map(Expandable::of),
+        customer: earlier.customer.as_deref().map(Expandable::new),
         metadata: earlier.order.as_ref().map(|order| Metadata::single("order", order)).unwrap_or_default(),
         source: Some(source),
         ..charge::approved_charge(context, earlier.amount, earlier.currency, card, method)

@@ -45,23 +45,23 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Object> Table<T> {
-    fn place(&self, id: &str) -> Option<usize> {
-        self.by_id.find(id, |place| self.rows[place].id())
+    fn index(&self, id: &str) -> Option<usize> {
+        self.by_id.find(id, |index| self.rows[index].id())
     }
 
     /// The object with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&Arc<T>> {
-        self.rows.get(self.place(id)?)
+        self.rows.get(self.index(id)?)
     }
 
     /// Adds an object, or replaces the one with its id.
     pub(crate) fn put(&mut self, object: Arc<T>) {
-        match self.place(object.id()) {
-            Some(place) => self.rows[place] = object,
+        match self.index(object.id()) {
+            Some(index) => self.rows[index] = object,
             None => {
                 self.rows.push(object);
                 let Table { rows, by_id } = self;
-                by_id.add(rows.len() - 1, |place| rows[place].id());
+                by_id.add(rows.len() - 1, |index| rows[index].id());
             }
         }
     }
@@ -75,8 +75,8 @@ impl<T: Object> Table<T> {
 impl<T: Object + Clone> Table<T> {
     /// Changes the object with this id, if it exists.
     pub(crate) fn change(&mut self, id: &str, how: impl FnOnce(&mut T)) {
-        if let Some(place) = self.place(id) {
-            how(Arc::make_mut(&mut self.rows[place]));
+        if let Some(index) = self.index(id) {
+            how(Arc::make_mut(&mut self.rows[index]));
         }
     }
 }

@@ -7,14 +7,25 @@ use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span};
 
 use super::{Records, RecordsOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, ExpectedEffect, OptionType, Preparation,
-    ServiceDescription, StoreChange, StoreKind, StoredValue,
+    ConfiguredService, EffectDescription, EndpointDescription, ExpectedEffect, FieldDescription, FieldRole,
+    OptionType, PhrasePart, Preparation, ServiceDescription, StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
 
 const RECORDS: &[&str] = &["records.put", "records.delete"];
 const REVEALS: &[(&str, &[&str])] =
     &[("records.get", RECORDS), ("records.list", RECORDS), ("records.counter", &["records.increment"])];
+
+const FIELDS: &[FieldDescription] = &[
+    FieldDescription::new("key").role(FieldRole::Object),
+    FieldDescription::new("counter").role(FieldRole::Object),
+];
+const PHRASE: &[PhrasePart] = &[
+    PhrasePart::new("for", &["order"]),
+    PhrasePart::new("of", &["version"]),
+    PhrasePart::new("with the key", &["key"]),
+    PhrasePart::new("named", &["counter"]),
+];
 
 /// The catalog's description of the record store.
 pub(crate) fn description() -> ServiceDescription {
@@ -23,6 +34,8 @@ pub(crate) fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(REVEALS),
         // A step that reads the record, adds this number and writes the sum back.
         step_fields: &[("records.put", "add")],
+        fields: FIELDS,
+        phrase: PHRASE,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(endpoints),
         about: "A record store with versions and `If-Match`, and counters.".to_owned(),
@@ -59,7 +72,7 @@ fn endpoints() -> Vec<EndpointDescription> {
 fn effects() -> Vec<EffectDescription> {
     let record = |value| Some(StoreChange { kind: StoreKind::Record, key: "key", value });
     let put = EffectDescription {
-        store: record(StoredValue::Set),
+        store: record(StoredValue::Set { to: "value", add: "add" }),
         ..EffectDescription::new("records.put", &["key", "value", "version", "previous_version"])
             .noun("write to a record", "writes to a record")
     };
@@ -69,7 +82,11 @@ fn effects() -> Vec<EffectDescription> {
             .noun("deletion of a record", "deletions of a record")
     };
     let increment = EffectDescription {
-        store: Some(StoreChange { kind: StoreKind::Counter, key: "counter", value: StoredValue::Added }),
+        store: Some(StoreChange {
+            kind: StoreKind::Counter,
+            key: "counter",
+            value: StoredValue::Added { by: "by", sum: "value" },
+        }),
         ..EffectDescription::new("records.increment", &["counter", "by", "value"])
             .noun("increment of a counter", "increments of a counter")
     };

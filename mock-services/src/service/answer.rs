@@ -114,7 +114,7 @@ impl Answer {
     }
 
     /// A copy with capacity for one more header: most stored answers get exactly one.
-    pub(crate) fn with_room(&self) -> Self {
+    pub(crate) fn clone_with_capacity(&self) -> Self {
         let mut headers = Vec::with_capacity(self.headers.len() + 1);
         headers.extend_from_slice(&self.headers);
         Answer {

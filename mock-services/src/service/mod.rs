@@ -96,6 +96,11 @@ pub trait Service: Send + Sync + 'static {
         ""
     }
 
+    /// The API key of a request. Most real APIs have it in `Authorization` or `x-api-key`.
+    fn credential<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {
+        request.credential()
+    }
+
     /// Whether a request must have an API key.
     fn requires_key(&self) -> bool {
         true
@@ -113,7 +118,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// The header that has the idempotency key; empty if the key is not in a header.
     fn key_header(&self) -> &str {
-        "idempotency-key"
+        &self.idempotency().profile.rules().header
     }
 
     /// The idempotency key of a request, as it was sent.

@@ -36,11 +36,11 @@ impl Request {
     /// A request with no headers and no body: `target` is the path with its query.
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
-        Request::with_room(method, target, 0, 0)
+        Request::with_capacity(method, target, 0, 0)
     }
 
     /// The same with capacity for `headers` headers of `bytes` bytes in total.
-    pub(crate) fn with_room(method: &str, target: &str, headers: usize, bytes: usize) -> Self {
+    pub(crate) fn with_capacity(method: &str, target: &str, headers: usize, bytes: usize) -> Self {
         let mut head = String::with_capacity(method.len() + target.len() + bytes);
         head.push_str(method);
         head.push_str(target);

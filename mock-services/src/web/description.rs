@@ -8,8 +8,8 @@ use yaml_reader::{Map, Reader};
 use super::answers::{METHODS, read_answers};
 use super::{Web, WebOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, OptionType, ServiceDescription, ValueForm,
-    read_texts,
+    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, OptionType, PhrasePart,
+    ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -18,6 +18,16 @@ const REVEALS: &[(&str, &[&str])] = &[("web.get", WRITES), ("web.query", &[])];
 const FIX: &str = "Send only the requests that the task asks for. Where a request changes nothing, although its \
                    method is POST, declare an answer for it with `read: true`.";
 
+const FIELDS: &[FieldDescription] = &[
+    FieldDescription::new("host").form(ValueForm::AnyCase),
+    FieldDescription::new("path").form(ValueForm::UrlPath),
+];
+const PHRASE: &[PhrasePart] = &[
+    PhrasePart::new("to", &["to"]),
+    PhrasePart::new("for", &["order"]),
+    PhrasePart::alone("to", &["host", "path"]),
+];
+
 /// The catalog's description of the service.
 pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
@@ -25,7 +35,8 @@ pub(crate) fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(REVEALS),
         any_host: true,
         can_be_added: true,
-        value_forms: &[("host", ValueForm::AnyCase), ("path", ValueForm::UrlPath)],
+        fields: FIELDS,
+        phrase: PHRASE,
         endpoints: Arc::new(endpoints),
         about: "Any API on any host: each write is an effect, and a read of the same path shows it."
             .to_owned(),

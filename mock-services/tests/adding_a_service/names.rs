@@ -1,5 +1,6 @@
 //! No source file names a particular service, except in the service's own folder.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -62,11 +63,75 @@ fn no_source_file_outside_its_folder_names_a_service() {
     );
 }
 
+/// Files and folders that treat the fields of all services alike.
+const FIELD_READERS: [&str; 9] = [
+    "mock-services/src/catalog/lookup.rs",
+    "mock-services/src/ledger/words.rs",
+    "src/fit/",
+    "src/report/impact.rs",
+    "src/scenario/expect/",
+    "src/scenario/mcp.rs",
+    "src/scenario/quick/",
+    "src/score/",
+    "src/subject/control/intent.rs",
+];
+
+/// Names of fields that mean something else in such a file, or the same for all services.
+const NOT_FIELDS: [(&str, &str); 8] = [
+    // The fields of every service that bills tokens.
+    ("src/score/costs.rs", "input_tokens"),
+    ("src/score/costs.rs", "output_tokens"),
+    ("src/score/costs.rs", "answer_bytes"),
+    // A key of `expect` in a scenario.
+    ("src/scenario/expect/mod.rs", "claim"),
+    // The id that a service gives an effect, which no scenario can know.
+    ("src/scenario/expect/times.rs", "id"),
+    // A noun for what a store has.
+    ("src/score/findings/unexpected.rs", "counter"),
+    // What an intent without a field is called.
+    ("src/score/findings/words.rs", "task"),
+    // A field of a step that every service with several APIs has.
+    ("src/scenario/mcp.rs", "via"),
+];
+
+#[test]
+fn what_treats_all_fields_alike_asks_their_descriptions() {
+    let services = catalog::services();
+    let carried = services.iter().flat_map(|service| &service.effects).flat_map(|effect| &effect.carried);
+    let sent =
+        services.iter().flat_map(|service| &service.operations).flat_map(|operation| &operation.fields);
+    let fields: BTreeSet<&str> = carried.map(String::as_str).chain(sent.map(AsRef::as_ref)).collect();
+    assert!(["amount", "to", "environment", "counter", "path"].iter().all(|name| fields.contains(name)));
+    let root = super::root();
+    let mut files = Vec::new();
+    for folder in ["src", "mock-services/src"] {
+        collect_files(&root.join(folder), &mut files);
+    }
+    let mut message = String::new();
+    for path in files {
+        let file = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        if !FIELD_READERS.iter().any(|reader| file.starts_with(reader)) {
+            continue;
+        }
+        for (line, part) in source_parts(&std::fs::read_to_string(&path).unwrap()) {
+            let SourcePart::Text(text) = part else { continue };
+            if fields.contains(text.as_str()) && !NOT_FIELDS.contains(&(file.as_str(), text.as_str())) {
+                writeln!(message, "{file}:{line} names the field `{text}`").unwrap();
+            }
+        }
+    }
+    assert!(
+        message.is_empty(),
+        "{message}Put what is special about the field into its description: FieldDescription, PhrasePart."
+    );
+}
+
 #[test]
 fn a_service_name_is_found_in_strings_paths_and_types_only() {
     let found = |text: &str| services_named_in("src/x.rs", text);
     assert_eq!(found("if name == \"payment\" {"), [(1, "payment".to_owned())]);
     assert_eq!(found("\n\"write payment.charge\""), [(2, "payment".to_owned())]);
+    assert_eq!(found("effect.starts_with(\"payment.\")"), [(1, "payment".to_owned())]);
     assert_eq!(found("\"HAPAX_EMAIL_URL\""), [(1, "email".to_owned())]);
     assert_eq!(found("use mock_services::deploy::Deploy;"), [(1, "deploy".to_owned())]);
     assert_eq!(found("let x = RecordsOptions::default();"), [(1, "records".to_owned())]);
@@ -158,6 +223,7 @@ impl SourcePart {
                     !before.is_some_and(is_word) && after.is_some_and(|next| next.is_ascii_lowercase())
                 });
                 text == service
+                    || text.strip_suffix('.') == Some(service)
                     || (is_operation && !text.contains(&format!("{service}.yaml")))
                     || text.contains(&format!("HAPAX_{}_", service.to_uppercase()))
             }

@@ -1,6 +1,8 @@
 //! Every combination of commit and reply on every write for which it is valid, over sockets: what a raw
 //! client receives, what is committed before and after the services settle, and what the ledger records.
 
+use std::collections::BTreeSet;
+
 use crate::kit::client::Transcript;
 use crate::kit::connection::End;
 use crate::kit::ledger::wait_for;
@@ -21,6 +23,12 @@ const COMMITS: [(&str, &str, CommitTiming); 7] = [
     ("twice", "twice", CommitTiming::Now),
     ("{part: 0.5}", "part", CommitTiming::Part),
 ];
+
+#[test]
+fn every_service_has_a_write_that_faults_are_tested_on() {
+    let tested: BTreeSet<&str> = WriteCase::ALL.iter().map(|write| write.facts().service).collect();
+    assert_eq!(tested, mock_services::catalog::names().collect());
+}
 
 /// Checks what the client receives.
 fn check_view(op: WriteCase, sample: &ReplySample, seen: &Transcript) {

@@ -1,15 +1,10 @@
 //! The services of one trial, with callers that connect over sockets.
 
+use mock_services::catalog;
 use mock_services::custom::{Custom, TICKETS};
-use mock_services::deploy::Deploy;
-use mock_services::email::Email;
 use mock_services::fault::{Fault, read_fault};
 use mock_services::idempotency::Idempotency;
 use mock_services::ledger::{CommittedEffect, Event, Ledger};
-use mock_services::model::Model;
-use mock_services::payment::Payment;
-use mock_services::records::Records;
-use mock_services::web::Web;
 use mock_services::{Builder, Clock, MockServices, ServiceOptions, StartError};
 use yaml_reader::{Reader, Source, parse};
 
@@ -25,17 +20,12 @@ pub(crate) struct TestServices {
 
 /// All services of the package, with three callers.
 pub(crate) fn all_services(seed: u64) -> Builder {
-    let options = ServiceOptions::default();
-    MockServices::builder()
-        .seed(seed)
-        .callers(3)
-        .service(Payment::default(), options)
-        .service(Email::default(), options)
-        .service(Deploy::default(), options)
-        .service(Records::default(), options)
-        .service(Web::default(), options)
-        .service(Model::default(), options)
-        .service(tickets(), options)
+    with_all_services(MockServices::builder().seed(seed), ServiceOptions::default())
+}
+
+fn with_all_services(builder: Builder, options: ServiceOptions) -> Builder {
+    let services = catalog::services().iter();
+    services.fold(builder.callers(3), |builder, service| service.unconfigured().add_to(builder, 1, options))
 }
 
 /// All services with a clock that stands still.
@@ -46,15 +36,7 @@ pub(crate) fn all_services_at_fixed_time(seed: u64) -> Builder {
 /// All services with this idempotency profile.
 pub(crate) fn all_services_with_keys(idempotency: Idempotency) -> Builder {
     let options = ServiceOptions { idempotency: Some(idempotency), ..ServiceOptions::default() };
-    MockServices::builder()
-        .callers(3)
-        .service(Payment::default(), options)
-        .service(Email::default(), options)
-        .service(Deploy::default(), options)
-        .service(Records::default(), options)
-        .service(Web::default(), options)
-        .service(Model::default(), options)
-        .service(tickets(), options)
+    with_all_services(MockServices::builder(), options)
 }
 
 /// The declared example service.

@@ -1,6 +1,7 @@
 //! One entry of the ledger as text, and how it is drawn. Text of the subject is escaped here, for the
 //! terminal and the page.
 
+use mock_services::catalog;
 use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_name};
 
 use super::Shape;
@@ -37,7 +38,8 @@ pub(super) fn describe(event: &Event, attempts: &AttemptNames) -> Option<ItemTex
             }
         };
     }
-    let EventWords { label, detail, is_broken } = event.words(Audience::Timeline(attempts), line)?;
+    let EventWords { label, detail, is_broken } =
+        event.words(Audience::Timeline(attempts, catalog::first_fields), line)?;
     let shape = match event {
         Event::Received(_) => Shape::Request,
         Event::Refused(_) => Shape::Refused,

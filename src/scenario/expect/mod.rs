@@ -3,7 +3,7 @@
 mod each;
 pub(super) mod times;
 
-use mock_services::catalog::StoreKind;
+use mock_services::catalog::{self, StoreKind};
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
@@ -120,7 +120,7 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
         if let (Some((effect, carried)), NodeKind::Map(entries)) = (effect, &node.kind) {
             for (key, value) in entries {
                 check_carried(reader, effect, carried, key);
-                check_amount(reader, effect, key, value);
+                check_number(reader, effect, key, value);
             }
         }
         read_fields(reader, node)
@@ -175,13 +175,14 @@ pub(super) fn check_carried(reader: &Reader, effect: &str, carried: &[String], k
     reader.report_with_help(key.span, format!("{effect} has no field `{}`", shown(&key.name)), help);
 }
 
-/// Reports an amount of money in a form that the payment service never records, such as `$49.99`.
-fn check_amount(reader: &Reader, effect: &str, key: &Key, node: &Node) {
-    let NodeKind::Text(text) = &node.kind else { return };
-    let is_amount = effect.starts_with("payment.") && key.name == "amount";
-    if is_amount && text.contains(|c: char| c.is_ascii_digit()) && text.parse::<i64>().is_err() {
-        let message = format!("no {effect} can have the amount `{}`", shown(text));
-        let help = "write it as a whole number in the smallest unit of the currency: 4999 for $49.99";
+/// Reports a number in a form that the service never records, such as the amount `$49.99`.
+fn check_number(reader: &Reader, effect: &str, key: &Key, node: &Node) {
+    let (NodeKind::Text(text), Some(help)) = (&node.kind, catalog::field(effect, &key.name).whole_number)
+    else {
+        return;
+    };
+    if text.contains(|c: char| c.is_ascii_digit()) && text.parse::<i64>().is_err() {
+        let message = format!("no {effect} can have the {} `{}`", key.name, shown(text));
         reader.report_with_help(node.span, message, help);
     }
 }

@@ -2,30 +2,15 @@
 //! effects adds up to the number: an agent that mails 25 people twice would pass where 50 people get one mail
 //! each.
 
+use mock_services::catalog::{self, FieldRole};
 use mock_services::service::{Fields, Operation, Value};
 use yaml_reader::{Key, Node, NodeKind, Span, listed, write_flow};
 
 use super::MAX_INTENTS;
 use crate::scenario::known::KnownServices;
 
-/// Fields that describe an effect and do not identify it.
-pub(crate) const DESCRIPTIVE_FIELDS: [&str; 12] = [
-    "amount",
-    "currency",
-    "description",
-    "subject",
-    "text",
-    "version",
-    "value",
-    "quantity",
-    "price",
-    "by",
-    "reason",
-    "sha",
-];
-
-/// The problem of an intent that is expected more than once without a field that identifies it; `None` where
-/// there is no problem.
+/// The problem of an intent that is expected more than once without a field that identifies it; `None` if there
+/// is no problem.
 pub(crate) fn unidentified(
     known: &KnownServices,
     effect: &str,
@@ -53,34 +38,32 @@ pub(crate) fn suggested_form(
     let entry_form = with_each(effect, field, which, like);
     format!(
         "write one entry for all of them: `{entry_form}`; for a numbered list, `each: {{ {field}: \"{}\" }}`",
-        range(field, times)
+        range(effect, field, times)
     )
 }
 
-/// The fields that identify an effect of this name; empty where the service generates them all.
+/// The fields that identify an effect of this name; empty if the service generates them all.
 fn identifying_fields<'k>(known: &'k KnownServices, effect: &str) -> Vec<&'k str> {
     let Some(operation) = known.find(effect) else { return Vec::new() };
     let identity =
         |operation: &'k Operation| operation.identity.iter().map(AsRef::as_ref).filter(|name| *name != "id");
-    let names: Vec<&str> = identity(operation).filter(|name| !DESCRIPTIVE_FIELDS.contains(name)).collect();
+    let names: Vec<&str> =
+        identity(operation).filter(|name| !catalog::field(effect, name).describes()).collect();
     let mut names = if names.is_empty() { identity(operation).collect() } else { names };
-    // The id of a subscription is not known in advance, but its customer is.
-    if !names.is_empty() && operation.has_field("customer") && !names.contains(&"customer") {
-        names.push("customer");
+    if !names.is_empty() {
+        let owners = catalog::fields(effect)
+            .filter(|field| field.role == FieldRole::Owner && operation.has_field(field.name))
+            .map(|field| field.name);
+        names.extend(owners.filter(|name| !names.contains(name)).collect::<Vec<_>>());
     }
-    // Ids that the service generates are not known when a scenario is written.
-    names.sort_by_key(|name| matches!(*name, "charge" | "subscription"));
+    names.sort_by_key(|name| catalog::field(effect, name).role == FieldRole::Generated);
     names
 }
 
 fn with_each(effect: &str, field: &str, which: &Fields, like: &Fields) -> String {
     let text = |text: &str| NodeKind::Text(text.to_owned());
-    let examples = match field {
-        "to" => ["ann@example.com", "bob@example.com"],
-        "order" => ["ord_1001", "ord_1002"],
-        "customer" => ["cus_42", "cus_43"],
-        _ => ["first", "second"],
-    };
+    let examples =
+        catalog::field(effect, field).examples.map_or(["first", "second"], |examples| examples.two);
     let values = NodeKind::List(examples.map(|value| Node::new(text(value), Span::default())).into());
     let fields: Vec<(Key, Node)> =
         which.iter().chain(like.iter()).map(|(name, value)| entry(name, kind(value))).collect();
@@ -92,13 +75,12 @@ fn with_each(effect: &str, field: &str, which: &Fields, like: &Fields) -> String
     write_flow(&Node::new(NodeKind::Map(entries), Span::default()))
 }
 
-fn range(field: &str, times: u32) -> String {
+fn range(effect: &str, field: &str, times: u32) -> String {
     let last = usize::try_from(times).unwrap_or(MAX_INTENTS).min(MAX_INTENTS);
-    match field {
-        "to" => format!("user{{1..{last}}}@example.com"),
-        "order" => format!("ord_{{1..{last}}}"),
-        "customer" => format!("cus_{{1..{last}}}"),
-        _ => format!("{field}-{{1..{last}}}"),
+    let range = format!("{{1..{last}}}");
+    match catalog::field(effect, field).examples {
+        Some(examples) => examples.numbered.replace("{}", &range),
+        None => format!("{field}-{range}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads one `--expect` of the command line: `payment.refund:order=7,amount=4999*2`. Problems point at the
 //! position in the argument.
 
+use mock_services::catalog::{self, FieldDescription};
 use mock_services::examples;
 use yaml_reader::{Key, Node, NodeKind, Problems, Reader, Source, Span, shown};
 
@@ -15,8 +16,6 @@ fn form() -> String {
 
 /// The largest number of times that an effect can be expected.
 const MAX_TIMES: u32 = 100;
-/// Fields that are numbers; all others are texts, even where the value looks like a number.
-const NUMBER_FIELDS: [&str; 4] = ["amount", "quantity", "by", "value"];
 
 /// An expected effect from the command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +41,7 @@ pub(super) fn read(known: &KnownServices, text: &str) -> Result<ExpectedEffect, 
     } else {
         known.effect(&reader, &name)
     };
-    let fields = if effect_end < rest.len() { fields(&reader, rest, effect_end + 1) } else { Vec::new() };
+    let fields = if effect_end < rest.len() { fields(&reader, rest, effect_end) } else { Vec::new() };
     if let Some((effect, carried)) = effect {
         fields.iter().for_each(|(key, _)| check_carried(&reader, effect, carried, key));
         if let Some(message) =
@@ -78,10 +77,10 @@ fn times<'a>(reader: &Reader, text: &'a str) -> (&'a str, u32) {
     (rest, times.unwrap_or(1))
 }
 
-/// `name=value,name="value, with a comma"` from this byte on.
-fn fields(reader: &Reader, text: &str, from: usize) -> Vec<(Key, Node)> {
+/// `name=value,name="value, with a comma"` after the name of the effect, which ends at this byte.
+fn fields(reader: &Reader, text: &str, effect_end: usize) -> Vec<(Key, Node)> {
     let mut fields: Vec<(Key, Node)> = Vec::new();
-    let mut at = from;
+    let mut at = effect_end + 1;
     loop {
         let rest = &text[at..];
         let part_end = at + rest.find(',').unwrap_or(rest.len());
@@ -104,7 +103,7 @@ fn fields(reader: &Reader, text: &str, from: usize) -> Vec<(Key, Node)> {
             let message = format!("`{}` is given twice", shown(&key.name));
             reader.report_with_help(key.span, message, "remove one of them");
         } else {
-            let kind = kind(&key.name, value);
+            let kind = kind(catalog::field(&text[..effect_end], &key.name), value);
             fields.push((key, Node::new(kind, span)));
         }
         if end >= text.len() {
@@ -144,11 +143,10 @@ fn value(reader: &Reader, text: &str, at: usize) -> Option<(String, usize)> {
     }
 }
 
-fn kind(name: &str, value: String) -> NodeKind {
+/// A field that is not a number is a text, even if its value looks like a number.
+fn kind(field: &FieldDescription, value: String) -> NodeKind {
     match value.parse::<i64>() {
-        Ok(number) if NUMBER_FIELDS.contains(&name) && number.to_string() == value => {
-            NodeKind::Integer(number)
-        }
+        Ok(number) if field.is_number && number.to_string() == value => NodeKind::Integer(number),
         _ => NodeKind::Text(value),
     }
 }

@@ -5,7 +5,7 @@ mod expect;
 
 use std::fmt::Write;
 
-use mock_services::catalog::{self, Preparation, ServiceDescription};
+use mock_services::catalog::{self, FieldRole, Preparation, ServiceDescription};
 use mock_services::fault::read_fields;
 use mock_services::idempotency::Profile;
 use mock_services::service::Fields;
@@ -13,7 +13,6 @@ use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, 
 
 use self::expect::{ExpectedEffect, read};
 use crate::scenario::defaults;
-use crate::scenario::expect::times::DESCRIPTIVE_FIELDS;
 use crate::scenario::known::KnownServices;
 use crate::scenario::read::check::contradict;
 use crate::scenario::read::read_scenario;
@@ -237,8 +236,10 @@ fn step_of(one: &ExpectedEffect, known: &KnownServices) -> Vec<(Key, Node)> {
 fn intent<'a>(one: &ExpectedEffect, certain: impl Iterator<Item = (&'a str, NodeKind)>) -> NodeKind {
     let is_descriptive = |(key, _): &(Key, Node)| {
         let name = key.name.as_str();
-        DESCRIPTIVE_FIELDS.contains(&name)
-            || (name != "service" && defaults::names(&one.effect).any(|usual| usual == name))
+        let field = catalog::field(&one.effect, name);
+        field.describes()
+            || (field.role != FieldRole::Identifies
+                && defaults::names(&one.effect).any(|usual| usual == name))
     };
     let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_descriptive);
     if which.is_empty() {

@@ -94,8 +94,9 @@ fn differences(context: &FindingContext<'_, '_>, intent: &Intent, effects: &[&Ef
         .map(|name| {
             let mut values: Vec<String> = Vec::new();
             for effect in effects {
-                let actual =
-                    names.value(effect.fields, name).map(|actual| value(name, actual, effect.fields));
+                let actual = names
+                    .value(effect.fields, name)
+                    .map(|actual| value(effect.name, name, actual, effect.fields));
                 values.extend(actual.filter(|actual| !values.contains(actual)));
             }
             values.truncate(MAX_DESCRIBED);

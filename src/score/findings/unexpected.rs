@@ -61,13 +61,13 @@ pub(super) fn differences(
     let rule = Rule::new(context.terms);
     let clause = |contradiction: Contradiction<'_>| {
         let (name, wanted) =
-            (contradiction.name, value(contradiction.name, contradiction.wanted, effect.fields));
+            (contradiction.name, value(effect.name, contradiction.name, contradiction.wanted, effect.fields));
         match contradiction.found {
             FoundValue::Value(actual) => {
                 format!(
                     "{} is {}, and {wanted} was asked for",
                     shown(name),
-                    value(name, actual, effect.fields)
+                    value(effect.name, name, actual, effect.fields)
                 )
             }
             FoundValue::Missing => format!("it has no {}, and {wanted} was asked for", shown(name)),

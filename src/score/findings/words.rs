@@ -1,6 +1,7 @@
 //! Text for findings: counts, money, times, keys, and what a caller saw.
 
 pub(super) use mock_services::catalog::nouns;
+use mock_services::catalog::{self, PhrasePart};
 use mock_services::money;
 use mock_services::service::{Fields, Value};
 use yaml_reader::shown;
@@ -10,6 +11,9 @@ use crate::fit::FieldNames;
 use crate::scenario::Intent;
 use crate::score::history::Attempt;
 use crate::score::history::Effect;
+
+/// The maximum number of parts of the short description of an effect.
+const MAX_PARTS: usize = 3;
 
 /// A number of effects: `2 charges`.
 pub(super) fn count(number: usize, effect: &str) -> String {
@@ -32,50 +36,39 @@ pub(super) fn label(intent: &Intent) -> String {
             if is_clear {
                 shown(&wanted.to_string())
             } else {
-                format!("{} {}", shown(name), value(name, wanted, fields))
+                format!("{} {}", shown(name), value(&intent.effect, name, wanted, fields))
             }
         })
         .collect();
     if words.is_empty() { String::new() } else { format!(" for {}", words.join(", ")) }
 }
 
-/// A value as text: amounts as money if another field names a currency.
-pub(super) fn value(name: &str, value: &Value, beside: &Fields) -> String {
-    match (name, value, beside.get("currency")) {
-        ("amount", Value::Number(amount), Some(Value::Text(currency))) => money(*amount, currency),
+/// A value of an effect as text: amounts as money if another field names a currency.
+pub(super) fn value(effect: &str, name: &str, value: &Value, beside: &Fields) -> String {
+    let currency = catalog::field(effect, name).currency.and_then(|currency| beside.get(currency));
+    match (value, currency) {
+        (Value::Number(amount), Some(Value::Text(currency))) => money(*amount, currency),
         _ => shown(&value.to_string()),
     }
 }
 
 /// A short description of an effect: its money, or its most important fields.
 pub(super) fn short_description(effect: &Effect<'_>, names: FieldNames<'_>) -> String {
-    let mut words = Vec::new();
-    if let Some(amount) = effect.fields.get("amount") {
-        words.push(format!("of {}", value("amount", amount, effect.fields)));
-    }
-    for (name, before) in [
-        ("to", "to"),
-        ("order", "for"),
-        ("environment", "to"),
-        ("version", "of"),
-        ("key", "with the key"),
-        ("counter", "named"),
-    ] {
-        if let Some(have) = names.value(effect.fields, name) {
-            words.push(format!("{before} {}", shown(&have.to_string())));
-        }
-    }
-    words.truncate(3);
-    if let Some(path) = effect.fields.get("path").filter(|_| words.is_empty()) {
-        let host = effect.fields.get("host").map(ToString::to_string).unwrap_or_default();
-        words.push(format!("to {}", shown(&format!("{host}{path}"))));
-    }
-    if words.is_empty()
-        && let Some(customer) = effect.fields.get("customer")
-    {
-        words.push(format!("of {}", shown(&customer.to_string())));
-    }
-    if words.is_empty() { String::new() } else { format!(" {}", words.join(" ")) }
+    let field_value = |name: &str, is_own: bool| {
+        let found = if is_own { effect.fields.get(name) } else { names.value(effect.fields, name) };
+        found.map(|found| value(effect.name, name, found, effect.fields))
+    };
+    let words = |part: &PhrasePart| {
+        // A subject's own name for an amount is not used: its currency can have another name, too.
+        let is_own = |name: &str| part.only_alone || catalog::field(effect.name, name).currency.is_some();
+        let values: Vec<String> =
+            part.fields.iter().filter_map(|name| field_value(name, is_own(name))).collect();
+        (!values.is_empty()).then(|| format!(" {} {}", part.before, values.concat()))
+    };
+    let (alone, parts): (Vec<&PhrasePart>, Vec<_>) =
+        catalog::phrase(effect.name).iter().partition(|part| part.only_alone);
+    let together: String = parts.into_iter().filter_map(words).take(MAX_PARTS).collect();
+    if together.is_empty() { alone.into_iter().find_map(words).unwrap_or_default() } else { together }
 }
 
 /// A duration: `0.51 s`, `3 ms`.
@@ -135,10 +128,7 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
 /// The field that identifies an intent, for fixes: `order`, `recipient`; `task` if there is none.
 pub(super) fn handle(intent: &Intent) -> String {
     let name = intent.selector.iter().next().map_or("task", |(name, _)| name);
-    match name {
-        "to" => "recipient and the subject".to_owned(),
-        name => shown(name),
-    }
+    catalog::field(&intent.effect, name).advice.map_or_else(|| shown(name), str::to_owned)
 }
 
 #[cfg(test)]

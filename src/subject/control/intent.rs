@@ -2,23 +2,18 @@
 
 use std::cell::Cell;
 
-use mock_services::catalog::{self, StoredValue};
+use mock_services::catalog::{self, FieldRole, StoredValue};
 use mock_services::service::Value;
 use sha2::{Digest, Sha256};
 
 use crate::scenario::Step;
-
-/// Fields whose wording can differ between runs without a different meaning.
-const FREE_TEXT_FIELDS: [&str; 5] = ["text", "html", "body", "message", "description"];
-/// Fields that identify an object, the most specific first.
-const IDENTIFYING_FIELDS: [&str; 6] = ["order", "reference", "to", "key", "counter", "environment"];
 
 /// The identity of the intent of a step: its operation and all its fields except free text.
 ///
 /// A step that adds an amount and has no order is a separate intent for each caller: twelve callers that
 /// count a visit mean twelve visits.
 pub(super) fn identity(step: &Step, caller: &str) -> String {
-    let fields = step.with.iter().filter(|(name, _)| !FREE_TEXT_FIELDS.contains(name));
+    let fields = step.with.iter().filter(|(name, _)| !catalog::field(&step.operation, name).is_free_text());
     let own = is_per_caller(step).then(|| format!("caller {caller}"));
     hashed(step, fields, own.as_deref())
 }
@@ -37,17 +32,22 @@ pub(super) fn derived_key(step: &Step) -> String {
 
 /// Whether the step is a separate intent for each caller.
 pub(super) fn is_per_caller(step: &Step) -> bool {
-    let moves = catalog::store_change(&step.operation).is_some_and(|change| {
-        change.value == StoredValue::Added
-            || (change.value == StoredValue::Set && step.with.get("add").is_some())
+    let moves = catalog::store_change(&step.operation).is_some_and(|change| match change.value {
+        StoredValue::Added { .. } => true,
+        StoredValue::Set { add, .. } => step.with.get(add).is_some(),
+        StoredValue::Removed => false,
     });
-    moves && step.with.get("order").is_none() && step.with.get("reference").is_none()
+    let is_purpose = |name| catalog::field(&step.operation, name).role == FieldRole::Purpose;
+    moves && !step.with.iter().any(|(name, _)| is_purpose(name))
 }
 
 /// Whether two steps are about the same object: the most specific identifying field has the same value.
 pub(super) fn is_about_the_same(one: &Step, other: &Step) -> bool {
-    let field = IDENTIFYING_FIELDS.iter().find(|name| one.with.get(name).is_some());
-    one.operation == other.operation && field.is_some_and(|name| one.with.get(name) == other.with.get(name))
+    let field = catalog::fields(&one.operation)
+        .filter(|field| matches!(field.role, FieldRole::Purpose | FieldRole::Object))
+        .find(|field| one.with.get(field.name).is_some());
+    one.operation == other.operation
+        && field.is_some_and(|field| one.with.get(field.name) == other.with.get(field.name))
 }
 
 /// Keys for single use. They are derived from the caller and its start, so that the same run has the same

@@ -64,7 +64,7 @@ impl ListPage {
         range: std::ops::Range<usize>,
         has_more: bool,
     ) -> Decision<Effect> {
-        let data = mailbox.newest_first().skip(range.start).take(range.len()).map(ListedEmail::of).collect();
+        let data = mailbox.newest_first().skip(range.start).take(range.len()).map(ListedEmail::new).collect();
         Decision::read(Answer::json(200, &EmailList { object: "list", has_more, data }))
     }
 }
@@ -72,7 +72,7 @@ impl ListPage {
 /// Reads one mail from this mailbox.
 pub(in crate::email) fn get<Effect>(id: &str, mailbox: &Mailbox) -> Decision<Effect> {
     match mailbox.get(id) {
-        Some(entry) => Decision::read(Answer::json(200, &EmailView::of(entry))),
+        Some(entry) => Decision::read(Answer::json(200, &EmailView::new(entry))),
         None => Decision::refuse(no_email()),
     }
 }
@@ -136,8 +136,8 @@ struct EmailTag<'a> {
 }
 
 impl<'a> ListedEmail<'a> {
-    fn of(entry: &'a MailboxEntry) -> Self {
-        let email = EmailView::of(entry);
+    fn new(entry: &'a MailboxEntry) -> Self {
+        let email = EmailView::new(entry);
         let some = |list: Vec<&'a str>| (!list.is_empty()).then_some(list);
         ListedEmail {
             id: email.id,
@@ -156,7 +156,7 @@ impl<'a> ListedEmail<'a> {
 }
 
 impl<'a> EmailView<'a> {
-    fn of(entry: &'a MailboxEntry) -> Self {
+    fn new(entry: &'a MailboxEntry) -> Self {
         let (message, draft) = (&entry.message, &entry.message.draft);
         let shown = |list: &'a [crate::email::address::MailAddress]| {
             list.iter().map(|address| address.shown.as_str()).collect()

@@ -329,7 +329,7 @@ impl<S: Service> Core<S> {
 
     /// The answer in the form in which it is stored and replayed.
     fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
-        let mut answer = answer.with_room();
+        let mut answer = answer.clone_with_capacity();
         self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
         answer
     }

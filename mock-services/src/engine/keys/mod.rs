@@ -28,7 +28,7 @@ impl<'a> SentKey<'a> {
         let inner =
             value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|_| value.len() >= 2);
         match inner {
-            Some(key) if profile == Profile::Ietf => SentKey { key, quoted: true },
+            Some(key) if profile.rules().takes_quotes => SentKey { key, quoted: true },
             _ => SentKey { key: value, quoted: false },
         }
     }
@@ -41,7 +41,7 @@ pub(super) enum KeyLookup<Effect> {
     New,
     /// The service refuses because of the key.
     Refused(KeyRefusal),
-    /// It was answered before; `refused` where that answer was a true refusal.
+    /// It was answered before; `refused` if that answer was a true refusal.
     Replay { answer: Arc<Answer>, refused: bool },
     /// Only a part of it was committed; this is the rest.
     Rest { effects: Vec<Effect>, answer: Arc<Answer> },
@@ -117,15 +117,15 @@ impl<Effect: Clone> KeyStore<Effect> {
                 KeyLookup::New
             };
         };
+        let longest = profile.rules().longest_key;
         // Counting characters is only needed for long keys: there are at most as many as bytes.
-        let is_long =
-            keyed.key.len() > profile.longest_key() && keyed.key.chars().count() > profile.longest_key();
+        let is_long = keyed.key.len() > longest && keyed.key.chars().count() > longest;
         if keyed.key.is_empty() || is_long {
             return KeyLookup::Refused(KeyRefusal::Length);
         }
         let Some(record) = self
-            .place(&keyed.key)
-            .map(|place| &self.records[place])
+            .index(&keyed.key)
+            .map(|index| &self.records[index])
             .filter(|record| self.counts(record, age))
         else {
             return KeyLookup::New;
@@ -162,8 +162,8 @@ impl<Effect: Clone> KeyStore<Effect> {
 
     /// The key can be used for a new request.
     pub(super) fn forget(&mut self, keyed: &Keyed) {
-        if let Some(place) = self.place(&keyed.key) {
-            self.records[place].what = KeyState::Nothing;
+        if let Some(index) = self.index(&keyed.key) {
+            self.records[index].what = KeyState::Nothing;
         }
     }
 
@@ -177,19 +177,19 @@ impl<Effect: Clone> KeyStore<Effect> {
                 at_request: age.requests,
                 what,
             };
-            match self.place(&keyed.key) {
-                Some(place) => self.records[place] = record,
+            match self.index(&keyed.key) {
+                Some(index) => self.records[index] = record,
                 None => {
                     self.records.push(record);
                     let KeyStore { records, by_key, .. } = self;
-                    by_key.add(records.len() - 1, |place| &records[place].key);
+                    by_key.add(records.len() - 1, |index| &records[index].key);
                 }
             }
         }
     }
 
-    fn place(&self, key: &str) -> Option<usize> {
-        self.by_key.find(key, |place| &self.records[place].key)
+    fn index(&self, key: &str) -> Option<usize> {
+        self.by_key.find(key, |index| &self.records[index].key)
     }
 
     /// Whether the key is in use. Its lifetime begins with the answer.

@@ -1,8 +1,8 @@
-//! How each profile refuses a key.
+//! How a profile refuses a key.
 
-use serde::Serialize;
+use yaml_reader::{Node, NodeKind};
 
-use crate::idempotency::{KeyError, Profile};
+use crate::idempotency::{KeyError, Profile, RefusalRules};
 use crate::service::Answer;
 
 /// Why a key is refused.
@@ -23,45 +23,6 @@ pub(in crate::engine) enum KeyRefusal {
     },
 }
 
-#[derive(Serialize)]
-struct StripeKeyErrorBody<'a> {
-    error: StripeKeyError<'a>,
-}
-
-#[derive(Serialize)]
-struct StripeKeyError<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'a str>,
-    message: String,
-    #[serde(rename = "type")]
-    kind: &'a str,
-}
-
-#[derive(Serialize)]
-struct IetfKeyProblem<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    title: &'a str,
-    status: u16,
-    detail: &'a str,
-}
-
-#[derive(Serialize)]
-struct AcpKeyError<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    code: &'a str,
-    message: &'a str,
-}
-
-#[derive(Serialize)]
-struct ResendKeyError<'a> {
-    #[serde(rename = "statusCode")]
-    status: u16,
-    message: &'a str,
-    name: &'a str,
-}
-
 impl KeyRefusal {
     /// The answer of that profile. `own` returns it in the form of the service's own errors, if it has one.
     pub(in crate::engine) fn answer(
@@ -71,138 +32,95 @@ impl KeyRefusal {
         endpoint: &str,
         own: impl FnOnce(&KeyError) -> Option<Answer>,
     ) -> Answer {
-        match profile {
-            Profile::Stripe | Profile::None => {
-                let error = self.stripe(key, endpoint);
-                own(&error).unwrap_or_else(|| {
-                    let KeyError { status, code, kind, message, .. } = error;
-                    Answer::json(
-                        status,
-                        &StripeKeyErrorBody { error: StripeKeyError { code, message, kind } },
-                    )
-                })
+        let rules = profile.rules();
+        let (refusal, first) = match self {
+            KeyRefusal::Missing => (rules.missing(), ""),
+            KeyRefusal::Length => (rules.length(), ""),
+            KeyRefusal::InFlight => (rules.in_flight(), ""),
+            KeyRefusal::OtherPayload => (rules.other_body(), ""),
+            KeyRefusal::OtherEndpoint { first } => (rules.other_endpoint(), first.as_str()),
+        };
+        let RefusalRules { status, code, kind, message, headers } = refusal;
+        let message = filled(message, |name| match name {
+            "key" => Some(key),
+            "path" => Some(path(endpoint)),
+            "first_path" => Some(path(first)),
+            _ => None,
+        });
+        let error = KeyError {
+            profile,
+            status: *status,
+            code: code.as_deref(),
+            kind: kind.as_deref().unwrap_or_default(),
+            message,
+        };
+        own(&error).unwrap_or_else(|| {
+            let body = filled_body(&rules.body, &error);
+            let mut answer = Answer::json(*status, &body);
+            if let Some(content_type) = &rules.content_type {
+                answer.set_header("Content-Type", content_type.as_str());
             }
-            Profile::Ietf => self.ietf(),
-            Profile::Acp => self.acp(),
-            Profile::Resend => self.resend(),
+            headers
+                .iter()
+                .fold(answer, |answer, (name, value)| answer.with_header(name.as_str(), value.as_str()))
+        })
+    }
+}
+
+/// The path of an endpoint, which is a method and a path.
+fn path(endpoint: &str) -> &str {
+    endpoint.split_once(' ').map_or(endpoint, |(_, path)| path)
+}
+
+/// The text with the values of its `{names}`. What stands in a value is not looked up again.
+fn filled<'a>(template: &'a str, value: impl Fn(&str) -> Option<&'a str>) -> String {
+    let (mut text, mut rest) = (String::with_capacity(template.len()), template);
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        match after.split_once('}').and_then(|(name, after)| Some((value(name)?, after))) {
+            Some((value, after)) => {
+                text.push_str(value);
+                rest = after;
+            }
+            None => {
+                text.push('{');
+                rest = after;
+            }
         }
     }
+    text + rest
+}
 
-    fn stripe(&self, key: &str, endpoint: &str) -> KeyError {
-        let path = |endpoint: &str| endpoint.split_once(' ').map_or(endpoint, |(_, path)| path).to_owned();
-        let advice =
-            format!("Try using a key other than '{key}' if you meant to execute a different request.");
-        let (status, code, kind, message) = match self {
-            KeyRefusal::Missing | KeyRefusal::Length => (
-                400,
-                None,
-                "invalid_request_error",
-                "Idempotency-Key must be between 1 and 255 characters long.".to_owned(),
-            ),
-            KeyRefusal::InFlight => (
-                409,
-                Some("idempotency_key_in_use"),
-                "idempotency_error",
-                format!(
-                    "There is currently another in-progress request using this Idempotent Key (that \
-                     probably means you submitted \
-                     twice, and the other request is still going through): {key}. Please try again later."
-                ),
-            ),
-            KeyRefusal::OtherPayload => (
-                400,
-                None,
-                "idempotency_error",
-                format!(
-                    "Keys for idempotent requests can only be used with the same parameters they were first \
-                     used with. {advice}"
-                ),
-            ),
-            KeyRefusal::OtherEndpoint { first } => (
-                400,
-                None,
-                "idempotency_error",
-                format!(
-                    "Keys for idempotent requests can only be used for the same endpoint they were first \
-                     used for ('{}' vs '{}'). \
-                     {advice}",
-                    path(endpoint),
-                    path(first)
-                ),
-            ),
-        };
-        KeyError { profile: Profile::Stripe, status, code, kind, message }
-    }
+/// The body of a refusal, with the values of this one. A member without a value is left out.
+fn filled_body(template: &Node, error: &KeyError) -> Option<Node> {
+    let text = |text: &str| NodeKind::Text(text.to_owned());
+    let kind = match &template.kind {
+        NodeKind::Map(entries) => NodeKind::Map(
+            entries.iter().filter_map(|(key, node)| Some((key.clone(), filled_body(node, error)?))).collect(),
+        ),
+        NodeKind::Text(name) => match name.as_str() {
+            "{status}" => NodeKind::Integer(error.status.into()),
+            "{code}" => text(error.code?),
+            "{type}" => text(error.kind),
+            "{message}" => text(&error.message),
+            other => text(other),
+        },
+        other => other.clone(),
+    };
+    Some(Node::new(kind, template.span))
+}
 
-    fn ietf(&self) -> Answer {
-        let (status, title, detail) = match self {
-            KeyRefusal::Missing => (
-                400,
-                "Idempotency-Key is missing",
-                "This operation is idempotent and it requires correct usage of Idempotency Key.",
-            ),
-            KeyRefusal::Length => {
-                (400, "Idempotency-Key is invalid", "The key must be a string of 1 to 255 characters.")
-            }
-            KeyRefusal::InFlight => (
-                409,
-                "A request is outstanding for this Idempotency-Key",
-                "A request with the same Idempotency-Key for the same operation is being processed or is \
-                 outstanding.",
-            ),
-            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
-                422,
-                "Idempotency-Key is already used",
-                "This operation is idempotent and it requires correct usage of Idempotency Key. Idempotency \
-                 Key MUST not be reused \
-                 across different payloads of this operation.",
-            ),
-        };
-        let mut answer = Answer::json(status, &IetfKeyProblem { kind: "about:blank", title, status, detail });
-        answer.set_header("Content-Type", "application/problem+json");
-        answer
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn acp(&self) -> Answer {
-        let (status, code, message) = match self {
-            KeyRefusal::Missing => {
-                (400, "idempotency_key_required", "The Idempotency-Key header is required for this request.")
-            }
-            KeyRefusal::Length => {
-                (400, "invalid_idempotency_key", "The Idempotency-Key must be 1 to 255 characters long.")
-            }
-            KeyRefusal::InFlight => (
-                409,
-                "idempotency_in_flight",
-                "A request with this Idempotency-Key is still being processed. Retry after the indicated \
-                 delay.",
-            ),
-            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
-                422,
-                "idempotency_conflict",
-                "The Idempotency-Key was already used with different request parameters.",
-            ),
+    #[test]
+    fn the_names_in_a_message_have_their_values_and_values_are_not_read_again() {
+        let value = |name: &str| match name {
+            "key" => Some("{path}"),
+            "path" => Some("/x"),
+            _ => None,
         };
-        let answer = Answer::json(status, &AcpKeyError { kind: "invalid_request", code, message });
-        if status == 409 { answer.with_header("Retry-After", "1") } else { answer }
-    }
-
-    fn resend(&self) -> Answer {
-        let (status, name, message) = match self {
-            KeyRefusal::Missing | KeyRefusal::Length => {
-                (400, "invalid_idempotency_key", "The idempotency key must be between 1-256 chars.")
-            }
-            KeyRefusal::InFlight => (
-                409,
-                "concurrent_idempotent_requests",
-                "Same idempotency key used while original request is still in progress.",
-            ),
-            KeyRefusal::OtherPayload | KeyRefusal::OtherEndpoint { .. } => (
-                409,
-                "invalid_idempotent_request",
-                "Same idempotency key used with a different request payload.",
-            ),
-        };
-        Answer::json(status, &ResendKeyError { status, message, name })
+        assert_eq!(filled("a {key} b {path} {other} {", value), "a {path} b /x {other} {");
     }
 }

@@ -115,7 +115,7 @@ impl SaveCustomer {
             let method = context.look_up(method)?;
             let id = method.id(&context.request.ids, "pm_1");
             customer.add_card(&id, method.card);
-            customer.invoice_settings.default_payment_method = Some(Expandable::of(&id));
+            customer.invoice_settings.default_payment_method = Some(Expandable::new(&id));
         }
         if let Some(source) = &self.default_source {
             if !customer.cards.iter().any(|(id, _)| id == source) {

@@ -192,7 +192,7 @@ pub(crate) fn attached(
     if let Some(reason) = method.card.save_decline() {
         return Err(Box::new(declined(reason)));
     }
-    method.customer = Some(Expandable::of(customer));
+    method.customer = Some(Expandable::new(customer));
     method.attached = true;
     Ok(method)
 }

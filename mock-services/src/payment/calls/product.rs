@@ -115,7 +115,7 @@ impl SaveProduct {
                 let message = format!("The price `{id}` does not belong to the product `{}`.", product.id);
                 return Err(Box::new(PaymentError::invalid(message).param("default_price").executed()));
             }
-            product.default_price = Some(Expandable::of(id));
+            product.default_price = Some(Expandable::new(id));
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl ApiCall for SaveProduct {
         let price =
             self.default_price_terms.as_ref().map(|terms| Arc::new(terms.new_price(&product.id, context)));
         if let Some(price) = &price {
-            product.default_price = Some(Expandable::of(&price.id));
+            product.default_price = Some(Expandable::new(&price.id));
         }
         let changed = effect_fields::product(&old, &product).filter(|_| !old.created_by_request);
         let product = Arc::new(product);

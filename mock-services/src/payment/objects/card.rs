@@ -70,7 +70,7 @@ impl PaymentMethod {
 
     /// The same payment method, used for this customer.
     pub(crate) fn of_customer(self, customer: &str) -> Self {
-        PaymentMethod { customer: Some(Expandable::of(customer)), ..self }
+        PaymentMethod { customer: Some(Expandable::new(customer)), ..self }
     }
 }
 

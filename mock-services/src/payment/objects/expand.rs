@@ -18,7 +18,7 @@ pub(crate) enum Expandable<T> {
 
 impl<T: Object> Expandable<T> {
     /// A reference to the object with this id.
-    pub(crate) fn of(id: &str) -> Self {
+    pub(crate) fn new(id: &str) -> Self {
         Expandable::Id(id.into())
     }
 

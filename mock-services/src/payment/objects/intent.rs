@@ -178,7 +178,7 @@ impl Intent {
 
     /// Sets a payment method with which it can be confirmed.
     pub(crate) fn pay_with(&mut self, method: Arc<PaymentMethod>) {
-        self.payment_method = Some(Expandable::of(&method.id));
+        self.payment_method = Some(Expandable::new(&method.id));
         self.method = Some(method);
         self.next_action = None;
         self.status = IntentStatus::RequiresConfirmation;

@@ -81,7 +81,7 @@ impl Price {
             lookup_key: None,
             metadata: Metadata::default(),
             nickname: None,
-            product: Expandable::of(product),
+            product: Expandable::new(product),
             recurring: None,
             tax_behavior: "unspecified",
             tiers_mode: (),

@@ -43,7 +43,7 @@ pub(super) fn parse(buffer: &[u8], longest: usize, key_header: &str) -> Result<O
     }
     let method = parsed.method.unwrap_or_default();
     let target = origin_form(parsed.path.unwrap_or_default()).ok_or(400u16)?;
-    let mut request = Request::with_room(method, target, parsed.headers.len(), length);
+    let mut request = Request::with_capacity(method, target, parsed.headers.len(), length);
     let is_current = parsed.version == Some(1);
     let mut keep_alive = is_current;
     let mut content_length = None;

@@ -144,7 +144,7 @@ impl ApiCall for UpdateCharge {
                 .state
                 .wallet(context.options, customer)
                 .ok_or_else(|| no_such("customer", customer, "customer"))?;
-            charge.customer = Some(Expandable::of(customer));
+            charge.customer = Some(Expandable::new(customer));
         }
         set(&mut charge.description, &self.description);
         set(&mut charge.receipt_email, &self.receipt_email);

@@ -144,7 +144,7 @@ impl CreateIntent {
             confirmation_method: self.confirmation_method,
             created: context.now(),
             currency: self.currency.code,
-            customer: self.customer.as_deref().map(Expandable::of),
+            customer: self.customer.as_deref().map(Expandable::new),
             customer_account: (),
             description: self.description.clone(),
             excluded_payment_method_types: (),
@@ -337,7 +337,7 @@ impl ApiCall for UpdateIntent {
                 .state
                 .wallet(context.options, customer)
                 .ok_or_else(|| no_such("customer", customer, "customer"))?;
-            intent.customer = Some(Expandable::of(customer));
+            intent.customer = Some(Expandable::new(customer));
         }
         intent.amount = self.amount.unwrap_or(intent.amount);
         intent.currency = self.currency.map_or(intent.currency, |currency| currency.code);

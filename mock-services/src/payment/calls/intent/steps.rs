@@ -120,7 +120,7 @@ pub(crate) fn confirmed(
     {
         let known = context.state.methods.get(&id).cloned();
         let used_method = PaymentMethod {
-            customer: intent.customer().map(Expandable::of),
+            customer: intent.customer().map(Expandable::new),
             ..PaymentMethod::new(id, card, INITIAL_TIME)
         };
         intent.pay_with(known.unwrap_or_else(|| Arc::new(used_method)));
@@ -162,7 +162,7 @@ pub(crate) fn confirmed(
         charge.capture(intent.amount, context.id("txn_3", 23));
     }
     (intent.last_payment_error, intent.next_action) = (None, None);
-    intent.latest_charge = Some(Expandable::of(&charge.id));
+    intent.latest_charge = Some(Expandable::new(&charge.id));
     Ok(charged(charge, intent, !hold, expand, context))
 }
 
@@ -186,11 +186,11 @@ fn charged(
 fn charge_of(intent: &Intent, method: &PaymentMethod, context: &CallContext<'_>) -> Charge {
     Charge {
         application_fee_amount: intent.application_fee_amount,
-        customer: intent.customer().map(Expandable::of),
+        customer: intent.customer().map(Expandable::new),
         description: intent.description.clone(),
         metadata: intent.metadata.clone(),
         on_behalf_of: intent.on_behalf_of.clone(),
-        payment_intent: Some(Expandable::of(&intent.id)),
+        payment_intent: Some(Expandable::new(&intent.id)),
         receipt_email: intent.receipt_email.clone(),
         shipping: intent.shipping.clone(),
         statement_descriptor: intent.statement_descriptor.clone(),
@@ -221,7 +221,7 @@ fn declined_refusal(
         payment_method: method.clone(),
         r#type: "card_error",
     });
-    intent.latest_charge = Some(Expandable::of(&charge.id));
+    intent.latest_charge = Some(Expandable::new(&charge.id));
     (intent.payment_method, intent.method, intent.next_action) = (None, None, None);
     intent.status = IntentStatus::RequiresPaymentMethod;
     let refusal = declined(reason).charge(&charge.id).intent(intent.clone()).method(method.clone());

@@ -187,7 +187,7 @@ impl ApiCall for CreateSubscription {
             collection_method: self.collection_method,
             created: now,
             currency,
-            customer: Expandable::of(&self.customer),
+            customer: Expandable::new(&self.customer),
             days_until_due: self.days_until_due,
             default_payment_method: self
                 .method

@@ -15,7 +15,7 @@ use crate::service::{Context, Fields};
 
 /// What the model generates, and what the ledger notes of it.
 #[derive(Debug)]
-pub(super) struct Thought {
+pub(super) struct NextTurn {
     pub(super) generation: Generation,
     /// The tools that were chosen: operation, tool, reason.
     pub(super) choices: Vec<(String, String, String)>,
@@ -41,12 +41,12 @@ enum StepEnd {
 }
 
 /// The next turn of the model. `repetition` is how often the same request was answered before.
-pub(super) fn think(
+pub(super) fn next_turn(
     options: &ModelOptions,
     question: &Question,
     repetition: u64,
     context: &Context,
-) -> Result<Thought, Stuck> {
+) -> Result<NextTurn, Stuck> {
     if !options.script.is_empty() {
         return Ok(scripted(options, question, context));
     }
@@ -77,14 +77,14 @@ pub(super) fn think(
         }
         let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
         let steps = task.steps.len();
-        let thinker = Thinker { options, question, step, steps, tool: &tool, equal_before, repetition };
-        match thinker.action() {
+        let current = CurrentStep { options, question, step, steps, tool: &tool, equal_before, repetition };
+        match current.action() {
             Action::Next(end) => ends.push((step, end)),
             Action::Calls(calls) if !question.calling.allows(&calls) => ends.push((step, StepEnd::Unknown)),
             Action::Calls(calls) => {
                 let generation =
                     Generation { text: String::new(), calls: with_ids(calls, question, context) };
-                return Ok(Thought { generation, choices, claim: None });
+                return Ok(NextTurn { generation, choices, claim: None });
             }
         }
     }
@@ -93,8 +93,8 @@ pub(super) fn think(
     let is_judged = !ends.is_empty() && options.character != Character::Overclaiming;
     let claim = is_judged.then_some(claim);
     let tools: Vec<String> = choices.iter().map(|(_, tool, _)| tool.clone()).collect();
-    let thought = end(question, &tools, text, claim, context)?;
-    Ok(Thought { choices, ..thought })
+    let next = end(question, &tools, text, claim, context)?;
+    Ok(NextTurn { choices, ..next })
 }
 
 /// The last turn: a text, a structured value, or a call of the tool that takes the result.
@@ -104,7 +104,7 @@ fn end(
     text: String,
     claim: Option<&'static str>,
     context: &Context,
-) -> Result<Thought, Stuck> {
+) -> Result<NextTurn, Stuck> {
     let content = StructuredContent { text: &text, is_done: claim.is_none_or(|claim| claim == "done") };
     let tool = match &question.calling {
         Calling::Allowed | Calling::Forbidden => None,
@@ -133,7 +133,7 @@ fn end(
         }
         (None, None) => Generation::text(text),
     };
-    Ok(Thought { generation, choices: Vec::new(), claim })
+    Ok(NextTurn { generation, choices: Vec::new(), claim })
 }
 
 /// The task that a request is about: the only one, or the one that the latest message quotes.
@@ -159,7 +159,7 @@ fn task_of<'a>(options: &'a ModelOptions, question: &Question) -> Result<&'a Pla
 }
 
 /// The model at one step.
-struct Thinker<'a> {
+struct CurrentStep<'a> {
     options: &'a ModelOptions,
     question: &'a Question,
     step: &'a PlannedStep,
@@ -170,7 +170,7 @@ struct Thinker<'a> {
     repetition: u64,
 }
 
-impl Thinker<'_> {
+impl CurrentStep<'_> {
     fn action(&self) -> Action {
         let character = self.options.character;
         let values = [Some(self.tool.arguments.values.clone()), self.second_values()];
@@ -356,13 +356,13 @@ fn conclusion(character: Character, ends: &[(&PlannedStep, StepEnd)]) -> (String
 
 /// The next turn of a script: the number of the model's earlier turns says which. After the last one the
 /// model only says `OK.`.
-fn scripted(options: &ModelOptions, question: &Question, context: &Context) -> Thought {
+fn scripted(options: &ModelOptions, question: &Question, context: &Context) -> NextTurn {
     let turns = question.turns.windows(2).filter(|pair| starts_turn(&pair[0], &pair[1])).count();
     let is_first = question.turns.first().is_some_and(|turn| matches!(turn, Turn::Assistant(_)));
     let turn = options.script.get(turns + usize::from(is_first)).cloned().unwrap_or_default();
     let text = if turn.say.is_empty() && turn.calls.is_empty() { "OK.".to_owned() } else { turn.say };
     let generation = Generation { text, calls: with_ids(turn.calls, question, context) };
-    Thought { generation, choices: Vec::new(), claim: None }
+    NextTurn { generation, choices: Vec::new(), claim: None }
 }
 
 /// Whether a turn of the model starts with `next`. OpenAI's responses have an item of its own for each call.
@@ -371,5 +371,5 @@ fn starts_turn(before: &Turn, next: &Turn) -> bool {
 }
 
 #[cfg(test)]
-#[path = "think_tests.rs"]
+#[path = "next_turn_tests.rs"]
 mod tests;

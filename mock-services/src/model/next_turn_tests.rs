@@ -48,7 +48,7 @@ fn options(character: Character) -> ModelOptions {
 
 /// Adds what the model generates, with this result for each of its calls, and returns it.
 fn play(question: &mut Question, options: &ModelOptions, result: &str) -> Generation {
-    let mut generation = think(options, question, 0, &context()).unwrap().generation;
+    let mut generation = next_turn(options, question, 0, &context()).unwrap().generation;
     for call in &mut generation.calls {
         call.id = format!("{}-{}", call.id, question.turns.len());
     }
@@ -74,11 +74,11 @@ fn a_step_is_called_once_when_it_succeeds_and_the_claim_says_done() {
         assert_eq!(names(&first), ["charge_card"], "{character}");
         let arguments = &first.calls[0].arguments;
         assert_eq!((&arguments["customer"], &arguments["amount"]), (&json!("cus_42"), &json!(4999)));
-        let thought = think(&options, &question, 0, &context()).unwrap();
+        let next = next_turn(&options, &question, 0, &context()).unwrap();
         let claim = (character != Character::Overclaiming).then_some("done");
-        assert_eq!((thought.claim, thought.generation.calls.len()), (claim, 0), "{character}");
-        assert_eq!(thought.generation.text, "Done: payment.charge.");
-        let choice = &thought.choices[0];
+        assert_eq!((next.claim, next.generation.calls.len()), (claim, 0), "{character}");
+        assert_eq!(next.generation.text, "Done: payment.charge.");
+        let choice = &next.choices[0];
         assert_eq!(
             (choice.0.as_str(), choice.1.as_str(), choice.2.as_str()),
             ("payment.charge", "charge_card", "its name has the verb of the operation")
@@ -91,7 +91,7 @@ fn an_eager_model_makes_the_same_call_again_and_stops_after_some_attempts() {
     let (mut question, options) = (question(), options(Character::Eager));
     let calls: Vec<Generation> = (0..4).map(|_| play(&mut question, &options, ERROR)).collect();
     assert!(calls.iter().all(|call| call.calls[0].arguments == calls[0].calls[0].arguments));
-    let last = think(&options, &question, 0, &context()).unwrap();
+    let last = next_turn(&options, &question, 0, &context()).unwrap();
     assert_eq!((last.claim, last.generation.calls.len()), (Some("unknown"), 0));
 }
 
@@ -109,9 +109,9 @@ fn a_rewording_model_calls_again_with_other_words_and_a_new_key() {
 fn a_forgetful_model_does_again_what_a_summary_reports_as_done() {
     let mut question = question();
     question.turns.insert(0, Turn::System("Summary: the charge of 4999 for cus_42 is done.".to_owned()));
-    let again = think(&options(Character::Forgetful), &question, 0, &context()).unwrap();
+    let again = next_turn(&options(Character::Forgetful), &question, 0, &context()).unwrap();
     assert_eq!(names(&again.generation), ["charge_card"]);
-    let knows = think(&options(Character::Eager), &question, 0, &context()).unwrap();
+    let knows = next_turn(&options(Character::Eager), &question, 0, &context()).unwrap();
     assert_eq!((knows.claim, knows.generation.calls.len()), (Some("done"), 0));
 }
 
@@ -122,7 +122,7 @@ fn a_doubling_model_makes_two_equal_calls_in_one_turn() {
     assert_eq!(both.len(), 2);
     assert_eq!(both[0].arguments, both[1].arguments);
     assert_ne!(both[0].id, both[1].id);
-    assert_eq!(think(&options, &question, 0, &context()).unwrap().claim, Some("done"));
+    assert_eq!(next_turn(&options, &question, 0, &context()).unwrap().claim, Some("done"));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_verifying_model_reads_before_it_repeats_a_call() {
     let mut there = question();
     play(&mut there, &options, ERROR);
     play(&mut there, &options, "[{\"customer\": \"cus_42\", \"amount\": 4999}]");
-    assert_eq!(think(&options, &there, 0, &context()).unwrap().claim, Some("done"));
+    assert_eq!(next_turn(&options, &there, 0, &context()).unwrap().claim, Some("done"));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn an_overclaiming_model_says_done_without_a_claim_and_one_that_gives_up_does_no
     ] {
         let (mut question, options) = (question(), options(character));
         play(&mut question, &options, ERROR);
-        let last = think(&options, &question, 0, &context()).unwrap();
+        let last = next_turn(&options, &question, 0, &context()).unwrap();
         assert_eq!((last.claim, last.generation.calls.len()), (claim, 0), "{character}");
         assert_eq!(last.generation.text, text);
     }
@@ -173,7 +173,7 @@ fn equal_steps_are_each_done_with_a_key_of_their_own() {
     let first = play(&mut question, &options, "{\"id\": \"ch_1\"}").calls.remove(0).arguments;
     let second = play(&mut question, &options, "{\"id\": \"ch_2\"}").calls.remove(0).arguments;
     assert_ne!(first["idempotency_key"], second["idempotency_key"]);
-    assert_eq!(think(&options, &question, 0, &context()).unwrap().claim, Some("done"));
+    assert_eq!(next_turn(&options, &question, 0, &context()).unwrap().claim, Some("done"));
 }
 
 #[test]
@@ -181,25 +181,25 @@ fn a_second_generation_for_the_same_request_can_differ() {
     let mut options = options(Character::Eager);
     options.second_generation = vec![("payment.charge".to_owned(), Fields::new().with("amount", 5999))];
     let amount = |repetition: u64, question: &Question| {
-        let thought = think(&options, question, repetition, &context()).unwrap();
-        thought.generation.calls[0].arguments["amount"].clone()
+        let next = next_turn(&options, question, repetition, &context()).unwrap();
+        next.generation.calls[0].arguments["amount"].clone()
     };
     let mut question = question();
     assert_eq!((amount(0, &question), amount(1, &question)), (json!(4999), json!(5999)));
     // A call with the other values is a call for the step.
-    let mut call = think(&options, &question, 1, &context()).unwrap().generation;
+    let mut call = next_turn(&options, &question, 1, &context()).unwrap().generation;
     call.calls[0].id = "c1".to_owned();
     question.turns.push(Turn::Assistant(call));
     let result = ToolResult { call: "c1".to_owned(), text: "{\"id\": \"ch_1\"}".to_owned(), is_error: false };
     question.turns.push(Turn::ToolResult(result));
-    assert_eq!(think(&options, &question, 0, &context()).unwrap().claim, Some("done"));
+    assert_eq!(next_turn(&options, &question, 0, &context()).unwrap().claim, Some("done"));
 }
 
 #[test]
 fn a_tie_says_which_tools_were_offered_and_what_to_write() {
     let mut question = question();
     question.tools.push(OfferedTool { name: "charge_account".to_owned(), ..charge_tool() });
-    let stuck = think(&options(Character::Eager), &question, 0, &context()).unwrap_err();
+    let stuck = next_turn(&options(Character::Eager), &question, 0, &context()).unwrap_err();
     assert_eq!(
         stuck.message,
         "the model has no tool for payment.charge: charge_card and charge_account fit equally well. The \
@@ -209,9 +209,9 @@ fn a_tie_says_which_tools_were_offered_and_what_to_write() {
     );
     let mut named = options(Character::Eager);
     named.tools = vec![("payment.charge".to_owned(), "charge_account".to_owned())];
-    let thought = think(&named, &question, 0, &context()).unwrap();
+    let next = next_turn(&named, &question, 0, &context()).unwrap();
     assert_eq!(
-        (names(&thought.generation), thought.choices[0].2.as_str()),
+        (names(&next.generation), next.choices[0].2.as_str()),
         (vec!["charge_account"], "`tools` names it")
     );
 }
@@ -224,10 +224,10 @@ fn of_several_tasks_the_one_that_the_request_quotes_is_done() {
     options.tasks.push(PlannedTask { text: "Charge\ncus_43.".to_owned(), steps: vec![other] });
     let mut question = question();
     question.turns = vec![Turn::User("Do this: Charge cus_43. Now.".to_owned())];
-    let thought = think(&options, &question, 0, &context()).unwrap();
-    assert_eq!(thought.generation.calls[0].arguments["customer"], json!("cus_43"));
+    let next = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!(next.generation.calls[0].arguments["customer"], json!("cus_43"));
     question.turns = vec![Turn::User("Go on.".to_owned())];
-    assert!(think(&options, &question, 0, &context()).unwrap_err().message.contains("2 tasks"));
+    assert!(next_turn(&options, &question, 0, &context()).unwrap_err().message.contains("2 tasks"));
 }
 
 #[test]
@@ -235,18 +235,20 @@ fn a_request_decides_whether_the_model_calls_a_tool() {
     let options = options(Character::Eager);
     let mut question = question();
     question.calling = Calling::Forbidden;
-    let thought = think(&options, &question, 0, &context()).unwrap();
-    assert_eq!((thought.claim, thought.generation.calls.len()), (Some("unknown"), 0));
+    let next = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!((next.claim, next.generation.calls.len()), (Some("unknown"), 0));
     question.tools.push(tool("final_result", json!({ "summary": { "type": "string" } })));
     question.calling = Calling::Named("final_result".to_owned());
-    assert_eq!(names(&think(&options, &question, 0, &context()).unwrap().generation), ["final_result"]);
+    assert_eq!(names(&next_turn(&options, &question, 0, &context()).unwrap().generation), ["final_result"]);
     question.calling = Calling::Named("charge_card".to_owned());
     assert_eq!(names(&play(&mut question, &options, "{\"id\": \"ch_1\"}")), ["charge_card"]);
     question.calling = Calling::Required;
-    let last = think(&options, &question, 0, &context()).unwrap();
+    let last = next_turn(&options, &question, 0, &context()).unwrap();
     assert_eq!((names(&last.generation), last.claim), (vec!["final_result"], Some("done")));
     question.tools.pop();
-    assert!(think(&options, &question, 0, &context()).unwrap_err().message.contains("requires a tool call"));
+    assert!(
+        next_turn(&options, &question, 0, &context()).unwrap_err().message.contains("requires a tool call")
+    );
 }
 
 #[test]
@@ -254,12 +256,12 @@ fn structured_output_and_requests_without_tools_have_an_answer() {
     let options = options(Character::Eager);
     let mut question = question();
     question.tools.clear();
-    assert_eq!(think(&options, &question, 0, &context()).unwrap().generation.text, "OK.");
+    assert_eq!(next_turn(&options, &question, 0, &context()).unwrap().generation.text, "OK.");
     question.schema = Some(json!({ "properties": { "title": { "type": "string" } }, "required": ["title"] }));
-    let thought = think(&options, &question, 0, &context()).unwrap();
-    assert_eq!(thought.generation.text, "{\"title\":\"OK.\"}");
+    let next = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!(next.generation.text, "{\"title\":\"OK.\"}");
     question.schema = Some(json!({ "type": "string", "pattern": "x" }));
-    assert!(think(&options, &question, 0, &context()).is_err());
+    assert!(next_turn(&options, &question, 0, &context()).is_err());
 }
 
 #[test]
