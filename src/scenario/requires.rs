@@ -2,9 +2,13 @@
 //! Subjects that do not use them skip the scenario, because they could pass without being tested.
 
 use mock_services::catalog;
+use mock_services::yaml::shape::{Count, Shape};
 use mock_services::yaml::{Node, NodeKind, Reader, listed, shown};
 
 use super::ServiceSetup;
+
+pub(super) const REQUIRES: Shape = Shape::OneOf(&[SERVICE, Shape::List(&SERVICE, Count::SOME)]);
+const SERVICE: Shape = Shape::Words(|| optional_services().collect());
 
 /// Reads `requires`: the name of a service, or a list of names.
 pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &Node) -> Vec<String> {
@@ -34,6 +38,6 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
 }
 
 /// The services that some subjects use and others do not.
-pub(super) fn optional_services() -> impl Iterator<Item = &'static str> + Clone {
+fn optional_services() -> impl Iterator<Item = &'static str> + Clone {
     catalog::services().iter().filter(|service| service.can_be_added).map(|service| service.name.as_str())
 }

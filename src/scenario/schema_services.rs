@@ -4,7 +4,7 @@ use mock_services::catalog::{self, OptionType, ServiceDescription};
 use mock_services::idempotency::Profile;
 use serde_json::{Map, Value, json};
 
-use super::schema::{flag, list, map_of, object, or_name, reference, text, whole, word};
+use mock_services::yaml::shape::Shape;
 
 /// The services with their options; services of the user name their file.
 pub(super) fn services() -> Value {
@@ -56,4 +56,43 @@ fn idempotency() -> Value {
     let profile = || word(Profile::ALL.map(Profile::as_str));
     let with_lifetime = object([("profile", profile()), ("lifetime", reference("after"))], &["profile"]);
     json!({ "anyOf": [profile(), with_lifetime] })
+}
+
+fn object<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>, required: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn or_name(value: Value) -> Value {
+    json!({ "anyOf": [value, reference("name")] })
+}
+
+fn reference(name: &'static str) -> Value {
+    Shape::Ref(name).schema(true)
+}
+
+fn text() -> Value {
+    Shape::Text.schema(true)
+}
+
+fn flag() -> Value {
+    Shape::Flag.schema(true)
+}
+
+fn whole(min: u32) -> Value {
+    or_name(json!({ "type": "integer", "minimum": min }))
+}
+
+fn list(items: Value) -> Value {
+    or_name(json!({ "type": "array", "items": items }))
+}
+
+fn map_of(values: Value) -> Value {
+    or_name(json!({ "type": "object", "additionalProperties": values }))
+}
+
+fn word<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
+    let words: Vec<&str> = words.into_iter().collect();
+    or_name(json!({ "enum": words }))
 }

@@ -6,9 +6,10 @@ pub(super) mod times;
 use mock_services::catalog::StoreKind;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
+use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
 use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
-use self::each::read_each;
+use self::each::{EACH, read_each};
 use self::times::{suggested_form, unidentified};
 use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::defaults;
@@ -18,9 +19,40 @@ use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Rec
 /// The largest number of intents in a case; each is compared with all before it.
 pub(super) const MAX_INTENTS: usize = 500;
 /// The largest number of attempts or effects that can be expected.
-pub(super) const MAX_ATTEMPTS: u32 = 1_000_000;
+const MAX_ATTEMPTS: u32 = 1_000_000;
 /// The words of `allow`.
-pub(super) const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
+const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
+
+pub(super) static EXPECT: MapShape<8> = MapShape::new([
+    optional("effects", Shape::List(&INTENT.shape(), Count(0, MAX_INTENTS)))
+        .about("All expected effects; any other effect is unintended."),
+    optional("claim", Shape::OneOf(&[CLAIM, Shape::List(&CLAIM, Count::SOME)])).about("The accepted claims."),
+    optional("attempts", Shape::MapOf(&Shape::Ref("operation_name"), &ATTEMPTS, Count(0, MAX_INTENTS)))
+        .about("The number of attempts of an operation: 3 is at most 3, 1..3 is 1 to 3, 1.. is at least 1."),
+    optional("recovery", Shape::OneOf(&[RECOVERY, Shape::List(&RECOVERY, Count::SOME)]))
+        .about("What the subject may do after an ambiguous answer."),
+    optional("respect_retry_after", Shape::Flag)
+        .about("Whether a retry before the time in Retry-After fails."),
+    optional("allow", Shape::List(&Shape::Words(|| words_of(&ALLOW_WORDS)), Count::ANY))
+        .about("What is allowed besides."),
+    optional("records", Shape::MapOf(&Shape::Any, &Shape::Any, Count::ANY))
+        .about("The records at the end; null for none."),
+    optional("counters", Shape::MapOf(&Shape::Any, &Shape::Types(&["integer", "null"]), Count::ANY))
+        .about("The counters at the end; null for none."),
+])
+.needs(Rule::First(&["effects", "records", "counters"]));
+static INTENT: MapShape<5> = MapShape::new([
+    required("effect", Shape::Ref("effect")),
+    optional("where", Shape::Ref("fields")),
+    optional("with", Shape::Ref("fields")),
+    optional("each", EACH).about("One effect for each value of one field."),
+    optional("times", Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]+$")]))
+        .about("How many times: 1, 0..1 for at most once, 0 for never."),
+]);
+const CLAIM: Shape = Shape::Words(|| ClaimedOutcome::ALL.map(ClaimedOutcome::as_str).to_vec());
+const RECOVERY: Shape = Shape::Words(|| Recovery::PERMITTED.map(Recovery::as_str).to_vec());
+const ATTEMPTS: Shape = Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]*$")]);
+const NUMBER: Shape = Shape::Integer(0, MAX_ATTEMPTS as i64);
 
 /// An intent and its position.
 #[derive(Debug)]
@@ -53,19 +85,11 @@ pub(super) fn read_expect(
     setups: &[ServiceSetup],
     node: Option<&Node>,
 ) -> Expected {
-    let Some(mut map) = node.and_then(|node| reader.map(node, "`expect`")) else {
+    let Some([effects, claim, attempts, recovery, respect, allow, records, counters]) =
+        node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
+    else {
         return Expected::default();
     };
-    // `effects` is optional where records or counters are expected.
-    let by_records = map.has("records") || map.has("counters");
-    let effects = if by_records { map.optional("effects") } else { map.required("effects") };
-    let claim = map.optional("claim");
-    let attempts = map.optional("attempts");
-    let recovery = map.optional("recovery");
-    let respect = map.optional("respect_retry_after");
-    let allow = map.optional("allow");
-    let (records, counters) = (map.optional("records"), map.optional("counters"));
-    map.finish();
     let mut records = read_records(reader, records, setups, false);
     records.extend(read_records(reader, counters, setups, true));
     let (intents, lists) = effects.map(|node| read_intents(reader, known, node)).unwrap_or_default();
@@ -108,12 +132,9 @@ fn read_intents(reader: &Reader, known: &KnownServices, node: &Node) -> (Vec<Pla
 
 /// The intents of one entry: one, or one for each value of `each`.
 fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Vec<PlacedIntent>> {
-    let mut map = reader.map(node, "an expected effect")?;
-    let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
-    let (each, times_node) = (map.optional("each"), map.optional("times"));
+    let [effect, which, like, each, times_node] = reader.fields(node, "an expected effect", &INTENT)?;
     let times = times_node.map_or(Some((1, 1)), |node| read_times(reader, node));
-    let span = map.place();
-    map.finish();
+    let span = node.place();
     let effect = effect.and_then(|node| known.effect(reader, node));
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step,
 };
 use crate::fault::write::{map, text};
+use crate::yaml::shape::{MapShape, Shape, required};
 use crate::yaml::{Node, NodeKind, Reader, write_duration};
 
 /// The true answer, late.
@@ -36,21 +37,15 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     samples: &["{delay: 5ms}", "{delay: {time: 5ms, after: headers}}"],
 };
 
-const SHAPE: ValueShape = ValueShape::OneOf(&[
-    ValueShape::Duration,
-    ValueShape::Map {
-        keys: &[("time", ValueShape::Duration), ("after", ValueShape::Words(&[HEADERS]))],
-        required: 2,
-    },
-]);
+static BODY: MapShape<2> =
+    MapShape::new([required("time", Shape::DURATION), required("after", Shape::Words(|| vec![HEADERS]))]);
+const SHAPE: Shape = Shape::OneOf(&[Shape::DURATION, BODY.shape()]);
 
 fn read(reader: &Reader, node: &Node) -> Option<Reply> {
     if !matches!(node.kind, NodeKind::Map(_)) {
         return Some(Delay::Answer(reader.duration(node)?).into());
     }
-    let mut map = reader.map(node, "`delay`")?;
-    let (time, after) = (map.required("time"), map.required("after"));
-    map.finish();
+    let [time, after] = reader.fields(node, "`delay`", &BODY)?;
     reader.one_of(after?, &[(HEADERS, ())])?;
     Some(Delay::Body(reader.duration(time?)?).into())
 }

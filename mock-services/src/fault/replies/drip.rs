@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step,
 };
 use crate::fault::write::text;
+use crate::yaml::shape::Shape;
 use crate::yaml::{Node, Reader, write_duration};
 
 /// The true answer, its body spread over this time.
@@ -20,7 +21,7 @@ const PIECES: u32 = 20;
 
 pub(super) const FACTS: ReplyFacts = ReplyFacts {
     plain: PlainWord::Means(|| Reply::Drip(Drip(DEFAULT_TIME))),
-    value: Some(ReplyValue { read, shape: ValueShape::Duration, is_whole_map: false }),
+    value: Some(ReplyValue { read, shape: Shape::DURATION, is_whole_map: false }),
     content: ReplyContent::Complete,
     words: |_| None,
     title: "the reply comes byte by byte",

@@ -2,11 +2,11 @@
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords,
-    Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, Step,
 };
 use crate::fault::write::text;
 use crate::service::CutPlace;
+use crate::yaml::shape::Shape;
 use crate::yaml::{Node, Reader};
 
 /// Where an answer is truncated, and how it declares a length that it does not have.
@@ -46,7 +46,7 @@ const WORDS: [&str; 5] = {
 
 pub(super) const FACTS: ReplyFacts = ReplyFacts {
     plain: PlainWord::Means(|| Reply::Truncate(Truncation::Length)),
-    value: Some(ReplyValue { read, shape: ValueShape::Words(&WORDS), is_whole_map: false }),
+    value: Some(ReplyValue { read, shape: Shape::Words(|| WORDS.to_vec()), is_whole_map: false }),
     content: ReplyContent::Part,
     words: |sent| {
         Some(ReplyWords {
