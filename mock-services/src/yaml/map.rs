@@ -46,8 +46,13 @@ impl<'r, 'n> Map<'r, 'n> {
         self.entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
     }
 
-    /// The keys of a shape with their values, in its order.
-    pub fn take<const N: usize>(&mut self, shape: &MapShape<N>) -> [Option<(&'n Key, &'n Node)>; N] {
+    /// The values of a shape, in its order.
+    pub fn fields<const N: usize>(&mut self, shape: &MapShape<N>) -> [Option<&'n Node>; N] {
+        self.keyed_fields(shape).map(|field| field.map(|(_, node)| node))
+    }
+
+    /// The same, each value with its key.
+    pub fn keyed_fields<const N: usize>(&mut self, shape: &MapShape<N>) -> [Option<(&'n Key, &'n Node)>; N] {
         let names = shape.names();
         let missing = (0..N).filter(|index| shape.is_missing(*index, |name| self.has(name)));
         let missing: Vec<&str> = missing.map(|index| names[index]).collect();

@@ -103,7 +103,7 @@ impl Reader {
         shape: &MapShape<N>,
     ) -> Option<[Option<(&'n Key, &'n Node)>; N]> {
         let mut map = self.map(node, what)?;
-        let fields = map.take(shape);
+        let fields = map.keyed_fields(shape);
         map.finish();
         Some(fields)
     }

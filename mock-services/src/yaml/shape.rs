@@ -167,6 +167,11 @@ impl Shape {
     /// A whole number from 1.
     pub const POSITIVE: Shape = Shape::Integer(1, u32::MAX as i64);
 
+    /// A list of texts.
+    pub const TEXTS: Shape = Shape::List(&Shape::Text, Count::ANY);
+    /// A map of names to texts.
+    pub const TEXT_MAP: Shape = Shape::MapOf(&Shape::Any, &Shape::Text, Count::ANY);
+
     /// The JSON Schema. With `names`, the definition `name` can stand for the value and for any value in it.
     #[must_use]
     pub fn schema(self, names: bool) -> Value {
@@ -197,6 +202,7 @@ impl Shape {
             Shape::Integer(first, last) => json!({ "type": "integer", "minimum": first, "maximum": last }),
             Shape::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
             Shape::Chance => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
+            Shape::Types([only]) => json!({ "type": only }),
             Shape::Types(types) => json!({ "type": types }),
             Shape::Word(word) => json!({ "const": word }),
             Shape::Words(words) => json!({ "enum": words() }),
