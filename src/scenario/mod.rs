@@ -16,7 +16,6 @@ mod quick;
 mod read;
 mod requires;
 mod schema;
-mod schema_services;
 mod services;
 mod table;
 mod terms;

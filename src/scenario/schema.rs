@@ -2,9 +2,9 @@
 //! that need more than one value (which fields an operation has, which faults exclude each other) are left to
 //! `hapax lint`; `schema_agreement.txt` lists them.
 
-use mock_services::catalog;
+use mock_services::catalog::{self, AFTER_DEFINITION};
 use mock_services::fault::FAULT_LIST;
-use mock_services::yaml::shape::{Count, MapShape, Shape, required};
+use mock_services::yaml::shape::{Count, Shape};
 use serde_json::{Value, json};
 
 use super::matrix::NAME_PATTERN;
@@ -19,8 +19,6 @@ const EFFECT: Shape = Shape::OneOf(&[Shape::Words(effects), DECLARED]);
 const FIELDS: Shape =
     Shape::MapOf(&Shape::Any, &Shape::OneOf(&[PLAIN, Shape::List(&PLAIN, Count::ANY)]), Count::ANY);
 const PLAIN: Shape = Shape::Types(&["string", "integer", "boolean"]);
-const AFTER: Shape = Shape::OneOf(&[Shape::Word("settle"), Shape::DURATION, REQUESTS.shape()]);
-static REQUESTS: MapShape<1> = MapShape::new([required("requests", Shape::Integer(0, u32::MAX as i64))]);
 
 /// The schema as `hapax schema` prints it: indented, with a line break at the end.
 #[must_use]
@@ -37,7 +35,7 @@ pub fn schema() -> Value {
         "operation": OPERATION_NAME.schema(true),
         "effect": EFFECT.schema(true),
         "duration": Shape::Pattern("^[0-9]+(\\.[0-9]+)?(ms|s|m)$").schema(true),
-        "after": AFTER.schema(true),
+        "after": AFTER_DEFINITION.schema(true),
         "fields": FIELDS.schema(true),
         "steps": STEPS.schema(true),
         "work": WORK.shape().schema(true),

@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock};
 
 pub use crate::built_in::built_in;
 pub use crate::description::{
-    ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure, ConfiguredService,
-    EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect, KEY_ARGUMENT,
-    OptionType, ParameterPlace, ParameterType, PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost,
-    ServedHost, ServedHostError, ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue,
-    ToolBody, ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_glob_match,
-    is_match, read_after, read_served_hosts, read_texts,
+    AFTER, AFTER_DEFINITION, ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure,
+    ConfiguredService, EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect,
+    KEY_ARGUMENT, ParameterPlace, ParameterType, PlannedStep, PlannedTask, Preparation, RealEndpoint,
+    RealHost, ServedHost, ServedHostError, ServiceDescription, ServiceRequest, StoreChange, StoreKind,
+    StoredValue, ToolBody, ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm,
+    is_glob_match, is_match, read_after, read_served_hosts, read_texts,
 };
 pub use lookup::{
     api_of, apis, describe_effect, effect_made_by, impact, nouns, past_tense, reveals, store_change,

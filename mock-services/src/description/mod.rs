@@ -20,7 +20,7 @@ pub use configured::ConfiguredService;
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
-pub use options::{OptionType, read_after, read_texts};
+pub use options::{AFTER, AFTER_DEFINITION, read_after, read_texts};
 pub use preparation::{ExpectedEffect, Preparation};
 pub use task::{PlannedStep, PlannedTask};
 pub use tool::{
@@ -32,6 +32,7 @@ pub(crate) use value_form::short_ref;
 
 use crate::idempotency::Profile;
 use crate::service::{Operation, OperationKind, Service, Transport};
+use crate::yaml::shape::Field;
 use crate::yaml::{Map, Reader, Source};
 
 /// Reads the options of a service from the map of a scenario; an empty map is the service without options.
@@ -77,8 +78,8 @@ pub struct ServiceDescription {
     pub step_fields: &'static [(&'static str, &'static str)],
     /// Fields in which several texts mean the same value.
     pub value_forms: &'static [(&'static str, ValueForm)],
-    /// Its options in a scenario, for the JSON Schema; [`ServiceDescription::configure`] reads them.
-    pub options: Vec<(&'static str, OptionType)>,
+    /// Its options in a scenario, which [`ServiceDescription::configure`] reads.
+    pub options: &'static [Field],
     /// Its tools, for agents that get tools and not its API.
     pub tools: ToolList,
     /// What it is, in one sentence, for its reference.
@@ -118,7 +119,7 @@ impl ServiceDescription {
             claim_field: None,
             step_fields: &[],
             value_forms: &[],
-            options: Vec::new(),
+            options: &[],
             tools: Arc::new(Vec::new),
             about: String::new(),
             not_there: &[],

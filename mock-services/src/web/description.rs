@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::answers::{METHODS, read_answers};
+use super::answers::{ANSWER, read_answers};
 use super::{Web, WebOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, OptionType, ServiceDescription, ValueForm,
-    read_texts,
+    ConfiguredService, EffectDescription, EndpointDescription, ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
+use crate::yaml::shape::{Count, MapShape, Shape, optional};
 use crate::yaml::{Map, Reader};
 
 const WRITES: &[&str] = &["web.post", "web.put", "web.patch", "web.delete"];
@@ -32,10 +32,7 @@ pub(crate) fn description() -> ServiceDescription {
         not_there: &[
             "It knows no rules of a real API: it accepts every request, and it checks no parameters.",
         ],
-        options: vec![
-            ("ignore", OptionType::texts()),
-            ("answers", OptionType::List(Box::new(declared_answer()))),
-        ],
+        options: OPTIONS.fields(),
         ..ServiceDescription::new(&Web::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
 }
@@ -68,23 +65,13 @@ fn effects() -> Vec<EffectDescription> {
         .collect()
 }
 
-fn declared_answer() -> OptionType {
-    OptionType::Object {
-        keys: vec![
-            ("method", OptionType::Word(&METHODS)),
-            ("host", OptionType::Text),
-            ("path", OptionType::Text),
-            ("status", OptionType::Whole(Some(200))),
-            ("headers", OptionType::MapOf(Box::new(OptionType::Any))),
-            ("body", OptionType::Any),
-            ("read", OptionType::Flag),
-        ],
-        required: &[],
-    }
-}
+static OPTIONS: MapShape<2> = MapShape::new([
+    optional("ignore", Shape::TEXTS),
+    optional("answers", Shape::List(&ANSWER.shape(), Count::ANY)),
+]);
 
 pub(super) fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> WebOptions {
-    let (ignore, answers) = (map.optional("ignore"), map.optional("answers"));
+    let [ignore, answers] = map.fields(&OPTIONS);
     WebOptions {
         ignore: ignore.map(|node| read_texts(reader, node)).unwrap_or_default(),
         answers: answers.map(|node| read_answers(reader, node)).unwrap_or_default(),

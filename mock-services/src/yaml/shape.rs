@@ -69,10 +69,14 @@ impl Count {
 /// A key of a map and its value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    name: &'static str,
-    about: &'static str,
-    is_required: bool,
-    shape: Shape,
+    /// The key.
+    pub name: &'static str,
+    /// A description for editors; empty without one.
+    pub about: &'static str,
+    /// Whether it must be there.
+    pub is_required: bool,
+    /// The value.
+    pub shape: Shape,
 }
 
 /// A key that must be there.
@@ -134,6 +138,12 @@ impl<const N: usize> MapShape<N> {
         Shape::Map(&self.fields, self.rule)
     }
 
+    /// Its keys.
+    #[must_use]
+    pub const fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
     /// The names of the keys.
     pub(super) fn names(&self) -> [&'static str; N] {
         self.fields.map(|field| field.name)
@@ -169,6 +179,8 @@ impl Shape {
 
     /// A list of texts.
     pub const TEXTS: Shape = Shape::List(&Shape::Text, Count::ANY);
+    /// A map of names to any values.
+    pub const ANY_MAP: Shape = Shape::MapOf(&Shape::Any, &Shape::Any, Count::ANY);
     /// A map of names to texts.
     pub const TEXT_MAP: Shape = Shape::MapOf(&Shape::Any, &Shape::Text, Count::ANY);
 
@@ -199,7 +211,16 @@ impl Shape {
             Shape::Sentence => json!({ "type": "string", "pattern": "\\S" }),
             Shape::Pattern(pattern) => json!({ "type": "string", "pattern": pattern }),
             Shape::Flag => json!({ "type": "boolean" }),
-            Shape::Integer(first, last) => json!({ "type": "integer", "minimum": first, "maximum": last }),
+            Shape::Integer(first, last) => {
+                let mut integer = json!({ "type": "integer" });
+                if first > i64::MIN {
+                    integer["minimum"] = first.into();
+                }
+                if last < i64::MAX {
+                    integer["maximum"] = last.into();
+                }
+                integer
+            }
             Shape::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
             Shape::Chance => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
             Shape::Types([only]) => json!({ "type": only }),
@@ -270,4 +291,59 @@ pub fn object(fields: &[Field], rule: Rule, names: bool) -> Value {
 #[must_use]
 pub fn words_of<T>(table: &[(&'static str, T)]) -> Vec<&'static str> {
     table.iter().map(|(word, _)| *word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{Reader, Source, parse};
+
+    static SHOP: MapShape<3> = MapShape::new([
+        required("name", Shape::Text).about("What it is called."),
+        optional("opens", Shape::OneOf(&[Shape::Integer(0, 23), Shape::Word("never")])),
+        optional("shelves", Shape::List(&Shape::Flag, Count::SOME)),
+    ])
+    .needs(Rule::First(&["opens", "shelves"]));
+
+    fn read(text: &str) -> Result<[Option<String>; 3], String> {
+        let file = Source::new("shop.yaml", text);
+        let (tree, reader) = (parse(&file).unwrap(), Reader::new(&file));
+        let fields = reader.fields(&tree, "a shop", &SHOP);
+        let fields = fields.map(|fields| fields.map(|field| field.map(|node| node.describe())));
+        reader.finish(fields).map_err(|problems| {
+            let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+            messages.join("; ")
+        })
+    }
+
+    #[test]
+    fn values_are_in_the_order_of_the_shape_and_keys_are_held_to_it() {
+        let text = |text: &str| Some(format!("the text \"{text}\""));
+        assert_eq!(read("{opens: never, name: a}").unwrap(), [text("a"), text("never"), None]);
+        assert_eq!(read("{shelves: [], name: a}").unwrap(), [text("a"), None, Some("a list".to_owned())]);
+        assert_eq!(read("{name: a}").unwrap_err(), "a shop needs the key `opens`");
+        let both = "a shop needs the key `name`; a shop has no key `color`";
+        assert_eq!(read("{opens: 1, color: red}").unwrap_err(), both);
+    }
+
+    #[test]
+    fn a_name_can_stand_for_any_value_but_once_in_a_choice() {
+        let name = || json!({ "$ref": "#/$defs/name" });
+        let hours = json!({ "type": "integer", "minimum": 0, "maximum": 23 });
+        let flag = json!({ "anyOf": [{ "type": "boolean" }, name()] });
+        let shelves = json!({ "type": "array", "items": flag, "minItems": 1 });
+        let wanted = json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string", "description": "What it is called." },
+                "opens": { "anyOf": [{ "anyOf": [hours, name()] }, { "const": "never" }] },
+                "shelves": { "anyOf": [shelves, name()] },
+            },
+            "required": ["name"],
+            "anyOf": [{ "required": ["opens"] }, { "required": ["shelves"] }],
+            "additionalProperties": false,
+        });
+        assert_eq!(SHOP.shape().schema(true), json!({ "anyOf": [wanted, name()] }));
+        assert!(!SHOP.shape().schema(false).to_string().contains("$ref"));
+    }
 }
