@@ -14,7 +14,7 @@ use self::times::{suggested_form, unidentified};
 use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::defaults;
 use crate::scenario::known::{KnownServices, has_name};
-use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup};
+use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup, Terms};
 
 /// The largest number of intents in a case; each is compared with all before it.
 pub(super) const MAX_INTENTS: usize = 500;
@@ -76,6 +76,23 @@ pub(super) struct Expected {
     pub(super) respect_retry_after: bool,
     pub(super) compensation: bool,
     pub(super) records: Vec<RecordDue>,
+}
+
+impl Expected {
+    /// The terms of a case, as far as `expect` says them.
+    pub(super) fn terms(&self) -> Terms {
+        Terms {
+            intents: self.intents.iter().map(|placed| placed.intent.clone()).collect(),
+            lists: self.lists.clone(),
+            claim: self.claim.clone(),
+            recovery: self.recovery.clone(),
+            attempts: self.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
+            respect_retry_after: self.respect_retry_after,
+            compensation: self.compensation,
+            records: self.records.clone(),
+            ..Terms::default()
+        }
+    }
 }
 
 /// Reads `expect`.

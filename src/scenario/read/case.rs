@@ -21,7 +21,7 @@ use crate::scenario::requires::{REQUIRES, read_requires};
 use crate::scenario::services::{DeclaredServices, default_setup, read_services, services_schema};
 use crate::scenario::via::{VIA, check_via, read_via};
 use crate::scenario::work::{MAX_STEPS, WorkReader};
-use crate::scenario::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
+use crate::scenario::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 
 /// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -152,18 +152,21 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         },
     );
 
-    let mut terms = terms(
-        &expected,
-        &faults,
-        &interrupts,
-        (&operations, &known),
-        callers.count,
-        callers.barrier.is_some(),
-    );
-    terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
-    terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
-    terms.via = via;
-    terms.requires = requires;
+    let operation_term =
+        |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
+    let by_expect = expected.terms();
+    let terms = Terms {
+        turns: u32::try_from(turns.len()).unwrap_or(u32::MAX),
+        tasks: tasks(&work, &each_work, &turns, &by_expect.intents),
+        faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
+        interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
+        callers: callers.count,
+        barrier: callers.barrier.is_some(),
+        operations: operations.iter().map(operation_term).collect(),
+        via,
+        requires,
+        ..by_expect
+    };
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -292,39 +295,4 @@ fn check_faults(
     let others: Vec<PlacedFault> =
         faults.iter().filter(|placed| !has_unknown_service(placed)).cloned().collect();
     check_placed(reader, &others, operations, Some(callers));
-}
-
-fn terms(
-    expected: &Expected,
-    faults: &[PlacedFault],
-    interrupts: &[PlacedInterrupt],
-    (operations, known): (&[Operation], &KnownServices),
-    callers: u32,
-    barrier: bool,
-) -> Terms {
-    let operation =
-        |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
-    Terms {
-        intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
-        lists: expected.lists.clone(),
-        claim: expected.claim.clone(),
-        claims_optional: false,
-        promise: Promise::default(),
-        recovery: expected.recovery.clone(),
-        turns: 0,
-        tasks: Vec::new(),
-        attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
-        respect_retry_after: expected.respect_retry_after,
-        compensation: expected.compensation,
-        records: expected.records.clone(),
-        faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
-        interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
-        callers,
-        barrier,
-        operations: operations.iter().map(operation).collect(),
-        fields: Vec::new(),
-        via: Vec::new(),
-        requires: Vec::new(),
-        can: Vec::new(),
-    }
 }
