@@ -1,11 +1,10 @@
 //! Scenario files and their cases. It reads and checks; it starts nothing and knows no subject and no
 //! verdict.
 
-mod addresses;
 mod can;
 mod case;
-mod defaults;
 mod expect;
+mod field_values;
 mod files;
 mod filter;
 mod known;
@@ -14,7 +13,6 @@ mod matrix;
 mod mcp;
 mod quick;
 mod read;
-mod requires;
 mod schema;
 mod services;
 mod table;

@@ -50,7 +50,7 @@ pub(super) fn read_api(reader: &Reader, operation: &str, node: &Node) -> Option<
     }
 }
 
-/// The problem with the name of an API, and a suggestion; `None` where the service of the operation has it.
+/// The problem with the name of an API, and a suggestion; `None` if the service of the operation has it.
 pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String)> {
     let service = operation.split('.').next().unwrap_or_default();
     let names: Vec<&str> = catalog::apis(service).iter().map(|api| api.name).collect();

@@ -25,7 +25,7 @@ impl Assumption {
     /// Reads `payment.idempotency=stripe`.
     ///
     /// # Errors
-    /// Where the text is something else.
+    /// If the text is something else.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split_once('=').and_then(|(key, value)| Some((key.split_once('.')?, value)));
         let Some(((service, "idempotency"), profile)) = parts else {

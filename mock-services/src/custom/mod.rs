@@ -15,7 +15,6 @@ mod input;
 mod items;
 mod read;
 mod route;
-mod schema;
 mod template;
 mod tools;
 
@@ -33,8 +32,8 @@ use failure::CustomError;
 use input::{FieldPlace, RequestBody};
 use items::to_fields;
 pub use items::{ItemChange, Items};
+pub use read::service_schema;
 use route::{Route, RouteMatch};
-pub use schema::service_schema;
 
 /// The service file that hapax ships: a help desk. It uses the whole format.
 pub const TICKETS: &str = include_str!("../../services/tickets.yaml");

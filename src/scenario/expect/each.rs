@@ -6,7 +6,7 @@ use mock_services::yaml::shape::{Count, Shape};
 use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, shown};
 
 use super::{MAX_INTENTS, check_carried};
-use crate::scenario::addresses::value_in_recorded_form;
+use crate::scenario::field_values::value_in_recorded_form;
 
 /// One field and its values: a list, or a text with a range.
 pub(super) const EACH: Shape = Shape::MapOf(&Shape::Any, &VALUES, Count(1, 1));

@@ -11,8 +11,7 @@ use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, sh
 
 use self::each::{EACH, read_each};
 use self::times::{suggested_form, unidentified};
-use crate::scenario::addresses::in_recorded_form;
-use crate::scenario::defaults;
+use crate::scenario::field_values::{in_recorded_form, usual_unless_named, without_usual};
 use crate::scenario::known::{KnownServices, has_name};
 use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup, Terms};
 
@@ -69,7 +68,7 @@ pub(super) struct Expected {
     pub(super) lists: Vec<IntentList>,
     pub(super) claim: Vec<ClaimedOutcome>,
     pub(super) claim_span: Span,
-    /// The position of `effects` where neither an effect nor a claim is expected.
+    /// The position of `effects` if neither an effect nor a claim is expected.
     pub(super) nothing: Option<Span>,
     pub(super) attempts: Vec<(Budget, Span)>,
     pub(super) recovery: Vec<Recovery>,
@@ -173,8 +172,8 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
     let at_least = (least < times).then_some(least);
     let placed = |which: &Fields| {
         let (which, like) = (in_recorded_form(effect, which), in_recorded_form(effect, &like));
-        let like = defaults::without_usual(effect, &like);
-        let defaults = defaults::unless_named(effect, &which, &like);
+        let like = without_usual(effect, &like);
+        let defaults = usual_unless_named(effect, &which, &like);
         PlacedIntent {
             intent: Intent {
                 effect: effect.to_owned(),

@@ -12,20 +12,21 @@ use super::check::{CaseParts, check};
 use super::controls::CONTROLS;
 use super::interrupts::{INTERRUPTS, InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
-use crate::scenario::addresses::in_recorded_form;
 use crate::scenario::expect::{EXPECT, Expected, read_expect};
+use crate::scenario::field_values::in_recorded_form;
 use crate::scenario::known::KnownServices;
 use crate::scenario::matrix::MATRIX;
 use crate::scenario::mcp::{MCP, read_mcp};
-use crate::scenario::requires::{REQUIRES, read_requires};
-use crate::scenario::services::{DeclaredServices, default_setup, read_services, services_schema};
+use crate::scenario::services::{
+    DeclaredServices, REQUIRES, default_setup, read_requires, read_services, services_schema,
+};
 use crate::scenario::via::{VIA, check_via, read_via};
 use crate::scenario::work::{MAX_STEPS, WorkReader};
 use crate::scenario::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 
 /// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The default time limit where callers wait for each other at a barrier.
+/// The default time limit if callers wait for each other at a barrier.
 pub(super) const DEFAULT_BARRIER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest time limit.
 const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -69,7 +70,7 @@ pub(in crate::scenario) static SCENARIO: MapShape<18> = MapShape::new([
 
 /// Reads a case. The caller sets its id, its position and its controls, which are not in the tree.
 pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredServices<'_>) -> Option<Case> {
-    // The matrix and the controls are read before any case.
+    // In the order of the shape. The matrix and the controls are read before any case.
     let [
         about,
         tags,

@@ -66,7 +66,7 @@ pub(crate) struct InterruptReader<'a> {
     pub(crate) known: &'a KnownServices,
     pub(crate) callers: u32,
     pub(crate) timeout: Duration,
-    /// The work of the subject, where it is the same for all callers.
+    /// The work of the subject, if it is the same for all callers.
     pub(crate) work: Option<&'a Work>,
 }
 
@@ -138,7 +138,7 @@ impl InterruptReader<'_> {
         Some(PlacedInterrupt { interrupt, when: when?.span })
     }
 
-    /// The pause before the restart of the subject; `Some(None)` where it is not restarted.
+    /// The pause before the restart of the subject; `Some(None)` if it is not restarted.
     fn then(&self, node: &Node) -> Option<Option<Duration>> {
         let NodeKind::Map(_) = node.kind else {
             return self.reader.one_of(node, &THEN_WORDS);
@@ -162,7 +162,7 @@ impl InterruptReader<'_> {
         Some(Some(after))
     }
 
-    /// The work of a restart and its position, where it is given.
+    /// The work of a restart and its position, if it is given.
     fn work(&self, task: Option<(&Key, &Node)>, steps: Option<(&Key, &Node)>) -> Option<(Span, Work)> {
         let (key, _) = task.or(steps)?;
         let works = WorkReader { reader: self.reader, known: self.known };

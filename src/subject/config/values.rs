@@ -197,7 +197,7 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
 /// operations.
 ///
 /// # Errors
-/// A message and what to do about it, where a shipped service has no such operation.
+/// A message and what to do about it, if a shipped service has no such operation.
 pub fn checked_operation(entry: &str) -> Result<String, (String, String)> {
     let shipped = shipped_operations();
     let (name, via) = split_can(entry);
@@ -233,7 +233,7 @@ pub fn checked_operation(entry: &str) -> Result<String, (String, String)> {
 /// A variable and its template: `STRIPE_BASE=${payment.url}`.
 ///
 /// # Errors
-/// A message and what to do about it, where the name or the template is wrong.
+/// A message and what to do about it, if the name or the template is wrong.
 pub fn checked_variable(text: &str) -> Result<(String, Template), (String, String)> {
     let form = || format!("write NAME=VALUE, for example {}", examples::VARIABLE);
     let Some((name, value)) = text.split_once('=') else {
@@ -315,7 +315,7 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
     Some(statuses)
 }
 
-/// Texts and their outcomes; `None` where there is a problem.
+/// Texts and their outcomes; `None` if there is a problem.
 fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
     let words = ClaimedOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
     let before = reader.count();

@@ -11,7 +11,7 @@ use crate::yaml::shape::{Count, MapShape, Rule, Shape, optional, required};
 use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 /// An operation.
-pub(in crate::custom) static OPERATION: MapShape<12> = MapShape::new([
+pub(super) static OPERATION: MapShape<12> = MapShape::new([
     required("route", ROUTE).about("The method and the path: POST /tickets/{id}/close."),
     optional("effect", EFFECT.shape()).about("It creates an item, which is an effect."),
     optional("changes", Shape::Text)

@@ -5,6 +5,8 @@ mod draft;
 mod fields;
 mod resolve;
 
+use serde_json::{Value, json};
+
 use crate::built_in::built_in;
 use crate::custom::input::FieldPlace;
 use crate::custom::route::is_name;
@@ -14,8 +16,7 @@ use crate::idempotency::Profile;
 use crate::service::Operation;
 use crate::yaml::shape::{Count, MapShape, Shape, optional, required};
 use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
-pub(super) use draft::OPERATION;
-use draft::OperationDraft;
+use draft::{OPERATION, OperationDraft};
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment
 /// variables would be confused with others of hapax.
@@ -25,7 +26,7 @@ const RESERVED: [&str; 2] = ["smtp", "mcp"];
 const MAX_OPERATIONS: usize = 200;
 
 /// A service file.
-pub(super) static SERVICE: MapShape<7> = MapShape::new([
+static SERVICE: MapShape<7> = MapShape::new([
     required("service", Shape::Pattern("^[a-z][a-z0-9_]*$"))
         .about("The name of the service, as scenarios use it."),
     optional("about", Shape::Text).about("What the service is, in one sentence."),
@@ -43,6 +44,23 @@ pub(super) static SERVICE: MapShape<7> = MapShape::new([
         .about("The real hosts that it stands for in sealed runs; `*` stands for any characters."),
 ]);
 static ERRORS: MapShape<1> = MapShape::new([required("body", Shape::Any)]);
+
+/// The JSON Schema of service files (draft 2020-12), for editors. Rules that need more than one value (which names are
+/// fields, which operations a read shows) are left to the reader.
+#[must_use]
+pub fn service_schema() -> Value {
+    let mut operation = OPERATION.shape().schema(false);
+    operation["dependentRequired"] =
+        json!({ "each": ["effect"], "shows": ["effect"], "unless": ["changes"], "filter": ["reads"] });
+    let place = json!({
+        "description": "A place in a request: body.name, query.name, path.name or header.Name.",
+        "type": "string",
+        "pattern": "^(body|query|path|header)\\..+",
+    });
+    let about = "A service of your own: its operations, and the effects that they have.";
+    let definitions = json!({ "operation": operation, "place": place });
+    SERVICE.document("hapax service", about, definitions, false)
+}
 
 pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
     let tree = parse(file)?;
