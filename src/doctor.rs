@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mock_services::yaml::listed;
+use yaml_reader::listed;
 
 use crate::process_env;
 use crate::subject::{check_sealed, trust_stores};

@@ -37,7 +37,7 @@ fn level(word: &str) -> Result<LevelFilter, String> {
         "trace" => Ok(LevelFilter::TRACE),
         _ => Err(format!(
             "{VARIABLE} must be off, error, warn, info, debug or trace, not `{}`",
-            mock_services::yaml::shown(word)
+            yaml_reader::shown(word)
         )),
     }
 }

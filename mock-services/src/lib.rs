@@ -117,7 +117,7 @@
 //!
 //! ```
 //! use mock_services::custom::{Custom, TICKETS};
-//! use mock_services::yaml::Source;
+//! use yaml_reader::Source;
 //! use mock_services::{MockServices, ServiceOptions};
 //!
 //! # #[tokio::main]

@@ -1,6 +1,6 @@
 //! Amounts of money. APIs count them in the smallest unit of a currency, people in the largest.
 
-use crate::yaml::shown;
+use yaml_reader::shown;
 
 /// The number of decimals of a currency, by its code in lower case.
 fn decimals(currency: &str) -> u32 {

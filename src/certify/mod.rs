@@ -21,7 +21,7 @@ mod version_1;
 use std::io;
 use std::path::PathBuf;
 
-use mock_services::yaml::{Node, NodeKind, Problems, Span};
+use yaml_reader::{Node, NodeKind, Problems, Span};
 
 use crate::run::{RunError, RunEvent};
 use crate::scenario::words_of;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anstyle::Style;
 use mock_services::catalog;
-use mock_services::yaml::{listed, nearest, shown};
 use serde_json::json;
+use yaml_reader::{listed, nearest, shown};
 
 use super::error::{CliError, has_color};
 use super::print::{output, plural};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::print::message;
 use crate::process_env;

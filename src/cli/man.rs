@@ -1,7 +1,7 @@
 //! `hapax man`: the man page, of hapax or of one of its verbs.
 
 use clap::{Command, CommandFactory};
-use mock_services::yaml::{listed, nearest, shown as printable};
+use yaml_reader::{listed, nearest, shown as printable};
 
 use super::Cli;
 use super::error::CliError;

@@ -201,7 +201,7 @@ fn every_created_workflow_is_valid_yaml_without_placeholders() {
             let repository = folder(&[agent, &[(".git/config", ""), (host, "")]].concat());
             create_files(repository.path(), &guess(repository.path())).unwrap();
             let text = fs::read_to_string(repository.path().join(name)).unwrap();
-            let parsed = mock_services::yaml::parse(&mock_services::yaml::Source::new(name, text.as_str()));
+            let parsed = yaml_reader::parse(&yaml_reader::Source::new(name, text.as_str()));
             assert!(parsed.is_ok(), "{agent:?}\n{text}");
             let has_placeholder = text
                 .split('@')

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use mock_services::custom::DeclaredService;
-use mock_services::yaml::{Problem, Problems, Source, Span, parse};
+use yaml_reader::{Problem, Problems, Source, Span, parse};
 
 use crate::scenario::{Case, LoadError, load, read_text};
 use crate::subject::{Config, ConfigError};

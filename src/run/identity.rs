@@ -114,7 +114,7 @@ fn fingerprint(value: &impl Serialize) -> String {
 mod tests {
     use std::time::Duration;
 
-    use mock_services::yaml::Source;
+    use yaml_reader::Source;
 
     use super::*;
     use crate::scenario::read_scenario;

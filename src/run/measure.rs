@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use mock_services::yaml::{Problems, Source};
+use yaml_reader::{Problems, Source};
 
 use crate::ExitStatus;
 use crate::report::{

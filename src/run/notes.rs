@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use crate::report::CaseReport;
 use crate::score::HostTreatment;

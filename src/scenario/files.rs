@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use mock_services::yaml::{MAX_BYTES, Source};
+use yaml_reader::{MAX_BYTES, Source};
 
 /// The scenarios that come with hapax.
 pub(super) static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scenarios");

@@ -1,7 +1,7 @@
 //! Filter expressions: `tag(payment) & keys=stripe & !reply=429`. Plain data; nothing is loaded here.
 
 use mock_services::catalog::is_glob_match;
-use mock_services::yaml::{Problem, Problems, Source, Span, nearest, shown};
+use yaml_reader::{Problem, Problems, Source, Span, nearest, shown};
 
 use super::Case;
 

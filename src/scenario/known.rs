@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mock_services::catalog::{self, EffectDescription, ServiceDescription, is_match};
 use mock_services::service::{Operation, OperationKind};
-use mock_services::yaml::{Node, Reader, Span, listed, nearest, shown};
+use yaml_reader::{Node, Reader, Span, listed, nearest, shown};
 
 /// The services that a scenario can name.
 #[derive(Debug, Clone)]

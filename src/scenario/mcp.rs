@@ -2,8 +2,8 @@
 //! can be done with tools at all.
 
 use mock_services::catalog::{self, ServiceDescription};
-use mock_services::yaml::shape::{MapShape, Shape, optional};
-use mock_services::yaml::{Node, Reader};
+use yaml_reader::shape::{MapShape, Shape, optional};
+use yaml_reader::{Node, Reader};
 
 use super::{Case, Step};
 use crate::domain::{KeyDescription, ToolCards, ToolHints};

@@ -4,8 +4,8 @@
 
 use mock_services::catalog::{self, AFTER_DEFINITION};
 use mock_services::fault::FAULT_LIST;
-use mock_services::yaml::shape::{Count, Shape};
 use serde_json::{Value, json};
+use yaml_reader::shape::{Count, Shape};
 
 use super::matrix::NAME_PATTERN;
 use super::read::case::SCENARIO;

@@ -3,8 +3,8 @@
 //! from their list.
 
 use mock_services::fault::{ReplyContent, ReplyKind};
-use mock_services::yaml::{Source, parse};
 use serde_json::Value;
+use yaml_reader::{Source, parse};
 
 use super::{schema, schema_text};
 use crate::scenario::files::SHIPPED;

@@ -9,8 +9,8 @@ use mock_services::catalog::{
 };
 use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::yaml::shape::{Count, Field, MapShape, Rule, Shape, object, optional, required};
-use mock_services::yaml::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
+use yaml_reader::shape::{Count, Field, MapShape, Rule, Shape, object, optional, required};
+use yaml_reader::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
 
 use serde_json::{Value, json};
 

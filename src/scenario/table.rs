@@ -86,7 +86,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mock_services::yaml::Source;
+    use yaml_reader::Source;
 
     use super::*;
     use crate::scenario::read_scenario;

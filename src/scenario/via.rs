@@ -2,8 +2,8 @@
 //! API has does not stop a client of another API.
 
 use mock_services::catalog;
-use mock_services::yaml::shape::{Count, Shape};
-use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
+use yaml_reader::shape::{Count, Shape};
+use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
 use super::{Step, ViaDue};

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use mock_services::catalog;
 use mock_services::fault::read_fields;
 use mock_services::service::Operation;
-use mock_services::yaml::shape::{Count, MapShape, Shape, optional, required};
-use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
+use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
 use super::via::read_api;

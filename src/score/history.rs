@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
 use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, Refused, SilenceEnd};
 use mock_services::service::Fields;
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use crate::domain::{
     ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,

@@ -1,6 +1,6 @@
 //! The outcome of each intent, with how its effects were matched, and the worst of them for the trial.
 
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::assignment::{Assignment, IntentEffects};
 use super::history::{Effect, TrialHistory};

@@ -5,9 +5,9 @@ use mock_services::MockServices;
 use mock_services::fault::read_line;
 use mock_services::payment::Payment;
 use mock_services::service::OperationKind;
-use mock_services::yaml::Source;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use yaml_reader::Source;
 
 use super::testing::{due, planned};
 use super::{FindingKind, Recovery, RetriedBy, TrialStatus, Verdict, score};

@@ -2,7 +2,7 @@
 //! calls, or the agent. Pure.
 
 use mock_services::service::Fields;
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::findings::duration_text;
 use super::verdict::RetriedBy;

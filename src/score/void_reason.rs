@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mock_services::catalog::{ApiDescription, apis};
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::barrier::callers;
 use crate::scenario::can_line;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use mock_services::StartError;
-use mock_services::yaml::Problems;
+use yaml_reader::Problems;
 
 /// Why `serve` did not start, or could not continue.
 #[derive(Debug, thiserror::Error)]

@@ -21,8 +21,8 @@ use mock_services::custom::DeclaredService;
 use mock_services::fault::{Fault, Fired, read_faults, read_line};
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
 use mock_services::service::{Operation, generate_key};
-use mock_services::yaml::{MAX_BYTES, Problems, Source};
 use mock_services::{Clock, MockServices};
+use yaml_reader::{MAX_BYTES, Problems, Source};
 
 use crate::scenario::CountedEffect;
 use crate::scratch::Scratch;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mock_services::ServiceOptions;
 use mock_services::catalog::{self, ServiceDescription};
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::yaml::{listed, nearest};
+use yaml_reader::{listed, nearest};
 
 use super::{ServeError, random_token};
 

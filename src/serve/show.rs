@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use mock_services::ledger::{Audience, Entry, Event};
 use mock_services::service::{Fields, Operation};
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::StoppedServices;
 use super::ranges::{grouped, ranges};

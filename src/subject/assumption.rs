@@ -2,10 +2,10 @@
 //! a service behaves otherwise are skipped.
 
 use mock_services::idempotency::Profile;
-use mock_services::yaml::shape::{Count, MapShape, Shape, required};
-use mock_services::yaml::{Node, Reader, listed, nearest, shown};
 use mock_services::{catalog, examples};
 use serde::Serialize;
+use yaml_reader::shape::{Count, MapShape, Shape, required};
+use yaml_reader::{Node, Reader, listed, nearest, shown};
 
 use crate::scenario::Case;
 

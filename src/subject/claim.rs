@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anstream::adapter::strip_str;
-use mock_services::yaml::{nearest, shown};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
+use yaml_reader::{nearest, shown};
 
 use super::{ClaimSource, EndReason, Hide, ReceivedClaim};
 use crate::domain::{ClaimOrigin, ClaimedOutcome};

@@ -2,8 +2,8 @@
 //! refused without a finding, and requests to all other hosts are refused with a finding. Pure.
 
 use mock_services::catalog::is_match;
-use mock_services::yaml::shown;
 use serde::Serialize;
+use yaml_reader::shown;
 
 use crate::domain::{HostTreatment, real_hosts};
 

@@ -108,7 +108,7 @@ mod linux {
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let pid = processes.into_iter().find(|pid| holds(*pid, inode))?;
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        Some(format!("process {pid} ({})", mock_services::yaml::shown(name.trim())))
+        Some(format!("process {pid} ({})", yaml_reader::shown(name.trim())))
     }
 
     #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Texts with placeholders for values of a trial: `${payment.url}`. Pure.
 
-use mock_services::yaml::{listed, nearest, shown};
 use mock_services::{catalog, examples};
 use serde::Serialize;
+use yaml_reader::{listed, nearest, shown};
 
 use super::ServiceAddress;
 

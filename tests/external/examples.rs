@@ -6,9 +6,9 @@ use mock_services::email::Email;
 use mock_services::fault::{Fault, read_line};
 use mock_services::ledger::Event;
 use mock_services::payment::Payment;
-use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
+use yaml_reader::Source;
 
 use crate::kit::installed;
 use crate::kit::needs::{Test, tests};

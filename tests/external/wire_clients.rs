@@ -6,8 +6,8 @@ use mock_services::email::Email;
 use mock_services::fault::read_line;
 use mock_services::ledger::Event;
 use mock_services::records::Records;
-use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
+use yaml_reader::Source;
 
 use crate::kit::needs::{Test, tests};
 use crate::kit::program::last_line;

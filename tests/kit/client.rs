@@ -11,9 +11,9 @@ use mock_services::ledger::{Entry, Event, Received};
 use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::web::Web;
-use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
 use serde::Deserialize;
+use yaml_reader::Source;
 
 use super::program::last_line;
 

@@ -16,9 +16,9 @@ use mock_services::ledger::{BarrierEvent, Event};
 use mock_services::payment::{Payment, PaymentOptions};
 use mock_services::records::{Records, RecordsOptions};
 use mock_services::service::Operation;
-use mock_services::yaml::Source;
 use mock_services::{BarrierOptions, Builder, MockServices, ServiceOptions};
 use serde_json::Value;
+use yaml_reader::Source;
 
 use super::workspace::HAPAX;
 

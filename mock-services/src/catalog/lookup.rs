@@ -1,11 +1,12 @@
 //! Lookups in the catalog by the name of an operation or an effect. A service that a user declares is not in
 //! the catalog; for it these functions return general values.
 
+use yaml_reader::shown;
+
 use super::{
     ApiDescription, EffectDescription, EffectImpact, ServiceDescription, StoreChange, ValueForm, built_in,
     find,
 };
-use crate::yaml::shown;
 
 fn service_of(name: &str) -> Option<&'static ServiceDescription> {
     find(name.split('.').next().unwrap_or_default())

@@ -8,6 +8,8 @@ mod reference;
 
 use std::sync::{Arc, LazyLock};
 
+use yaml_reader::Source;
+
 pub use crate::built_in::built_in;
 pub use crate::description::{
     AFTER, AFTER_DEFINITION, ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure,
@@ -27,7 +29,6 @@ pub(crate) use reference::listed_like_routed;
 pub use reference::reference;
 
 use crate::custom::DeclaredService;
-use crate::yaml::Source;
 
 /// The services that come as a YAML file: the name of the file, and its text.
 const DECLARED: [(&str, &str); 1] = [("tickets.yaml", crate::custom::TICKETS)];
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_configuration_of_a_service_is_json_that_differs_with_its_options() {
-        use crate::yaml::{Reader, parse};
+        use yaml_reader::{Reader, parse};
         for (service, options) in [
             ("payment", "{declines: [cus_1]}"),
             ("email", "{delivery: {later: {requests: 2}}}"),

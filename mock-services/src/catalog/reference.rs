@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use yaml_reader::shape::{Field, Rule, Shape};
+
 use super::{ClientValue, EndpointDescription, RealEndpoint, ServiceDescription};
 use crate::fault::{ReplyContent, ReplyKind};
 use crate::service::{Operation, OperationKind};
-use crate::yaml::shape::{Field, Rule, Shape};
 
 /// The reference of a service.
 #[must_use]

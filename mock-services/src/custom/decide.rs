@@ -1,10 +1,11 @@
 //! Decides a call: which items it creates, changes or returns.
 
+use yaml_reader::Node;
+
 use super::items::{Item, ItemEdit, id, time, to_fields};
 use super::template::{Scope, elements, integer, list, render, text};
 use super::{Call, CreateItems, Custom, ItemChange, Items, OperationAction};
 use crate::service::{Answer, Context, Decision, Fields};
-use crate::yaml::Node;
 
 impl Custom {
     pub(super) fn decision(&self, state: &Items, call: &Call, context: &Context) -> Decision<ItemChange> {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yaml_reader::shape::{MapShape, Shape, optional};
+use yaml_reader::{Problems, Source};
 
 use super::{CreateItems, Custom, OperationAction, OperationRule, tools};
 use crate::description::{ConfiguredService, EffectDescription, ServedHost, ServiceDescription};
 use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{MapShape, Shape, optional};
-use crate::yaml::{Problems, Source};
 
 static OPTIONS: MapShape<1> = MapShape::new([optional("file", Shape::Text)]);
 

@@ -1,8 +1,9 @@
 //! The errors of the service.
 
+use yaml_reader::Node;
+
 use super::template::{Scope, integer, render, text};
 use crate::service::Answer;
-use crate::yaml::Node;
 
 /// An error response: a refused request or an injected failure.
 pub(super) struct CustomError {

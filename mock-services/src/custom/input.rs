@@ -1,9 +1,10 @@
 //! Where a request has its fields, and how they are read from there.
 
+use yaml_reader::{Node, NodeKind};
+
 use super::route::Route;
 use super::template::{list, map, node_of, text};
 use crate::service::Request;
-use crate::yaml::{Node, NodeKind};
 
 /// Where a request has a field.
 #[derive(Debug, Clone, PartialEq, Eq)]

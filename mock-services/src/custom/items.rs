@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use yaml_reader::{Node, NodeKind};
 
 use super::template::{as_text, map, text};
 use crate::service::{Context, EffectFacts, Fields, Value};
-use crate::yaml::{Node, NodeKind};
 
 /// All items of the service.
 #[derive(Debug, Default)]

@@ -26,7 +26,6 @@ use crate::idempotency::{Idempotency, Profile};
 use crate::service::{
     Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
 };
-use crate::yaml::{Node, Problems, Source};
 pub use declared::DeclaredService;
 use failure::CustomError;
 use input::{FieldPlace, RequestBody};
@@ -34,6 +33,7 @@ use items::to_fields;
 pub use items::{ItemChange, Items};
 pub use read::service_schema;
 use route::{Route, RouteMatch};
+use yaml_reader::{Node, Problems, Source};
 
 /// The service file that hapax ships: a help desk. It uses the whole format.
 pub const TICKETS: &str = include_str!("../../services/tickets.yaml");

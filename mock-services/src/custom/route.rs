@@ -31,8 +31,8 @@ impl Route {
         let method = METHODS.into_iter().find(|known| *known == method).ok_or_else(|| {
             format!(
                 "`{}` is not a method: it can be {}",
-                crate::yaml::shown(method),
-                crate::yaml::listed(METHODS)
+                yaml_reader::shown(method),
+                yaml_reader::listed(METHODS)
             )
         })?;
         let path = path.trim_start().strip_prefix('/').ok_or("a path begins with a slash")?;
@@ -56,7 +56,7 @@ impl Route {
                     character.is_whitespace() || character.is_control() || "{}?#%".contains(character)
                 }) =>
                 {
-                    return Err(format!("`{}` cannot be a part of a path", crate::yaml::shown(part)));
+                    return Err(format!("`{}` cannot be a part of a path", yaml_reader::shown(part)));
                 }
                 None => Part::Given(part.to_owned()),
             };

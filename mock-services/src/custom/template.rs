@@ -1,7 +1,7 @@
 //! Templates: a string that is only `"${amount}"` takes the value itself, of any type; within a longer string
 //! the value is inserted as text. `$${` stands for `${`.
 
-use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 /// A part of a template.
 #[derive(Debug, PartialEq, Eq)]

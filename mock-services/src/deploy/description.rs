@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
+use yaml_reader::{Key, Map, Node, Reader};
 
 use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
 use crate::description::{
@@ -10,8 +12,6 @@ use crate::description::{
     ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{Count, MapShape, Shape, optional, required};
-use crate::yaml::{Key, Map, Node, Reader};
 
 /// The maximum number of steps of a rollout.
 const MAX_STEPS: u32 = 1000;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::Source;
 
 use super::{PlannedTask, ServedHost, ServiceDescription, StoreKind};
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::Source;
 
 /// A service with its options, ready to be started.
 pub trait ConfiguredService: fmt::Debug + Send + Sync {

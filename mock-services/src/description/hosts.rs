@@ -1,8 +1,7 @@
 //! Hosts that a service answers for beside the real ones of its APIs, in runs in which clients call real hosts.
 
 use serde::{Serialize, Serializer};
-
-use crate::yaml::{Node, Reader, shown};
+use yaml_reader::{Node, Reader, shown};
 
 /// The longest name of a host.
 const MAX_HOST_LENGTH: usize = 253;

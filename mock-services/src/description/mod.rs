@@ -15,6 +15,9 @@ mod value_form;
 use std::fmt;
 use std::sync::Arc;
 
+use yaml_reader::shape::Field;
+use yaml_reader::{Map, Reader, Source};
+
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::ConfiguredService;
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
@@ -32,8 +35,6 @@ pub(crate) use value_form::short_ref;
 
 use crate::idempotency::Profile;
 use crate::service::{Operation, OperationKind, Service, Transport};
-use crate::yaml::shape::Field;
-use crate::yaml::{Map, Reader, Source};
 
 /// Reads the options of a service from the map of a scenario; an empty map is the service without options.
 pub type Configure = Arc<dyn Fn(&Reader, &mut Map<'_, '_>) -> Arc<dyn ConfiguredService> + Send + Sync>;

@@ -1,8 +1,9 @@
 //! Shapes and readers of options that several services use.
 
+use yaml_reader::shape::{MapShape, Shape, required};
+use yaml_reader::{Node, NodeKind, Reader};
+
 use crate::service::After;
-use crate::yaml::shape::{MapShape, Shape, required};
-use crate::yaml::{Node, NodeKind, Reader};
 
 /// When something happens: `{requests: 2}`, `2s` or `settle`.
 pub const AFTER: Shape = Shape::Ref("after");

@@ -1,6 +1,6 @@
 //! What must exist before a task with given effects: something to refund, something to delete.
 
-use crate::yaml::{Key, Node, NodeKind};
+use yaml_reader::{Key, Node, NodeKind};
 
 /// An effect that a task asks for.
 #[derive(Debug, Clone, Copy)]

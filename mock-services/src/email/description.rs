@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, words_of};
+use yaml_reader::{Key, Map, Node, NodeKind, Reader};
 
 use super::{Email, EmailOptions, MailDelivery, api_name};
 use crate::description::{
@@ -11,8 +13,6 @@ use crate::description::{
 };
 use crate::service::After;
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{Count, MapShape, Rule, Shape, optional, words_of};
-use crate::yaml::{Key, Map, Node, NodeKind, Reader};
 
 const APIS: &[ApiDescription] = &[
     ApiDescription {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use yaml_reader::write_duration;
+
 use super::core::{Cause, Core, RequestAssessment};
 use super::job::{self, Job};
 use super::{Engine, message};
@@ -10,7 +12,6 @@ use crate::fault::{After, Commit, Fault, StatusReply};
 use crate::idempotency::Profile;
 use crate::ledger::{AttemptId, Event, Received};
 use crate::service::{Answer, Context, OperationKind, Request, Service};
-use crate::yaml::write_duration;
 
 /// An attempt that was recorded, with the fault that applies to it.
 struct AcceptedAttempt<Effect> {

@@ -4,10 +4,11 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use yaml_reader::{Problems, Reader, Source};
+
 use super::line::read_unchecked;
 use super::{Attempts, Commit, Fault, Reply, Trigger};
 use crate::service::{Fields, Value};
-use crate::yaml::{Problems, Reader, Source};
 
 impl Fault {
     /// A fault on the first attempt of this operation. It changes nothing until [`commit`](Fault::commit) or
@@ -103,7 +104,7 @@ impl Fault {
 ///
 /// let fault: Fault = "payment.charge#2 commit=never reply={status: 503}".parse()?;
 /// assert_eq!(fault.reply, Reply::status(503));
-/// # Ok::<(), mock_services::yaml::Problems>(())
+/// # Ok::<(), yaml_reader::Problems>(())
 /// ```
 impl FromStr for Fault {
     type Err = Problems;

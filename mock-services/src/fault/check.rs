@@ -1,11 +1,12 @@
 //! Checks whether a fault can apply to the services of a trial. It does not depend on YAML: an objection
 //! names a part of the fault, and the reader of the fault knows the place of that part.
 
+use yaml_reader::{listed, nearest, shown, write_duration, write_flow};
+
 use super::reply::ReplyCheck;
 use super::shadow::find_shadowing_fault;
 use super::{After, Attempts, Commit, Fault, Trigger};
 use crate::service::{Operation, OperationKind};
-use crate::yaml::{listed, nearest, shown, write_duration, write_flow};
 
 /// Why a fault is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

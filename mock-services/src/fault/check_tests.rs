@@ -1,6 +1,7 @@
+use yaml_reader::{Reader, Source};
+
 use super::super::line::read_unchecked;
 use super::*;
-use crate::yaml::{Reader, Source};
 
 fn operations() -> Vec<Operation> {
     vec![

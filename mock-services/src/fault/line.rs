@@ -1,10 +1,11 @@
 //! A fault on one line, for the command line: `payment.charge#1 commit=now reply=drop`. The line is cut into
 //! words, the words are made into the tree that YAML would have given, and the rest is the same as for YAML.
 
+use yaml_reader::{Key, Node, NodeKind, Problems, Reader, Source, Span, parse_part, shown};
+
 use super::{Fault, PlacedFault, check_placed, read_fault};
 use crate::examples;
 use crate::service::Operation;
-use crate::yaml::{Key, Node, NodeKind, Problems, Reader, Source, Span, parse_part, shown};
 
 /// How a fault is written on one line.
 fn form() -> String {

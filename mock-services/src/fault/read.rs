@@ -1,11 +1,12 @@
 //! Faults from YAML. This reads their form; the module `check` checks whether they can apply to the services.
 
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
+use yaml_reader::{Node, NodeKind, Problems, Reader, Source, Span, parse, read_duration, shown};
+
 use super::replies::reply_schema;
 use super::{After, Attempts, Commit, Fault, FaultPart, Objection, Reply, Trigger, check, check_all};
 use crate::examples;
 use crate::service::{Fields, Operation, Value};
-use crate::yaml::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
-use crate::yaml::{Node, NodeKind, Problems, Reader, Source, Span, parse, read_duration, shown};
 
 /// The value of `attempt` that means all attempts.
 pub(crate) const EVERY: &str = "every";

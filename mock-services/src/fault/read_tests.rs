@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use yaml_reader::listed;
 
 use super::*;
 use crate::fault::{CutPlace, Delay, Drip, Lag, Oversize, PlainWord, ReplyKind, StatusReply, Truncation};
-use crate::yaml::listed;
 
 fn operations() -> Vec<Operation> {
     vec![

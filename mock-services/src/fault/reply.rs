@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::Shape;
+use yaml_reader::{Node, Reader, write_duration};
+
 use super::replies::{Lag, Reply, ReplyKind, SilenceEnd, StatusReply};
 use super::{Fault, FaultPart, Objection};
 use crate::service::{CutPlace, Operation};
-use crate::yaml::shape::Shape;
-use crate::yaml::{Node, Reader, write_duration};
 
 /// The longest time that a reply can take.
 const LONGEST_TIME: Duration = Duration::from_secs(600);

@@ -74,8 +74,8 @@ mod tests {
     use super::*;
     use crate::fault::{Application, Plan, read_line};
     use crate::service::Operation;
-    use crate::yaml::Source;
     use proptest::prelude::*;
+    use yaml_reader::Source;
 
     fn fault(line: &str) -> Fault {
         let operations = [

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
+use yaml_reader::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow};
 
 use super::{ANY, After, Attempts, Commit, EVERY, Fault};
 use crate::service::{Fields, Value};
-use crate::yaml::{Key, Node, NodeKind, Span, write_duration, write_field_name, write_flow};
 
 fn bare(kind: NodeKind) -> Node {
     Node::new(kind, Span::default())
@@ -144,7 +144,7 @@ mod tests {
     use super::super::replies::{any_reply, any_time};
     use super::super::{Trigger, read_fault_list};
     use super::*;
-    use crate::yaml::{Reader, Source, parse};
+    use yaml_reader::{Reader, Source, parse};
 
     fn values() -> impl Strategy<Value = Value> {
         prop_oneof![

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use yaml_reader::shape::{Count, MapShape, Shape, optional};
+use yaml_reader::{Map, Node, Reader};
 
 use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use crate::description::{
@@ -14,8 +16,6 @@ use crate::description::{
 };
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{Count, MapShape, Shape, optional};
-use crate::yaml::{Map, Node, Reader};
 
 const VARIABLES: &[ClientVariable] = &[
     ClientVariable::url("ANTHROPIC_BASE_URL"),

@@ -23,13 +23,13 @@ mod tool_choice;
 use crate::service::{
     Answer, Context, CutPlace, Decision, EffectFacts, Operation, Recognized, Request, Service,
 };
-use crate::yaml::shown;
 pub use cassette::{Cassette, CassetteError, RecordedAnswer};
 use conversation::{ModelApi, Question};
 pub(crate) use description::description;
 pub use options::{Character, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use route::{ModelRequest, RecordedRequest};
 use state::{GeneratedTurn, ModelState};
+use yaml_reader::shown;
 
 /// A language model.
 #[derive(Debug, Default)]

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use yaml_reader::shown;
 
 use super::api;
 use super::conversation::{ModelApi, Question};
 use super::options::ModelOptions;
 use crate::endpoints;
 use crate::service::{Answer, Fields, Operation, Request};
-use crate::yaml::shown;
 
 /// The indexes of the operations.
 pub(super) const GENERATE: usize = 0;

@@ -1,12 +1,12 @@
 //! The options of the payment service in a scenario, and the initial charges that a task with refunds needs.
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
+use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span, shown};
 
 use super::{Customers, EarlierCharge, Payment, PaymentOptions};
 use crate::description::{ConfiguredService, ExpectedEffect, Preparation, read_texts};
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{Count, MapShape, Shape, optional, required};
-use crate::yaml::{Key, Map, Node, NodeKind, Reader, Span, shown};
 
 /// The charged amount when a refund without an amount is expected: the whole charge is refunded.
 const EARLIER_AMOUNT: i64 = 4999;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional};
+use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span};
 
 use super::{Records, RecordsOptions};
 use crate::description::{
@@ -10,8 +12,6 @@ use crate::description::{
     ServiceDescription, StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{Count, MapShape, Shape, optional};
-use crate::yaml::{Key, Map, Node, NodeKind, Reader, Span};
 
 const RECORDS: &[&str] = &["records.put", "records.delete"];
 const REVEALS: &[(&str, &[&str])] =

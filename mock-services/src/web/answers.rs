@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use yaml_reader::shape::{MapShape, Shape, optional};
+use yaml_reader::{Node, NodeKind, Reader, shown};
 
 use super::template::{Values, check};
 use crate::description::is_match;
 use crate::service::Answer;
-use crate::yaml::shape::{MapShape, Shape, optional};
-use crate::yaml::{Node, NodeKind, Reader, shown};
 
 /// The methods that an answer can be declared for.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional};
+use yaml_reader::{Map, Reader};
 
 use super::answers::{ANSWER, read_answers};
 use super::{Web, WebOptions};
@@ -10,8 +12,6 @@ use crate::description::{
     ConfiguredService, EffectDescription, EndpointDescription, ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
-use crate::yaml::shape::{Count, MapShape, Shape, optional};
-use crate::yaml::{Map, Reader};
 
 const WRITES: &[&str] = &["web.post", "web.put", "web.patch", "web.delete"];
 const REVEALS: &[(&str, &[&str])] = &[("web.get", WRITES), ("web.query", &[])];

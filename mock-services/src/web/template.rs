@@ -3,11 +3,11 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
+use yaml_reader::{Node, NodeKind, Reader, listed, shown};
 
 use super::content::text;
 use super::request::ParsedRequest;
 use crate::service::Context;
-use crate::yaml::{Node, NodeKind, Reader, listed, shown};
 
 /// The names beside the values of the body.
 const NAMES: [&str; 6] = ["id", "now", "method", "host", "path", "query"];

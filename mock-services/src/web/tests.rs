@@ -1,9 +1,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use yaml_reader::{Reader, Source, parse};
 
 use super::*;
 use crate::service::{Fields, Ids};
-use crate::yaml::{Reader, Source, parse};
 
 /// The service with a state, called as the engine calls it without faults.
 struct Called {

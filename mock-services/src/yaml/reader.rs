@@ -13,7 +13,7 @@ use super::{Key, Map, Node, NodeKind, Problem, Problems, Source, Span, listed, n
 /// Reads one file and collects its problems.
 ///
 /// ```
-/// use mock_services::yaml::{Reader, Source, parse};
+/// use yaml_reader::{Reader, Source, parse};
 ///
 /// let file = Source::new("shop.yaml", "name: corner\nopens: 8\n");
 /// let tree = parse(&file).unwrap();

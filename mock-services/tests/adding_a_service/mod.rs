@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use mock_services::catalog::{self, ServiceDescription};
 use mock_services::fault::read_line;
 use mock_services::ledger::Event;
-use mock_services::yaml::{Reader, Source, parse};
 use mock_services::{MockServices, ServiceOptions};
 use serde_json::{Value, json};
+use yaml_reader::{Reader, Source, parse};
 
 /// The folder of the repository.
 pub(crate) fn root() -> PathBuf {

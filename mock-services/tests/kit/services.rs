@@ -10,8 +10,8 @@ use mock_services::model::Model;
 use mock_services::payment::Payment;
 use mock_services::records::Records;
 use mock_services::web::Web;
-use mock_services::yaml::{Reader, Source, parse};
 use mock_services::{Builder, Clock, MockServices, ServiceOptions, StartError};
+use yaml_reader::{Reader, Source, parse};
 
 use super::client::{self, Transcript};
 use super::ledger;

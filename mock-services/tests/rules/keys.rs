@@ -2,8 +2,8 @@
 
 use mock_services::custom::Custom;
 use mock_services::idempotency::{Idempotency, Profile};
-use mock_services::yaml::Source;
 use mock_services::{MockServices, ServiceOptions};
+use yaml_reader::Source;
 
 use crate::kit::ledger::received;
 use crate::kit::request::TestRequest;

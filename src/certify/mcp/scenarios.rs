@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mock_services::word_enum;
-use mock_services::yaml::{Problems, Source, write_duration};
 use serde_json::{Map, Value};
+use yaml_reader::{Problems, Source, write_duration};
 
 use super::arguments::CallArguments;
 use super::judge::EffectSource;

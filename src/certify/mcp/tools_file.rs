@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
 use serde_json::{Map, Value};
+use yaml_reader::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
 
 use crate::certify::evidence::FileDigest;
 use crate::scenario::read_text;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mock_services::word_enum;
-use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, parse};
+use yaml_reader::{Key, Node, NodeKind, Problems, Reader, Source, parse};
 
 use super::scenarios::ToolScenario;
 use crate::certify::typeable;

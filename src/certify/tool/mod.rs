@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use mock_services::yaml::Source;
+use yaml_reader::Source;
 
 use super::evidence::{FileDigest, command_files, sha256};
 use super::statement::{ControlCheck, SubjectKindTested, Tested, TestedSubject};

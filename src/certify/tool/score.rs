@@ -71,7 +71,7 @@ pub(super) fn findings(file: &ToolFile, conclusion: &Conclusion, score: u8) -> V
 mod tests {
     use std::path::Path;
 
-    use mock_services::yaml::Source;
+    use yaml_reader::Source;
 
     use super::*;
     use crate::certify::trials::{AskedLevel, TrialRecord};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anstream::eprintln;
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use crate::cli::error::CliError;
 use crate::report::write_new_file;

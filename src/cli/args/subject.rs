@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anstream::eprintln;
 use mock_services::catalog;
-use mock_services::yaml::{listed, nearest, shown};
+use yaml_reader::{listed, nearest, shown};
 
 use crate::cli::error::CliError;
 use crate::domain::ControlName;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anstream::eprintln;
 use jiff::Timestamp;
-use mock_services::yaml::Source;
+use yaml_reader::Source;
 
 use super::args::subject::SubjectArgs;
 use super::error::{CliError, has_color};

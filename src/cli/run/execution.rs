@@ -114,7 +114,7 @@ fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
 }
 
 pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
-    mock_services::yaml::read_duration(text)
+    yaml_reader::read_duration(text)
         .filter(|time| !time.is_zero())
         .ok_or_else(|| "write it as 800ms, 30s or 2m".to_owned())
 }

@@ -53,7 +53,7 @@ impl ToolServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.tool(&params.name) else {
-            let name = mock_services::yaml::shown(&params.name);
+            let name = yaml_reader::shown(&params.name);
             return Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None));
         };
         let request = match tool.description.request(&params.arguments.unwrap_or_default()) {

@@ -7,7 +7,7 @@ pub use show::{baseline_line, baseline_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use mock_services::yaml::{NodeKind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
+use yaml_reader::{NodeKind, Problems, Reader, Source, nearest, parse, shown, write_field_name};
 
 use super::Report;
 use crate::scenario::ControlOutcome;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mock_services::fault::{After, Commit, Fault};
-use mock_services::yaml::write_duration;
 use sha2::{Digest, Sha256};
+use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
 use crate::report::{PlanRecord, PlannedCase, Skipped, TrialReport};

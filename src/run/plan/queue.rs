@@ -95,7 +95,7 @@ impl TrialQueue {
 
 #[cfg(test)]
 mod tests {
-    use mock_services::yaml::Source;
+    use yaml_reader::Source;
 
     use super::*;
     use crate::run::{Plan, RunOptions};

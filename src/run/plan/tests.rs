@@ -1,5 +1,5 @@
-use mock_services::yaml::Source;
 use proptest::prelude::*;
+use yaml_reader::Source;
 
 use super::*;
 use crate::scenario::read_scenario;

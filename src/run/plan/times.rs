@@ -89,7 +89,7 @@ fn silences(case: &Case) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use mock_services::yaml::Source;
+    use yaml_reader::Source;
 
     use super::*;
     use crate::scenario::read_scenario;

@@ -2,8 +2,8 @@
 //! with a range: `"user{1..50}@example.com"`.
 
 use mock_services::service::Value;
-use mock_services::yaml::shape::{Count, Shape};
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, shown};
+use yaml_reader::shape::{Count, Shape};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, shown};
 
 use super::{MAX_INTENTS, check_carried};
 use crate::scenario::field_values::value_in_recorded_form;

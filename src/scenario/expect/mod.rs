@@ -6,8 +6,8 @@ pub(super) mod times;
 use mock_services::catalog::StoreKind;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
-use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::each::{EACH, read_each};
 use self::times::{suggested_form, unidentified};
@@ -383,7 +383,7 @@ fn read_records(
 
 #[cfg(test)]
 mod tests {
-    use mock_services::yaml::Source;
+    use yaml_reader::Source;
 
     use crate::scenario::{Case, Recovery, read_scenario};
 

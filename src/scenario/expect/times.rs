@@ -3,7 +3,7 @@
 //! each.
 
 use mock_services::service::{Fields, Operation, Value};
-use mock_services::yaml::{Key, Node, NodeKind, Span, listed, write_flow};
+use yaml_reader::{Key, Node, NodeKind, Span, listed, write_flow};
 
 use super::MAX_INTENTS;
 use crate::scenario::known::KnownServices;

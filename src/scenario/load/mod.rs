@@ -6,7 +6,7 @@ mod find;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
-use mock_services::yaml::{Problem, Problems, Source, Span, nearest, shown};
+use yaml_reader::{Problem, Problems, Source, Span, nearest, shown};
 
 use self::find::{FoundFile, OWN, Origin, in_binary, on_disk};
 use crate::scenario::Case;

@@ -3,8 +3,8 @@
 pub(super) mod names;
 pub(super) mod words;
 
-use mock_services::yaml::shape::{Count, Shape};
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
+use yaml_reader::shape::{Count, Shape};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::words::words_of;
 

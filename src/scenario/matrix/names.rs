@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mock_services::yaml::{Node, NodeKind, Reader, Span};
+use yaml_reader::{Node, NodeKind, Reader, Span};
 
 use super::{Matrix, placeholder};
 

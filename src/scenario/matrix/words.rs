@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mock_services::yaml::{Node, NodeKind};
+use yaml_reader::{Node, NodeKind};
 
 /// The maximum length of the word for one value.
 const MAX_WORD_LENGTH: usize = 40;
@@ -85,8 +85,8 @@ pub(crate) fn is_typeable(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mock_services::yaml::{Source, parse};
     use proptest::prelude::*;
+    use yaml_reader::{Source, parse};
 
     fn words(list: &str) -> Vec<String> {
         let node = parse(&Source::new("list", list)).unwrap();
@@ -138,9 +138,9 @@ mod tests {
             values in proptest::collection::vec("[-a-c1-3 ;é]{0,3}", 1..12),
             wrapped in any::<bool>(),
         ) {
-            let span = mock_services::yaml::Span::default();
+            let span = yaml_reader::Span::default();
             let text = |value: &String| Node::new(NodeKind::Text(value.clone()), span);
-            let key = |name: &str| mock_services::yaml::Key { name: name.to_owned(), span };
+            let key = |name: &str| yaml_reader::Key { name: name.to_owned(), span };
             let node = |(index, value)| match wrapped && index % 2 == 0 {
                 true => Node::new(NodeKind::Map(vec![(key("k"), text(value))]), span),
                 false => text(value),

@@ -2,7 +2,7 @@
 //! position in the argument.
 
 use mock_services::examples;
-use mock_services::yaml::{Key, Node, NodeKind, Problems, Reader, Source, Span, shown};
+use yaml_reader::{Key, Node, NodeKind, Problems, Reader, Source, Span, shown};
 
 use crate::scenario::expect::check_carried;
 use crate::scenario::expect::times::unidentified;

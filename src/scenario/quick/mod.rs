@@ -9,7 +9,7 @@ use mock_services::catalog::{self, Preparation, ServiceDescription};
 use mock_services::fault::read_fields;
 use mock_services::idempotency::Profile;
 use mock_services::service::Fields;
-use mock_services::yaml::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
+use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
 
 use self::expect::{ExpectedEffect, read};
 use crate::scenario::expect::times::DESCRIPTIVE_FIELDS;

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
-use mock_services::yaml::shape::{MapShape, Shape, optional, required, words_of};
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span};
+use yaml_reader::shape::{MapShape, Shape, optional, required, words_of};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span};
 
 use crate::scenario::known::KnownServices;
 
@@ -135,7 +135,7 @@ fn is_none(node: &Node) -> bool {
 /// Reports a duration that is not shorter than the time limit.
 pub(crate) fn within_timeout(reader: &Reader, span: Span, what: &str, time: Duration, timeout: Duration) {
     if time >= timeout {
-        let write = mock_services::yaml::write_duration;
+        let write = yaml_reader::write_duration;
         let message = format!("{what} takes {}, but the time limit is {}", write(time), write(timeout));
         reader.report_with_help(span, message, "shorten it, or increase `timeout`");
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mock_services::fault::{FAULT_FILE, FaultPart, PlacedFault, check_placed, read_fault_list};
 use mock_services::service::Operation;
-use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, optional, required};
-use mock_services::yaml::{Node, NodeKind, Reader, shown};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
+use yaml_reader::{Node, NodeKind, Reader, shown};
 
 use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, read_callers};
 use super::check::{CaseParts, check};

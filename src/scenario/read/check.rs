@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_services::catalog;
 use mock_services::fault::{Attempts, Commit, Fault, FaultPart, PlacedFault, ReplyContent};
 use mock_services::service::Fields;
-use mock_services::yaml::Reader;
+use yaml_reader::Reader;
 
 use super::callers::within_timeout;
 use super::interrupts::PlacedInterrupt;

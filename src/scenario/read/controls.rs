@@ -1,7 +1,7 @@
 //! Reads `controls`: the expected outcome of each control in each case.
 
-use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, object, optional, required};
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, object, optional, required};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use crate::domain::ControlName;
 use crate::scenario::matrix::{Choice, Matrix, bare};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mock_services::examples;
 use mock_services::service::OperationKind;
-use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
-use mock_services::yaml::{Key, Node, NodeKind, Reader, Span, write_duration};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, write_duration};
 
 use super::callers::within_timeout;
 use crate::scenario::known::KnownServices;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use mock_services::custom::Custom;
 use mock_services::examples;
-use mock_services::yaml::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, shown};
+use yaml_reader::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, shown};
 
 use self::case::read_case;
 use self::controls::Controls;

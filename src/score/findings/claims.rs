@@ -1,6 +1,6 @@
 //! Claims: what a caller claimed, and what the ledger shows.
 
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::{FindingContext, sentence};
 use crate::scenario::{ClaimedOutcome, Promise};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mock_services::ledger::SilenceEnd;
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::early_retry::passed;
 use super::{FindingContext, entries_of, sentence};

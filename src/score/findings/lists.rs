@@ -1,6 +1,6 @@
 //! Findings of intents in one list (`each`): the same problem in many of them is one finding.
 
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::{FindingContext, duplicates, lost, unexpected};
 use crate::score::verdict::Finding;

@@ -1,6 +1,6 @@
 //! Effects that happened less often than expected: what was attempted, and what happened to it.
 
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::words::{count, handle, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};

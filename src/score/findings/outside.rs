@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::catalog::{self, ServiceDescription};
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::FindingContext;
 use crate::domain::{LateRequestEvent, LateRequestKind, SubjectEvent, is_loopback, real_host};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mock_services::catalog;
 use mock_services::service::Value;
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use super::words::{count, label, nouns, short_description, value};
 use super::{FindingContext, entries_of, sentence};

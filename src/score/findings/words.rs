@@ -3,7 +3,7 @@
 pub(super) use mock_services::catalog::nouns;
 use mock_services::money;
 use mock_services::service::{Fields, Value};
-use mock_services::yaml::shown;
+use yaml_reader::shown;
 
 use crate::domain::InterruptKind;
 use crate::fit::FieldNames;

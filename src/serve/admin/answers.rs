@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use mock_services::fault::{Fault, Fired};
 use mock_services::ledger::Entry;
 use mock_services::service::{Fields, Operation, OperationKind};
-use mock_services::yaml::Problems;
 use serde::Serialize;
+use yaml_reader::Problems;
 
 #[derive(Serialize)]
 pub(super) struct Services {
@@ -129,7 +129,7 @@ pub(super) fn refusal(status: StatusCode, error: &str, help: &str) -> Response {
 
 /// The response with all problems of the faults that were sent.
 pub(super) fn problems(found: &Problems) -> Response {
-    let one = |problem: &mock_services::yaml::Problem| {
+    let one = |problem: &yaml_reader::Problem| {
         let (line, column) = problem.position();
         let (message, help) = (problem.message.clone(), problem.help.clone());
         ProblemInfo { message, line, column, help, text: problem.render(false) }

@@ -9,8 +9,8 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use mock_services::fault::{Fired, read_faults};
-use mock_services::yaml::Source;
 use serde::Deserialize;
+use yaml_reader::Source;
 
 use super::answers::{EffectInfo, Effects, Faults, LedgerPage, ServiceInfo, Services, problems, refusal};
 use super::{Admin, MAX_BODY_BYTES};
@@ -112,7 +112,7 @@ pub(super) async fn clear(State(admin): AdminState, query: Query<ClearQuery>) ->
         None => admin.services.clear_faults(),
         Some(line) if admin.services.clear_fault(line) => {}
         Some(line) => {
-            let error = format!("no fault `{}` is armed", mock_services::yaml::shown(line));
+            let error = format!("no fault `{}` is armed", yaml_reader::shown(line));
             return refusal(StatusCode::NOT_FOUND, &error, "GET /v1/faults lists the lines of the faults");
         }
     }

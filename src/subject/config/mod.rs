@@ -7,7 +7,7 @@ mod values;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use mock_services::yaml::{MAX_BYTES, Problems, Source, listed, nearest, shown};
+use yaml_reader::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
 use self::read::read;
 pub use self::schema::{config_schema, config_schema_text};

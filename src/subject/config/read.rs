@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use mock_services::catalog::{self, ServedHost};
-use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
-use mock_services::yaml::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
+use yaml_reader::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::values::{
     CLAIM, read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed,

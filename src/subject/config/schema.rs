@@ -34,7 +34,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use mock_services::yaml::{Source, parse};
+    use yaml_reader::{Source, parse};
 
     use super::*;
     use crate::subject::config::Config;

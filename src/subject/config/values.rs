@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mock_services::catalog::{self, ServedHost, read_served_hosts};
 use mock_services::examples;
-use mock_services::yaml::shape::{Count, MapShape, Rule, Shape, optional, words_of};
-use mock_services::yaml::{Node, NodeKind, Reader, listed, nearest, shown};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, words_of};
+use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use crate::domain::real_host;
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};

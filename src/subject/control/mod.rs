@@ -18,7 +18,7 @@ mod tool_calls;
 mod tools;
 mod wire;
 
-use mock_services::yaml::{listed, nearest, shown};
+use yaml_reader::{listed, nearest, shown};
 
 use crate::domain::ControlName;
 

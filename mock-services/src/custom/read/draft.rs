@@ -1,14 +1,14 @@
 //! One operation as its file declares it, with every check that needs no other operation.
 
 use serde_json::json;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use super::fields::FieldReader;
 use crate::custom::input::FieldPlace;
 use crate::custom::route::{METHODS, Route, is_name};
 use crate::fault::read_fields;
 use crate::service::Fields;
-use crate::yaml::shape::{Count, MapShape, Rule, Shape, optional, required};
-use crate::yaml::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 /// An operation.
 pub(super) static OPERATION: MapShape<12> = MapShape::new([

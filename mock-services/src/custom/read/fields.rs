@@ -1,8 +1,9 @@
 //! The fields of an operation, from its `fields`, its `each` and the names in its route.
 
+use yaml_reader::{Key, Node, Reader, Span, listed, shown};
+
 use crate::custom::input::FieldPlace;
 use crate::custom::route::{Route, is_name};
-use crate::yaml::{Key, Node, Reader, Span, listed, shown};
 
 /// Names that the service sets itself in responses.
 pub(super) const RESERVED_FIELDS: [&str; 6] = ["id", "created_at", "now", "item", "items", "count"];

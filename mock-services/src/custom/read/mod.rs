@@ -6,6 +6,8 @@ mod fields;
 mod resolve;
 
 use serde_json::{Value, json};
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
+use yaml_reader::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 
 use crate::built_in::built_in;
 use crate::custom::input::FieldPlace;
@@ -14,8 +16,6 @@ use crate::custom::{Custom, failure, template};
 use crate::description::read_served_hosts;
 use crate::idempotency::Profile;
 use crate::service::Operation;
-use crate::yaml::shape::{Count, MapShape, Shape, optional, required};
-use crate::yaml::{Key, Node, Problems, Reader, Source, listed, parse, shown};
 use draft::{OPERATION, OperationDraft};
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment

@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use yaml_reader::{Key, Node, Reader, Span, listed, nearest, shown};
+
 use super::draft::{DraftAction, OperationDraft};
 use super::fields::RESERVED_FIELDS;
 use crate::custom::route::is_name;
 use crate::custom::template::check;
 use crate::custom::{CreateItems, OperationAction, OperationRule};
 use crate::service::{Operation, OperationKind};
-use crate::yaml::{Key, Node, Reader, Span, listed, nearest, shown};
 
 /// The operations and their rules. `all` are the names of all operations, including those that could not be
 /// read.

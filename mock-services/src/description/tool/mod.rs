@@ -263,8 +263,8 @@ impl ToolDescription {
         let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
         if let Some(name) = arguments.keys().find(|name| !self.has_argument(name)) {
             let names = self.parameters.iter().map(|parameter| parameter.name.as_str());
-            let expected = crate::yaml::listed(names.collect::<Vec<_>>());
-            return Err(ArgumentError::Unknown { name: crate::yaml::shown(name), expected });
+            let expected = yaml_reader::listed(names.collect::<Vec<_>>());
+            return Err(ArgumentError::Unknown { name: yaml_reader::shown(name), expected });
         }
         let mut request = ServiceRequest {
             method: self.method.to_owned(),

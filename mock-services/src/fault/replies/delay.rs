@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::{MapShape, Shape, required};
+use yaml_reader::{Node, NodeKind, Reader, write_duration};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step,
 };
 use crate::fault::write::{map, text};
-use crate::yaml::shape::{MapShape, Shape, required};
-use crate::yaml::{Node, NodeKind, Reader, write_duration};
 
 /// The true answer, late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::Shape;
+use yaml_reader::{Node, Reader, write_duration};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step,
 };
 use crate::fault::write::text;
-use crate::yaml::shape::Shape;
-use crate::yaml::{Node, Reader, write_duration};
 
 /// The true answer, its body spread over this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

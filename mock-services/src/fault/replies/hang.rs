@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::{MapShape, Shape, required};
+use yaml_reader::{Node, NodeKind, Reader, write_duration};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, Step,
 };
 use crate::fault::write::{map, text};
 use crate::word_enum;
-use crate::yaml::shape::{MapShape, Shape, required};
-use crate::yaml::{Node, NodeKind, Reader, write_duration};
 
 /// No byte until the caller leaves or the time is over; then the connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 #[cfg(test)]
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
+use yaml_reader::shape::{Rule, Shape, object, required};
+use yaml_reader::{Node, NodeKind, Reader, listed};
 
 use serde_json::{Value, json};
 
@@ -25,8 +27,6 @@ use super::reply::{PlainWord, ReplyBehavior, ReplyFacts, ReplyValue, SentReply};
 use super::write::{map, text};
 use crate::service::CutPlace;
 use crate::word_enum;
-use crate::yaml::shape::{Rule, Shape, object, required};
-use crate::yaml::{Node, NodeKind, Reader, listed};
 pub use delay::Delay;
 pub use drip::Drip;
 pub use hang::{Hang, SilenceEnd};

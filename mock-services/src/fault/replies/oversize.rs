@@ -1,12 +1,13 @@
 //! `oversize`: the true answer, its body padded to a size that clients and platforms may not accept.
 
+use yaml_reader::shape::Shape;
+use yaml_reader::{Node, Reader, read_size, write_size};
+
 use super::Reply;
 use crate::fault::reply::{
     PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply,
 };
 use crate::fault::write::text;
-use crate::yaml::shape::Shape;
-use crate::yaml::{Node, Reader, read_size, write_size};
 
 /// The true answer, its body padded to this many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::{MapShape, Shape, required};
+use yaml_reader::{Node, NodeKind, Reader, listed, write_duration};
+
 use super::Reply;
 use crate::fault::reply::{PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue};
 use crate::fault::write::{map, number, text};
 use crate::service::OperationKind;
-use crate::yaml::shape::{MapShape, Shape, required};
-use crate::yaml::{Node, NodeKind, Reader, listed, write_duration};
 
 /// How far a stale read lags behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,14 @@
 
 use std::ops::RangeInclusive;
 
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
+use yaml_reader::{Node, NodeKind, Reader, shown};
+
 use super::Reply;
 use crate::fault::Commit;
 use crate::fault::reply::{PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue};
 use crate::fault::write::{flag, map, named, number, text};
 use crate::service::OperationKind;
-use crate::yaml::shape::{Count, MapShape, Shape, optional, required};
-use crate::yaml::{Node, NodeKind, Reader, shown};
 
 /// A status in place of the true one, with the body that the real service sends with it or with another one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

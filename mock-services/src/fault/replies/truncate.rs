@@ -1,13 +1,14 @@
 //! `truncate`: status, headers and a part of the body, then the connection is closed.
 
+use yaml_reader::shape::Shape;
+use yaml_reader::{Node, Reader};
+
 use super::Reply;
 use crate::fault::reply::{
     AnswerBytes, PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, Step,
 };
 use crate::fault::write::text;
 use crate::service::CutPlace;
-use crate::yaml::shape::Shape;
-use crate::yaml::{Node, Reader};
 
 /// Where an answer is truncated, and how it declares a length that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

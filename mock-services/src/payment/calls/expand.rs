@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use yaml_reader::shown;
+
 use super::CallContext;
 use crate::payment::errors::{PaymentError, Refused, unsupported_part};
 use crate::payment::expandable::{self, PropertyContent};
@@ -9,7 +11,6 @@ use crate::payment::objects::{
     Charge, Customer, Expandable, Intent, Object, PaymentMethod, Price, Product, Refund, Subscription,
 };
 use crate::payment::params::Params;
-use crate::yaml::shown;
 
 /// Stripe's maximum depth.
 const MAX_DEPTH: usize = 4;

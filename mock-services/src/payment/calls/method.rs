@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use yaml_reader::shown;
+
 use super::expand::{Expand, Expands, Fresh};
 use super::read::SharedObject;
 use super::{ApiCall, CallContext, CallOutcome};
@@ -17,7 +19,6 @@ use crate::payment::objects::{Billing, Customer, Expandable, Object, PaymentMeth
 use crate::payment::params::Params;
 use crate::payment::source::{self, Instrument, declined};
 use crate::service::Fields;
-use crate::yaml::shown;
 
 /// A payment method to create.
 #[derive(Debug)]

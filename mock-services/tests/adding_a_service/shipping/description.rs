@@ -6,9 +6,9 @@ use mock_services::catalog::{
     ClientVariable, ConfiguredService, EffectDescription, RealHost, ServiceDescription, UsualValue,
     read_texts,
 };
-use mock_services::yaml::shape::{MapShape, Shape, optional};
 use mock_services::{Builder, ServiceOptions};
 use serde_json::Value;
+use yaml_reader::shape::{MapShape, Shape, optional};
 
 use super::{Shipping, ShippingOptions};
 

@@ -1,7 +1,7 @@
 //! The problems of invalid scenarios, as users see them.
 
-use mock_services::yaml::Source;
 use proptest::prelude::*;
+use yaml_reader::Source;
 
 use super::{charge, read};
 use crate::scenario::read_scenario;
