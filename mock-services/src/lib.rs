@@ -117,8 +117,7 @@
 //!
 //! ```
 //! use mock_services::custom::{Custom, TICKETS};
-//! use yaml_reader::Source;
-//! use mock_services::{MockServices, ServiceOptions};
+//! use mock_services::{MockServices, ServiceOptions, Source};
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -165,7 +164,6 @@ mod services;
 pub mod web;
 mod wire;
 mod word_enum;
-pub mod yaml;
 
 #[doc(hidden)]
 pub use serde;
@@ -180,6 +178,9 @@ pub use services::{
     UnknownService, UnmetExpectations,
 };
 pub use wire::{Limits, OpenConnections, certificate_authority, https_config};
+/// A file with its name, and the problems in one. The rest of that crate is for those who read files on top of
+/// it.
+pub use yaml_reader::{Problems, Source};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

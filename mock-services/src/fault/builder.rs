@@ -104,7 +104,7 @@ impl Fault {
 ///
 /// let fault: Fault = "payment.charge#2 commit=never reply={status: 503}".parse()?;
 /// assert_eq!(fault.reply, Reply::status(503));
-/// # Ok::<(), yaml_reader::Problems>(())
+/// # Ok::<(), mock_services::Problems>(())
 /// ```
 impl FromStr for Fault {
     type Err = Problems;

@@ -23,7 +23,7 @@ pub fn parse(file: &Source) -> Result<Node, Problem> {
 }
 
 /// Reads a part of a text; places are those in the whole text.
-pub(crate) fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
+pub fn parse_part(file: &Source, part: Span) -> Result<Node, Problem> {
     let text = file.text().get(part.range()).unwrap_or_default();
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len());

@@ -296,7 +296,7 @@ pub fn words_of<T>(table: &[(&'static str, T)]) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use yaml_reader::{Reader, Source, parse};
+    use crate::{Reader, Source, parse};
 
     static SHOP: MapShape<3> = MapShape::new([
         required("name", Shape::Text).about("What it is called."),

@@ -238,8 +238,8 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse;
     use super::*;
+    use crate::parse;
 
     /// All problems that reading gives, as they are shown.
     fn problems(text: &str, read: impl Fn(&Reader, &Node)) -> String {

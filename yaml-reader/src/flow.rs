@@ -110,8 +110,8 @@ impl Serialize for Node {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Key, Source, Span, parse};
     use super::*;
+    use crate::{Key, Source, Span, parse};
     use proptest::prelude::*;
 
     fn trees() -> impl Strategy<Value = Node> {

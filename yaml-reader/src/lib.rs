@@ -21,8 +21,7 @@ pub use map::Map;
 pub use problem::{Problem, Problems};
 pub use reader::Reader;
 pub use size::{read_size, write_size};
-pub(crate) use tree::parse_part;
-pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES, parse};
+pub use tree::{MAX_BYTES, MAX_DEPTH, MAX_NODES, parse, parse_part};
 pub use words::{listed, nearest, shown};
 
 /// A text and its name in problems. Cheap to clone.
