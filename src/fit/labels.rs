@@ -1,4 +1,4 @@
-//! Labels in texts. Where an effect has no field for a label such as an order, its description, its metadata
+//! Labels in texts. If an effect has no field for a label such as an order, its description, its metadata
 //! or the text of the mail may name it.
 
 use mock_services::service::{Fields, Value};
@@ -46,7 +46,7 @@ fn texts(fields: &Fields) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The letters and separator before the digits at the end: `ord_` of `ord_1001`; `None` where the label does
+/// The letters and separator before the digits at the end: `ord_` of `ord_1001`; `None` if the label does
 /// not have this form.
 fn stem(label: &str) -> Option<&str> {
     let stem = label.trim_end_matches(|character: char| character.is_ascii_digit());
@@ -83,7 +83,7 @@ fn numbered_word(text: &str, stem: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, others: &[&str]) -> Mention {
+    fn mention_in(text: &str, others: &[&str]) -> Mention {
         let others: Vec<Value> = others.iter().map(|other| Value::from(*other)).collect();
         mention(
             &Value::from("ord_1001"),
@@ -98,25 +98,25 @@ mod tests {
 
     #[test]
     fn a_text_names_its_own_label_another_of_the_same_kind_or_that_of_another_intent() {
-        assert_eq!(of("Order ord_1001, thank you", &[]), Mention::Own);
-        assert_eq!(of("ORD_1001", &[]), Mention::Own);
-        assert_eq!(of("Order ord_9999.", &[]), other("ord_9999"));
-        assert_eq!(of("ord_10011", &[]), other("ord_10011"));
-        assert_eq!(of("for the spring sale", &["spring sale"]), other("spring sale"));
-        assert_eq!(of("two for one", &["one-off"]), Mention::Nothing);
+        assert_eq!(mention_in("Order ord_1001, thank you", &[]), Mention::Own);
+        assert_eq!(mention_in("ORD_1001", &[]), Mention::Own);
+        assert_eq!(mention_in("Order ord_9999.", &[]), other("ord_9999"));
+        assert_eq!(mention_in("ord_10011", &[]), other("ord_10011"));
+        assert_eq!(mention_in("for the spring sale", &["spring sale"]), other("spring sale"));
+        assert_eq!(mention_in("two for one", &["one-off"]), Mention::Nothing);
     }
 
     #[test]
     fn the_expected_label_has_priority() {
-        assert_eq!(of("ord_1001 (was ord_1000)", &["ord_1000"]), Mention::Own);
+        assert_eq!(mention_in("ord_1001 (was ord_1000)", &["ord_1000"]), Mention::Own);
     }
 
     #[test]
     fn only_whole_words_count() {
         for text in ["xord_1001", "ord_1001_b", "word_2002", "ord_20a", "ord_"] {
-            assert_eq!(of(text, &["20"]), Mention::Nothing, "{text}");
+            assert_eq!(mention_in(text, &["20"]), Mention::Nothing, "{text}");
         }
-        assert_eq!(of("receipt-ord_1001-copy", &[]), Mention::Own);
+        assert_eq!(mention_in("receipt-ord_1001-copy", &[]), Mention::Own);
     }
 
     #[test]

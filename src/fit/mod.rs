@@ -3,12 +3,11 @@
 //! scenario is about. It does not read the ledger and does not score.
 
 mod labels;
-mod records;
 
-use mock_services::catalog;
+use mock_services::catalog::{self, StoreKind};
 use mock_services::service::{Fields, Value};
 
-use crate::scenario::{Intent, Terms};
+use crate::scenario::{Intent, RecordDue, Terms};
 use labels::{Mention, mention};
 
 /// Where a subject keeps the fields that a scenario names.
@@ -167,6 +166,17 @@ fn is_expected(actual: &Value, wanted: &Value) -> bool {
 fn is_same_value(effect: &str, name: &str, actual: &Value, wanted: &Value) -> bool {
     let (Value::Text(actual), Value::Text(wanted)) = (actual, wanted) else { return false };
     catalog::field(effect, name).form.is_some_and(|form| form.canonical(actual) == form.canonical(wanted))
+}
+
+impl RecordDue {
+    /// Whether the effect changes this record.
+    pub(crate) fn concerns(&self, effect: &str, fields: &Fields) -> bool {
+        catalog::store_change(effect).is_some_and(|change| {
+            let is_counter = change.kind == StoreKind::Counter;
+            is_counter == self.counter
+                && fields.get(change.key).is_some_and(|value| value.to_string() == self.key)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! A stdio MCP server that passes every message on to the endpoint of a trial, for clients that start a
-//! command. It adds nothing: where the endpoint loses a connection, the bridge ends, as a server does that
+//! command. It adds nothing: if the endpoint loses a connection, the bridge ends, as a server does that
 //! died before it replied.
 
 use std::io::{BufRead, Write};

@@ -1,4 +1,4 @@
-//! `can` of a subject: the operations and services that it uses, and the API where a service has several
+//! `can` of a subject: the operations and services that it uses, and the API if a service has several
 //! (`email.send via resend`).
 
 use super::{Case, Step};

@@ -103,7 +103,7 @@ impl Case {
     /// Adds a shipped service that the scenario does not have.
     pub(crate) fn add_service(&mut self, setup: &ServiceSetup) {
         let description = catalog::find(&setup.name);
-        self.terms.operations.extend(description.into_iter().flat_map(OperationTerm::of));
+        self.terms.operations.extend(description.into_iter().flat_map(OperationTerm::from_service));
         self.services.push(setup.clone());
     }
 }

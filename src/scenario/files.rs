@@ -65,7 +65,7 @@ pub(super) fn shown_path(path: &Path) -> String {
     format!("{BUILT_IN}{}", path.display())
 }
 
-/// The path without `.`, and without `..` where a folder precedes it.
+/// The path without `.`, and without `..` if a folder precedes it.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {

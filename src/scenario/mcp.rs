@@ -2,23 +2,26 @@
 //! can be done with tools at all.
 
 use mock_services::catalog::{self, ServiceDescription};
+use yaml_reader::shape::{MapShape, Shape, optional};
 use yaml_reader::{Node, Reader};
 
 use super::{Case, Step};
 use crate::domain::{KeyDescription, ToolCards, ToolHints};
 
 /// The words of `hints`.
-pub(super) const HINT_WORDS: [&str; 3] =
+const HINT_WORDS: [&str; 3] =
     [ToolHints::Right.as_str(), ToolHints::Absent.as_str(), ToolHints::Wrong.as_str()];
 /// The words of `key_description`.
-pub(super) const KEY_WORDS: [&str; 2] =
-    [KeyDescription::PerOperation.as_str(), KeyDescription::PerRequest.as_str()];
+const KEY_WORDS: [&str; 2] = [KeyDescription::PerOperation.as_str(), KeyDescription::PerRequest.as_str()];
+
+pub(super) static MCP: MapShape<2> = MapShape::new([
+    optional("hints", Shape::Words(|| HINT_WORDS.to_vec())),
+    optional("key_description", Shape::Words(|| KEY_WORDS.to_vec())),
+]);
 
 /// Reads `mcp`.
 pub(super) fn read_mcp(reader: &Reader, node: &Node) -> ToolCards {
-    let Some(mut map) = reader.map(node, "`mcp`") else { return ToolCards::default() };
-    let (hints, keys) = (map.optional("hints"), map.optional("key_description"));
-    map.finish();
+    let Some([hints, keys]) = reader.fields(node, "`mcp`", &MCP) else { return ToolCards::default() };
     let hint_words = ToolHints::ALL.map(|hints| (hints.as_str(), hints));
     let key_words = KeyDescription::ALL.map(|description| (description.as_str(), description));
     ToolCards {

@@ -1,11 +1,10 @@
 //! Scenario files and their cases. It reads and checks; it starts nothing and knows no subject and no
 //! verdict.
 
-mod addresses;
 mod can;
 mod case;
-mod defaults;
 mod expect;
+mod field_values;
 mod files;
 mod filter;
 mod known;
@@ -14,9 +13,7 @@ mod matrix;
 mod mcp;
 mod quick;
 mod read;
-mod requires;
 mod schema;
-mod schema_services;
 mod services;
 mod table;
 mod terms;

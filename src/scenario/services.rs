@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mock_services::catalog::{
-    self, ConfiguredService, OptionType, ServiceDescription, read_after, read_served_hosts,
+    self, AFTER, ConfiguredService, ServiceDescription, read_after, read_served_hosts,
 };
 use mock_services::custom::DeclaredService;
 use mock_services::idempotency::{Idempotency, Profile};
+use yaml_reader::shape::{Count, Field, MapShape, Rule, Shape, object, optional, required};
 use yaml_reader::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
+
+use serde_json::{Value, json};
 
 use super::ServiceSetup;
 use super::files::Folder;
@@ -18,10 +21,69 @@ use super::known::KnownServices;
 /// The maximum number of services of a scenario.
 const MAX_SERVICES: usize = 50;
 
+/// What every service can have, beside its own options.
+static SETUP: MapShape<2> = MapShape::new([
+    optional("idempotency", Shape::OneOf(&[PROFILE, IDEMPOTENCY.shape()])),
+    optional("hosts", Shape::TEXTS),
+]);
+static IDEMPOTENCY: MapShape<2> = MapShape::new([required("profile", PROFILE), optional("lifetime", AFTER)]);
+const PROFILE: Shape = Shape::Words(|| Profile::ALL.map(Profile::as_str).to_vec());
+
+/// The schema of `services`: the shipped services with their options; services of the user name their file.
+pub(super) fn services_schema() -> Value {
+    let name = Shape::Ref("name").schema(true);
+    let set_up = |options: &[Field]| object(&[SETUP.fields(), options].concat(), Rule::None, true);
+    let shipped = |service: &Arc<ServiceDescription>| {
+        let schema = json!({ "anyOf": [set_up(service.options), { "type": "null" }, name] });
+        (service.name.clone(), schema)
+    };
+    let properties: serde_json::Map<String, Value> = catalog::services().iter().map(shipped).collect();
+    let own = json!({ "anyOf": [set_up(&[required("file", Shape::Text)]), name] });
+    let services = json!({ "type": "object", "properties": properties, "additionalProperties": own });
+    json!({ "anyOf": [services, name] })
+}
+
 /// The service that answers for any host, if there is one.
 #[cfg(feature = "mcp")]
 pub(crate) fn any_host_service() -> Option<&'static str> {
     catalog::services().iter().find(|service| service.any_host).map(|service| service.name.as_str())
+}
+
+/// The services that the subject itself must use, such as a language model. Subjects that do not use them skip the
+/// scenario, because they could pass without being tested.
+pub(super) const REQUIRES: Shape = Shape::OneOf(&[SERVICE, Shape::List(&SERVICE, Count::SOME)]);
+const SERVICE: Shape = Shape::Words(|| optional_services().collect());
+
+/// Reads `requires`: the name of a service, or a list of names.
+pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &Node) -> Vec<String> {
+    let nodes = match &node.kind {
+        NodeKind::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    if nodes.is_empty() {
+        let help = "list the services that the subject must use, or remove `requires`";
+        reader.report_with_help(node.span, "this list is empty", help);
+    }
+    let mut names: Vec<String> = Vec::new();
+    for node in nodes {
+        let Some(name) = reader.text(node) else { continue };
+        if !optional_services().any(|known| known == name) {
+            let help =
+                format!("it can be {}; a service of the steps is always used", listed(optional_services()));
+            reader.report_with_help(node.span, format!("`{}` cannot be required", shown(name)), help);
+        } else if !services.iter().any(|setup| setup.name == name) {
+            let help = format!("add `{name}: {{}}` to `services`, or remove it here");
+            reader.report_with_help(node.span, format!("the scenario has no service `{name}`"), help);
+        } else if !names.iter().any(|have| have == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// The services that some subjects use and others do not.
+fn optional_services() -> impl Iterator<Item = &'static str> + Clone {
+    catalog::services().iter().filter(|service| service.can_be_added).map(|service| service.name.as_str())
 }
 
 /// A service file that was read, or its problems.
@@ -97,10 +159,10 @@ pub(super) fn read_services(
 fn check_operations(reader: &Reader, entries: &[(Key, Node)], known: &KnownServices) {
     for (service, node) in entries {
         let description = catalog::built_in().iter().find(|built_in| built_in.name == service.name);
-        let options = description.map(|description| description.options.as_slice()).unwrap_or_default();
-        for (name, option) in options {
-            let Some(NodeKind::Map(values)) = node.get(name).map(|values| &values.kind) else { continue };
-            if matches!(option, OptionType::ByOperation(_)) {
+        for option in description.map(|description| description.options).unwrap_or_default() {
+            if let Shape::MapOf(Shape::Ref("operation_name"), ..) = option.shape
+                && let Some(NodeKind::Map(values)) = node.get(option.name).map(|values| &values.kind)
+            {
                 for (key, _) in values {
                     known.named(reader, &key.name, key.span);
                 }
@@ -165,8 +227,9 @@ fn read_service(
         reader.report_with_help(key.span, format!("there is no service `{}`", shown(name)), help);
         return None;
     }
-    let idempotency = map.optional("idempotency").and_then(|node| read_idempotency(reader, node));
-    let extra_hosts = map.optional("hosts").map(|node| read_served_hosts(reader, node)).unwrap_or_default();
+    let [idempotency, hosts] = map.fields(&SETUP);
+    let idempotency = idempotency.and_then(|node| read_idempotency(reader, node));
+    let extra_hosts = hosts.map(|node| read_served_hosts(reader, node)).unwrap_or_default();
     let built_in = catalog::built_in().iter().find(|service| service.name == name);
     let service = match built_in {
         Some(built_in) => Some((built_in.configure)(reader, &mut map)),
@@ -237,9 +300,7 @@ fn read_idempotency(reader: &Reader, node: &Node) -> Option<Idempotency> {
     if !matches!(node.kind, NodeKind::Map(_)) {
         return reader.one_of(node, &words).map(Idempotency::new);
     }
-    let mut map = reader.map(node, "`idempotency`")?;
-    let (profile, lifetime) = (map.required("profile"), map.optional("lifetime"));
-    map.finish();
+    let [profile, lifetime] = reader.fields(node, "`idempotency`", &IDEMPOTENCY)?;
     let lifetime = lifetime.map(|node| read_after(reader, node));
     let rules = Idempotency::new(reader.one_of(profile?, &words)?);
     match lifetime {

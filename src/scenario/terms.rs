@@ -257,7 +257,7 @@ impl OperationTerm {
     }
 
     /// The terms of all operations of a service.
-    pub(crate) fn of(service: &ServiceDescription) -> impl Iterator<Item = Self> {
+    pub(crate) fn from_service(service: &ServiceDescription) -> impl Iterator<Item = Self> {
         service
             .operations
             .iter()

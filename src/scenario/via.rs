@@ -1,10 +1,19 @@
 //! `via`: the APIs through which operations must be done, otherwise the trial is void. A lock that only one
 //! API has does not stop a client of another API.
 
+use mock_services::catalog;
+use yaml_reader::shape::{Count, Shape};
 use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
 use super::{Step, ViaDue};
+
+pub(super) const VIA: Shape = Shape::MapOf(&Shape::Ref("operation_name"), &APIS, Count::ANY);
+const APIS: Shape = Shape::OneOf(&[API, Shape::List(&API, Count::SOME)]);
+const API: Shape = Shape::Words(|| {
+    let services = catalog::services().iter();
+    services.flat_map(|service| catalog::apis(&service.name)).map(|api| api.name).collect()
+});
 
 /// Reads `via`: an operation, and the API or the list of APIs through which it must be done.
 pub(super) fn read_via(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<ViaDue> {
@@ -41,10 +50,10 @@ pub(super) fn read_api(reader: &Reader, operation: &str, node: &Node) -> Option<
     }
 }
 
-/// The problem with the name of an API, and a suggestion; `None` where the service of the operation has it.
+/// The problem with the name of an API, and a suggestion; `None` if the service of the operation has it.
 pub(crate) fn unknown_api(operation: &str, name: &str) -> Option<(String, String)> {
     let service = operation.split('.').next().unwrap_or_default();
-    let names: Vec<&str> = mock_services::catalog::apis(service).iter().map(|api| api.name).collect();
+    let names: Vec<&str> = catalog::apis(service).iter().map(|api| api.name).collect();
     if names.contains(&name) {
         return None;
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use mock_services::catalog;
 use mock_services::fault::read_fields;
 use mock_services::service::Operation;
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
 use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use super::known::KnownServices;
@@ -13,6 +14,14 @@ use super::{Step, Work};
 
 /// The largest number of steps, turns or tasks of callers in a list.
 pub(super) const MAX_STEPS: usize = 1000;
+
+/// The definition `work`.
+pub(super) static WORK: MapShape<2> =
+    MapShape::new([required("task", Shape::Sentence), optional("steps", Shape::Ref("steps"))]);
+/// The definition `steps`.
+pub(super) const STEPS: Shape = Shape::List(&STEP.shape(), Count(0, MAX_STEPS));
+static STEP: MapShape<2> =
+    MapShape::new([required("do", Shape::Ref("operation")), optional("with", Shape::Ref("fields"))]);
 
 /// Reads the tasks of a scenario.
 #[derive(Clone, Copy)]
@@ -24,9 +33,7 @@ pub(super) struct WorkReader<'a> {
 impl WorkReader<'_> {
     /// A `{task, steps}`.
     pub(super) fn read(&self, node: &Node, what: &str) -> Option<Work> {
-        let mut map = self.reader.map(node, what)?;
-        let (task, steps) = (map.required("task"), map.optional("steps"));
-        map.finish();
+        let [task, steps] = self.reader.fields(node, what, &WORK)?;
         Some(Work { task: self.task(task), steps: self.steps(steps) })
     }
 
@@ -61,9 +68,7 @@ impl WorkReader<'_> {
     }
 
     fn step(&self, node: &Node) -> Option<Step> {
-        let mut map = self.reader.map(node, "a step")?;
-        let (operation, with) = (map.required("do"), map.optional("with"));
-        map.finish();
+        let [operation, with] = self.reader.fields(node, "a step", &STEP)?;
         let operation = operation.and_then(|node| self.known.operation(self.reader, node));
         let fields = with.and_then(|node| read_fields(self.reader, node));
         let operation = operation?;

@@ -4,6 +4,7 @@
 use mock_services::idempotency::Profile;
 use mock_services::{catalog, examples};
 use serde::Serialize;
+use yaml_reader::shape::{Count, MapShape, Shape, required};
 use yaml_reader::{Node, Reader, listed, nearest, shown};
 
 use crate::scenario::Case;
@@ -24,7 +25,7 @@ impl Assumption {
     /// Reads `payment.idempotency=stripe`.
     ///
     /// # Errors
-    /// Where the text is something else.
+    /// If the text is something else.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split_once('=').and_then(|(key, value)| Some((key.split_once('.')?, value)));
         let Some(((service, "idempotency"), profile)) = parts else {
@@ -69,6 +70,11 @@ fn unknown_service(name: &str) -> Option<String> {
     Some(format!("there is no service `{}`; did you mean `{near}`?", shown(name)))
 }
 
+/// The shape of `assume`.
+pub(super) const ASSUME: Shape = Shape::MapOf(&Shape::Any, &ASSUMPTION.shape(), Count::ANY);
+static ASSUMPTION: MapShape<1> =
+    MapShape::new([required("idempotency", Shape::Words(|| Profile::ALL.map(Profile::as_str).to_vec()))]);
+
 /// `{payment: {idempotency: stripe}}`.
 pub(super) fn read_assumptions(reader: &Reader, node: &Node) -> Vec<Assumption> {
     let profiles: Vec<(&str, Profile)> = Profile::ALL.iter().map(|one| (one.as_str(), *one)).collect();
@@ -77,9 +83,7 @@ pub(super) fn read_assumptions(reader: &Reader, node: &Node) -> Vec<Assumption> 
         if let Some(problem) = unknown_service(&key.name) {
             reader.report(key.span, problem);
         }
-        let Some(mut map) = reader.map(node, "an assumption") else { continue };
-        let profile = map.required("idempotency");
-        map.finish();
+        let Some([profile]) = reader.fields(node, "an assumption", &ASSUMPTION) else { continue };
         let profile = profile.and_then(|node| reader.one_of(node, &profiles));
         assumptions.extend(profile.map(|profile| Assumption { service: key.name.clone(), profile }));
     }

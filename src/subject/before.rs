@@ -33,7 +33,7 @@ impl BeforeCommand {
     /// Runs the `before` command of the settings, if there is one.
     ///
     /// # Errors
-    /// Where the command cannot be started, fails, takes too long, or leaves processes running: why, with its
+    /// If the command cannot be started, fails, takes too long, or leaves processes running: why, with its
     /// last lines.
     pub async fn run(&self, settings: &Settings) -> Result<(), String> {
         let Some(program) = settings.before.clone() else { return Ok(()) };
@@ -68,7 +68,7 @@ impl BeforeCommand {
         Err(format!("`{shown}`: {failure}{}", self.last_lines(&report)))
     }
 
-    /// The last lines of its standard error, or of its output where that is empty.
+    /// The last lines of its standard error, or of its output if that is empty.
     fn last_lines(&self, report: &SupervisorReport) -> String {
         let stderr = report.stderr.with(&self.hide);
         let text = if stderr.trim().is_empty() { report.stdout.with(&self.hide) } else { stderr };

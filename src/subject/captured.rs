@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Captured {
     /// The start; the whole output where `tail` is `None`.
     pub(super) head: String,
-    /// The end, where the middle was dropped.
+    /// The end, if the middle was dropped.
     pub(super) tail: Option<String>,
     /// The number of bytes of the start and of the end that are shown.
     pub(super) half: usize,

@@ -32,7 +32,7 @@ pub(super) struct ClaimInputs<'a> {
     pub(super) hide: &'a Hide,
 }
 
-/// The claim from its source; none where the subject did not end by itself.
+/// The claim from its source; none if the subject did not end by itself.
 pub(super) fn find(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
     if matches!(inputs.reason, EndReason::TimeUp | EndReason::Unstartable(_)) {
         // It was stopped: what it wrote before is not its final claim.
@@ -155,7 +155,7 @@ fn readable(output: &str) -> String {
 }
 
 /// The last line that is a claim: a JSON object with a valid `outcome`. Objects of other programs can have an
-/// `outcome`, too, so an object with another text as its outcome is reported only where there is no claim.
+/// `outcome`, too, so an object with another text as its outcome is reported only if there is no claim.
 fn last_line(stdout: &str, hide: &Hide) -> Option<ReceivedClaim> {
     let mut lines = stdout
         .lines()
@@ -186,7 +186,7 @@ fn over_lines(stdout: &str) -> Option<&str> {
     texts.find(|text| outcome(text).is_some_and(|word| word.parse::<ClaimedOutcome>().is_ok()))
 }
 
-/// The `outcome` of an object, where it is a text.
+/// The `outcome` of an object, if it is a text.
 fn outcome(text: &str) -> Option<String> {
     match object(text).ok()?.remove("outcome")? {
         Value::String(word) => Some(word),

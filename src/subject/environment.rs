@@ -2,12 +2,14 @@
 //! in the environment of hapax itself.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use mock_services::catalog;
 
 use super::before::BeforeCommand;
 use super::{ServiceAddress, Settings, Start, template};
+use crate::trust::Trust;
 
 /// The variables of the parent that every program gets; also those that start with `LC_`.
 const PASSED_VARIABLES: [&str; 9] =
@@ -19,12 +21,41 @@ const MORE_BUNDLE_VARIABLES: [&str; 3] = ["AWS_CA_BUNDLE", "DENO_CERT", "GIT_SSL
 /// The services are on this machine; all other requests go to the recorder.
 const NO_PROXY: &str = "127.0.0.1,localhost,::1";
 
+/// The user name for the mail server, as in SendGrid. Any name is accepted; the password is the key of the
+/// service.
+pub(crate) const SMTP_USER: &str = "apikey";
+
 /// The longest value of a variable, in bytes: Linux does not start a program with one of 128 KiB.
 const MAX_VARIABLE_BYTES: usize = 100 * 1000;
 /// The variables that can be longer than that: the variable, the variable that names the file instead, and
 /// the file.
 const LONG_VALUES: [(&str, &str, &str); 2] =
     [("HAPAX_TASK", "HAPAX_TASK_FILE", "task.txt"), ("HAPAX_STEPS", "HAPAX_STEPS_FILE", "steps.json")];
+
+/// The address of the mail server for a caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailAddress {
+    /// `smtp://USER:KEY@127.0.0.1:PORT`: in plain text, with STARTTLS.
+    pub url: String,
+    /// `smtps://USER:KEY@127.0.0.1:PORT`: with implicit TLS.
+    pub tls_url: Option<String>,
+    /// The files that a client needs to verify the server.
+    pub trust: Option<Trust>,
+}
+
+impl MailAddress {
+    pub(crate) fn new(plain: SocketAddr, tls: Option<SocketAddr>, key: &str, trust: Option<Trust>) -> Self {
+        let url = |scheme: &str, address: SocketAddr| format!("{scheme}://{SMTP_USER}:{key}@{address}");
+        MailAddress { url: url("smtp", plain), tls_url: tls.map(|address| url("smtps", address)), trust }
+    }
+
+    /// The environment variables with the address.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let mut variables = vec![("HAPAX_SMTP_URL".to_owned(), self.url.clone())];
+        variables.extend(self.tls_url.clone().map(|url| ("HAPAX_SMTPS_URL".to_owned(), url)));
+        variables
+    }
+}
 
 /// The variables of the `before` command of a trial: without services, task and proxy.
 pub(super) fn before_environment(
@@ -94,7 +125,7 @@ pub(super) fn environment(
         }
         let client = client_variables(&service.name, &service.url, &service.key);
         if settings.calls_real_hosts() {
-            // The client calls the real host, with the key of the user where there is one.
+            // The client calls the real host, with the key of the user if there is one.
             let keys =
                 client.into_iter().filter(|(name, value)| *value == service.key && !all.contains_key(name));
             all.extend(keys.collect::<Vec<_>>());

@@ -20,7 +20,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// What happens to a request to this host, whose name is in lower case; `None` where it is refused with a
+    /// What happens to a request to this host, whose name is in lower case; `None` if it is refused with a
     /// finding. Hosts that are allowed come before hosts that are ignored.
     #[must_use]
     pub fn treatment(&self, host: &str, port: u16) -> Option<HostTreatment> {

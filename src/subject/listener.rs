@@ -69,8 +69,8 @@ mod linux {
             8 => Some(IpAddr::V4(Ipv4Addr::from(word(0)?))),
             32 => {
                 let mut bytes = [0; 16];
-                for (place, four) in bytes.chunks_exact_mut(4).enumerate() {
-                    four.copy_from_slice(&word(place * 8)?);
+                for (index, four) in bytes.chunks_exact_mut(4).enumerate() {
+                    four.copy_from_slice(&word(index * 8)?);
                 }
                 Some(Ipv6Addr::from(bytes).to_canonical())
             }

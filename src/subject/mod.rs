@@ -12,7 +12,6 @@ mod environment;
 pub(crate) mod hosts;
 mod http;
 mod listener;
-mod mail;
 #[cfg(feature = "mcp")]
 mod packages;
 mod port;
@@ -29,7 +28,6 @@ mod settings;
 mod start;
 mod supervised;
 mod supervisor;
-mod sweep;
 mod template;
 
 pub(crate) mod words;
@@ -42,9 +40,9 @@ pub(crate) use config::read_command;
 pub use config::{
     Config, ConfigError, checked_operation, checked_variable, config_schema, config_schema_text,
 };
+pub use environment::MailAddress;
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
-pub use mail::MailAddress;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
@@ -96,7 +94,7 @@ pub enum SubjectKind {
     Http {
         /// The URL for tasks; `${port}` is replaced by a free port where hapax starts it.
         url: String,
-        /// The command that starts it, where it is not running already; `${port}` is replaced by the port.
+        /// The command that starts it, if it is not running already; `${port}` is replaced by the port.
         command: Option<Vec<String>>,
     },
     /// A control that hapax ships, by its name.

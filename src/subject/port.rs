@@ -29,7 +29,7 @@ impl FreePort {
         let first = u16::from_ne_bytes(random) % COUNT;
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let found = (0..MAX_TRIES)
-            .map(|place| FIRST + (first + place) % COUNT)
+            .map(|index| FIRST + (first + index) % COUNT)
             .find(|port| !taken.contains(port) && is_free(*port));
         let port = found.ok_or_else(|| format!("no port from {FIRST} to {} is free", FIRST + COUNT - 1))?;
         taken.insert(port);

@@ -29,14 +29,14 @@ pub(crate) struct CommandSecret {
     pub(crate) value: String,
     /// The word that it is in, and where it is there.
     word: usize,
-    place: Range<usize>,
+    range: Range<usize>,
 }
 
 /// The secrets in the words of a command, in order. A variable of a shell is not one.
 pub(crate) fn command_secrets(words: &[String]) -> Vec<CommandSecret> {
     let mut found = Vec::new();
-    for (place, word) in words.iter().enumerate() {
-        let before = place.checked_sub(1).map(|before| words[before].as_str());
+    for (index, word) in words.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| words[before].as_str());
         let option = before.filter(|before| before.starts_with('-') && !before.contains('='));
         let (name, value) = match word.split_once('=') {
             Some((name, _)) if is_name(name) => (Some(name), name.len() + 1),
@@ -50,8 +50,8 @@ pub(crate) fn command_secrets(words: &[String]) -> Vec<CommandSecret> {
             found.push(CommandSecret {
                 name,
                 value: word[part.clone()].to_owned(),
-                word: place,
-                place: part,
+                word: index,
+                range: part,
             });
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn command_secrets(words: &[String]) -> Vec<CommandSecret> {
 pub(crate) fn shown_command(words: &[String]) -> String {
     let mut shown = words.to_vec();
     for secret in command_secrets(words).iter().rev() {
-        shown[secret.word].replace_range(secret.place.clone(), HIDDEN);
+        shown[secret.word].replace_range(secret.range.clone(), HIDDEN);
     }
     shown.join(" ")
 }

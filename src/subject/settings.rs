@@ -31,7 +31,7 @@ pub struct Settings {
     /// Its tools: the operation, and the name of the tool for it. A service that calls its tools uses them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<(String, String)>,
-    /// The operations that it supports; all of them where the list is empty.
+    /// The operations that it supports; all of them if the list is empty.
     pub can: Vec<String>,
     /// What is known about the real services: cases in which they behave otherwise are skipped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ pub struct Settings {
     pub before: Option<Vec<String>>,
     /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
     pub hosts: Hosts,
-    /// Hosts that a service answers for where the subject calls real hosts: the service and the host.
+    /// Hosts that a service answers for if the subject calls real hosts: the service and the host.
     pub served_hosts: Vec<(String, ServedHost)>,
     /// The services that it adds to every case that does not have them.
     pub services: AddedServices,
@@ -85,7 +85,7 @@ impl PartialEq for AddedServices {
 
 impl Eq for AddedServices {}
 
-/// A path as text, also where it is not Unicode.
+/// A path as text, even if it is not Unicode.
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }

@@ -25,7 +25,7 @@ pub struct Start {
     pub task: String,
     /// The steps, as JSON.
     pub steps: String,
-    /// The addresses of the services for this caller; none where it gets them only as MCP tools.
+    /// The addresses of the services for this caller; none if it gets them only as MCP tools.
     pub services: Vec<ServiceAddress>,
     /// The URL of its MCP endpoint, which offers the services as tools.
     pub mcp: Option<String>,
@@ -47,9 +47,9 @@ pub struct Start {
     pub before_stop: Option<BeforeStop>,
     /// Called at its time limit, before it is stopped.
     pub before_time_up: Option<BeforeStop>,
-    /// The certificates that its clients must trust, where the proxy answers for the real hosts of services.
+    /// The certificates that its clients must trust, if the proxy answers for the real hosts of services.
     pub intercepted: Option<super::Trust>,
-    /// How it is sealed, where it is.
+    /// How it is sealed, if it is.
     pub sealed: Option<super::SealedStart>,
     /// Where its supervisor is named.
     pub supervisor: SupervisorId,
@@ -119,7 +119,7 @@ pub struct Limits {
     pub processes: usize,
     /// The maximum size of a file that it writes, in bytes.
     pub file_size: u64,
-    /// The soft limit of open files, where it differs from that of hapax.
+    /// The soft limit of open files, if it differs from that of hapax.
     #[serde(default)]
     pub files: Option<u64>,
 }
@@ -166,9 +166,9 @@ pub struct EndedStart {
     pub output: CapturedOutput,
     /// The number of processes that it left running.
     pub left_running: usize,
-    /// The CPU time of all its processes, where it is known.
+    /// The CPU time of all its processes, if it is known.
     pub cpu: Option<Duration>,
-    /// How long after its start it made its claim, where it claimed before hapax stopped it at its time
+    /// How long after its start it made its claim, if it claimed before hapax stopped it at its time
     /// limit.
     pub claimed_after: Option<Duration>,
 }
@@ -211,12 +211,12 @@ impl EndReason {
 /// The claim of a start, as far as it can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReceivedClaim {
-    /// What it claims; `None` where there is no readable claim.
+    /// What it claims; `None` if there is no readable claim.
     pub outcome: Option<ClaimedOutcome>,
     /// Its message, shortened.
     pub message: String,
     /// Where it was found.
     pub origin: Option<ClaimOrigin>,
-    /// Why it cannot be read, where there was something.
+    /// Why it cannot be read, if there was something.
     pub problem: Option<String>,
 }

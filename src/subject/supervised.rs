@@ -8,12 +8,13 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest, Lines};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::captured::Captured;
 use super::claim::{self, ClaimInputs};
@@ -21,12 +22,17 @@ use super::environment::{environment, write_long_values_to_files};
 use super::running::{InterruptRequest, InterruptResult, Running};
 use super::sealed::{self, Gateway, ServedPorts};
 use super::supervisor::{StartOrder, SupervisorMessage, SupervisorOrder};
-use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start, sweep};
+use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start};
 use crate::domain::CapturedOutput;
+use crate::proc_stat::ProcStat;
 use crate::process_env;
 
 /// How much longer than the subject a supervisor can take: it tries for ten seconds to kill the rest.
 const SUPERVISOR_SLACK: Duration = Duration::from_secs(20);
+
+/// How long to try to kill what is left of a start.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Starts a program under a supervisor.
 pub(super) fn start(program: Vec<String>, settings: Settings, start: Start) -> Running {
@@ -77,7 +83,7 @@ pub(super) struct Supervised {
     waiting: Vec<(SupervisorOrder, oneshot::Sender<InterruptResult>)>,
 }
 
-/// The next message of a supervisor; `None` where there is none, or it cannot be read.
+/// The next message of a supervisor; `None` if there is none, or it cannot be read.
 async fn next_message(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<SupervisorMessage> {
     let line = lines.next_line().await.ok().flatten()?;
     serde_json::from_str(&line).ok()
@@ -266,7 +272,7 @@ impl Supervised {
         tracing::warn!(supervisor = session, "supervisor does not answer: ending what it started");
         let _ = self.process.start_kill();
         // It is reaped only afterwards: until then its process id, and so its session, cannot be reused.
-        sweep::sweep(session, result_file).await;
+        sweep(session, result_file).await;
         let status = self.process.wait().await;
         let reason = reason.unwrap_or_else(|| {
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -283,4 +289,41 @@ impl Supervised {
             cpu: None,
         }
     }
+}
+
+/// Kills the processes of a subject whose supervisor was killed, and returns when none is left. They are found by the
+/// session of the supervisor, and by the path of the result file in their environment, which is unique for each start.
+async fn sweep(session: Option<u32>, result: &Path) {
+    let begun = Instant::now();
+    let marker = format!("HAPAX_RESULT={}", result.display());
+    while begun.elapsed() < KILL_TIMEOUT {
+        let left = left(session, marker.as_bytes());
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            // A process that has ended needs no signal.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+}
+
+fn left(session: Option<u32>, marker: &[u8]) -> Vec<Pid> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let own = std::process::id();
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != own && is_left(*pid, session, marker))
+        .filter_map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw))
+        .collect()
+}
+
+fn is_left(pid: u32, session: Option<u32>, marker: &[u8]) -> bool {
+    let Some(stat) = ProcStat::of(pid).filter(|stat| !stat.is_dead()) else { return false };
+    let is_of_session = session.is_some_and(|session| u32::try_from(stat.session) == Ok(session));
+    let has_marker = || {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == marker)
+    };
+    is_of_session || has_marker()
 }

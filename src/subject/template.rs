@@ -63,7 +63,7 @@ impl AddressPart {
         ("ca", AddressPart::Ca),
     ];
 
-    fn of(service: &str) -> &'static [(&'static str, AddressPart)] {
+    fn for_service(service: &str) -> &'static [(&'static str, AddressPart)] {
         match service {
             TOOLS => &AddressPart::TOOLS_PARTS,
             _ if is_mail(service) => &AddressPart::MAIL_PARTS,
@@ -181,13 +181,13 @@ fn placeholder(name: &str) -> Result<Piece, TemplateError> {
     if service.is_empty() || !service.bytes().all(is_name) {
         return unknown(format!("expected {}, or a service of your own", listed(shipped())));
     }
-    match AddressPart::of(service).iter().find(|(word, _)| *word == part) {
+    match AddressPart::for_service(service).iter().find(|(word, _)| *word == part) {
         Some((_, part)) => Ok(Piece::Placeholder { service: service.to_owned(), part: *part }),
         None if is_mail(service) && part == "key" => {
             unknown(format!("the key is the password: `${{{service}.password}}`"))
         }
         None => {
-            let words = || AddressPart::of(service).iter().map(|(word, _)| *word);
+            let words = || AddressPart::for_service(service).iter().map(|(word, _)| *word);
             let allowed = format!(
                 "{} has {}",
                 match service {
@@ -222,7 +222,7 @@ fn value_of(services: &[ServiceAddress], name: &str, part: AddressPart) -> Optio
         AddressPart::Host => host.trim_matches(['[', ']']).to_owned(),
         AddressPart::Port => port.to_owned(),
         AddressPart::Key | AddressPart::Password => service.key.clone(),
-        AddressPart::User => super::mail::SMTP_USER.to_owned(),
+        AddressPart::User => super::environment::SMTP_USER.to_owned(),
         AddressPart::Ca => smtp?.trust.as_ref()?.ca.to_string_lossy().into_owned(),
     })
 }

@@ -3,7 +3,7 @@
 //!
 //! `received` and `committed` interrupt at once. `replied` has two steps, so that the complete reply is in
 //! the subject's socket and the subject has not acted on it: all processes are stopped before the last byte
-//! of the reply, then the byte is sent, then the interrupt follows. Where the subject called a tool over MCP,
+//! of the reply, then the byte is sent, then the interrupt follows. If the subject called a tool over MCP,
 //! the interrupt waits until the reply of the tool has been sent, too. An interrupt that did not take effect
 //! is written as missed, and the trial is void.
 
@@ -36,7 +36,7 @@ struct InterrupterState {
 /// One caller, as the interrupter sees it.
 #[derive(Default)]
 struct CallerSlot {
-    /// Its calls of tools; `None` where it has no tools.
+    /// Its calls of tools; `None` if it has no tools.
     calls: Option<OpenCalls>,
     /// Held during an interrupt, so that the end of the caller comes after the interrupt in the ledger.
     interrupting: tokio::sync::Mutex<()>,
@@ -65,7 +65,7 @@ struct StoppedCaller {
     is_calling_a_tool: bool,
 }
 
-/// How long an interrupt waits for the reply of a tool. Only where the subject has several calls open, one of
+/// How long an interrupt waits for the reply of a tool. Only if the subject has several calls open, one of
 /// which hangs, it is not the time that the reply takes.
 const TOOL_REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -315,8 +315,8 @@ impl InterrupterState {
     }
 }
 
-fn interrupt_event(place: usize, planned: &Interrupt, moment: &Moment) -> InterruptEvent {
-    let interrupt = u32::try_from(place).unwrap_or(u32::MAX);
+fn interrupt_event(index: usize, planned: &Interrupt, moment: &Moment) -> InterruptEvent {
+    let interrupt = u32::try_from(index).unwrap_or(u32::MAX);
     InterruptEvent { interrupt, action: planned.action.kind(), attempt: moment.attempt }
 }
 

@@ -11,7 +11,7 @@ use mock_services::catalog;
 use crate::mcp::server::OfferedService;
 use crate::scenario::Case;
 
-/// Opens the endpoint of a caller; `None` where hapax was built without MCP.
+/// Opens the endpoint of a caller; `None` if hapax was built without MCP.
 ///
 /// # Errors
 /// When no port can be opened.
@@ -33,7 +33,7 @@ pub(super) async fn start(
     McpEndpoint::start(offered.collect(), case.mcp).await.map(Some)
 }
 
-/// Opens the endpoint of a caller; `None` where hapax was built without MCP.
+/// Opens the endpoint of a caller; `None` if hapax was built without MCP.
 #[cfg(not(feature = "mcp"))]
 #[expect(clippy::unused_async, reason = "the same signature as with MCP")]
 pub(super) async fn start(_: &Case, _: &MockServices, _: u32) -> std::io::Result<Option<McpEndpoint>> {

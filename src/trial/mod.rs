@@ -172,7 +172,7 @@ impl From<String> for PrepareError {
 struct TrialWorld {
     services: MockServices,
     recorders: Vec<Recorder>,
-    /// One for each caller; none where hapax was built without MCP.
+    /// One for each caller; none if hapax was built without MCP.
     endpoints: Vec<McpEndpoint>,
     directories: TrialDirectories,
 }

@@ -7,6 +7,7 @@ mod map;
 mod problem;
 mod reader;
 mod scalar;
+pub mod shape;
 mod size;
 mod tree;
 mod words;
@@ -153,9 +154,26 @@ impl Node {
     /// The value of a key, if this is a map with that key.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Node> {
+        self.entry(name).map(|(_, node)| node)
+    }
+
+    /// A key with its value, if this is a map with that key.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
         match &self.kind {
-            NodeKind::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
+            NodeKind::Map(entries) => {
+                entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
+            }
             _ => None,
+        }
+    }
+
+    /// Where problems with a map as a whole are shown; the place of any other value.
+    #[must_use]
+    pub fn place(&self) -> Span {
+        match &self.kind {
+            NodeKind::Map(entries) => map::start_of(self.span, entries),
+            _ => self.span,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The entries of a map, asked for by name; what was not asked for is unknown.
 
+use super::shape::MapShape;
 use super::{Key, Node, Problem, Reader, Span, listed, nearest, shown};
 
 /// The entries of one map while they are read. Call [`Map::finish`] when all keys that it may have were asked
@@ -45,6 +46,20 @@ impl<'r, 'n> Map<'r, 'n> {
         self.entries.iter().find(|(key, _)| key.name == name).map(|(key, node)| (key, node))
     }
 
+    /// The values of a shape, in its order.
+    pub fn fields<const N: usize>(&mut self, shape: &MapShape<N>) -> [Option<&'n Node>; N] {
+        self.keyed_fields(shape).map(|field| field.map(|(_, node)| node))
+    }
+
+    /// The same, each value with its key.
+    pub fn keyed_fields<const N: usize>(&mut self, shape: &MapShape<N>) -> [Option<(&'n Key, &'n Node)>; N] {
+        let names = shape.names();
+        let missing = (0..N).filter(|index| shape.is_missing(*index, |name| self.has(name)));
+        let missing: Vec<&str> = missing.map(|index| names[index]).collect();
+        self.missing.extend(missing);
+        names.map(|name| self.entry(name))
+    }
+
     /// Whether a key is there, without asking for it.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
@@ -54,9 +69,7 @@ impl<'r, 'n> Map<'r, 'n> {
     /// Where problems with the map as a whole are shown.
     #[must_use]
     pub fn place(&self) -> Span {
-        self.entries
-            .first()
-            .map_or(self.span, |(key, _)| if self.span.start < key.span.start { self.span } else { key.span })
+        start_of(self.span, self.entries)
     }
 
     /// Reports every key that is missing and every key that was not asked for.
@@ -82,4 +95,9 @@ impl<'r, 'n> Map<'r, 'n> {
             self.reader.report(self.place(), format!("{} needs the key `{name}`", self.what));
         }
     }
+}
+
+/// The place of a map as a whole: its bracket, or its first key.
+pub(super) fn start_of(span: Span, entries: &[(Key, Node)]) -> Span {
+    entries.first().map_or(span, |(key, _)| if span.start < key.span.start { span } else { key.span })
 }

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::duration::read_duration;
+use super::shape::MapShape;
 use super::{Key, Map, Node, NodeKind, Problem, Problems, Source, Span, listed, nearest, shown};
 
 /// Reads one file and collects its problems.
@@ -82,6 +83,29 @@ impl Reader {
             NodeKind::Map(entries) => Some(Map::new(self, node.span, entries, what)),
             _ => self.unexpected(node, &format!("{what} (a map of keys and values)")),
         }
+    }
+
+    /// The values of a map of this shape, in its order. What is missing and what is unknown is reported.
+    pub fn fields<'n, const N: usize>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        shape: &MapShape<N>,
+    ) -> Option<[Option<&'n Node>; N]> {
+        self.keyed_fields(node, what, shape).map(|fields| fields.map(|field| field.map(|(_, node)| node)))
+    }
+
+    /// The same, each value with its key.
+    pub fn keyed_fields<'n, const N: usize>(
+        &self,
+        node: &'n Node,
+        what: &str,
+        shape: &MapShape<N>,
+    ) -> Option<[Option<(&'n Key, &'n Node)>; N]> {
+        let mut map = self.map(node, what)?;
+        let fields = map.keyed_fields(shape);
+        map.finish();
+        Some(fields)
     }
 
     /// The entries of a map whose keys can be any names.

@@ -12,9 +12,9 @@ use yaml_reader::Source;
 
 pub use crate::built_in::built_in;
 pub use crate::description::{
-    ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure, ConfiguredService,
-    EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect, FieldDescription,
-    FieldExamples, FieldRole, KEY_ARGUMENT, OptionType, ParameterPlace, ParameterType, PhrasePart,
+    AFTER, AFTER_DEFINITION, ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure,
+    ConfiguredService, EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect,
+    FieldDescription, FieldExamples, FieldRole, KEY_ARGUMENT, ParameterPlace, ParameterType, PhrasePart,
     PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost, ServedHost, ServedHostError,
     ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue, ToolBody, ToolDescription,
     ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_glob_match, is_match, read_after,

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{ClientValue, EndpointDescription, OptionType, RealEndpoint, ServiceDescription};
+use yaml_reader::shape::{Field, Rule, Shape};
+
+use super::{ClientValue, EndpointDescription, RealEndpoint, ServiceDescription};
 use crate::fault::{ReplyContent, ReplyKind};
 use crate::service::{Operation, OperationKind};
 
@@ -286,31 +288,32 @@ fn options(page: &mut String, service: &ServiceDescription) {
             service.name
         ),
     );
-    let row = |(name, kind): &(&str, OptionType)| vec![code(name), shown_type(kind)];
+    let row = |field: &Field| vec![code(field.name), shown_shape(&field.shape)];
     let rows: Vec<Vec<String>> = service.options.iter().map(row).collect();
     table(page, &["option", "value"], &rows);
 }
 
-fn shown_type(kind: &OptionType) -> String {
-    match kind {
-        OptionType::Any => "any value".to_owned(),
-        OptionType::Text => "text".to_owned(),
-        OptionType::Flag => "`true` or `false`".to_owned(),
-        OptionType::Whole(None) => "a whole number".to_owned(),
-        OptionType::Whole(Some(least)) => format!("a whole number from {least}"),
-        OptionType::Word(words) => codes(words.iter().copied()),
-        OptionType::After => "a time: `{requests: 2}`, `2s` or `settle`".to_owned(),
-        OptionType::List(of) => format!("a list: {}", shown_type(of)),
-        OptionType::MapOf(of) => format!("a map of names to values: {}", shown_type(of)),
-        OptionType::ByOperation(of) => format!("a map of operations to values: {}", shown_type(of)),
-        OptionType::Object { keys, required } => {
-            let key = |(name, kind): &(&str, OptionType)| {
-                let must = if required.contains(name) { ", required" } else { "" };
-                format!("`{name}` ({}{must})", shown_type(kind))
+fn shown_shape(shape: &Shape) -> String {
+    match shape {
+        Shape::Text => "text".to_owned(),
+        Shape::Flag => "`true` or `false`".to_owned(),
+        Shape::Integer(i64::MIN, _) => "a whole number".to_owned(),
+        Shape::Integer(least, _) => format!("a whole number from {least}"),
+        Shape::Words(words) => codes(words()),
+        Shape::Ref("after") => "a time: `{requests: 2}`, `2s` or `settle`".to_owned(),
+        Shape::List(items, _) => format!("a list: {}", shown_shape(items)),
+        Shape::MapOf(Shape::Any, values, _) => format!("a map of names to values: {}", shown_shape(values)),
+        Shape::MapOf(_, values, _) => format!("a map of operations to values: {}", shown_shape(values)),
+        Shape::Map(fields, rule) => {
+            let key = |field: &Field| {
+                let must = if field.is_required { ", required" } else { "" };
+                format!("`{}` ({}{must})", field.name, shown_shape(&field.shape))
             };
-            format!("a map with {}", keys.iter().map(key).collect::<Vec<_>>().join(", "))
+            let which = if matches!(rule, Rule::OneOf(_)) { "one of " } else { "" };
+            format!("a map with {which}{}", fields.iter().map(key).collect::<Vec<_>>().join(", "))
         }
-        OptionType::OneOf(kinds) => kinds.iter().map(shown_type).collect::<Vec<_>>().join("; or "),
+        Shape::OneOf(shapes) => shapes.iter().map(shown_shape).collect::<Vec<_>>().join("; or "),
+        _ => "any value".to_owned(),
     }
 }
 

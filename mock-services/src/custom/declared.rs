@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yaml_reader::shape::{MapShape, Shape, optional};
 use yaml_reader::{Problems, Source};
 
 use super::{CreateItems, Custom, OperationAction, OperationRule, tools};
-use crate::description::{ConfiguredService, EffectDescription, OptionType, ServedHost, ServiceDescription};
+use crate::description::{ConfiguredService, EffectDescription, ServedHost, ServiceDescription};
 use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
+
+static OPTIONS: MapShape<1> = MapShape::new([optional("file", Shape::Text)]);
 
 /// A service and the file that declares it.
 #[derive(Debug, Clone)]
@@ -56,7 +59,7 @@ impl DeclaredService {
         ServiceDescription {
             effects: writes.map(|(operation, rule)| self.effect(operation, rule)).collect(),
             reveals: reads.collect(),
-            options: vec![("file", OptionType::Text)],
+            options: OPTIONS.fields(),
             about: self.service.about().unwrap_or_default().to_owned(),
             endpoints: Arc::new(move || with_endpoints.endpoints()),
             tools: Arc::new(move || tools::all(&with_tools)),

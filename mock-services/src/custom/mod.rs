@@ -15,7 +15,6 @@ mod input;
 mod items;
 mod read;
 mod route;
-mod schema;
 mod template;
 mod tools;
 
@@ -32,8 +31,8 @@ use failure::CustomError;
 use input::{FieldPlace, RequestBody};
 use items::to_fields;
 pub use items::{ItemChange, Items};
+pub use read::service_schema;
 use route::{Route, RouteMatch};
-pub use schema::service_schema;
 use yaml_reader::{Node, Problems, Source};
 
 /// The service file that hapax ships: a help desk. It uses the whole format.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
 use yaml_reader::{Key, Map, Node, Reader};
 
 use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
 use crate::description::{
-    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldRole,
-    OptionType, PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
+    AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldRole,
+    PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -115,7 +116,7 @@ pub(crate) fn description() -> ServiceDescription {
             "Webhooks are not sent, and nothing runs when a deployment is created.",
             "Every repository and every ref exists. No checks report: a required context is always pending.",
         ],
-        options: options(),
+        options: OPTIONS.fields(),
         ..ServiceDescription::new(&Deploy::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
 }
@@ -150,30 +151,24 @@ fn effects() -> Vec<EffectDescription> {
     [deploy, delete, status, lock, take_lock].into_iter().map(|effect| effect.labels(LABELS)).collect()
 }
 
-fn options() -> Vec<(&'static str, OptionType)> {
-    let environment = OptionType::Object {
-        keys: vec![
-            ("version", OptionType::Text),
-            ("locked_by", OptionType::Text),
-            ("free_after", OptionType::After),
-        ],
-        required: &[],
-    };
-    let rollout = OptionType::Object {
-        keys: vec![("steps", OptionType::Whole(Some(1))), ("each", OptionType::After)],
-        required: &["steps", "each"],
-    };
-    vec![
-        ("environments", OptionType::MapOf(Box::new(environment))),
-        ("rollout", rollout),
-        ("asynchronous", OptionType::After),
-    ]
-}
+static OPTIONS: MapShape<3> = MapShape::new([
+    optional("environments", Shape::MapOf(&Shape::Any, &ENVIRONMENT.shape(), Count::ANY)),
+    optional("rollout", ROLLOUT.shape()),
+    optional("asynchronous", AFTER),
+]);
+static ENVIRONMENT: MapShape<3> = MapShape::new([
+    optional("version", Shape::Text),
+    optional("locked_by", Shape::Text),
+    optional("free_after", AFTER),
+]);
+static ROLLOUT: MapShape<2> =
+    MapShape::new([required("steps", Shape::Integer(1, MAX_STEPS as i64)), required("each", AFTER)]);
 
 fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> DeployOptions {
-    let environments = map.optional("environments").and_then(|node| reader.entries(node)).unwrap_or_default();
-    let rollout = map.optional("rollout").and_then(|node| read_rollout(reader, node));
-    let asynchronous = map.optional("asynchronous").and_then(|node| read_after(reader, node));
+    let [environments, rollout, asynchronous] = map.fields(&OPTIONS);
+    let environments = environments.and_then(|node| reader.entries(node)).unwrap_or_default();
+    let rollout = rollout.and_then(|node| read_rollout(reader, node));
+    let asynchronous = asynchronous.and_then(|node| read_after(reader, node));
     DeployOptions {
         environments: environments
             .iter()
@@ -185,14 +180,11 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> DeployOptions {
 }
 
 fn read_environment(reader: &Reader, key: &Key, node: &Node) -> Option<EnvironmentOptions> {
-    let mut map = reader.map(node, "an environment")?;
+    let [version, holder, free_after] = reader.fields(node, "an environment", &ENVIRONMENT)?;
     let text = |node: Option<&Node>| node.and_then(|node| reader.text(node)).map(str::to_owned);
-    let (version, holder) = (text(map.optional("version")), text(map.optional("locked_by")));
-    let free_after = map.entry("free_after");
-    map.finish();
-    let end =
-        free_after.and_then(|(_, node)| read_after(reader, node)).map_or(LockEnd::Never, LockEnd::After);
-    if let (Some((key, _)), None) = (free_after, &holder) {
+    let (version, holder) = (text(version), text(holder));
+    let end = free_after.and_then(|node| read_after(reader, node)).map_or(LockEnd::Never, LockEnd::After);
+    if let (Some((key, _)), None) = (node.entry("free_after"), &holder) {
         reader.report_with_help(
             key.span,
             "`free_after` needs a lock to free",
@@ -207,9 +199,7 @@ fn read_environment(reader: &Reader, key: &Key, node: &Node) -> Option<Environme
 }
 
 fn read_rollout(reader: &Reader, node: &Node) -> Option<Rollout> {
-    let mut map = reader.map(node, "a rollout")?;
-    let (steps, each) = (map.required("steps"), map.required("each"));
-    map.finish();
+    let [steps, each] = reader.fields(node, "a rollout", &ROLLOUT)?;
     let steps = steps.and_then(|node| reader.integer(node, 1..=MAX_STEPS));
     let each = each.and_then(|node| read_after(reader, node));
     Some(Rollout::Steps { count: steps?, each: each? })

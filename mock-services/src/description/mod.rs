@@ -13,6 +13,7 @@ mod tool;
 use std::fmt;
 use std::sync::Arc;
 
+use yaml_reader::shape::Field;
 use yaml_reader::{Map, Reader, Source};
 
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
@@ -22,7 +23,7 @@ pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
 pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};
 pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
-pub use options::{OptionType, read_after, read_texts};
+pub use options::{AFTER, AFTER_DEFINITION, read_after, read_texts};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
     ToolParameter,
@@ -76,8 +77,8 @@ pub struct ServiceDescription {
     pub fields: &'static [FieldDescription],
     /// The phrase that tells one of its effects from others, part by part.
     pub phrase: &'static [PhrasePart],
-    /// Its options in a scenario, for the JSON Schema; [`ServiceDescription::configure`] reads them.
-    pub options: Vec<(&'static str, OptionType)>,
+    /// Its options in a scenario, which [`ServiceDescription::configure`] reads.
+    pub options: &'static [Field],
     /// Its tools, for agents that get tools and not its API.
     pub tools: ToolList,
     /// What it is, in one sentence, for its reference.
@@ -118,7 +119,7 @@ impl ServiceDescription {
             step_fields: &[],
             fields: &[],
             phrase: PhrasePart::COMMON,
-            options: Vec::new(),
+            options: &[],
             tools: Arc::new(Vec::new),
             about: String::new(),
             not_there: &[],

@@ -1,57 +1,25 @@
-//! The options of services: their types for the JSON Schema, and readers that several services use.
+//! Shapes and readers of options that several services use.
 
+use yaml_reader::shape::{MapShape, Shape, required};
 use yaml_reader::{Node, NodeKind, Reader};
 
 use crate::service::After;
 
-/// The type of an option. Any value, except a text of `OneOf`, can be a placeholder of the scenario's matrix.
-#[derive(Debug, Clone)]
-pub enum OptionType {
-    /// Any value.
-    Any,
-    /// A text.
-    Text,
-    /// `true` or `false`.
-    Flag,
-    /// A whole number, with a minimum if there is one.
-    Whole(Option<u32>),
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// When something happens: `{requests: 2}`, `2s` or `settle`.
-    After,
-    /// A list.
-    List(Box<OptionType>),
-    /// A map of names to values.
-    MapOf(Box<OptionType>),
-    /// A map of operations to values.
-    ByOperation(Box<OptionType>),
-    /// A map with these keys and no others.
-    Object {
-        /// The keys and their types.
-        keys: Vec<(&'static str, OptionType)>,
-        /// The keys that are required.
-        required: &'static [&'static str],
-    },
-    /// One of these types.
-    OneOf(Vec<OptionType>),
-}
-
-impl OptionType {
-    /// A list of texts.
-    #[must_use]
-    pub fn texts() -> Self {
-        OptionType::List(Box::new(OptionType::Text))
-    }
-}
+/// When something happens: `{requests: 2}`, `2s` or `settle`.
+pub const AFTER: Shape = Shape::Ref("after");
+/// The definition `after` of the schema of scenarios.
+pub const AFTER_DEFINITION: Shape =
+    Shape::OneOf(&[Shape::Word(SETTLE), Shape::DURATION, AFTER_REQUESTS.shape()]);
+static AFTER_REQUESTS: MapShape<1> =
+    MapShape::new([required("requests", Shape::Integer(0, u32::MAX as i64))]);
+const SETTLE: &str = "settle";
 
 /// Reads when a deferred change happens; problems are reported to the reader.
 pub fn read_after(reader: &Reader, node: &Node) -> Option<After> {
     match &node.kind {
-        NodeKind::Text(text) if text == "settle" => Some(After::Settled),
+        NodeKind::Text(text) if text == SETTLE => Some(After::Settled),
         NodeKind::Map(_) => {
-            let mut map = reader.map(node, "a time that is counted in requests")?;
-            let requests = map.required("requests");
-            map.finish();
+            let [requests] = reader.fields(node, "a time that is counted in requests", &AFTER_REQUESTS)?;
             Some(After::Requests(reader.integer(requests?, 0..=u32::MAX)?))
         }
         NodeKind::Text(_) => reader.duration(node).map(After::Time),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, words_of};
 use yaml_reader::{Key, Map, Node, NodeKind, Reader};
 
 use super::{Email, EmailOptions, MailDelivery, api_name};
 use crate::description::{
-    ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, OptionType,
-    RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
+    AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, RealHost,
+    ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::service::After;
 use crate::services::{Builder, ServiceOptions};
@@ -91,29 +92,29 @@ pub(crate) fn description() -> ServiceDescription {
             "Mail cannot be scheduled.",
             "Domains, contacts, templates and suppression lists cannot be managed. A template is only a name.",
         ],
-        options: vec![
-            ("delivery", delivery_type()),
-            ("addresses", OptionType::MapOf(Box::new(delivery_type()))),
-        ],
+        options: OPTIONS.fields(),
         ..ServiceDescription::new(&Email::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
 }
 
-fn delivery_type() -> OptionType {
-    let after = |required: &'static [&'static str]| OptionType::Object {
-        keys: required.iter().map(|name| (*name, OptionType::After)).collect(),
-        required,
-    };
-    OptionType::OneOf(vec![
-        OptionType::Word(&["now", "never", "later", "bounced"]),
-        after(&["later"]),
-        after(&["bounced"]),
-    ])
-}
+static OPTIONS: MapShape<2> = MapShape::new([
+    optional("delivery", DELIVERY),
+    optional("addresses", Shape::MapOf(&Shape::Any, &DELIVERY, Count::ANY)),
+]);
+const DELIVERY: Shape = Shape::OneOf(&[Shape::Words(|| words_of(&DELIVERY_WORDS)), DELIVERY_MAP.shape()]);
+const DELIVERY_WORDS: [(&str, MailDelivery); 4] = [
+    ("now", MailDelivery::Now),
+    ("never", MailDelivery::Never),
+    ("later", MailDelivery::After(After::Settled)),
+    ("bounced", MailDelivery::Bounced(After::Requests(0))),
+];
+static DELIVERY_MAP: MapShape<2> = MapShape::new([optional("later", AFTER), optional("bounced", AFTER)])
+    .needs(Rule::OneOf(&["later", "bounced"]));
 
 fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> EmailOptions {
-    let delivery = map.optional("delivery").and_then(|node| read_delivery(reader, node));
-    let addresses = map.optional("addresses").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let [delivery, addresses] = map.fields(&OPTIONS);
+    let delivery = delivery.and_then(|node| read_delivery(reader, node));
+    let addresses = addresses.and_then(|node| reader.entries(node)).unwrap_or_default();
     let one = |(key, node): &(Key, Node)| Some((key.name.clone(), read_delivery(reader, node)?));
     EmailOptions {
         delivery: delivery.unwrap_or_default(),
@@ -122,25 +123,16 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> EmailOptions {
 }
 
 fn read_delivery(reader: &Reader, node: &Node) -> Option<MailDelivery> {
-    let words = [
-        ("now", MailDelivery::Now),
-        ("never", MailDelivery::Never),
-        ("later", MailDelivery::After(After::Settled)),
-        ("bounced", MailDelivery::Bounced(After::Requests(0))),
-    ];
     if !matches!(node.kind, NodeKind::Map(_)) {
-        return reader.one_of(node, &words);
+        return reader.one_of(node, &DELIVERY_WORDS);
     }
-    let mut map = reader.map(node, "a delivery")?;
-    let (later, bounced) = (map.optional("later"), map.optional("bounced"));
-    let place = map.place();
-    map.finish();
+    let [later, bounced] = reader.fields(node, "a delivery", &DELIVERY_MAP)?;
     match (later, bounced) {
         (Some(after), None) => read_after(reader, after).map(MailDelivery::After),
         (None, Some(after)) => read_after(reader, after).map(MailDelivery::Bounced),
         _ => {
             let help = "for example {later: {requests: 2}} or {bounced: 2s}";
-            reader.report_with_help(place, "a delivery is either `later` or `bounced`", help);
+            reader.report_with_help(node.place(), "a delivery is either `later` or `bounced`", help);
             None
         }
     }

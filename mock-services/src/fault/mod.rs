@@ -23,13 +23,14 @@ pub(crate) use check::{check, check_all, check_behind};
 pub use line::read_line;
 pub use plan::Fired;
 pub(crate) use plan::{Application, Attempt, Plan};
+pub(crate) use read::{ANY, EVERY};
 pub use read::{
-    ANY, COMMIT_WORDS, EVERY, FaultPlaces, MAX_FAULTS, PlacedFault, check_placed, read_fault,
-    read_fault_list, read_faults, read_fields,
+    FAULT_FILE, FAULT_LIST, FaultPlaces, PlacedFault, check_placed, read_fault, read_fault_list, read_faults,
+    read_fields,
 };
 pub use replies::{Delay, Drip, Hang, Lag, Oversize, Reply, ReplyKind, SilenceEnd, StatusReply, Truncation};
 pub(crate) use reply::{AnswerBytes, Step};
-pub use reply::{PlainWord, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply, ValueShape};
+pub use reply::{PlainWord, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply};
 pub(crate) use shared::SharedPlan;
 
 /// One fault: which attempt, what is committed, what the caller sees.

@@ -1,18 +1,20 @@
 //! Faults from YAML. This reads their form; the module `check` checks whether they can apply to the services.
 
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
 use yaml_reader::{Node, NodeKind, Problems, Reader, Source, Span, parse, read_duration, shown};
 
+use super::replies::reply_schema;
 use super::{After, Attempts, Commit, Fault, FaultPart, Objection, Reply, Trigger, check, check_all};
 use crate::examples;
 use crate::service::{Fields, Operation, Value};
 
 /// The value of `attempt` that means all attempts.
-pub const EVERY: &str = "every";
+pub(crate) const EVERY: &str = "every";
 /// The value of `where` that includes attempts with effects that the task does not intend.
-pub const ANY: &str = "any";
+pub(crate) const ANY: &str = "any";
 
 /// The words that are a whole `commit`.
-pub const COMMIT_WORDS: [(&str, Commit); 4] = [
+const COMMIT_WORDS: [(&str, Commit); 4] = [
     ("now", Commit::Now),
     ("never", Commit::Never),
     ("later", Commit::Later(After::Settled)),
@@ -20,7 +22,48 @@ pub const COMMIT_WORDS: [(&str, Commit); 4] = [
 ];
 
 /// The maximum number of faults in one list; each is compared with all before it.
-pub const MAX_FAULTS: usize = 1000;
+const MAX_FAULTS: usize = 1000;
+
+const DURATION_RANGE: &str = "^[0-9]+(\\.[0-9]+)?(ms|s|m)\\.\\.[0-9]+(\\.[0-9]+)?(ms|s|m)$";
+
+static FAULT: MapShape<8> = MapShape::new([
+    required("on", Shape::Ref("operation")),
+    optional(
+        "attempt",
+        Shape::OneOf(&[
+            Shape::POSITIVE,
+            Shape::List(&Shape::POSITIVE, Count::SOME),
+            Shape::Word(EVERY),
+            Shape::Pattern("^0*[1-9][0-9]*\\.\\.0*[1-9][0-9]*$"),
+        ]),
+    ),
+    optional("where", Shape::OneOf(&[Shape::Ref("fields"), Shape::Word(ANY)])),
+    optional("caller", Shape::POSITIVE),
+    optional("chance", Shape::Chance),
+    optional("optional", Shape::Flag),
+    optional("commit", Shape::OneOf(&[Shape::Words(|| words_of(&COMMIT_WORDS)), COMMIT.shape()])),
+    optional("reply", Shape::Own(reply_schema)),
+])
+.needs(Rule::AnyOf(&["commit", "reply"]));
+
+static COMMIT: MapShape<2> = MapShape::new([
+    optional(
+        "later",
+        Shape::OneOf(&[Shape::DURATION, Shape::Pattern(DURATION_RANGE), LATER_REQUESTS.shape()]),
+    ),
+    optional("part", Shape::Fraction),
+])
+.needs(Rule::OneOf(&["later", "part"]));
+
+static LATER_REQUESTS: MapShape<1> = MapShape::new([required("requests", Shape::POSITIVE)]);
+
+static FAULTS: MapShape<1> = MapShape::new([required("faults", Shape::Ref("faults"))]);
+
+/// The definition `faults` of the schema of scenarios.
+pub const FAULT_LIST: Shape = Shape::List(&FAULT.shape(), Count(0, MAX_FAULTS));
+
+/// The faults: a list, or a map with the list under `faults`, as in a file of faults for `hapax serve`.
+pub const FAULT_FILE: Shape = Shape::OneOf(&[Shape::Ref("faults"), FAULTS.shape()]);
 
 /// A fault and the places of its parts in the text.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,11 +125,7 @@ pub fn read_faults(
 #[must_use]
 pub fn read_fault_list(reader: &Reader, node: &Node) -> Vec<PlacedFault> {
     let list = match &node.kind {
-        NodeKind::Map(_) => reader.map(node, "a list of faults").and_then(|mut map| {
-            let list = map.required("faults");
-            map.finish();
-            list
-        }),
+        NodeKind::Map(_) => reader.fields(node, "a list of faults", &FAULTS).and_then(|[list]| list),
         _ => Some(node),
     };
     match list.map(|list| (list, &list.kind)) {
@@ -141,18 +180,9 @@ pub fn check_placed(reader: &Reader, placed: &[PlacedFault], operations: &[Opera
 #[must_use]
 pub fn read_fault(reader: &Reader, node: &Node) -> Option<PlacedFault> {
     let before = reader.count();
-    let mut map = reader.map(node, "a fault")?;
-    let mut places = FaultPlaces { fault: map.place(), ..FaultPlaces::default() };
-    let on = map.required("on");
-    let attempt = map.optional("attempt");
-    let fields = map.optional("where");
-    let caller = map.optional("caller");
-    let chance = map.optional("chance");
-    let optional = map.optional("optional");
-    let commit = map.optional("commit");
-    let reply = map.optional("reply");
-    map.finish();
-
+    let [on, attempt, fields, caller, chance, optional, commit, reply] =
+        reader.fields(node, "a fault", &FAULT)?;
+    let mut places = FaultPlaces { fault: node.place(), ..FaultPlaces::default() };
     let place = |node: Option<&Node>| node.map(|node| node.span);
     (places.on, places.attempt, places.caller) = (place(on), place(attempt), place(caller));
     (places.chance, places.commit, places.reply) = (place(chance), place(commit), place(reply));
@@ -287,10 +317,8 @@ fn read_value(node: &Node) -> Option<Value> {
 fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
     match &node.kind {
         NodeKind::Map(_) => {
-            let mut map = reader.map(node, "`commit`")?;
-            let (later, part) = (map.optional("later"), map.optional("part"));
-            let place = map.place();
-            map.finish();
+            let [later, part] = reader.fields(node, "`commit`", &COMMIT)?;
+            let place = node.place();
             match (later, part) {
                 (Some(later), None) => read_later(reader, later),
                 (None, Some(part)) => reader.number(part).map(Commit::Part),
@@ -319,9 +347,7 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
 fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
     let after = match &node.kind {
         NodeKind::Map(_) => {
-            let mut map = reader.map(node, "`later`")?;
-            let requests = map.required("requests");
-            map.finish();
+            let [requests] = reader.fields(node, "`later`", &LATER_REQUESTS)?;
             After::Requests(reader.integer(requests?, 0..=u32::MAX)?)
         }
         NodeKind::Integer(number) => {

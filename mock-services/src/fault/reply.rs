@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::Shape;
 use yaml_reader::{Node, Reader, write_duration};
 
 use super::replies::{Lag, Reply, ReplyKind, SilenceEnd, StatusReply};
@@ -49,37 +50,9 @@ pub enum PlainWord {
 pub struct ReplyValue {
     pub(super) read: fn(&Reader, &Node) -> Option<Reply>,
     /// What it looks like.
-    pub shape: ValueShape,
+    pub shape: Shape,
     /// Whether it is the whole map, and not the value of the key: `{status: 503, retry_after: 2}`.
     pub is_whole_map: bool,
-}
-
-/// What a value in YAML looks like, for a JSON Schema.
-#[derive(Debug)]
-pub enum ValueShape {
-    /// A duration with a unit: `800ms`.
-    Duration,
-    /// One of these words.
-    Words(&'static [&'static str]),
-    /// A text that this regular expression matches.
-    Text(&'static str),
-    /// A whole number from the first to the last.
-    Integer(u32, u32),
-    /// `true` or `false`.
-    Flag,
-    /// A map with these keys, the first ones required.
-    Map {
-        /// The keys with their values.
-        keys: &'static [(&'static str, ValueShape)],
-        /// How many of them are required.
-        required: usize,
-    },
-    /// A map of plain values, with names that this regular expression matches.
-    Names(&'static str),
-    /// One of these.
-    OneOf(&'static [ValueShape]),
-    /// Anything but nothing.
-    Something,
 }
 
 /// How much of an answer reaches a caller that reads all of it, and whether it can use it.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use yaml_reader::shape::{Count, MapShape, Shape, optional};
 use yaml_reader::{Map, Node, Reader};
 
 use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use crate::description::{
-    ClientVariable, ConfiguredService, EffectDescription, EndpointDescription, OptionType, PlannedTask,
-    RealHost, ServiceDescription, read_texts,
+    ClientVariable, ConfiguredService, EffectDescription, EndpointDescription, PlannedTask, RealHost,
+    ServiceDescription, read_texts,
 };
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
@@ -62,19 +63,7 @@ pub(crate) fn description() -> ServiceDescription {
              stores, stored conversations, fine-tuning jobs and uploads. Such a request gets a 501 and makes \
              the trial void.",
         ],
-        options: vec![
-            ("character", OptionType::Word(&CHARACTERS)),
-            ("tools", OptionType::ByOperation(Box::new(OptionType::Text))),
-            ("script", OptionType::List(Box::new(scripted_turn()))),
-            (
-                "second_generation",
-                OptionType::ByOperation(Box::new(OptionType::MapOf(Box::new(OptionType::Any)))),
-            ),
-            ("attempts", OptionType::Whole(Some(1))),
-            ("models", OptionType::texts()),
-            ("billing", OptionType::Word(&BILLING)),
-            ("replay", OptionType::Text),
-        ],
+        options: OPTIONS.fields(),
         ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
 }
@@ -94,18 +83,6 @@ fn endpoints() -> Vec<EndpointDescription> {
     ]
 }
 
-const BILLING: [&str; 2] = [TokenBilling::Generated.as_str(), TokenBilling::Delivered.as_str()];
-
-const CHARACTERS: [&str; Character::ALL.len()] = {
-    let mut words = [""; Character::ALL.len()];
-    let mut at = 0;
-    while at < words.len() {
-        words[at] = Character::ALL[at].as_str();
-        at += 1;
-    }
-    words
-};
-
 fn generation() -> EffectDescription {
     EffectDescription::new("model.generate", &["conversation", "model", "api", "generation"])
         .labels(&[
@@ -122,27 +99,34 @@ fn generation() -> EffectDescription {
         .cost()
 }
 
-fn scripted_turn() -> OptionType {
-    OptionType::Object {
-        keys: vec![("say", OptionType::Text), ("call", OptionType::MapOf(Box::new(OptionType::Any)))],
-        required: &[],
-    }
-}
+static OPTIONS: MapShape<8> = MapShape::new([
+    optional("character", Shape::Words(|| Character::ALL.map(Character::as_str).to_vec())),
+    optional("tools", Shape::MapOf(&Shape::Ref("operation_name"), &Shape::Text, Count::ANY)),
+    optional("script", Shape::List(&SCRIPTED_TURN.shape(), Count::ANY)),
+    optional("second_generation", Shape::MapOf(&Shape::Ref("operation_name"), &Shape::ANY_MAP, Count::ANY)),
+    optional("attempts", Shape::Integer(1, 20)),
+    optional("models", Shape::TEXTS),
+    optional("billing", Shape::Words(|| TokenBilling::ALL.map(TokenBilling::as_str).to_vec())),
+    optional("replay", Shape::Text),
+]);
+static SCRIPTED_TURN: MapShape<2> =
+    MapShape::new([optional("say", Shape::Text), optional("call", Shape::ANY_MAP)]);
 
 fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let usual = ModelOptions::default();
     let words = Character::ALL.map(|character| (character.as_str(), character));
-    let character = map.optional("character").and_then(|node| reader.one_of(node, &words));
-    let tools = map.optional("tools").and_then(|node| reader.entries(node)).unwrap_or_default();
+    let [character, tools, script, second, attempts, models, billing, replay] = map.fields(&OPTIONS);
+    let character = character.and_then(|node| reader.one_of(node, &words));
+    let tools = tools.and_then(|node| reader.entries(node)).unwrap_or_default();
     let tools =
         tools.iter().filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned())));
-    let script = map.optional("script").and_then(|node| reader.list(node)).unwrap_or_default();
-    let second = map.optional("second_generation").and_then(|node| reader.entries(node)).unwrap_or_default();
-    let attempts = map.optional("attempts").and_then(|node| reader.integer(node, 1..=20));
-    let models = map.optional("models").map(|node| read_texts(reader, node));
+    let script = script.and_then(|node| reader.list(node)).unwrap_or_default();
+    let second = second.and_then(|node| reader.entries(node)).unwrap_or_default();
+    let attempts = attempts.and_then(|node| reader.integer(node, 1..=20));
+    let models = models.map(|node| read_texts(reader, node));
     let billing_words = TokenBilling::ALL.map(|billing| (billing.as_str(), billing));
-    let billing = map.optional("billing").and_then(|node| reader.one_of(node, &billing_words));
-    let replay = map.optional("replay").and_then(|node| read_cassette(reader, node));
+    let billing = billing.and_then(|node| reader.one_of(node, &billing_words));
+    let replay = replay.and_then(|node| read_cassette(reader, node));
     ModelOptions {
         tasks: Vec::new(),
         character: character.unwrap_or(usual.character),
@@ -194,9 +178,7 @@ fn read_fields(node: &Node) -> Fields {
 }
 
 fn read_turn(reader: &Reader, node: &Node) -> Option<ScriptedTurn> {
-    let mut map = reader.map(node, "a turn")?;
-    let (say, call) = (map.optional("say"), map.optional("call"));
-    map.finish();
+    let [say, call] = reader.fields(node, "a turn", &SCRIPTED_TURN)?;
     let calls = call.and_then(|node| reader.entries(node)).unwrap_or_default();
     Some(ScriptedTurn {
         say: say.and_then(|node| reader.text(node)).unwrap_or_default().to_owned(),

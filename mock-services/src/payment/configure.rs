@@ -1,10 +1,11 @@
 //! The options of the payment service in a scenario, and the initial charges that a task with refunds needs.
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
 use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span, shown};
 
 use super::{Customers, EarlierCharge, Payment, PaymentOptions};
-use crate::description::{ConfiguredService, ExpectedEffect, OptionType, Preparation, read_texts};
+use crate::description::{ConfiguredService, ExpectedEffect, Preparation, read_texts};
 use crate::services::{Builder, ServiceOptions};
 
 /// The charged amount when a refund without an amount is expected: the whole charge is refunded.
@@ -13,48 +14,42 @@ const EARLIER_AMOUNT: i64 = 4999;
 /// refuse the second of two equal refunds.
 const CHARGE_PER_REFUND: i64 = 3;
 
-/// The options and their types.
-pub(super) fn options() -> Vec<(&'static str, OptionType)> {
-    let charge = OptionType::Object {
-        keys: vec![
-            ("amount", OptionType::Whole(Some(1))),
-            ("currency", OptionType::Text),
-            ("customer", OptionType::Text),
-            ("order", OptionType::Text),
-        ],
-        required: &["amount"],
-    };
-    vec![
-        ("declines", OptionType::texts()),
-        ("customers", OptionType::texts()),
-        ("prices", OptionType::texts()),
-        ("charges", OptionType::List(Box::new(charge))),
-    ]
-}
+/// The options.
+pub(super) static OPTIONS: MapShape<4> = MapShape::new([
+    optional("declines", Shape::TEXTS),
+    optional("customers", Shape::TEXTS),
+    optional("prices", Shape::TEXTS),
+    optional("charges", Shape::List(&CHARGE.shape(), Count::ANY)),
+]);
+static CHARGE: MapShape<4> = MapShape::new([
+    required("amount", Shape::Integer(1, i64::MAX)),
+    optional("currency", Shape::Text),
+    optional("customer", Shape::Text),
+    optional("order", Shape::Text),
+]);
 
 /// Reads the options.
 pub(super) fn read(reader: &Reader, map: &mut Map<'_, '_>) -> PaymentOptions {
+    let [declines, customers, prices, charges] = map.fields(&OPTIONS);
     let mut options = PaymentOptions::default();
-    if let Some(node) = map.optional("declines") {
+    if let Some(node) = declines {
         options.declining_customers = read_texts(reader, node);
     }
-    if let Some(node) = map.optional("customers") {
+    if let Some(node) = customers {
         options.customers = Customers::Only(read_texts(reader, node));
     }
-    options.prices = map.optional("prices").map(|node| read_texts(reader, node));
-    let charges = map.optional("charges").and_then(|node| reader.list(node)).unwrap_or_default();
+    options.prices = prices.map(|node| read_texts(reader, node));
+    let charges = charges.and_then(|node| reader.list(node)).unwrap_or_default();
     options.charges = charges.iter().filter_map(|node| read_charge(reader, node)).collect();
     options
 }
 
 /// A charge that exists before the first request.
 fn read_charge(reader: &Reader, node: &Node) -> Option<EarlierCharge> {
-    let mut map = reader.map(node, "an earlier charge")?;
-    let (amount, currency) = (map.required("amount"), map.optional("currency"));
+    let [amount, currency, customer, order] = reader.fields(node, "an earlier charge", &CHARGE)?;
     let text = |node: Option<&Node>| node.and_then(|node| reader.text(node)).map(str::to_owned);
-    let (customer, order) = (text(map.optional("customer")), text(map.optional("order")));
-    let place = map.place();
-    map.finish();
+    let (customer, order) = (text(customer), text(order));
+    let place = node.place();
     let amount = reader.integer(amount?, 1..=i64::MAX)?;
     let currency = currency.map_or(Some("usd"), |node| reader.text(node))?;
     let Some(charge) = EarlierCharge::new(amount, currency) else {

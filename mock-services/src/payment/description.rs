@@ -160,7 +160,7 @@ pub(crate) fn description() -> ServiceDescription {
              `latest_invoice` is an id that cannot be read.",
             "Cards are the only payment methods.",
         ],
-        options: configure::options(),
+        options: configure::OPTIONS.fields(),
         prepare: configure::prepare,
         ..ServiceDescription::new(&Payment::default(), |reader, map| Arc::new(configure::read(reader, map)))
     }

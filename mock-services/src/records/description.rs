@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional};
 use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span};
 
 use super::{Records, RecordsOptions};
 use crate::description::{
     ConfiguredService, EffectDescription, EndpointDescription, ExpectedEffect, FieldDescription, FieldRole,
-    OptionType, PhrasePart, Preparation, ServiceDescription, StoreChange, StoreKind, StoredValue,
+    PhrasePart, Preparation, ServiceDescription, StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -42,11 +43,7 @@ pub(crate) fn description() -> ServiceDescription {
         not_there: &[
             "A request concerns one record or one counter: there are no transactions and no queries.",
         ],
-        options: vec![
-            ("records", OptionType::MapOf(Box::new(OptionType::Any))),
-            ("counters", OptionType::MapOf(Box::new(OptionType::Whole(None)))),
-            ("require_if_match", OptionType::Flag),
-        ],
+        options: OPTIONS.fields(),
         prepare,
         ..ServiceDescription::new(&Records::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
@@ -93,10 +90,17 @@ fn effects() -> Vec<EffectDescription> {
     vec![put, delete, increment]
 }
 
+static OPTIONS: MapShape<3> = MapShape::new([
+    optional("records", Shape::ANY_MAP),
+    optional("counters", Shape::MapOf(&Shape::Any, &Shape::Integer(i64::MIN, i64::MAX), Count::ANY)),
+    optional("require_if_match", Shape::Flag),
+]);
+
 fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> RecordsOptions {
-    let records = map.optional("records").and_then(|node| reader.entries(node)).unwrap_or_default();
-    let counters = map.optional("counters").and_then(|node| reader.entries(node)).unwrap_or_default();
-    let require = map.optional("require_if_match").and_then(|node| reader.boolean(node));
+    let [records, counters, require] = map.fields(&OPTIONS);
+    let records = records.and_then(|node| reader.entries(node)).unwrap_or_default();
+    let counters = counters.and_then(|node| reader.entries(node)).unwrap_or_default();
+    let require = require.and_then(|node| reader.boolean(node));
     let counter =
         |(key, node): &(Key, Node)| Some((key.name.clone(), reader.integer(node, i64::MIN..=i64::MAX)?));
     RecordsOptions {

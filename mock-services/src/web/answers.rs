@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use yaml_reader::shape::{MapShape, Shape, optional};
 use yaml_reader::{Node, NodeKind, Reader, shown};
 
 use super::template::{Values, check};
@@ -9,7 +10,16 @@ use crate::description::is_match;
 use crate::service::Answer;
 
 /// The methods that an answer can be declared for.
-pub(super) const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+pub(super) static ANSWER: MapShape<7> = MapShape::new([
+    optional("method", Shape::Words(|| METHODS.to_vec())),
+    optional("host", Shape::Text),
+    optional("path", Shape::Text),
+    optional("status", Shape::Integer(200, 599)),
+    optional("headers", Shape::ANY_MAP),
+    optional("body", Shape::Any),
+    optional("read", Shape::Flag),
+]);
 /// Headers that belong to the wire.
 const RESERVED_HEADERS: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
 
@@ -72,11 +82,7 @@ pub(super) fn read_answers(reader: &Reader, node: &Node) -> Vec<DeclaredAnswer> 
 }
 
 fn read_answer(reader: &Reader, node: &Node) -> Option<DeclaredAnswer> {
-    let mut map = reader.map(node, "an answer")?;
-    let (method, host, path) = (map.optional("method"), map.optional("host"), map.optional("path"));
-    let (status, headers, body) = (map.optional("status"), map.optional("headers"), map.optional("body"));
-    let read = map.optional("read");
-    map.finish();
+    let [method, host, path, status, headers, body, read] = reader.fields(node, "an answer", &ANSWER)?;
     let methods = METHODS.map(|method| (method, method));
     let path_text = path.and_then(|node| reader.text(node));
     let host_text = host.and_then(|node| reader.text(node));

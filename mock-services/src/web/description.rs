@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Shape, optional};
 use yaml_reader::{Map, Reader};
 
-use super::answers::{METHODS, read_answers};
+use super::answers::{ANSWER, read_answers};
 use super::{Web, WebOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, OptionType, PhrasePart,
+    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, PhrasePart,
     ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
@@ -43,10 +44,7 @@ pub(crate) fn description() -> ServiceDescription {
         not_there: &[
             "It knows no rules of a real API: it accepts every request, and it checks no parameters.",
         ],
-        options: vec![
-            ("ignore", OptionType::texts()),
-            ("answers", OptionType::List(Box::new(declared_answer()))),
-        ],
+        options: OPTIONS.fields(),
         ..ServiceDescription::new(&Web::default(), |reader, map| Arc::new(read_options(reader, map)))
     }
 }
@@ -79,23 +77,13 @@ fn effects() -> Vec<EffectDescription> {
         .collect()
 }
 
-fn declared_answer() -> OptionType {
-    OptionType::Object {
-        keys: vec![
-            ("method", OptionType::Word(&METHODS)),
-            ("host", OptionType::Text),
-            ("path", OptionType::Text),
-            ("status", OptionType::Whole(Some(200))),
-            ("headers", OptionType::MapOf(Box::new(OptionType::Any))),
-            ("body", OptionType::Any),
-            ("read", OptionType::Flag),
-        ],
-        required: &[],
-    }
-}
+static OPTIONS: MapShape<2> = MapShape::new([
+    optional("ignore", Shape::TEXTS),
+    optional("answers", Shape::List(&ANSWER.shape(), Count::ANY)),
+]);
 
 pub(super) fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> WebOptions {
-    let (ignore, answers) = (map.optional("ignore"), map.optional("answers"));
+    let [ignore, answers] = map.fields(&OPTIONS);
     WebOptions {
         ignore: ignore.map(|node| read_texts(reader, node)).unwrap_or_default(),
         answers: answers.map(|node| read_answers(reader, node)).unwrap_or_default(),

@@ -229,7 +229,7 @@ impl Connection {
         (seen.noise > 0).then(|| (seen.noise, seen.first_noise.clone()))
     }
 
-    /// Closes the connection, and ends the server where it was started for it.
+    /// Closes the connection, and ends the server if it was started for it.
     pub(super) async fn close(mut self) {
         // The input of the server is closed with the service.
         let _ = timeout(CLOSE_TIME, self.service.close()).await;

@@ -14,7 +14,7 @@ use super::plan::{
     CallOutcome, DriverPlan, DriverRecord, DriverStep, ListedTool, ListedTools, ServerAddress, ToolCall,
     leaves_outcome_open,
 };
-use super::serving::ServingProcess;
+use super::server_process::ServingProcess;
 use super::trial_name::TrialName;
 
 use crate::process_env;
@@ -92,7 +92,7 @@ struct Driver {
 /// What a step leaves behind for the next one.
 #[derive(Default)]
 struct PlanProgress {
-    /// `None` before the first step, and where there is no connection any more.
+    /// `None` before the first step, and if there is no connection any more.
     connection: Option<Connection>,
     /// The last call.
     last: Option<CallResult>,

@@ -8,7 +8,6 @@ mod driver;
 mod http;
 mod plan;
 mod server_process;
-mod serving;
 mod trial_name;
 
 pub(crate) use driver::{HEADERS_VARIABLE, drive};

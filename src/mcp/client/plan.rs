@@ -211,7 +211,7 @@ pub(crate) struct ListedTool {
 }
 
 impl ListedTool {
-    /// A hint of the annotations, where it is given.
+    /// A hint of the annotations, if it is given.
     pub(crate) fn hint(&self, name: &str) -> Option<bool> {
         self.annotations.as_ref()?.get(name)?.as_bool()
     }

@@ -1,5 +1,5 @@
 //! A server that is a program: its start, its standard output without lines that are not messages, and its
-//! end.
+//! end. One that serves streamable HTTP has started when its port accepts connections.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -11,6 +11,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::outbound::connect_once;
 
 /// The variables of the trial that are for the driver.
 const OWN_VARIABLES: [&str; 9] = [
@@ -24,6 +27,8 @@ const OWN_VARIABLES: [&str; 9] = [
     "HAPAX_TRIAL",
     "HAPAX_CALLER",
 ];
+/// How often the port is tried.
+const INTERVAL: Duration = Duration::from_millis(20);
 /// The longest line, in bytes.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
 /// How much a server can write to its standard output in one connection, in bytes.
@@ -177,5 +182,50 @@ async fn pump_errors(mut errors: impl AsyncRead + Unpin, seen: Arc<Mutex<SeenOut
             let surplus = seen.stderr.len().saturating_sub(KEPT_STDERR);
             seen.stderr.drain(..surplus);
         }
+    }
+}
+
+/// A running server of streamable HTTP.
+pub(super) struct ServingProcess {
+    process: ServerProcess,
+    /// Some servers end when their input ends.
+    _input: ChildStdin,
+}
+
+impl ServingProcess {
+    /// Starts it, and waits until its port accepts connections.
+    ///
+    /// # Errors
+    /// Why it cannot be reached.
+    pub(super) async fn start(program: &[String], url: &str, limit: Duration) -> Result<Self, String> {
+        let shown = program.join(" ");
+        // What it prints is not part of the protocol.
+        let (mut process, _, input) = ServerProcess::start(program)
+            .map_err(|error| format!("cannot start `{shown}`: {error}; check the command"))?;
+        let end = Instant::now() + limit;
+        loop {
+            let Err(refusal) = connect_once(url).await else {
+                return Ok(ServingProcess { process, _input: input });
+            };
+            let why = match process.exit_status() {
+                Some(status) => format!("it ended before it could be reached at {url} ({status})"),
+                None if Instant::now() > end => format!("it cannot be reached within {limit:?}: {refusal}"),
+                None => {
+                    tokio::time::sleep(INTERVAL).await;
+                    continue;
+                }
+            };
+            let errors = process.seen().last_error_lines();
+            process.kill().await;
+            return Err(match errors.as_str() {
+                "" => why,
+                errors => format!("{why}; its standard error ends with: {errors}"),
+            });
+        }
+    }
+
+    /// Kills it: nothing tells it to end.
+    pub(super) async fn end(self) {
+        self.process.kill().await;
     }
 }

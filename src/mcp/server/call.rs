@@ -66,7 +66,7 @@ pub(super) async fn send(
     let Ok((mut sender, connection)) = http1::handshake(TokioIo::new(stream)).await else {
         return RequestOutcome::Closed;
     };
-    // It is polled before the client is looked at, so the request is sent also where the client has left
+    // It is polled before the client is looked at, so the request is sent even if the client has left
     // already. Dropping it closes the connection, so the service notices that the client has left.
     let running = async {
         let _ = connection.await;

@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::activity::Activity;
+use super::Activity;
 use super::handler::ToolServer;
 use super::open_calls::{CallOfConnection, WatchedStream};
 
@@ -27,7 +27,7 @@ use super::open_calls::{CallOfConnection, WatchedStream};
 type ResponseBody = http_body_util::combinators::BoxBody<Bytes, Infallible>;
 type ToolEndpoint = StreamableHttpService<Arc<ToolServer>, NeverSessionManager>;
 
-/// How long to wait where no file is left for another connection.
+/// How long to wait if no file is left for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
 /// How long a client may take to close a connection that hapax has closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ pub(super) struct ConnectionHandle {
 impl ConnectionHandle {
     /// Ends the connection. The request gets no other reply.
     pub(super) fn end(&self, how: ConnectionEnd) {
-        // Where the connection has ended already, the client has left.
+        // If the connection has ended already, the client has left.
         let _ = self.end.send(how);
     }
 
@@ -119,7 +119,7 @@ async fn serve(stream: TcpStream, endpoint: ToolEndpoint, activity: Activity) {
     call.ended();
 }
 
-/// Answers one request. It runs as a task of its own, so that a call is made also where the client does not
+/// Answers one request. It runs as a task of its own, so that a call is made even if the client does not
 /// wait for the reply.
 async fn respond(
     request: Request<Incoming>,

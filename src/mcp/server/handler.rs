@@ -10,7 +10,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-use super::activity::Activity;
+use super::Activity;
 use super::cards::{self, OfferedTool};
 use super::connection::ConnectionHandle;
 use super::open_calls::OpenCalls;
@@ -74,7 +74,7 @@ impl ToolServer {
             call::send(address, &key, request, &connection).await
         });
         let outcome = call.await.map_err(|_| ErrorData::internal_error("the call failed", None))?;
-        match reply::of(outcome, &context.id) {
+        match reply::from_outcome(outcome, &context.id) {
             ToolReply::Result(result) => Ok((*result).into()),
             ToolReply::End(how) => {
                 client.end(how);

@@ -3,7 +3,6 @@
 //! for a client of the API. A fault of the connection happens to the connection of the MCP client. The module
 //! knows no fault and no verdict.
 
-mod activity;
 mod call;
 mod cards;
 mod connection;
@@ -20,10 +19,10 @@ use std::sync::Arc;
 use mock_services::catalog::ServiceDescription;
 use mock_services::idempotency::Profile;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::domain::ToolCards;
-use activity::Activity;
 use handler::ToolServer;
 pub(crate) use open_calls::OpenCalls;
 
@@ -87,5 +86,33 @@ impl McpEndpoint {
 impl Drop for McpEndpoint {
     fn drop(&mut self) {
         self.accepting.abort();
+    }
+}
+
+/// The number of open connections and running calls.
+#[derive(Debug, Clone, Default)]
+struct Activity(Arc<watch::Sender<usize>>);
+
+/// One open connection or running call, until it is dropped.
+#[derive(Debug)]
+struct ActivityGuard(Activity);
+
+impl Activity {
+    /// Counts one more.
+    fn begin(&self) -> ActivityGuard {
+        self.0.send_modify(|count| *count += 1);
+        ActivityGuard(self.clone())
+    }
+
+    /// Waits until there are none.
+    async fn ended(&self) {
+        // It cannot fail: the sender exists as long as `self`.
+        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
+    }
+}
+
+impl Drop for ActivityGuard {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
     }
 }

@@ -22,7 +22,7 @@ pub(super) enum ToolReply {
 }
 
 /// What the outcome of the request is for the client of the tool.
-pub(super) fn of(outcome: RequestOutcome, id: &RequestId) -> ToolReply {
+pub(super) fn from_outcome(outcome: RequestOutcome, id: &RequestId) -> ToolReply {
     match outcome {
         RequestOutcome::Replied(reply) => match result(&reply) {
             Some(result) => ToolReply::Result(Box::new(result)),
@@ -62,10 +62,10 @@ fn result(reply: &ServiceReply) -> Option<CallToolResult> {
         .filter_map(|name| Some(((*name).to_owned(), reply.headers.get(*name)?.to_str().ok()?.into())))
         .collect();
     let text = text(reply, &body);
-    let told = json!({ "status": reply.status, "headers": headers, "body": body });
+    let structured = json!({ "status": reply.status, "headers": headers, "body": body });
     let content = vec![ContentBlock::text(text)];
     let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    result.structured_content = Some(told);
+    result.structured_content = Some(structured);
     Some(result)
 }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn shown(outcome: RequestOutcome) -> String {
-        match of(outcome, &RequestId::Number(7)) {
+        match from_outcome(outcome, &RequestId::Number(7)) {
             ToolReply::Result(result) => serde_json::to_string(&result).unwrap(),
             ToolReply::End(ConnectionEnd::CloseAfter(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
             other => format!("{other:?}"),

@@ -2,10 +2,18 @@
 //! with a range: `"user{1..50}@example.com"`.
 
 use mock_services::service::Value;
+use yaml_reader::shape::{Count, Shape};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, shown};
 
 use super::{MAX_INTENTS, check_carried};
-use crate::scenario::addresses::value_in_recorded_form;
+use crate::scenario::field_values::value_in_recorded_form;
+
+/// One field and its values: a list, or a text with a range.
+pub(super) const EACH: Shape = Shape::MapOf(&Shape::Any, &VALUES, Count(1, 1));
+const VALUES: Shape = Shape::OneOf(&[
+    Shape::List(&Shape::Types(&["string", "integer"]), Count(1, MAX_INTENTS)),
+    Shape::Pattern("^[^{}]*\\{[0-9]{1,9}\\.\\.[0-9]{1,9}\\}"),
+]);
 
 /// A field and its values, one for each intent.
 #[derive(Debug)]

@@ -6,21 +6,52 @@ pub(super) mod times;
 use mock_services::catalog::{self, StoreKind};
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
-use self::each::read_each;
+use self::each::{EACH, read_each};
 use self::times::{suggested_form, unidentified};
-use crate::scenario::addresses::in_recorded_form;
-use crate::scenario::defaults;
+use crate::scenario::field_values::{in_recorded_form, usual_unless_named, without_usual};
 use crate::scenario::known::{KnownServices, has_name};
-use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup};
+use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup, Terms};
 
 /// The largest number of intents in a case; each is compared with all before it.
 pub(super) const MAX_INTENTS: usize = 500;
 /// The largest number of attempts or effects that can be expected.
-pub(super) const MAX_ATTEMPTS: u32 = 1_000_000;
+const MAX_ATTEMPTS: u32 = 1_000_000;
 /// The words of `allow`.
-pub(super) const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
+const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
+
+pub(super) static EXPECT: MapShape<8> = MapShape::new([
+    optional("effects", Shape::List(&INTENT.shape(), Count(0, MAX_INTENTS)))
+        .about("All expected effects; any other effect is unintended."),
+    optional("claim", Shape::OneOf(&[CLAIM, Shape::List(&CLAIM, Count::SOME)])).about("The accepted claims."),
+    optional("attempts", Shape::MapOf(&Shape::Ref("operation_name"), &ATTEMPTS, Count(0, MAX_INTENTS)))
+        .about("The number of attempts of an operation: 3 is at most 3, 1..3 is 1 to 3, 1.. is at least 1."),
+    optional("recovery", Shape::OneOf(&[RECOVERY, Shape::List(&RECOVERY, Count::SOME)]))
+        .about("What the subject may do after an ambiguous answer."),
+    optional("respect_retry_after", Shape::Flag)
+        .about("Whether a retry before the time in Retry-After fails."),
+    optional("allow", Shape::List(&Shape::Words(|| words_of(&ALLOW_WORDS)), Count::ANY))
+        .about("What is allowed besides."),
+    optional("records", Shape::MapOf(&Shape::Any, &Shape::Any, Count::ANY))
+        .about("The records at the end; null for none."),
+    optional("counters", Shape::MapOf(&Shape::Any, &Shape::Types(&["integer", "null"]), Count::ANY))
+        .about("The counters at the end; null for none."),
+])
+.needs(Rule::First(&["effects", "records", "counters"]));
+static INTENT: MapShape<5> = MapShape::new([
+    required("effect", Shape::Ref("effect")),
+    optional("where", Shape::Ref("fields")),
+    optional("with", Shape::Ref("fields")),
+    optional("each", EACH).about("One effect for each value of one field."),
+    optional("times", Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]+$")]))
+        .about("How many times: 1, 0..1 for at most once, 0 for never."),
+]);
+const CLAIM: Shape = Shape::Words(|| ClaimedOutcome::ALL.map(ClaimedOutcome::as_str).to_vec());
+const RECOVERY: Shape = Shape::Words(|| Recovery::PERMITTED.map(Recovery::as_str).to_vec());
+const ATTEMPTS: Shape = Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]*$")]);
+const NUMBER: Shape = Shape::Integer(0, MAX_ATTEMPTS as i64);
 
 /// An intent and its position.
 #[derive(Debug)]
@@ -37,13 +68,30 @@ pub(super) struct Expected {
     pub(super) lists: Vec<IntentList>,
     pub(super) claim: Vec<ClaimedOutcome>,
     pub(super) claim_span: Span,
-    /// The position of `effects` where neither an effect nor a claim is expected.
+    /// The position of `effects` if neither an effect nor a claim is expected.
     pub(super) nothing: Option<Span>,
     pub(super) attempts: Vec<(Budget, Span)>,
     pub(super) recovery: Vec<Recovery>,
     pub(super) respect_retry_after: bool,
     pub(super) compensation: bool,
     pub(super) records: Vec<RecordDue>,
+}
+
+impl Expected {
+    /// The terms of a case, as far as `expect` says them.
+    pub(super) fn terms(&self) -> Terms {
+        Terms {
+            intents: self.intents.iter().map(|placed| placed.intent.clone()).collect(),
+            lists: self.lists.clone(),
+            claim: self.claim.clone(),
+            recovery: self.recovery.clone(),
+            attempts: self.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
+            respect_retry_after: self.respect_retry_after,
+            compensation: self.compensation,
+            records: self.records.clone(),
+            ..Terms::default()
+        }
+    }
 }
 
 /// Reads `expect`.
@@ -53,19 +101,11 @@ pub(super) fn read_expect(
     setups: &[ServiceSetup],
     node: Option<&Node>,
 ) -> Expected {
-    let Some(mut map) = node.and_then(|node| reader.map(node, "`expect`")) else {
+    let Some([effects, claim, attempts, recovery, respect, allow, records, counters]) =
+        node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
+    else {
         return Expected::default();
     };
-    // `effects` is optional where records or counters are expected.
-    let by_records = map.has("records") || map.has("counters");
-    let effects = if by_records { map.optional("effects") } else { map.required("effects") };
-    let claim = map.optional("claim");
-    let attempts = map.optional("attempts");
-    let recovery = map.optional("recovery");
-    let respect = map.optional("respect_retry_after");
-    let allow = map.optional("allow");
-    let (records, counters) = (map.optional("records"), map.optional("counters"));
-    map.finish();
     let mut records = read_records(reader, records, setups, false);
     records.extend(read_records(reader, counters, setups, true));
     let (intents, lists) = effects.map(|node| read_intents(reader, known, node)).unwrap_or_default();
@@ -108,12 +148,9 @@ fn read_intents(reader: &Reader, known: &KnownServices, node: &Node) -> (Vec<Pla
 
 /// The intents of one entry: one, or one for each value of `each`.
 fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Vec<PlacedIntent>> {
-    let mut map = reader.map(node, "an expected effect")?;
-    let (effect, which, like) = (map.required("effect"), map.optional("where"), map.optional("with"));
-    let (each, times_node) = (map.optional("each"), map.optional("times"));
+    let [effect, which, like, each, times_node] = reader.fields(node, "an expected effect", &INTENT)?;
     let times = times_node.map_or(Some((1, 1)), |node| read_times(reader, node));
-    let span = map.place();
-    map.finish();
+    let span = node.place();
     let effect = effect.and_then(|node| known.effect(reader, node));
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };
@@ -135,8 +172,8 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
     let at_least = (least < times).then_some(least);
     let placed = |which: &Fields| {
         let (which, like) = (in_recorded_form(effect, which), in_recorded_form(effect, &like));
-        let like = defaults::without_usual(effect, &like);
-        let defaults = defaults::unless_named(effect, &which, &like);
+        let like = without_usual(effect, &like);
+        let defaults = usual_unless_named(effect, &which, &like);
         PlacedIntent {
             intent: Intent {
                 effect: effect.to_owned(),

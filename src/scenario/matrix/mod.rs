@@ -3,17 +3,26 @@
 pub(super) mod names;
 pub(super) mod words;
 
+use yaml_reader::shape::{Count, Shape};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::words::words_of;
 
 /// The largest number of cases of one file.
-pub(super) const MAX_CASES: usize = 1000;
+const MAX_CASES: usize = 1000;
 /// The largest number of values in all cases of a file together: a small file must not expand into a large
 /// one.
 pub(super) const MAX_VALUES: usize = 300_000;
 /// The largest number of names in a matrix.
-pub(super) const MAX_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
+
+/// The shape of `matrix`. No name can stand in it.
+pub(super) const MATRIX: Shape = Shape::Own(|| {
+    let values = &Shape::Set(&Shape::Any, Count(1, MAX_CASES));
+    Shape::MapOf(&Shape::Pattern("^[a-z][a-z0-9_-]*$"), values, Count(0, MAX_NAMES)).schema(false)
+});
+/// The pattern of a name where it stands for a value.
+pub(super) const NAME_PATTERN: &str = "^\\$\\{[a-z][a-z0-9_-]*\\}$";
 
 /// A name of the matrix and its values.
 #[derive(Debug, Clone)]

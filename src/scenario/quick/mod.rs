@@ -12,7 +12,7 @@ use mock_services::service::Fields;
 use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
 
 use self::expect::{ExpectedEffect, read};
-use crate::scenario::defaults;
+use crate::scenario::field_values::usual_names;
 use crate::scenario::known::KnownServices;
 use crate::scenario::read::check::contradict;
 use crate::scenario::read::read_scenario;
@@ -183,9 +183,9 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
         "\nfaults:\n  - {{ on: {on}, attempt: 1, commit: \"${{commit}}\", reply: \"${{reply}}\" }}"
     );
     let _ = writeln!(out, "\nexpect:\n  effects:");
-    for (place, one) in asked.iter().enumerate() {
+    for (index, one) in asked.iter().enumerate() {
         let certain = prepared.iter().flat_map(|(_, prepared)| &prepared.certain);
-        let certain = certain.filter(|(of, ..)| *of == place).map(|(_, name, kind)| (*name, kind.clone()));
+        let certain = certain.filter(|(of, ..)| *of == index).map(|(_, name, kind)| (*name, kind.clone()));
         let _ = writeln!(out, "    - {}", flow(intent(one, certain)));
     }
     out
@@ -238,8 +238,7 @@ fn intent<'a>(one: &ExpectedEffect, certain: impl Iterator<Item = (&'a str, Node
         let name = key.name.as_str();
         let field = catalog::field(&one.effect, name);
         field.describes()
-            || (field.role != FieldRole::Identifies
-                && defaults::names(&one.effect).any(|usual| usual == name))
+            || (field.role != FieldRole::Identifies && usual_names(&one.effect).any(|usual| usual == name))
     };
     let (mut like, mut which): (Vec<_>, Vec<_>) = one.fields.iter().cloned().partition(is_descriptive);
     if which.is_empty() {

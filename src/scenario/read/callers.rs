@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
+use yaml_reader::shape::{MapShape, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span};
 
 use crate::scenario::known::KnownServices;
@@ -11,9 +12,21 @@ use crate::scenario::known::KnownServices;
 /// The largest number of callers in a trial.
 pub(crate) const MAX_CALLERS: u32 = 1000;
 /// The value of `meet` for callers that do not wait for each other.
-pub(crate) const MEET_NONE: &str = "none";
+const MEET_NONE: &str = "none";
 /// The words of `how`, and whether the deliveries are concurrent.
-pub(crate) const DELIVERY_WORDS: [(&str, bool); 2] = [("together", true), ("one-after-another", false)];
+const DELIVERY_WORDS: [(&str, bool); 2] = [("together", true), ("one-after-another", false)];
+
+static MEETING: MapShape<3> = MapShape::new([
+    required("count", COUNT),
+    optional("meet", Shape::OneOf(&[Shape::Ref("operation"), Shape::Word(MEET_NONE)])),
+    optional("within", Shape::DURATION),
+]);
+const COUNT: Shape = Shape::Integer(1, MAX_CALLERS as i64);
+pub(super) const CALLERS: Shape = Shape::OneOf(&[COUNT, MEETING.shape()]);
+pub(super) static DELIVER: MapShape<2> = MapShape::new([
+    required("times", Shape::Integer(2, MAX_CALLERS as i64)),
+    required("how", Shape::Words(|| words_of(&DELIVERY_WORDS))),
+]);
 
 /// The callers of a case.
 #[derive(Debug)]
@@ -92,9 +105,7 @@ fn read_count(
     if !matches!(node.kind, NodeKind::Map(_)) {
         return number(node);
     }
-    let mut map = reader.map(node, "`callers`")?;
-    let (count, meet, within) = (map.required("count"), map.optional("meet"), map.optional("within"));
-    map.finish();
+    let [count, meet, within] = reader.fields(node, "`callers`", &MEETING)?;
     let count = count.and_then(number);
     *meets = !meet.is_some_and(is_none);
     let operation = meet.filter(|node| !is_none(node)).and_then(|node| known.operation(reader, node));
@@ -132,9 +143,7 @@ pub(crate) fn within_timeout(reader: &Reader, span: Span, what: &str, time: Dura
 
 /// How many times, and whether concurrently.
 fn read_deliver(reader: &Reader, node: &Node) -> Option<(u32, bool)> {
-    let mut map = reader.map(node, "`deliver`")?;
-    let (times, how) = (map.required("times"), map.required("how"));
-    map.finish();
+    let [times, how] = reader.fields(node, "`deliver`", &DELIVER)?;
     let times = times.and_then(|node| reader.integer(node, 2..=MAX_CALLERS));
     let how = how.and_then(|node| reader.one_of(node, &DELIVERY_WORDS));
     Some((times?, how?))

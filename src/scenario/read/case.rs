@@ -2,63 +2,106 @@
 
 use std::time::Duration;
 
-use mock_services::fault::{FaultPart, PlacedFault, check_placed, read_fault_list};
+use mock_services::fault::{FAULT_FILE, FaultPart, PlacedFault, check_placed, read_fault_list};
 use mock_services::service::Operation;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
 use yaml_reader::{Node, NodeKind, Reader, shown};
 
-use super::callers::{CallersInput, read_callers};
+use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, read_callers};
 use super::check::{CaseParts, check};
-use super::interrupts::{InterruptReader, PlacedInterrupt};
+use super::controls::CONTROLS;
+use super::interrupts::{INTERRUPTS, InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
-use crate::scenario::addresses::in_recorded_form;
-use crate::scenario::expect::{Expected, read_expect};
+use crate::scenario::expect::{EXPECT, Expected, read_expect};
+use crate::scenario::field_values::in_recorded_form;
 use crate::scenario::known::KnownServices;
-use crate::scenario::mcp::read_mcp;
-use crate::scenario::requires::read_requires;
-use crate::scenario::services::{DeclaredServices, default_setup, read_services};
-use crate::scenario::via::{check_via, read_via};
-use crate::scenario::work::WorkReader;
-use crate::scenario::{Case, OperationTerm, Planned, Promise, ServiceSetup, Step, Terms, Then, Work};
+use crate::scenario::matrix::MATRIX;
+use crate::scenario::mcp::{MCP, read_mcp};
+use crate::scenario::services::{
+    DeclaredServices, REQUIRES, default_setup, read_requires, read_services, services_schema,
+};
+use crate::scenario::via::{VIA, check_via, read_via};
+use crate::scenario::work::{MAX_STEPS, WorkReader};
+use crate::scenario::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 
 /// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The default time limit where callers wait for each other at a barrier.
+/// The default time limit if callers wait for each other at a barrier.
 pub(super) const DEFAULT_BARRIER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest time limit.
 const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// The largest number of tags.
-pub(crate) const MAX_TAGS: usize = 50;
+const MAX_TAGS: usize = 50;
+
+/// A scenario file.
+pub(in crate::scenario) static SCENARIO: MapShape<18> = MapShape::new([
+    required("about", Shape::Sentence).about("What the scenario is about, in one sentence."),
+    optional("tags", Shape::Set(&Shape::Pattern("^[a-z0-9-]+$"), Count(0, MAX_TAGS)))
+        .about("Words to select scenarios by; `clean` for scenarios in which nothing fails."),
+    optional("task", Shape::Sentence).about("The task in words."),
+    optional("steps", Shape::Ref("steps"))
+        .about("The task for a machine: controls execute it, agents can read it."),
+    optional("matrix", MATRIX).about("Names and their values: one case for each combination."),
+    optional("services", Shape::Own(services_schema))
+        .about("How services are set up; a service with default options need not be listed."),
+    optional("faults", FAULT_FILE).about("What happens to which attempt."),
+    optional("callers", CALLERS)
+        .about("How many copies of the subject run at once, and where they wait for each other."),
+    optional("each", Shape::List(&Shape::Ref("work"), Count(1, MAX_CALLERS as usize)))
+        .about("The task of each caller, where they differ."),
+    optional("deliver", DELIVER.shape())
+        .about("The same task is delivered more than once, as from an at-least-once queue."),
+    optional("interrupts", INTERRUPTS).about("What happens to the subject, and when."),
+    optional("turns", Shape::List(&Shape::Ref("work"), Count(0, MAX_STEPS)))
+        .about("Tasks after the first one, each in a new start with the same state directory."),
+    required("expect", EXPECT.shape()).about("What must be true at the end."),
+    optional("controls", CONTROLS).about("The expected outcome of each control."),
+    optional("timeout", Shape::Pattern("^(?=.*[1-9])[0-9]+(\\.[0-9]+)?(ms|s|m)$"))
+        .about("The time limit of one start of the subject; the default is 30s."),
+    optional("via", VIA)
+        .about("The API, or the APIs, through which an operation must be called for the case to count."),
+    optional("requires", REQUIRES).about(
+        "The services that the subject itself must use. Subjects that do not use them skip the cases.",
+    ),
+    optional("mcp", MCP.shape()).about("How the tools are described to agents that get them over MCP."),
+])
+.needs(Rule::First(&["task", "each"]));
 
 /// Reads a case. The caller sets its id, its position and its controls, which are not in the tree.
 pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredServices<'_>) -> Option<Case> {
-    let mut map = reader.map(tree, "a scenario")?;
-    // In the order in which messages list the keys. `each` can replace `task`.
-    let (about, tags) = (map.required("about"), map.optional("tags"));
-    let task = if map.has("each") { map.optional("task") } else { map.required("task") };
-    let steps = map.optional("steps");
-    // The matrix is read before any case.
-    map.optional("matrix");
-    let (services, faults) = (map.optional("services"), map.optional("faults"));
-    let (callers, each, deliver) = (map.optional("callers"), map.entry("each"), map.entry("deliver"));
-    let (interrupts, turns, expect) =
-        (map.optional("interrupts"), map.optional("turns"), map.required("expect"));
-    // So are the controls.
-    map.optional("controls");
-    let (timeout, via_node) = (map.optional("timeout"), map.optional("via"));
-    let requires_node = map.optional("requires");
-    let mcp = map.optional("mcp").map(|node| read_mcp(reader, node)).unwrap_or_default();
-    map.finish();
-
+    // In the order of the shape. The matrix and the controls are read before any case.
+    let [
+        about,
+        tags,
+        task,
+        steps,
+        _matrix,
+        services,
+        faults,
+        callers,
+        each,
+        _deliver,
+        interrupts,
+        turns,
+        expect,
+        _controls,
+        timeout,
+        via_node,
+        requires_node,
+        mcp,
+    ] = reader.fields(tree, "a scenario", &SCENARIO)?;
     let about = about.and_then(|node| read_about(reader, node));
+    let mcp = mcp.map(|node| read_mcp(reader, node)).unwrap_or_default();
     let tags = tags.map(|node| read_tags(reader, node)).unwrap_or_default();
     let own_timeout = timeout.and_then(|node| read_timeout(reader, node));
     let (setups, known) = read_services(reader, services, declared);
     let works = WorkReader { reader, known: &known };
     let work = Work { task: works.task(task), steps: works.steps(steps) };
-    let each_work = works.list(each.map(|(_, node)| node), "the task of a caller");
+    let each_work = works.list(each, "the task of a caller");
     let length = |node: &Node| if let NodeKind::List(items) = &node.kind { Some(items.len()) } else { None };
-    let each_length = each.and_then(|(key, node)| Some((key, length(node)?)));
+    let each_length = tree.entry("each").and_then(|(key, node)| Some((key, length(node)?)));
+    let deliver = tree.entry("deliver");
     let longest = own_timeout.unwrap_or(DEFAULT_BARRIER_TIMEOUT);
     let callers =
         read_callers(reader, &known, &CallersInput { callers, each: each_length, deliver, timeout: longest });
@@ -110,18 +153,21 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         },
     );
 
-    let mut terms = terms(
-        &expected,
-        &faults,
-        &interrupts,
-        (&operations, &known),
-        callers.count,
-        callers.barrier.is_some(),
-    );
-    terms.turns = u32::try_from(turns.len()).unwrap_or(u32::MAX);
-    terms.tasks = tasks(&work, &each_work, &turns, &terms.intents);
-    terms.via = via;
-    terms.requires = requires;
+    let operation_term =
+        |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
+    let by_expect = expected.terms();
+    let terms = Terms {
+        turns: u32::try_from(turns.len()).unwrap_or(u32::MAX),
+        tasks: tasks(&work, &each_work, &turns, &by_expect.intents),
+        faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
+        interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
+        callers: callers.count,
+        barrier: callers.barrier.is_some(),
+        operations: operations.iter().map(operation_term).collect(),
+        via,
+        requires,
+        ..by_expect
+    };
     Some(Case {
         id: String::new(),
         scenario: String::new(),
@@ -250,39 +296,4 @@ fn check_faults(
     let others: Vec<PlacedFault> =
         faults.iter().filter(|placed| !has_unknown_service(placed)).cloned().collect();
     check_placed(reader, &others, operations, Some(callers));
-}
-
-fn terms(
-    expected: &Expected,
-    faults: &[PlacedFault],
-    interrupts: &[PlacedInterrupt],
-    (operations, known): (&[Operation], &KnownServices),
-    callers: u32,
-    barrier: bool,
-) -> Terms {
-    let operation =
-        |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
-    Terms {
-        intents: expected.intents.iter().map(|placed| placed.intent.clone()).collect(),
-        lists: expected.lists.clone(),
-        claim: expected.claim.clone(),
-        claims_optional: false,
-        promise: Promise::default(),
-        recovery: expected.recovery.clone(),
-        turns: 0,
-        tasks: Vec::new(),
-        attempts: expected.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
-        respect_retry_after: expected.respect_retry_after,
-        compensation: expected.compensation,
-        records: expected.records.clone(),
-        faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
-        interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
-        callers,
-        barrier,
-        operations: operations.iter().map(operation).collect(),
-        fields: Vec::new(),
-        via: Vec::new(),
-        requires: Vec::new(),
-        can: Vec::new(),
-    }
 }

@@ -1,10 +1,23 @@
 //! Reads `controls`: the expected outcome of each control in each case.
 
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, object, optional, required};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use crate::domain::ControlName;
 use crate::scenario::matrix::{Choice, Matrix, bare};
 use crate::scenario::{ControlOutcome, ControlTerm};
+
+/// The shape of `controls`.
+pub(super) const CONTROLS: Shape = Shape::Own(|| {
+    let control = |name: ControlName| optional(name.as_str(), Shape::Ref("control"));
+    object(&ControlName::ALL.map(control), Rule::None, false)
+});
+/// The definition `control`: the same outcome in every case, or by case. No matrix name can stand in it.
+pub(in crate::scenario) const CONTROL: Shape =
+    Shape::OneOf(&[OUTCOME, Shape::List(&BRANCH.shape(), Count::ANY)]);
+static BRANCH: MapShape<2> =
+    MapShape::new([optional("when", Shape::Types(&["object"])), required("is", OUTCOME)]);
+const OUTCOME: Shape = Shape::Words(|| ControlOutcome::all().map(ControlOutcome::as_str).collect());
 
 /// A control and its expected outcomes.
 #[derive(Debug)]
@@ -114,10 +127,8 @@ fn read_control(reader: &Reader, matrix: &Matrix, key: &Key, node: &Node) -> Opt
 }
 
 fn read_branch(reader: &Reader, matrix: &Matrix, node: &Node) -> Option<Branch> {
-    let mut map = reader.map(node, "an entry of a control")?;
-    let (when, is) = (map.optional("when"), map.required("is"));
-    let span = map.place();
-    map.finish();
+    let [when, is] = reader.fields(node, "an entry of a control", &BRANCH)?;
+    let span = node.place();
     let entries = when.and_then(|node| reader.entries(node)).unwrap_or_default();
     let before = reader.count();
     let when = entries.iter().filter_map(|(key, node)| read_condition(reader, matrix, key, node)).collect();

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mock_services::examples;
 use mock_services::service::OperationKind;
-use yaml_reader::{Map, Node, NodeKind, Reader, Span, write_duration};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
+use yaml_reader::{Key, Node, NodeKind, Reader, Span, write_duration};
 
 use super::callers::within_timeout;
 use crate::scenario::known::KnownServices;
@@ -16,12 +17,12 @@ const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
 /// The longest pause before a restart.
 const MAX_RESTART_PAUSE: Duration = Duration::from_secs(600);
 /// The largest number of interrupts in a case.
-pub(crate) const MAX_INTERRUPTS: usize = 100;
+const MAX_INTERRUPTS: usize = 100;
 /// The keys of `when`, and their moments.
-pub(crate) const MOMENT_KEYS: [(&str, Reached); 3] =
+const MOMENT_KEYS: [(&str, Reached); 3] =
     [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
 /// The words of `do`.
-pub(crate) const ACTION_WORDS: [(&str, InterruptAction); 4] = [
+const ACTION_WORDS: [(&str, InterruptAction); 4] = [
     ("kill", InterruptAction::Kill),
     ("stop", InterruptAction::Stop),
     ("cancel", InterruptAction::Cancel),
@@ -29,8 +30,28 @@ pub(crate) const ACTION_WORDS: [(&str, InterruptAction); 4] = [
 ];
 
 /// The words of `then`, and the pause before a restart.
-pub(crate) const THEN_WORDS: [(&str, Option<Duration>); 2] =
-    [("restart", Some(Duration::ZERO)), ("end", None)];
+const THEN_WORDS: [(&str, Option<Duration>); 2] = [("restart", Some(Duration::ZERO)), ("end", None)];
+
+pub(super) const INTERRUPTS: Shape = Shape::List(&INTERRUPT.shape(), Count(0, MAX_INTERRUPTS));
+static INTERRUPT: MapShape<6> = MapShape::new([
+    required("when", WHEN.shape()),
+    required("do", Shape::OneOf(&[Shape::Words(|| words_of(&ACTION_WORDS)), FREEZE.shape()])),
+    optional("then", Shape::OneOf(&[Shape::Words(|| words_of(&THEN_WORDS)), RESTART.shape()])),
+    optional("optional", Shape::Flag),
+    optional("task", Shape::Sentence),
+    optional("steps", Shape::Ref("steps")),
+]);
+static WHEN: MapShape<5> = MapShape::new([
+    optional(MOMENT_KEYS[0].0, Shape::Ref("operation")),
+    optional(MOMENT_KEYS[1].0, Shape::Ref("operation")),
+    optional(MOMENT_KEYS[2].0, Shape::Ref("operation")),
+    optional("attempt", Shape::POSITIVE),
+    optional("caller", Shape::POSITIVE),
+])
+.needs(Rule::OneOf(&[MOMENT_KEYS[0].0, MOMENT_KEYS[1].0, MOMENT_KEYS[2].0]));
+static FREEZE: MapShape<1> = MapShape::new([required("freeze", Shape::DURATION)]);
+static RESTART: MapShape<1> = MapShape::new([required("restart", RESTART_PAUSE.shape())]);
+static RESTART_PAUSE: MapShape<1> = MapShape::new([required("after", Shape::DURATION)]);
 
 /// An interrupt and the position of its `when`.
 #[derive(Debug)]
@@ -45,7 +66,7 @@ pub(crate) struct InterruptReader<'a> {
     pub(crate) known: &'a KnownServices,
     pub(crate) callers: u32,
     pub(crate) timeout: Duration,
-    /// The work of the subject, where it is the same for all callers.
+    /// The work of the subject, if it is the same for all callers.
     pub(crate) work: Option<&'a Work>,
 }
 
@@ -78,14 +99,13 @@ impl InterruptReader<'_> {
 
     fn one(&self, node: &Node) -> Option<PlacedInterrupt> {
         let reader = self.reader;
-        let mut map = reader.map(node, "an interrupt")?;
-        let (when, action) = (map.required("when"), map.required("do"));
-        let then = map.entry("then");
-        let optional = map.optional("optional").and_then(|node| reader.boolean(node));
+        let [when, action, then, optional, task, steps] =
+            reader.keyed_fields(node, "an interrupt", &INTERRUPT)?;
+        let when = when.map(|(_, node)| node);
+        let optional = optional.and_then(|(_, node)| reader.boolean(node));
         let moment = when.and_then(|node| self.moment(node));
-        let action = action.and_then(|node| self.action(node));
-        let work = self.work(&mut map);
-        map.finish();
+        let action = action.and_then(|(_, node)| self.action(node));
+        let work = self.work(task, steps);
         let action = action?;
         let restarts = match then {
             Some((key, _)) if matches!(action, InterruptAction::Freeze(_)) => {
@@ -118,17 +138,13 @@ impl InterruptReader<'_> {
         Some(PlacedInterrupt { interrupt, when: when?.span })
     }
 
-    /// The pause before the restart of the subject; `Some(None)` where it is not restarted.
+    /// The pause before the restart of the subject; `Some(None)` if it is not restarted.
     fn then(&self, node: &Node) -> Option<Option<Duration>> {
         let NodeKind::Map(_) = node.kind else {
             return self.reader.one_of(node, &THEN_WORDS);
         };
-        let mut map = self.reader.map(node, "`then`")?;
-        let restart = map.required("restart");
-        map.finish();
-        let mut map = self.reader.map(restart?, "`restart`")?;
-        let after = map.required("after");
-        map.finish();
+        let [restart] = self.reader.fields(node, "`then`", &RESTART)?;
+        let [after] = self.reader.fields(restart?, "`restart`", &RESTART_PAUSE)?;
         let (node, after) = after.and_then(|node| Some((node, self.reader.duration(node)?)))?;
         if after > MAX_RESTART_PAUSE {
             let message = format!(
@@ -146,9 +162,8 @@ impl InterruptReader<'_> {
         Some(Some(after))
     }
 
-    /// The work of a restart and its position, where it is given.
-    fn work(&self, map: &mut Map<'_, '_>) -> Option<(Span, Work)> {
-        let (task, steps) = (map.entry("task"), map.entry("steps"));
+    /// The work of a restart and its position, if it is given.
+    fn work(&self, task: Option<(&Key, &Node)>, steps: Option<(&Key, &Node)>) -> Option<(Span, Work)> {
         let (key, _) = task.or(steps)?;
         let works = WorkReader { reader: self.reader, known: self.known };
         let (new_task, new_steps) =
@@ -171,14 +186,13 @@ impl InterruptReader<'_> {
 
     fn moment(&self, node: &Node) -> Option<InterruptMoment> {
         let reader = self.reader;
-        let mut map = reader.map(node, "`when`")?;
-        let found = MOMENT_KEYS.map(|(word, reached)| map.optional(word).map(|node| (word, reached, node)));
-        let attempt = map.optional("attempt").map_or(Some(1), |node| reader.integer(node, 1..=u32::MAX));
-        let caller = map.optional("caller").map(|node| self.caller(node));
-        let place = map.place();
-        map.finish();
-        let mut found = found.into_iter().flatten();
-        let (Some((word, reached, node)), None) = (found.next(), found.next()) else {
+        let [received, committed, replied, attempt, caller] = reader.fields(node, "`when`", &WHEN)?;
+        let attempt = attempt.map_or(Some(1), |node| reader.integer(node, 1..=u32::MAX));
+        let caller = caller.map(|node| self.caller(node));
+        let place = node.place();
+        let moments = MOMENT_KEYS.into_iter().zip([received, committed, replied]);
+        let mut found = moments.filter_map(|(moment, node)| Some((moment, node?)));
+        let (Some(((word, reached), node)), None) = (found.next(), found.next()) else {
             let example = |moment: &str| format!("{{{moment}: {}}}", examples::OPERATION);
             let [received, committed, replied] = ["received", "committed", "replied"].map(example);
             let help = format!("for example {received}, {committed} or {replied}");
@@ -221,9 +235,7 @@ impl InterruptReader<'_> {
 
     fn action(&self, node: &Node) -> Option<InterruptAction> {
         let NodeKind::Map(_) = node.kind else { return self.reader.one_of(node, &ACTION_WORDS) };
-        let mut map = self.reader.map(node, "`do`")?;
-        let time = map.required("freeze");
-        map.finish();
+        let [time] = self.reader.fields(node, "`do`", &FREEZE)?;
         let (node, time) = time.and_then(|node| Some((node, self.reader.duration(node)?)))?;
         within_timeout(self.reader, node.span, "the freeze", time, self.timeout);
         Some(InterruptAction::Freeze(time))

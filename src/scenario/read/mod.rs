@@ -4,7 +4,7 @@
 pub(super) mod callers;
 pub(super) mod case;
 pub(super) mod check;
-mod controls;
+pub(super) mod controls;
 pub(super) mod interrupts;
 mod tasks;
 

@@ -1,4 +1,4 @@
-//! Which intents belong to a task, where callers or turns have different tasks: a claim is only about its own
+//! Which intents belong to a task, if callers or turns have different tasks: a claim is only about its own
 //! task.
 
 use mock_services::catalog;

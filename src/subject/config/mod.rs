@@ -70,7 +70,7 @@ impl Config {
     /// Reads a file. Reports every problem at once.
     ///
     /// # Errors
-    /// Where the file cannot be read or has problems.
+    /// If the file cannot be read or has problems.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let failed = |error| ConfigError::File { path: path.to_owned(), error };
         let mut text = String::new();
@@ -102,7 +102,7 @@ impl Config {
     /// The subject with that name; without a name, the default or the only one.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn subject(&self, name: Option<&str>) -> Result<&Subject, ConfigError> {
         let names = || self.subjects.iter().map(|subject| subject.name.as_str());
         let Some(name) = name.or(self.default.as_deref()) else {

@@ -3,16 +3,76 @@
 use std::path::Path;
 
 use mock_services::catalog::{self, ServedHost};
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::values::{
-    read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed, read_served,
-    read_time, read_tools, read_url,
+    CLAIM, read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed,
+    read_served, read_time, read_tools, read_url,
 };
 use crate::scenario::{Promise, read_shipped_service};
-use crate::subject::assumption::read_assumptions;
+use crate::subject::assumption::{ASSUME, read_assumptions};
 use crate::subject::port;
 use crate::subject::{AddedServices, HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
+
+const COMMAND: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
+const HOSTS: Shape = Shape::MapOf(&Shape::Any, &Shape::TEXTS, Count::ANY);
+const ABOUT_HOSTS: &str = "Further hosts that services stand for in sealed runs.";
+const ABOUT_ASSUME: &str = "What is known of a real provider: {SERVICE: {idempotency: stripe}}. Cases that \
+                            assume otherwise are skipped.";
+const STDIN_WORDS: [(&str, bool); 2] = [("closed", false), ("open", true)];
+const VIA_WORDS: [(&str, bool); 1] = [("mcp", true)];
+
+/// The file.
+pub(super) static CONFIG: MapShape<6> = MapShape::new([
+    required("subjects", Shape::MapOf(&Shape::Any, &Shape::Ref("subject"), Count::SOME))
+        .about("The subjects by name."),
+    optional("default", Shape::Text).about("The subject that `hapax run` tests if no other is named."),
+    optional("allow", Shape::TEXTS).about("Hosts outside of a trial that every subject may call."),
+    optional("ignore", Shape::TEXTS).about("Hosts whose requests are refused and do not count."),
+    optional("hosts", HOSTS).about(ABOUT_HOSTS),
+    optional("assume", ASSUME).about(ABOUT_ASSUME),
+]);
+
+/// A subject. The services that can be added are keys as well.
+pub(super) static SUBJECT: MapShape<24> = MapShape::new([
+    optional("command", COMMAND).about("The command that starts the subject."),
+    optional("http", Shape::Text)
+        .about("The URL at which the subject takes tasks; ${port} is a port that hapax chooses."),
+    optional("directory", Shape::Text).about("The folder in which it starts, relative to this file."),
+    optional("env", Shape::TEXT_MAP)
+        .about("Variables to set. ${SERVICE.url} stands for the URL of a service."),
+    optional("pass", Shape::TEXTS).about("Variables of your environment to pass to it."),
+    optional("fields", Shape::TEXT_MAP)
+        .about("Where the subject stores fields that scenarios name: {order: metadata.order_id}."),
+    optional("can", Shape::TEXTS)
+        .about("The services or operations that it can use. Cases that need others are skipped."),
+    optional("claim", CLAIM).about("Where its claim is."),
+    optional("tools", Shape::TEXT_MAP).about("The tool of the subject for an operation."),
+    optional("assume", ASSUME).about(ABOUT_ASSUME),
+    optional("timeout", Shape::DURATION).about("The time limit of one start."),
+    optional("grace", Shape::DURATION).about("The time that it has to end after a signal."),
+    optional("cancel", Shape::Words(|| Signal::ALL.map(Signal::name).to_vec()))
+        .about("The signal that cancels it."),
+    optional("promise", Shape::Words(|| Promise::ALL.map(Promise::as_str).to_vec()))
+        .about("What it promises."),
+    optional("watch", Shape::DURATION)
+        .about("How long requests are watched for after the response of a subject over HTTP."),
+    optional("stdin", Shape::Words(|| words_of(&STDIN_WORDS)))
+        .about("Whether its standard input stays open."),
+    optional("client_timeout", Shape::DURATION)
+        .about("The time after which its clients give up on a request."),
+    optional("allow", Shape::TEXTS).about("Hosts outside of a trial that it may call."),
+    optional("ignore", Shape::TEXTS).about("Hosts whose requests are refused and do not count."),
+    optional("before", COMMAND).about("A command that runs once before the first trial."),
+    optional("hosts", HOSTS).about(ABOUT_HOSTS),
+    optional("sealed", Shape::Flag)
+        .about("Whether it runs sealed: it calls the real hosts and reaches only the services."),
+    optional("intercept", Shape::Flag)
+        .about("Whether its requests to the real hosts are intercepted without a seal."),
+    optional("via", Shape::Words(|| words_of(&VIA_WORDS))).about("How it gets its tools."),
+])
+.needs(Rule::AnyOf(&["command", "http"]));
 
 /// The subjects of a file, and the name of the default.
 pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option<String>), Problems> {
@@ -23,11 +83,7 @@ pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option
 }
 
 fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>, Option<String>)> {
-    let mut map = reader.map(tree, "hapax.yaml")?;
-    let (subjects, default) = (map.required("subjects"), map.optional("default"));
-    let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
-    let (hosts, assume) = (map.optional("hosts"), map.optional("assume"));
-    map.finish();
+    let [subjects, default, allow, ignore, hosts, assume] = reader.fields(tree, "hapax.yaml", &CONFIG)?;
     let assumed = assume.map(|node| read_assumptions(reader, node)).unwrap_or_default();
     let for_all = Hosts {
         allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
@@ -69,23 +125,37 @@ fn read_subject(
     served: &[(String, ServedHost)],
 ) -> Option<Subject> {
     let mut map = reader.map(node, "a subject")?;
-    let (command, http) = (map.optional("command"), map.optional("http"));
-    let (directory, env, pass) = (map.optional("directory"), map.optional("env"), map.optional("pass"));
-    let (fields, can, claim) = (map.optional("fields"), map.optional("can"), map.optional("claim"));
-    let (tools, assume) = (map.optional("tools"), map.optional("assume"));
-    let (timeout, grace, cancel) = (map.optional("timeout"), map.optional("grace"), map.optional("cancel"));
-    let promise = map.optional("promise");
-    let (watch, stdin, client_timeout) =
-        (map.optional("watch"), map.optional("stdin"), map.optional("client_timeout"));
-    let (allow, ignore) = (map.optional("allow"), map.optional("ignore"));
-    let prepare = map.optional("before");
-    let hosts = map.optional("hosts");
+    let [
+        command,
+        http,
+        directory,
+        env,
+        pass,
+        fields,
+        can,
+        claim,
+        tools,
+        assume,
+        timeout,
+        grace,
+        cancel,
+        promise,
+        watch,
+        stdin,
+        client_timeout,
+        allow,
+        ignore,
+        prepare,
+        hosts,
+        sealed,
+        intercept,
+        via,
+    ] = map.fields(&SUBJECT);
     let added: Vec<_> = catalog::services()
         .iter()
         .filter(|service| service.can_be_added)
         .filter_map(|service| Some((service, map.optional(&service.name)?)))
         .collect();
-    let (sealed, intercept, via) = (map.optional("sealed"), map.optional("intercept"), map.optional("via"));
     let place = map.place();
     let before = reader.count();
     map.finish();
@@ -165,9 +235,7 @@ fn read_subject(
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.as_str(), promise))))
             .unwrap_or_default(),
         claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
-        open_input: stdin
-            .and_then(|node| reader.one_of(node, &[("closed", false), ("open", true)]))
-            .unwrap_or(defaults.open_input),
+        open_input: stdin.and_then(|node| reader.one_of(node, &STDIN_WORDS)).unwrap_or(defaults.open_input),
         cancel: cancel
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(defaults.cancel),
@@ -189,7 +257,7 @@ fn read_subject(
                 .collect(),
         ),
         sealed: is_sealed,
-        via_mcp: via.and_then(|node| reader.one_of(node, &[("mcp", true)])).unwrap_or_default(),
+        via_mcp: via.and_then(|node| reader.one_of(node, &VIA_WORDS)).unwrap_or_default(),
         intercept: is_intercepted,
         hapax: None,
     };

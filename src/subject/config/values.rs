@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mock_services::catalog::{self, ServedHost, read_served_hosts};
 use mock_services::examples;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, words_of};
 use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use crate::domain::real_host;
@@ -196,7 +197,7 @@ pub(super) fn read_operations(reader: &Reader, node: &Node) -> Vec<String> {
 /// operations.
 ///
 /// # Errors
-/// A message and what to do about it, where a shipped service has no such operation.
+/// A message and what to do about it, if a shipped service has no such operation.
 pub fn checked_operation(entry: &str) -> Result<String, (String, String)> {
     let shipped = shipped_operations();
     let (name, via) = split_can(entry);
@@ -232,7 +233,7 @@ pub fn checked_operation(entry: &str) -> Result<String, (String, String)> {
 /// A variable and its template: `STRIPE_BASE=${payment.url}`.
 ///
 /// # Errors
-/// A message and what to do about it, where the name or the template is wrong.
+/// A message and what to do about it, if the name or the template is wrong.
 pub fn checked_variable(text: &str) -> Result<(String, Template), (String, String)> {
     let form = || format!("write NAME=VALUE, for example {}", examples::VARIABLE);
     let Some((name, value)) = text.split_once('=') else {
@@ -256,33 +257,46 @@ fn shipped_operations() -> Vec<String> {
     operations.map(|operation| operation.name.to_string()).collect()
 }
 
+/// The shape of `claim`.
+pub(super) const CLAIM: Shape = Shape::OneOf(&[Shape::Words(|| words_of(&claim_words())), CLAIM_MAP.shape()]);
+static CLAIM_MAP: MapShape<2> =
+    MapShape::new([optional("exit-status", OUTCOMES), optional("patterns", OUTCOMES)])
+        .needs(Rule::OneOf(&["exit-status", "patterns"]));
+const OUTCOMES: Shape = Shape::MapOf(
+    &Shape::Any,
+    &Shape::Words(|| ClaimedOutcome::ALL.map(ClaimedOutcome::as_str).to_vec()),
+    Count::ANY,
+);
+
+fn claim_words() -> Vec<(&'static str, ClaimSource)> {
+    let services = catalog::services().iter().filter(|service| service.claim_field.is_some());
+    let services =
+        services.map(|service| (service.name.as_str(), ClaimSource::Service(service.name.clone())));
+    let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
+    words.into_iter().chain(services).collect()
+}
+
 /// The source of the claim.
 pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     if !matches!(node.kind, NodeKind::Map(_)) {
-        let services = catalog::services().iter().filter(|service| service.claim_field.is_some());
-        let services =
-            services.map(|service| (service.name.as_str(), ClaimSource::Service(service.name.clone())));
-        let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
-        let words: Vec<(&str, ClaimSource)> = words.into_iter().chain(services).collect();
+        let words = claim_words();
         let Some(source) = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text))
         else {
             let help = "or {exit-status: {0: done, 3: unknown}}, or {patterns: {\"order placed\": done}}";
-            let expected = listed(words.iter().map(|(word, _)| *word));
+            let expected = listed(words_of(&words));
             let message = format!("expected {expected}, found {}", node.describe());
             reader.report_with_help(node.span, message, help);
             return None;
         };
         return Some(source.1.clone());
     }
-    let mut map = reader.map(node, "`claim`")?;
-    let (statuses, patterns) = (map.optional("exit-status"), map.optional("patterns"));
-    let place = map.place();
-    map.finish();
+    let [statuses, patterns] = reader.fields(node, "`claim`", &CLAIM_MAP)?;
     match (statuses, patterns) {
         (Some(statuses), None) => read_statuses(reader, statuses).map(ClaimSource::ExitStatus),
         (None, Some(patterns)) => read_outcomes(reader, patterns).map(ClaimSource::Patterns),
         _ => {
             let help = "for example {exit-status: {0: done, 3: unknown}}";
+            let place = node.place();
             reader.report_with_help(place, "`claim` needs exactly one of `exit-status` and `patterns`", help);
             None
         }
@@ -301,7 +315,7 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
     Some(statuses)
 }
 
-/// Texts and their outcomes; `None` where there is a problem.
+/// Texts and their outcomes; `None` if there is a problem.
 fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
     let words = ClaimedOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
     let before = reader.count();

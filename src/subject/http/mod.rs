@@ -182,7 +182,7 @@ async fn with_command(
 /// Another process that listens at the address of the agent.
 struct OtherListener(String);
 
-/// The process that accepts the connection, where it is known not to be the agent that was started.
+/// The process that accepts the connection, if it is known not to be the agent that was started.
 fn other_listener(line: &TcpStream, supervisor: Option<u32>) -> Option<String> {
     match listener::owner(line.peer_addr().ok()?, supervisor?) {
         Owner::Other(other) => Some(other),
@@ -269,7 +269,7 @@ async fn already_running(
     }
 }
 
-/// Connects as soon as the agent listens: in its own network, where it is sealed.
+/// Connects as soon as the agent listens: in its own network, if it is sealed.
 async fn connect_when_listening(target: &Target, sealed: Option<&Gateway>) -> TcpStream {
     loop {
         let connected = match sealed {

@@ -1,5 +1,6 @@
 //! Forwards requests to allowed hosts: a tunnel for CONNECT, otherwise one request for each connection. The
-//! connections close with the trial, because the recorder owns their task.
+//! connections close with the trial, because the recorder owns their task. For the real host of a service it removes TLS,
+//! with a certificate for that host, and passes everything on to the service of the trial.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,12 +9,17 @@ use std::time::Duration;
 use tokio::io::{AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
-use super::{Escape, OwnPort};
+use super::{Escape, OwnPort, RecorderHandle};
 use crate::domain::is_loopback_address;
+use crate::subject::relay::relay;
 
 /// The time limit for the lookup of a host and the connection to it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time limit for a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects to an allowed host; otherwise the reason.
 pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStream, String> {
@@ -93,6 +99,29 @@ fn request_for_host(read: &[u8]) -> Vec<u8> {
     let mut out = out.into_bytes();
     out.extend(&read[end..]);
     out
+}
+
+/// Connects a client that asked for a host to the service that stands for it.
+pub(super) async fn intercept(
+    mut client: TcpStream,
+    service: SocketAddr,
+    wanted: &Escape,
+    read: &[u8],
+    context: &RecorderHandle,
+) -> io::Result<()> {
+    let service = TcpStream::connect(service).await?;
+    if wanted.method != "CONNECT" {
+        return forward(client, service, wanted, read).await;
+    }
+    let Some(tls) = mock_services::https_config() else {
+        return Err(io::Error::other("no certificate could be made"));
+    };
+    client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    match timeout(HANDSHAKE_TIMEOUT, TlsAcceptor::from(tls).accept(client)).await? {
+        Ok(client) => relay(client, service).await,
+        Err(_) => context.certificate_refused(wanted.clone()),
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! records which hosts the subject requested.
 
 mod forward;
-mod intercept;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,8 +15,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
+use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
-use self::intercept::intercept;
 use crate::domain::{HostRequests, HostTreatment, is_loopback};
 use crate::subject::hosts::{HostPattern, Hosts};
 use crate::subject::route::ServiceRoute;
@@ -212,7 +211,7 @@ impl RecorderHandle {
         self.note(&wanted, ProxyEvent::CertificateRefused(wanted.clone()));
     }
 
-    /// A connection to an allowed host; `None` where there are too many, or it cannot be reached.
+    /// A connection to an allowed host; `None` if there are too many, or it cannot be reached.
     pub(in crate::subject) async fn connect_allowed(
         &self,
         wanted: &Escape,

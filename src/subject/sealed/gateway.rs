@@ -32,7 +32,7 @@ const SMTPS: u16 = 465;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long the connections of a subject that has ended may take to close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to wait where no file is left for another connection.
+/// How long to wait if no file is left for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
 
 /// The network of one caller.

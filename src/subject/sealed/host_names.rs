@@ -21,7 +21,7 @@ struct NameTable {
 }
 
 impl HostNames {
-    /// The address of a name, the same at each lookup; `None` where there are too many names.
+    /// The address of a name, the same at each lookup; `None` if there are too many names.
     pub(super) fn address(&self, name: &str) -> Option<Ipv4Addr> {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         if name == "localhost" || name.ends_with(".localhost") {

@@ -134,7 +134,7 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
         .map_err(|error| failed("cannot protect the init process")(error.into()))
 }
 
-/// Starts the subject; `None` where there is no program.
+/// Starts the subject; `None` if there is no program.
 fn start(order: &InitOrder) -> Result<Option<Child>, String> {
     let Some((program, arguments)) = order.program.split_first() else { return Ok(None) };
     let mut command = Command::new(program);

@@ -1,5 +1,5 @@
 //! The network of a sealed start: the loopback interface, to which every IPv4 address belongs. A connection to
-//! any address is therefore refused at once, or reaches hapax where it serves the port.
+//! any address is therefore refused at once, or reaches hapax if it serves the port.
 
 use std::io;
 use std::os::fd::OwnedFd;

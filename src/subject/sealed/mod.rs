@@ -6,7 +6,6 @@
 //! that the subject can reach are opened inside and handed to hapax, whose [`gateway`] serves them.
 
 mod channel;
-mod check;
 mod gateway;
 mod handover;
 mod host_names;
@@ -26,11 +25,11 @@ use std::sync::Arc;
 use super::Start;
 use super::recorder::RecorderHandle;
 use super::route::ServiceRoute;
-pub(crate) use check::check;
 pub(in crate::subject) use gateway::{Gateway, ServedPorts};
 pub(in crate::subject) use handover::receive as receive_ports;
 pub use init::{first_init, second_init};
 pub(in crate::subject) use order::SealOrder;
+pub(crate) use seal::check;
 pub(in crate::subject) use seal::{NamespaceEvent, SealedProgram, SealedSubject};
 pub use world::SealedWorld;
 pub(crate) use world::trust_stores;

@@ -99,7 +99,7 @@ fn place(path: &Path, tree: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that a path leads to, also where the file itself does not exist.
+/// The file that a path leads to, even if the file itself does not exist.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // More links in a row than the system follows.

@@ -38,7 +38,7 @@ pub(in crate::subject) struct ReplacedFile {
 /// The first line to the init processes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct InitOrder {
-    /// The program and its arguments; empty where it is only tried whether a program could be started.
+    /// The program and its arguments; empty if it is only tried whether a program could be started.
     pub(super) program: Vec<String>,
     /// Its working directory.
     pub(super) directory: Option<PathBuf>,

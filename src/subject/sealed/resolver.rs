@@ -41,7 +41,7 @@ pub(super) async fn serve_tcp(mut stream: TcpStream, names: &HostNames) -> io::R
     }
 }
 
-/// The answer to a query; `None` where it is not one.
+/// The answer to a query; `None` if it is not one.
 fn answer(query: &[u8], names: &HostNames) -> Option<Vec<u8>> {
     let query = Packet::parse(query).ok()?;
     let question = query.questions.first()?;

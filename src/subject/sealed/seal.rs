@@ -11,13 +11,16 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::Pid;
 
 use super::channel::Channel;
-use super::order::{InitOrder, InitReport, SealOrder};
+use super::order::{FileView, InitOrder, InitReport, SealOrder};
 use super::{handover, namespaces};
+
+/// A port that only root may open outside of a namespace.
+const LOW_PORT: u16 = 443;
 
 /// The program of a sealed start.
 #[derive(Debug)]
 pub(in crate::subject) struct SealedProgram {
-    /// The program and its arguments; empty where it is only tried whether a program could be started.
+    /// The program and its arguments; empty if it is only tried whether a program could be started.
     pub(in crate::subject) program: Vec<String>,
     /// Its working directory.
     pub(in crate::subject) directory: Option<PathBuf>,
@@ -51,7 +54,7 @@ pub(in crate::subject) enum NamespaceEvent {
 impl SealedSubject {
     /// Starts a program in namespaces of its own, with the hapax executable as init process, and sends the ports
     /// that hapax serves there to hapax, in the order of `seal`, TCP first. Returns the first init process, which
-    /// has the outputs of the program, and the program; `None` where there is no program.
+    /// has the outputs of the program, and the program; `None` if there is no program.
     ///
     /// # Errors
     /// What the system does not allow, or why the program could not be started.
@@ -99,7 +102,7 @@ impl SealedSubject {
         Ok(Some((init, SealedSubject { init: second, main, channel })))
     }
 
-    /// Waits until the next process of the namespace has ended. `None` where the init process has ended, and
+    /// Waits until the next process of the namespace has ended. `None` if the init process has ended, and
     /// with it every other.
     pub(in crate::subject) fn wait(&mut self) -> Option<NamespaceEvent> {
         match self.channel.receive().ok()? {
@@ -111,7 +114,7 @@ impl SealedSubject {
     }
 }
 
-/// The user and group of this process; `None` where it is root, which can map all ids.
+/// The user and group of this process; `None` if it is root, which can map all ids.
 fn own_ids() -> Option<(u32, u32)> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     (!user.is_root()).then(|| (user.as_raw(), group.as_raw()))
@@ -122,4 +125,39 @@ fn first_child(process: Pid) -> Option<Pid> {
     let process = process.as_raw_nonzero();
     let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?;
     Pid::from_raw(children.split_whitespace().next()?.parse().ok()?)
+}
+
+/// Makes the namespaces of a sealed start, with the hapax executable as init process, and no program in them.
+///
+/// # Errors
+/// What the system does not allow, and what to do about it.
+pub(crate) fn check(executable: &Path) -> Result<(), String> {
+    let (_hapax, socket) =
+        UnixStream::pair().map_err(|error| format!("cannot make a pair of sockets: {error}"))?;
+    let order = SealOrder { tcp_ports: vec![LOW_PORT], udp_ports: Vec::new(), files: FileView::default() };
+    let nothing = SealedProgram { program: Vec::new(), directory: None, env: Vec::new(), open_input: false };
+    match SealedSubject::start(executable, nothing, &order, socket) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(format!("{why}; {}", way_out())),
+    }
+}
+
+/// What keeps this machine from making namespaces, as far as it says so.
+fn way_out() -> String {
+    let is_zero = |path: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "0");
+    let is_one = |path: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1");
+    if is_zero("/proc/sys/user/max_user_namespaces") {
+        "user namespaces are turned off: `sysctl user.max_user_namespaces=10000` turns them on".to_owned()
+    } else if is_zero("/proc/sys/kernel/unprivileged_userns_clone") {
+        "user namespaces are only for root here: `sysctl kernel.unprivileged_userns_clone=1` allows them"
+            .to_owned()
+    } else if is_one("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") {
+        "AppArmor restricts user namespaces here: `sysctl kernel.apparmor_restrict_unprivileged_userns=0` \
+         allows them"
+            .to_owned()
+    } else {
+        "in a container, allow them with `--security-opt seccomp=unconfined --security-opt \
+         systempaths=unconfined`; `--intercept` needs no namespaces"
+            .to_owned()
+    }
 }

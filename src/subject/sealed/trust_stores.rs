@@ -30,7 +30,7 @@ const IN_HOME: [&str; 4] =
 
 /// What is known of a subject before it starts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct StartContext<'a> {
     /// Its command.
     pub(super) program: &'a [String],
     /// Its working directory.
@@ -39,7 +39,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) env: &'a [(String, String)],
 }
 
-impl Surroundings<'_> {
+impl StartContext<'_> {
     /// All trust stores that it could read, each once.
     pub(super) fn trust_stores(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -157,7 +157,7 @@ mod tests {
         fs::create_dir_all(folder.path().join("opt/bin")).unwrap();
         fs::write(folder.path().join("opt/bin/python3"), "").unwrap();
         let path = ("PATH".to_owned(), folder.path().join("opt/bin").to_string_lossy().into_owned());
-        let found = Surroundings {
+        let found = StartContext {
             program: &["python3".to_owned(), "agent.py".to_owned()],
             directory: &folder.path().join("work"),
             env: &[path],
@@ -173,7 +173,7 @@ mod tests {
         std::os::unix::fs::symlink(folder.path().join("one"), folder.path().join("two")).unwrap();
         let prefix = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         let env = [("VIRTUAL_ENV".to_owned(), prefix("one")), ("CONDA_PREFIX".to_owned(), prefix("two"))];
-        let found = Surroundings { program: &[], directory: folder.path(), env: &env }.trust_stores();
+        let found = StartContext { program: &[], directory: folder.path(), env: &env }.trust_stores();
         assert_eq!(found.iter().filter(|path| **path == real).count(), 1, "{found:?}");
     }
 }

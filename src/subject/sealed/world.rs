@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::order::{FileView, ReplacedFile};
-use super::trust_stores::Surroundings;
+use super::trust_stores::StartContext;
 use crate::process_env;
 use crate::subject::Settings;
 
@@ -49,14 +49,14 @@ impl SealedWorld {
         };
         let env = process_env::all();
         let hidden = hidden.into_iter().map(std::path::absolute).collect::<io::Result<_>>()?;
-        SealedWorld::write(&own, hidden, Surroundings { program, directory: &directory, env: &env })
+        SealedWorld::write(&own, hidden, StartContext { program, directory: &directory, env: &env })
     }
 
     /// Writes the files into an empty folder. `hidden` are the folders of hapax that no subject may see.
     ///
     /// # Errors
     /// When a file cannot be written, or there is no certificate authority.
-    fn write(folder: &Path, hidden: Vec<PathBuf>, subject: Surroundings<'_>) -> io::Result<Self> {
+    fn write(folder: &Path, hidden: Vec<PathBuf>, subject: StartContext<'_>) -> io::Result<Self> {
         let authority = mock_services::certificate_authority()
             .ok_or_else(|| io::Error::other("no certificate authority could be made"))?;
         let mut replaced = Vec::new();
@@ -110,7 +110,7 @@ impl SealedWorld {
 /// The trust stores of this machine and its user.
 pub(crate) fn trust_stores() -> Vec<PathBuf> {
     let (directory, env) = (std::env::current_dir().unwrap_or_default(), process_env::all());
-    Surroundings { program: &[], directory: &directory, env: &env }.trust_stores()
+    StartContext { program: &[], directory: &directory, env: &env }.trust_stores()
 }
 
 /// The files of Unix sockets, each once, from the system's list.
@@ -159,7 +159,7 @@ mod tests {
         fs::create_dir_all(store.parent().unwrap()).unwrap();
         fs::write(&store, "what was trusted before").unwrap();
         let env = [("VIRTUAL_ENV".to_owned(), home.path().to_string_lossy().into_owned())];
-        let subject = Surroundings { program: &[], directory: folder.path(), env: &env };
+        let subject = StartContext { program: &[], directory: folder.path(), env: &env };
         let world = SealedWorld::write(folder.path(), vec!["/reports".into()], subject).unwrap();
         let view = world.files(vec!["/state".into()]);
         let store = store.canonicalize().unwrap();

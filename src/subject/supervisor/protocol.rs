@@ -24,7 +24,7 @@ pub(in crate::subject) struct StartOrder {
     /// one.
     #[serde(default)]
     pub(in crate::subject) claim_marks: Vec<String>,
-    /// How it is sealed, where it is.
+    /// How it is sealed, if it is.
     #[serde(default)]
     pub(in crate::subject) seal: Option<SealOrder>,
     /// The signal that `cancel` sends.
@@ -71,7 +71,7 @@ pub(in crate::subject) enum SupervisorMessage {
         stderr: Captured,
         /// The number of processes that it left running.
         left_running: usize,
-        /// The CPU time of all its processes, in milliseconds, where it is known.
+        /// The CPU time of all its processes, in milliseconds, if it is known.
         #[serde(default)]
         cpu: Option<u64>,
     },

@@ -1,12 +1,44 @@
 //! One operation as its file declares it, with every check that needs no other operation.
 
+use serde_json::json;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use super::fields::FieldReader;
 use crate::custom::input::FieldPlace;
-use crate::custom::route::{Route, is_name};
+use crate::custom::route::{METHODS, Route, is_name};
 use crate::fault::read_fields;
 use crate::service::Fields;
+
+/// An operation.
+pub(super) static OPERATION: MapShape<12> = MapShape::new([
+    required("route", ROUTE).about("The method and the path: POST /tickets/{id}/close."),
+    optional("effect", EFFECT.shape()).about("It creates an item, which is an effect."),
+    optional("changes", Shape::Text)
+        .about("It changes an item that this operation created. The route has {id}."),
+    optional("reads", Shape::Text)
+        .about("It returns the items of this operation: one, if the route has {id}, or a list."),
+    optional("fields", Shape::MapOf(&Shape::Any, &Shape::Ref("place"), Count::ANY))
+        .about("The fields of the request and their places."),
+    optional("required", Shape::TEXTS).about("The fields that a request must have."),
+    optional("each", Shape::MapOf(&Shape::Any, &Shape::Ref("place"), Count(1, 1)))
+        .about("A field and the place of a list: one item is created for each element."),
+    optional("set", Shape::Types(&["object"])).about("What an item holds beside the fields of the request."),
+    optional("shows", Shape::Any).about("How responses show an item. It can name ${field}."),
+    optional("unless", Shape::Types(&["object"])).about("Values of an item that refuse the change."),
+    optional("filter", Shape::TEXTS).about("The fields by which a list can be filtered."),
+    optional("answer", ANSWER.shape()).about("The response."),
+])
+.needs(Rule::OneOf(&["effect", "changes", "reads"]));
+static EFFECT: MapShape<2> = MapShape::new([
+    required("identity", Shape::List(&Shape::Text, Count::SOME))
+        .about("The fields that identify one effect."),
+    optional("id", Shape::Pattern("^[A-Za-z0-9_]*$")).about("The prefix of the ids."),
+]);
+static ANSWER: MapShape<2> =
+    MapShape::new([optional("status", Shape::Integer(200, 299)), optional("body", Shape::Any)]);
+const ROUTE: Shape =
+    Shape::Own(|| json!({ "type": "string", "pattern": format!("^({}) +/", METHODS.join("|")) }));
 
 /// One operation whose references to other operations are still names.
 pub(super) struct OperationDraft<'n> {
@@ -36,24 +68,15 @@ impl<'n> OperationDraft<'n> {
     pub(super) fn read(reader: &Reader, key: &'n Key, node: &'n Node) -> Option<Self> {
         check_name(reader, key);
         let what = format!("the operation `{}`", shown(&key.name));
-        let mut map = reader.map(node, &what)?;
-        let route = map.required("route").and_then(|node| Some((read_route(reader, node)?, node.span)));
-        let (effect, changes, reads) = (map.entry("effect"), map.entry("changes"), map.entry("reads"));
-        let fields = map.optional("fields");
-        let required = map.optional("required");
-        let each = map.entry("each");
-        let set = map.entry("set");
-        let shows = map.entry("shows");
-        let unless = map.entry("unless");
-        let filter = map.entry("filter");
-        let answer = map.optional("answer");
-        let place = map.place();
+        let [route, effect, changes, reads, fields, required, each, set, shows, unless, filter, answer] =
+            reader.keyed_fields(node, &what, &OPERATION)?;
+        let route = route.and_then(|(_, node)| Some((read_route(reader, node)?, node.span)));
+        let place = node.place();
         report_misplaced_keys(
             reader,
             [effect, changes, reads].map(|key| key.is_some()),
             [each, set, shows, unless, filter],
         );
-        map.finish();
 
         let given = [effect, changes, reads].into_iter().flatten().count();
         if given != 1 {
@@ -66,16 +89,16 @@ impl<'n> OperationDraft<'n> {
         let mut read = FieldReader::new(reader, route.as_ref().map(|(route, _)| route), creates);
         read.add_path_names(route.as_ref().map_or(place, |(_, span)| *span));
         fields
-            .and_then(|node| reader.entries(node))
+            .and_then(|(_, node)| reader.entries(node))
             .unwrap_or_default()
             .iter()
             .for_each(|(key, node)| read.add(key, node));
         let each = each.and_then(|(_, node)| read.each(node));
         let fields = read.fields;
 
-        let mut needed: Vec<String> = names(reader, required, &fields, "required");
+        let mut needed: Vec<String> = names(reader, required.map(|(_, node)| node), &fields, "required");
         needed.extend(each.clone());
-        let (status, body) = answer.map_or((None, None), |node| read_answer(reader, node));
+        let (status, body) = answer.map_or((None, None), |(_, node)| read_answer(reader, node));
         let action = match (effect, changes, reads) {
             (Some((_, node)), ..) => read_effect(reader, node, &fields),
             (_, Some((_, node)), _) => Some(DraftAction::Change(node)),
@@ -158,10 +181,8 @@ fn report_misplaced_keys(
 }
 
 fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, FieldPlace)]) -> Option<DraftAction<'n>> {
-    let mut map = reader.map(node, "`effect`")?;
-    let identity = map.required("identity");
-    let prefix = map.optional("id").and_then(|node| Some((reader.text(node)?, node.span)));
-    map.finish();
+    let [identity, prefix] = reader.fields(node, "`effect`", &EFFECT)?;
+    let prefix = prefix.and_then(|node| Some((reader.text(node)?, node.span)));
     if let Some((text, span)) = prefix.filter(|(text, _)| !text.is_empty() && !is_name(text)) {
         let help = "letters, digits and underscores, as in tkt_";
         reader.report_with_help(span, format!("ids cannot begin with `{}`", shown(text)), help);
@@ -177,10 +198,8 @@ fn read_effect<'n>(reader: &Reader, node: &Node, fields: &[(String, FieldPlace)]
 }
 
 fn read_answer<'n>(reader: &Reader, node: &'n Node) -> (Option<u16>, Option<&'n Node>) {
-    let Some(mut map) = reader.map(node, "`answer`") else { return (None, None) };
-    let status = map.optional("status").and_then(|node| reader.integer(node, 200..=299u16));
-    let body = map.entry("body");
-    map.finish();
+    let Some([status, body]) = reader.keyed_fields(node, "`answer`", &ANSWER) else { return (None, None) };
+    let status = status.and_then(|(_, node)| reader.integer(node, 200..=299u16));
     if let (Some(204), Some((key, _))) = (status, body) {
         reader.report_with_help(
             key.span,

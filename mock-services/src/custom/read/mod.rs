@@ -5,6 +5,10 @@ mod draft;
 mod fields;
 mod resolve;
 
+use serde_json::{Value, json};
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
+use yaml_reader::{Key, Node, Problems, Reader, Source, listed, parse, shown};
+
 use crate::built_in::built_in;
 use crate::custom::input::FieldPlace;
 use crate::custom::route::is_name;
@@ -12,8 +16,7 @@ use crate::custom::{Custom, failure, template};
 use crate::description::read_served_hosts;
 use crate::idempotency::Profile;
 use crate::service::Operation;
-use draft::OperationDraft;
-use yaml_reader::{Key, Node, Problems, Reader, Source, listed, parse, shown};
+use draft::{OPERATION, OperationDraft};
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment
 /// variables would be confused with others of hapax.
@@ -21,6 +24,43 @@ const RESERVED: [&str; 2] = ["smtp", "mcp"];
 
 /// The maximum number of operations of a service; each is compared with all others.
 const MAX_OPERATIONS: usize = 200;
+
+/// A service file.
+static SERVICE: MapShape<7> = MapShape::new([
+    required("service", Shape::Pattern("^[a-z][a-z0-9_]*$"))
+        .about("The name of the service, as scenarios use it."),
+    optional("about", Shape::Text).about("What the service is, in one sentence."),
+    optional("idempotency", Shape::Words(|| Profile::ALL.map(Profile::as_str).to_vec()))
+        .about("How it treats idempotency keys, if a scenario does not say."),
+    optional("key", Shape::Sentence).about("Where a request has its key: a header, body.nonce or query.x."),
+    required(
+        "operations",
+        Shape::MapOf(&Shape::Pattern("^[A-Za-z0-9_-]+$"), &Shape::Ref("operation"), Count(1, MAX_OPERATIONS)),
+    )
+    .about("The operations by name."),
+    optional("errors", ERRORS.shape())
+        .about("The form of errors. It can name ${status}, ${code} and ${message}."),
+    optional("hosts", Shape::TEXTS)
+        .about("The real hosts that it stands for in sealed runs; `*` stands for any characters."),
+]);
+static ERRORS: MapShape<1> = MapShape::new([required("body", Shape::Any)]);
+
+/// The JSON Schema of service files (draft 2020-12), for editors. Rules that need more than one value (which names are
+/// fields, which operations a read shows) are left to the reader.
+#[must_use]
+pub fn service_schema() -> Value {
+    let mut operation = OPERATION.shape().schema(false);
+    operation["dependentRequired"] =
+        json!({ "each": ["effect"], "shows": ["effect"], "unless": ["changes"], "filter": ["reads"] });
+    let place = json!({
+        "description": "A place in a request: body.name, query.name, path.name or header.Name.",
+        "type": "string",
+        "pattern": "^(body|query|path|header)\\..+",
+    });
+    let about = "A service of your own: its operations, and the effects that they have.";
+    let definitions = json!({ "operation": operation, "place": place });
+    SERVICE.document("hapax service", about, definitions, false)
+}
 
 pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
     let tree = parse(file)?;
@@ -30,21 +70,20 @@ pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
 }
 
 fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
-    let mut map = reader.map(tree, "a service")?;
-    let name = map.required("service").and_then(|node| read_name(reader, node));
-    let about = map.optional("about").and_then(|node| reader.text(node)).map(str::to_owned);
-    let profile = map
-        .optional("idempotency")
+    let [name, about, profile, key, operations, errors, hosts] =
+        reader.fields(tree, "a service", &SERVICE)?;
+    let name = name.and_then(|node| read_name(reader, node));
+    let about = about.and_then(|node| reader.text(node)).map(str::to_owned);
+    let profile = profile
         .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.as_str(), profile))));
     let profile = profile.unwrap_or(Profile::None);
-    let key = map.optional("key").map_or_else(
+    let key = key.map_or_else(
         || Some(FieldPlace::Header("Idempotency-Key".to_owned())),
         |node| read_key(reader, node),
     );
-    let operations = map.required("operations").and_then(|node| read_operations(reader, node));
-    let errors = map.optional("errors").and_then(|node| read_errors(reader, node)).cloned();
-    let hosts = map.optional("hosts").map(|node| read_served_hosts(reader, node)).unwrap_or_default();
-    map.finish();
+    let operations = operations.and_then(|node| read_operations(reader, node));
+    let errors = errors.and_then(|node| read_errors(reader, node)).cloned();
+    let hosts = hosts.map(|node| read_served_hosts(reader, node)).unwrap_or_default();
 
     let entries = operations.unwrap_or_default();
     let drafts: Vec<OperationDraft<'_>> =
@@ -128,9 +167,7 @@ fn read_operations<'n>(reader: &Reader, node: &'n Node) -> Option<&'n [(Key, Nod
 }
 
 fn read_errors<'n>(reader: &Reader, node: &'n Node) -> Option<&'n Node> {
-    let mut map = reader.map(node, "`errors`")?;
-    let body = map.required("body");
-    map.finish();
+    let [body] = reader.fields(node, "`errors`", &ERRORS)?;
     template::check(reader, body?, &failure::ERROR_NAMES);
     body
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::{MapShape, Shape, required};
 use yaml_reader::{Node, NodeKind, Reader, write_duration};
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step,
 };
 use crate::fault::write::{map, text};
 
@@ -37,21 +38,15 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     samples: &["{delay: 5ms}", "{delay: {time: 5ms, after: headers}}"],
 };
 
-const SHAPE: ValueShape = ValueShape::OneOf(&[
-    ValueShape::Duration,
-    ValueShape::Map {
-        keys: &[("time", ValueShape::Duration), ("after", ValueShape::Words(&[HEADERS]))],
-        required: 2,
-    },
-]);
+static BODY: MapShape<2> =
+    MapShape::new([required("time", Shape::DURATION), required("after", Shape::Words(|| vec![HEADERS]))]);
+const SHAPE: Shape = Shape::OneOf(&[Shape::DURATION, BODY.shape()]);
 
 fn read(reader: &Reader, node: &Node) -> Option<Reply> {
     if !matches!(node.kind, NodeKind::Map(_)) {
         return Some(Delay::Answer(reader.duration(node)?).into());
     }
-    let mut map = reader.map(node, "`delay`")?;
-    let (time, after) = (map.required("time"), map.required("after"));
-    map.finish();
+    let [time, after] = reader.fields(node, "`delay`", &BODY)?;
     reader.one_of(after?, &[(HEADERS, ())])?;
     Some(Delay::Body(reader.duration(time?)?).into())
 }

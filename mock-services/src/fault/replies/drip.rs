@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::Shape;
 use yaml_reader::{Node, Reader, write_duration};
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, Step,
 };
 use crate::fault::write::text;
 
@@ -21,7 +22,7 @@ const PIECES: u32 = 20;
 
 pub(super) const FACTS: ReplyFacts = ReplyFacts {
     plain: PlainWord::Means(|| Reply::Drip(Drip(DEFAULT_TIME))),
-    value: Some(ReplyValue { read, shape: ValueShape::Duration, is_whole_map: false }),
+    value: Some(ReplyValue { read, shape: Shape::DURATION, is_whole_map: false }),
     content: ReplyContent::Complete,
     words: |_| None,
     title: "the reply comes byte by byte",

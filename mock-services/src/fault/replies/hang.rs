@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::{MapShape, Shape, required};
 use yaml_reader::{Node, NodeKind, Reader, write_duration};
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, Step,
 };
 use crate::fault::write::{map, text};
 use crate::word_enum;
@@ -85,10 +86,8 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     samples: &["{hang: {release: 5ms}}", "{hang: until-timeout}"],
 };
 
-const SHAPE: ValueShape = ValueShape::OneOf(&[
-    ValueShape::Words(&[UNTIL_TIMEOUT]),
-    ValueShape::Map { keys: &[("release", ValueShape::Duration)], required: 1 },
-]);
+static RELEASE: MapShape<1> = MapShape::new([required("release", Shape::DURATION)]);
+const SHAPE: Shape = Shape::OneOf(&[Shape::Words(|| vec![UNTIL_TIMEOUT]), RELEASE.shape()]);
 
 fn read(reader: &Reader, node: &Node) -> Option<Reply> {
     if node.as_text() == Some(UNTIL_TIMEOUT) {
@@ -101,9 +100,7 @@ fn read(reader: &Reader, node: &Node) -> Option<Reply> {
         reader.report_with_help(node.span, message, help);
         return None;
     }
-    let mut map = reader.map(node, "`hang`")?;
-    let release = map.required("release");
-    map.finish();
+    let [release] = reader.fields(node, "`hang`", &RELEASE)?;
     reader.duration(release?).map(Reply::hang_for)
 }
 

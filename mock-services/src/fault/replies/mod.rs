@@ -18,9 +18,12 @@ use std::time::Duration;
 
 #[cfg(test)]
 use proptest::prelude::{BoxedStrategy, Just, Strategy, prop_oneof};
+use yaml_reader::shape::{Rule, Shape, object, required};
 use yaml_reader::{Node, NodeKind, Reader, listed};
 
-use super::reply::{PlainWord, ReplyBehavior, ReplyFacts, SentReply};
+use serde_json::{Value, json};
+
+use super::reply::{PlainWord, ReplyBehavior, ReplyFacts, ReplyValue, SentReply};
 use super::write::{map, text};
 use crate::service::CutPlace;
 use crate::word_enum;
@@ -244,6 +247,19 @@ fn read_map(reader: &Reader, node: &Node) -> Option<Reply> {
             None
         }
     }
+}
+
+/// The JSON Schema of a reply in a scenario.
+pub(super) fn reply_schema() -> Value {
+    let values = ReplyKind::ALL.into_iter().filter_map(|kind| {
+        let ReplyValue { shape, is_whole_map, .. } = kind.facts().value.as_ref()?;
+        Some(match shape {
+            Shape::Map(fields, rule) if *is_whole_map => object(fields, *rule, true),
+            shape => object(&[required(kind.as_str(), *shape)], Rule::None, true),
+        })
+    });
+    let words = Shape::Words(|| plain_words().map(|(word, _)| word).collect());
+    json!({ "anyOf": std::iter::once(words.schema(true)).chain(values).collect::<Vec<_>>() })
 }
 
 /// Any duration.

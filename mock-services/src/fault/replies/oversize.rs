@@ -1,11 +1,11 @@
 //! `oversize`: the true answer, its body padded to a size that clients and platforms may not accept.
 
+use yaml_reader::shape::Shape;
 use yaml_reader::{Node, Reader, read_size, write_size};
 
 use super::Reply;
 use crate::fault::reply::{
     PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply,
-    ValueShape,
 };
 use crate::fault::write::text;
 
@@ -19,11 +19,7 @@ const LARGEST: u64 = 256_000_000;
 
 pub(super) const FACTS: ReplyFacts = ReplyFacts {
     plain: PlainWord::NeedsValue("{oversize: 6MB}"),
-    value: Some(ReplyValue {
-        read,
-        shape: ValueShape::Text("^[0-9]+(B|KB|MB|KiB|MiB)$"),
-        is_whole_map: false,
-    }),
+    value: Some(ReplyValue { read, shape: Shape::Pattern("^[0-9]+(B|KB|MB|KiB|MiB)$"), is_whole_map: false }),
     content: ReplyContent::TooLarge,
     words: |sent| Some(words(sent)),
     title: "a reply that is too large",

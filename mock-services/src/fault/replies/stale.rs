@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use yaml_reader::shape::{MapShape, Shape, required};
 use yaml_reader::{Node, NodeKind, Reader, listed, write_duration};
 
 use super::Reply;
-use crate::fault::reply::{
-    PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ValueShape,
-};
+use crate::fault::reply::{PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue};
 use crate::fault::write::{map, number, text};
 use crate::service::OperationKind;
 
@@ -35,17 +34,13 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     samples: &["{stale: {reads: 1}}", "{stale: 5ms}"],
 };
 
-const SHAPE: ValueShape = ValueShape::OneOf(&[
-    ValueShape::Duration,
-    ValueShape::Map { keys: &[("reads", ValueShape::Integer(1, u32::MAX))], required: 1 },
-]);
+static READS: MapShape<1> = MapShape::new([required("reads", Shape::POSITIVE)]);
+const SHAPE: Shape = Shape::OneOf(&[Shape::DURATION, READS.shape()]);
 
 fn read(reader: &Reader, node: &Node) -> Option<Reply> {
     let lag = match &node.kind {
         NodeKind::Map(_) => {
-            let mut map = reader.map(node, "`stale`")?;
-            let reads = map.required("reads");
-            map.finish();
+            let [reads] = reader.fields(node, "`stale`", &READS)?;
             Lag::Reads(reader.integer(reads?, 0..=u32::MAX)?)
         }
         NodeKind::Integer(number) => {

@@ -3,13 +3,12 @@
 
 use std::ops::RangeInclusive;
 
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
 use yaml_reader::{Node, NodeKind, Reader, shown};
 
 use super::Reply;
 use crate::fault::Commit;
-use crate::fault::reply::{
-    PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ValueShape,
-};
+use crate::fault::reply::{PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue};
 use crate::fault::write::{flag, map, named, number, text};
 use crate::service::OperationKind;
 
@@ -87,7 +86,7 @@ impl StatusReply {
 
 pub(super) const FACTS: ReplyFacts = ReplyFacts {
     plain: PlainWord::NeedsValue("{status: 503}"),
-    value: Some(ReplyValue { read, shape: SHAPE, is_whole_map: true }),
+    value: Some(ReplyValue { read, shape: SHAPE.shape(), is_whole_map: true }),
     content: ReplyContent::Complete,
     words: |_| None,
     title: "an HTTP status",
@@ -109,26 +108,24 @@ pub(super) const FACTS: ReplyFacts = ReplyFacts {
     ],
 };
 
-const SHAPE: ValueShape = ValueShape::Map {
-    keys: &[
-        ("status", ValueShape::Integer(*STATUSES.start() as u32, *STATUSES.end() as u32)),
-        ("headers", ValueShape::Names("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")),
-        ("body", ValueShape::Something),
-        ("retry_after", ValueShape::OneOf(&[ValueShape::Integer(0, u32::MAX), ValueShape::Duration])),
-        ("kept", ValueShape::Flag),
-    ],
-    required: 1,
-};
+static SHAPE: MapShape<5> = MapShape::new([
+    required("status", Shape::Integer(*STATUSES.start() as i64, *STATUSES.end() as i64)),
+    optional(
+        "headers",
+        Shape::MapOf(
+            &Shape::Pattern("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"),
+            &Shape::Types(&["string", "integer", "boolean"]),
+            Count::ANY,
+        ),
+    ),
+    optional("body", Shape::Something),
+    optional("retry_after", Shape::OneOf(&[Shape::Integer(0, u32::MAX as i64), Shape::DURATION])),
+    optional("kept", Shape::Flag),
+]);
 
 fn read(reader: &Reader, node: &Node) -> Option<Reply> {
     let before = reader.count();
-    let mut map = reader.map(node, "a `status` reply")?;
-    let status = map.required("status");
-    let headers = map.optional("headers");
-    let body = map.optional("body");
-    let retry_after = map.optional("retry_after");
-    let kept = map.optional("kept");
-    map.finish();
+    let [status, headers, body, retry_after, kept] = reader.fields(node, "a `status` reply", &SHAPE)?;
     let reply = StatusReply {
         status: status.and_then(|node| reader.integer(node, 0..=u16::MAX)).unwrap_or_default(),
         headers: headers.and_then(|node| read_headers(reader, node)).unwrap_or_default(),

@@ -1,11 +1,11 @@
 //! `truncate`: status, headers and a part of the body, then the connection is closed.
 
+use yaml_reader::shape::Shape;
 use yaml_reader::{Node, Reader};
 
 use super::Reply;
 use crate::fault::reply::{
-    AnswerBytes, PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords,
-    Step, ValueShape,
+    AnswerBytes, PlainWord, ReplyBehavior, ReplyCheck, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, Step,
 };
 use crate::fault::write::text;
 use crate::service::CutPlace;
@@ -47,7 +47,7 @@ const WORDS: [&str; 5] = {
 
 pub(super) const FACTS: ReplyFacts = ReplyFacts {
     plain: PlainWord::Means(|| Reply::Truncate(Truncation::Length)),
-    value: Some(ReplyValue { read, shape: ValueShape::Words(&WORDS), is_whole_map: false }),
+    value: Some(ReplyValue { read, shape: Shape::Words(|| WORDS.to_vec()), is_whole_map: false }),
     content: ReplyContent::Part,
     words: |sent| {
         Some(ReplyWords {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use mock_services::catalog::{
-    ClientVariable, ConfiguredService, EffectDescription, OptionType, RealHost, ServiceDescription,
-    UsualValue, read_texts,
+    ClientVariable, ConfiguredService, EffectDescription, RealHost, ServiceDescription, UsualValue,
+    read_texts,
 };
 use mock_services::{Builder, ServiceOptions};
 use serde_json::Value;
+use yaml_reader::shape::{MapShape, Shape, optional};
 
 use super::{Shipping, ShippingOptions};
 
@@ -20,6 +21,8 @@ const HOSTS: &[RealHost] = &[RealHost {
 }];
 
 const BUY_VALUES: &[UsualValue] = &[UsualValue::new("weight", "1000")];
+
+static OPTIONS: MapShape<1> = MapShape::new([optional("refused_countries", Shape::TEXTS)]);
 
 /// The catalog's description of the shipping service.
 pub fn description() -> ServiceDescription {
@@ -35,9 +38,9 @@ pub fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(&[("shipping.list", &["shipping.buy"])]),
         variables: VARIABLES,
         hosts: HOSTS,
-        options: vec![("refused_countries", OptionType::texts())],
+        options: OPTIONS.fields(),
         ..ServiceDescription::new(&Shipping::new(ShippingOptions::default()), |reader, map| {
-            let countries = map.optional("refused_countries");
+            let [countries] = map.fields(&OPTIONS);
             let refused_countries = countries.map(|node| read_texts(reader, node)).unwrap_or_default();
             Arc::new(ShippingOptions { refused_countries })
         })
