@@ -41,7 +41,7 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
 
 #[cfg(test)]
 mod tests {
-    use mock_services::ledger::{Event, Refused};
+    use mock_services::ledger::{Event, RefusedRequest};
 
     use super::*;
     use crate::scenario::{ClaimedOutcome, ControlOutcome};
@@ -55,7 +55,7 @@ mod tests {
     }
 
     fn refuse(script: &mut LedgerScript, operation: &'static str) {
-        script.add(Event::Refused(Box::new(Refused {
+        script.add(Event::Refused(Box::new(RefusedRequest {
             service: "payment".into(),
             operation: Some(operation.into()),
             method: "POST".into(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
-use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, Refused, SilenceEnd};
+use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd};
 use mock_services::service::Fields;
 use yaml_reader::shown;
 
@@ -355,7 +355,7 @@ impl<'a> TrialHistory<'a> {
                 }
             }
             Event::Refused(refused) => {
-                let Refused {
+                let RefusedRequest {
                     service,
                     operation,
                     method,

@@ -1,7 +1,7 @@
 //! Ledgers for tests, told step by step.
 
 use mock_services::fault::{CommitKind, ReplyKind};
-use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, Refused};
+use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, RefusedRequest};
 use mock_services::service::Fields;
 
 use crate::domain::{
@@ -173,7 +173,7 @@ impl LedgerScript {
 
     /// A request with this key is refused.
     pub(crate) fn refused(&mut self, operation: &str, key: &str) -> u64 {
-        self.add(Event::Refused(Box::new(Refused {
+        self.add(Event::Refused(Box::new(RefusedRequest {
             service: "payment".into(),
             operation: Some(operation.to_owned().into()),
             method: "POST".into(),

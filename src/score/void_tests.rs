@@ -1,4 +1,4 @@
-use mock_services::ledger::{Event, Refused};
+use mock_services::ledger::{Event, RefusedRequest};
 use mock_services::service::Fields;
 
 use crate::domain::{EndEvent, InterruptKind, StartEnd, SubjectEvent};
@@ -120,7 +120,7 @@ fn a_subject_that_could_not_be_started_is_void_though_nothing_was_done() {
 
 /// A request for something that the real service has and hapax does not.
 fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
-    script.add(Event::Refused(Box::new(Refused {
+    script.add(Event::Refused(Box::new(RefusedRequest {
         service: "payment".into(),
         operation: None,
         method: "POST".into(),
@@ -166,7 +166,7 @@ fn a_proven_failure_counts_even_if_hapax_lacks_a_feature() {
 #[test]
 fn a_refusal_is_shown_with_its_reason() {
     let mut script = LedgerScript::new();
-    script.add(Event::Refused(Box::new(Refused {
+    script.add(Event::Refused(Box::new(RefusedRequest {
         service: "payment".into(),
         operation: None,
         method: "POST".into(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::job;
 use super::{Engine, message, reason};
 use crate::delivery::{AnswerDelivery, Delivery, Origin};
-use crate::ledger::{Event, Refused};
+use crate::ledger::{Event, RefusedRequest};
 use crate::service::{Answer, Context, Request, Service};
 
 impl<S: Service> Engine<S> {
@@ -17,7 +17,7 @@ impl<S: Service> Engine<S> {
         status: u16,
         reason: Option<&str>,
     ) {
-        self.ledger().append(Event::Refused(Box::new(Refused {
+        self.ledger().append(Event::Refused(Box::new(RefusedRequest {
             service: self.service().name().into(),
             operation: None,
             method: method.into(),
@@ -47,7 +47,7 @@ impl<S: Service> Engine<S> {
         let reason = reason::reason(&answer);
         service.add_standard_headers(&mut answer, request, context);
         let keeps_messages = self.ledger().keeps_messages();
-        self.ledger().append(Event::Refused(Box::new(Refused {
+        self.ledger().append(Event::Refused(Box::new(RefusedRequest {
             service: service.name().into(),
             operation: operation.map(|name| name.as_ref().into()),
             method: job::shown(request.method()),

@@ -47,7 +47,7 @@ pub enum Event {
     /// An attempt came in.
     Received(Box<Received>),
     /// A request came in that the service itself refused, so it is not an attempt.
-    Refused(Box<Refused>),
+    Refused(Box<RefusedRequest>),
     /// A fault applies to an attempt.
     Fault {
         /// The attempt.
@@ -226,7 +226,7 @@ pub struct Received {
 
 /// A request that the service itself refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct RefusedRequest {
     /// The service.
     pub service: CompactString,
     /// The operation, if the request was recognized.

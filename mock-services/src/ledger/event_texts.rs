@@ -3,7 +3,7 @@
 
 use compact_str::CompactString;
 
-use super::entry::{Event, Received, Refused};
+use super::entry::{Event, Received, RefusedRequest};
 use crate::service::Fields;
 
 /// A part of an event that can have something in it that a caller sent. The names of services, operations and
@@ -62,7 +62,7 @@ impl Received {
     }
 }
 
-impl Refused {
+impl RefusedRequest {
     fn sent_parts(&mut self, visit: &mut impl FnMut(SentPart<'_>)) {
         visit(SentPart::Member("method", &mut self.method));
         visit(SentPart::Member("path", &mut self.path));

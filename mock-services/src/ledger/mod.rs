@@ -24,7 +24,7 @@ pub use crate::fault::SilenceEnd;
 use crate::service::Fields;
 pub use effects::CommittedEffect;
 pub use entry::{
-    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, Refused,
+    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, RefusedRequest,
 };
 use file::FileQueue;
 pub use file::LedgerFile;

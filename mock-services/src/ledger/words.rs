@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BarrierEvent, ClosedBy, CommitTiming, Event, Received, Refused, SilenceEnd};
+use super::{BarrierEvent, ClosedBy, CommitTiming, Event, Received, RefusedRequest, SilenceEnd};
 use crate::fault::{ReplyKind, SentReply};
 use crate::service::{Fields, Value};
 
@@ -66,7 +66,7 @@ impl Event {
         match (self, audience) {
             (Event::Received(received), audience) => received.words(audience, shown),
             (Event::Refused(refused), audience) => {
-                let Refused { service, method, path, status, caller, reason, .. } = &**refused;
+                let RefusedRequest { service, method, path, status, caller, reason, .. } = &**refused;
                 let is_readable = !method.is_empty();
                 let (method, path) = (short(method), short(path));
                 let before = if matches!(audience, Log) { "  " } else { ": " };

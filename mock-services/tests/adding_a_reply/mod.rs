@@ -15,7 +15,7 @@ const FOLDER: &str = "mock-services/src/fault/replies/";
 
 /// Other files that may name replies, with the reason.
 const EXCEPTIONS: [(&str, &str); 2] = [
-    ("src/certify/mcp/questions.rs", "which faults the battery for MCP servers injects"),
+    ("src/certify/mcp/scenarios.rs", "which faults the scenarios of MCP servers inject"),
     ("src/results/sample/", "the sample report that tests use"),
 ];
 

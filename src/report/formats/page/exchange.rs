@@ -1,7 +1,7 @@
 //! What the ledger keeps of a request, an effect and a reply, for the page to show on demand: the recognized
 //! fields, and the headers and the body as text, with secrets redacted.
 
-use mock_services::ledger::{Entry, Event, Refused};
+use mock_services::ledger::{Entry, Event, RefusedRequest};
 use mock_services::service::Fields;
 
 /// The maximum number of fields of an entry that are shown.
@@ -35,7 +35,8 @@ pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
             push_fields(&mut facts, "", &received.fields);
         }
         Event::Refused(refused) => {
-            let Refused { method, path, status, key, reason, connection, message, answer, .. } = &**refused;
+            let RefusedRequest { method, path, status, key, reason, connection, message, answer, .. } =
+                &**refused;
             push("request", format!("{method} {path}"));
             if let Some(key) = key {
                 push("idempotency key", key.to_string());
