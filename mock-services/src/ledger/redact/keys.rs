@@ -1,7 +1,7 @@
 //! Keys that are recognized by their prefix.
 
-/// Prefixes of well-known keys.
-const PREFIXES: &[&str] = &[
+/// Prefixes of keys that no word contains: they are found after a letter, too.
+pub(super) const DISTINCT_PREFIXES: [&str; 18] = [
     "sk_live_",
     "sk_test_",
     "rk_live_",
@@ -9,26 +9,22 @@ const PREFIXES: &[&str] = &[
     "whsec_",
     "sk-ant-",
     "sk-proj-",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
+    "sk-svcacct-",
     "github_pat_",
     "glpat-",
     "xoxb-",
     "xoxp-",
     "xoxa-",
-    "SG.",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "npm_",
-    "pypi-",
-    "hf_",
-    "eyJhbGciOi",
-    RESEND,
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
 ];
+
+/// Prefixes of other keys, with which a word has to begin.
+const WORD_PREFIXES: [&str; 9] =
+    ["SG.", "AKIA", "ASIA", "AIza", "npm_", "pypi-", "hf_", "eyJhbGciOi", RESEND];
 
 /// Other ids have this prefix too, for example refunds of Stripe: only with both of its parts it is a key.
 const RESEND: &str = "re_";
@@ -61,7 +57,8 @@ pub(super) fn find(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
 
 /// The length of the key that begins here.
 fn key_length(text: &[u8]) -> Option<usize> {
-    let prefix = PREFIXES.iter().find(|prefix| text.starts_with(prefix.as_bytes()))?;
+    let mut prefixes = DISTINCT_PREFIXES.iter().chain(&WORD_PREFIXES);
+    let prefix = prefixes.find(|prefix| text.starts_with(prefix.as_bytes()))?;
     let body = &text[prefix.len()..];
     let length = body
         .iter()

@@ -6,7 +6,6 @@ mod assigned;
 mod markup;
 mod names;
 mod pem;
-mod queries;
 mod tokens;
 mod urls;
 mod values;
@@ -32,8 +31,8 @@ pub(super) fn hints() -> impl Iterator<Item = &'static str> {
 pub(super) fn find(text: &[u8], kind: TextKind, found: &mut Vec<(usize, usize)>) {
     let known = found.len();
     assigned::find(text, kind, found);
-    urls::find(text, found);
-    queries::find(text, kind, found);
+    urls::find_passwords(text, found);
+    urls::find_parameters(text, kind, found);
     pem::find(text, found);
     tokens::find(text, kind, found);
     let mut at = known;

@@ -1,29 +1,8 @@
 //! Tokens that are recognized by their form, without a name before them.
 
-use super::super::keys::is_key_body;
+use super::super::keys::{DISTINCT_PREFIXES, is_key_body};
 use super::{TextKind, skip};
 
-/// Keys with these prefixes are found after a letter, too: no word contains them.
-const PREFIXES: [&str; 18] = [
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "rk_test_",
-    "whsec_",
-    "sk-ant-",
-    "sk-proj-",
-    "sk-svcacct-",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-];
 const SHORT_PREFIX: &str = "sk-";
 const SHORTEST_BODY: usize = 16;
 /// How the ids of Amazon's keys begin.
@@ -33,7 +12,7 @@ const AMAZON_SECRET: usize = 40;
 
 /// Every token that is found in a field has one of these in it, or `eyJ`.
 pub(super) fn hints() -> impl Iterator<Item = &'static str> {
-    PREFIXES.into_iter().chain(AMAZON).chain([SHORT_PREFIX])
+    DISTINCT_PREFIXES.into_iter().chain(AMAZON).chain([SHORT_PREFIX])
 }
 
 /// Finds all of them. In a field, a word without a prefix is an ordinary id.
@@ -62,7 +41,7 @@ fn key_in(token: &[u8]) -> Option<usize> {
     if token.len() < SHORTEST_BODY {
         return None;
     }
-    let prefixed = PREFIXES.iter().filter_map(|prefix| {
+    let prefixed = DISTINCT_PREFIXES.iter().filter_map(|prefix| {
         let at = memchr::memmem::find(token, prefix.as_bytes())?;
         is_key_body(&token[at + prefix.len()..]).then_some(at)
     });
