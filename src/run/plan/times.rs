@@ -136,11 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn a_control_waits_longer_than_any_fault_and_any_barrier() {
+    fn a_control_gives_up_early_only_if_a_case_waits_for_that() {
         let timeout = |more: &str| TrialTimes::new(&cases(more)[0], &Subject::control("naive"), None).client;
-        assert_eq!(timeout(""), seconds(10));
-        assert_eq!(timeout("faults: [{on: payment.charge, reply: {delay: 5s}}]\n"), seconds(10));
-        assert_eq!(timeout("faults: [{on: payment.charge, reply: {delay: 6s}}]\n"), seconds(30));
+        let with = |replies: &str| timeout(&format!("faults: [{replies}]\n"));
+        let hang = "{on: payment.charge, reply: {hang: until-timeout}}";
+        let late = |time: &str| format!("{{on: payment.charge, attempt: 2, reply: {{delay: {time}}}}}");
+        assert_eq!(with(hang), seconds(10));
+        assert_eq!(with(&format!("{hang}, {}", late("5s"))), seconds(10));
+        assert_eq!(with(&format!("{hang}, {}", late("6s"))), seconds(30));
+        assert_eq!(timeout(""), seconds(30), "nothing waits for it");
         assert_eq!(timeout("callers: 2\n"), seconds(30));
     }
 
