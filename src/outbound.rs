@@ -36,7 +36,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(uri: &Uri) -> Result<Self, OutboundError> {
+    fn new(uri: &Uri) -> Result<Self, OutboundError> {
         let (host, is_tls) = match (uri.host(), uri.scheme_str()) {
             (Some(host), Some("http")) => (host, false),
             (Some(host), Some("https")) => (host, true),
@@ -58,7 +58,7 @@ impl Place {
 
 /// Sends a request to the host of its URL over a new connection.
 pub(crate) async fn send(request: Request<Full<Bytes>>) -> Result<Response<Incoming>, OutboundError> {
-    let place = Place::of(request.uri())?;
+    let place = Place::new(request.uri())?;
     let stream = place.connect().await?;
     if !place.is_tls {
         return over(stream, request).await;
@@ -73,7 +73,7 @@ pub(crate) async fn send(request: Request<Full<Bytes>>) -> Result<Response<Incom
 #[cfg(feature = "mcp")]
 pub(crate) async fn connect_once(url: &str) -> Result<(), OutboundError> {
     let uri: Uri = url.parse().map_err(|_| OutboundError::Url(url.to_owned()))?;
-    Place::of(&uri)?.connect().await.map(drop)
+    Place::new(&uri)?.connect().await.map(drop)
 }
 
 /// Sends a request over a connection. The path alone is sent, as to every server that is not a proxy.

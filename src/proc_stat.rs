@@ -25,7 +25,7 @@ pub(crate) const MILLIS_PER_TICK: u64 = 10;
 
 impl ProcStat {
     /// Of this process.
-    pub(crate) fn of(pid: impl std::fmt::Display) -> Option<Self> {
+    pub(crate) fn of_process(pid: impl std::fmt::Display) -> Option<Self> {
         ProcStat::read(Path::new(&format!("/proc/{pid}/stat")))
     }
 
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_process_is_read() {
-        let own = ProcStat::of("self").unwrap();
+        let own = ProcStat::of_process("self").unwrap();
         assert!(!own.is_dead() && own.threads > 0 && own.pages > 0, "{own:?}");
     }
 }

@@ -58,7 +58,7 @@ impl SubjectEvent {
     ///
     /// # Errors
     /// If the note is not a subject event.
-    pub fn of(event: &Event) -> Result<Option<Self>, SubjectEventError> {
+    pub fn from_event(event: &Event) -> Result<Option<Self>, SubjectEventError> {
         let Event::Noted { name, fields, .. } = event else { return Ok(None) };
         SubjectEvent::from_ledger(name, fields).map(Some)
     }

@@ -114,7 +114,7 @@ proptest! {
         prop_assert_eq!(SubjectEvent::from_ledger(&name, &fields), Ok(event.clone()));
         let json = serde_json::to_string(&event.to_ledger(caller)).unwrap();
         let read: Event = serde_json::from_str(&json).unwrap();
-        prop_assert_eq!(SubjectEvent::of(&read).unwrap(), Some(event));
+        prop_assert_eq!(SubjectEvent::from_event(&read).unwrap(), Some(event));
     }
 }
 
@@ -126,7 +126,10 @@ fn an_event_that_is_written_to_a_ledger_is_read_from_it() {
     ledger.append(event.to_ledger(Some(2)));
     let entries = ledger.entries();
     assert_eq!(
-        entries.iter().filter_map(|entry| SubjectEvent::of(&entry.event).unwrap()).collect::<Vec<_>>(),
+        entries
+            .iter()
+            .filter_map(|entry| SubjectEvent::from_event(&entry.event).unwrap())
+            .collect::<Vec<_>>(),
         [event]
     );
 }

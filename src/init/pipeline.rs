@@ -24,7 +24,7 @@ pub(super) struct Pipeline {
 
 /// The workflow for the repository of the folder; for GitHub where the host is unknown.
 pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
-    let place = RepositoryPlace::of(root);
+    let place = RepositoryPlace::new(root);
     let directory = if place.below.is_empty() { "." } else { &place.below };
     let prefix = if place.below.is_empty() { String::new() } else { format!("{}/", place.below) };
     let fill = |text: &str, setup: &str| {
@@ -34,7 +34,7 @@ pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
             .replace("@PUBLISHED@", NOT_PUBLISHED)
             .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
     };
-    let setup = ToolSetup::of(root, guess);
+    let setup = ToolSetup::new(root, guess);
     if !place.is_gitlab {
         let path = place.up.join(".github/workflows/hapax.yml");
         return Pipeline { path, text: fill(GITHUB, &setup.github()), next: None };
@@ -60,7 +60,7 @@ struct RepositoryPlace {
 }
 
 impl RepositoryPlace {
-    fn of(root: &Path) -> Self {
+    fn new(root: &Path) -> Self {
         let here = RepositoryPlace { up: PathBuf::new(), below: String::new(), is_gitlab: false };
         // The folder itself may be given as an empty path.
         let Ok(folder) = fs::canonicalize(if root.as_os_str().is_empty() { Path::new(".") } else { root })
@@ -99,7 +99,7 @@ enum ToolSetup {
 }
 
 impl ToolSetup {
-    fn of(root: &Path, guess: &Guess) -> Self {
+    fn new(root: &Path, guess: &Guess) -> Self {
         let has = |name: &str| root.join(name).exists();
         let (program, last) = match guess.command.as_slice() {
             [] => return ToolSetup::Unknown,

@@ -33,7 +33,7 @@ pub(crate) fn last_lines(stderr: &str) -> Vec<String> {
 pub(crate) fn of_bad_ends(trial: &TrialReport, entries: &[Entry]) -> Vec<LastLines> {
     let mut found = Vec::new();
     for entry in entries {
-        match SubjectEvent::of(&entry.event) {
+        match SubjectEvent::from_event(&entry.event) {
             Ok(Some(SubjectEvent::Ended(end))) => {
                 found.extend(of_end(trial, entries, caller_of(entry).unwrap_or(1), &end));
             }
@@ -50,7 +50,7 @@ pub(crate) fn of_bad_ends(trial: &TrialReport, entries: &[Entry]) -> Vec<LastLin
 
 /// The caller and the number of every start that did not end well.
 pub(crate) fn bad_ends(entries: &[Entry]) -> Vec<(u32, u32)> {
-    let ended = entries.iter().filter_map(|entry| match SubjectEvent::of(&entry.event) {
+    let ended = entries.iter().filter_map(|entry| match SubjectEvent::from_event(&entry.event) {
         Ok(Some(SubjectEvent::Ended(end))) => Some((caller_of(entry).unwrap_or(1), end)),
         _ => None,
     });
@@ -81,8 +81,9 @@ fn of_end(trial: &TrialReport, entries: &[Entry], caller: u32, event: &EndEvent)
 
 fn was_interrupted(entries: &[Entry], caller: u32) -> bool {
     // An entry that cannot be read is reported by the caller of this function.
-    let is_interrupt =
-        |entry: &Entry| matches!(SubjectEvent::of(&entry.event), Ok(Some(SubjectEvent::Interrupted(_))));
+    let is_interrupt = |entry: &Entry| {
+        matches!(SubjectEvent::from_event(&entry.event), Ok(Some(SubjectEvent::Interrupted(_))))
+    };
     entries.iter().any(|entry| caller_of(entry) == Some(caller) && is_interrupt(entry))
 }
 

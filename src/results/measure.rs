@@ -203,7 +203,7 @@ pub struct Requirement {
 /// The pass rate of a run. Void and skipped trials do not count.
 #[must_use]
 pub fn pass_rate(report: &Report) -> Rate {
-    Rate::of(report.cases.iter().map(|case| {
+    Rate::from_cases(report.cases.iter().map(|case| {
         let count = count(&case.trials);
         CaseTrials { scenario: &case.scenario, passes: count.pass as u64, trials: count.judged() as u64 }
     }))

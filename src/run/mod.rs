@@ -178,7 +178,7 @@ pub async fn run(
 
 /// The processor time of this process and of everything that it started and that has ended, in milliseconds.
 fn processor_time() -> Option<u64> {
-    let own = ProcStat::of("self")?;
+    let own = ProcStat::of_process("self")?;
     Some((own.ticks + own.ticks_of_children).saturating_mul(MILLIS_PER_TICK))
 }
 

@@ -75,7 +75,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
     let mut has_request = false;
     for entry in entries {
         has_request |= matches!(entry.event, Event::Received(_) | Event::Refused(_));
-        let event = match SubjectEvent::of(&entry.event) {
+        let event = match SubjectEvent::from_event(&entry.event) {
             Ok(Some(event)) => event,
             Ok(None) => continue,
             Err(error) => return Some(SmokeProblem::Unreadable(format!("entry {}: {error}", entry.n))),

@@ -30,7 +30,7 @@ pub(super) fn add(waited: &mut WaitTimes, entries: &[Entry]) {
                 let time = since(attempts.remove(attempt));
                 *if silence.is_some() { &mut hangs } else { &mut replies } += time;
             }
-            Event::Noted { caller, .. } => match SubjectEvent::of(event) {
+            Event::Noted { caller, .. } => match SubjectEvent::from_event(event) {
                 Ok(Some(SubjectEvent::Started(_))) => {
                     restarts += since(ended.remove(caller));
                     started.insert(*caller, *at);

@@ -69,7 +69,7 @@ pub enum Required {
 impl Rate {
     /// The rate over these cases.
     #[must_use]
-    pub fn of<'a>(cases: impl IntoIterator<Item = CaseTrials<'a>>) -> Self {
+    pub fn from_cases<'a>(cases: impl IntoIterator<Item = CaseTrials<'a>>) -> Self {
         let mut scenarios: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         let mut count = 0;
         for case in cases.into_iter().filter(|case| case.trials > 0) {

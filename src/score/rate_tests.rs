@@ -18,7 +18,7 @@ fn one_scenario_has_the_wilson_interval_of_newcombes_table() {
     for (passes, trials, low, high) in
         [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)]
     {
-        let (have_low, have_high) = Rate::of([tried("a", passes, trials)]).interval(0.95);
+        let (have_low, have_high) = Rate::from_cases([tried("a", passes, trials)]).interval(0.95);
         near(have_low, low, 0.000_05);
         near(have_high, high, 0.000_05);
     }
@@ -26,7 +26,7 @@ fn one_scenario_has_the_wilson_interval_of_newcombes_table() {
 
 #[test]
 fn if_all_trials_have_the_same_result_the_interval_is_wilsons() {
-    let rate = Rate::of([tried("a", 10, 10), tried("b", 20, 20)]);
+    let rate = Rate::from_cases([tried("a", 10, 10), tried("b", 20, 20)]);
     assert_eq!(rate.interval(0.95), wilson(30, 30, 0.95));
     assert_eq!((rate.design_effect, rate.cases, rate.scenarios), (1.0, 2, 2));
 }
@@ -37,7 +37,7 @@ fn if_all_trials_have_the_same_result_the_interval_is_wilsons() {
 fn equal_trials_of_a_scenario_count_little_more_than_one() {
     let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();
     let cases = names.iter().enumerate().map(|(index, name)| tried(name, if index < 5 { 10 } else { 0 }, 10));
-    let rate = Rate::of(cases);
+    let rate = Rate::from_cases(cases);
     near(rate.design_effect, 100.0 / 9.0, 1e-9);
     near(rate.effective_trials(), 9.0, 1e-9);
     let (low, high) = rate.interval(0.95);
@@ -48,14 +48,14 @@ fn equal_trials_of_a_scenario_count_little_more_than_one() {
 
 #[test]
 fn scenarios_that_do_not_differ_cost_nothing() {
-    let rate = Rate::of([tried("a", 8, 10), tried("b", 8, 10), tried("b", 16, 20)]);
+    let rate = Rate::from_cases([tried("a", 8, 10), tried("b", 8, 10), tried("b", 16, 20)]);
     assert_eq!(rate.design_effect, 1.0);
     assert_eq!(rate.interval(0.95), wilson(32, 40, 0.95));
 }
 
 #[test]
 fn with_nothing_proved_nothing_is_known() {
-    let rate = Rate::of([tried("a", 0, 0)]);
+    let rate = Rate::from_cases([tried("a", 0, 0)]);
     assert_eq!((rate.share(), rate.interval(0.95), rate.cases), (None, (0.0, 1.0), 0));
     assert_eq!(rate.require(0.5, 0.95), Required::Inconclusive { enough: None });
 }
@@ -65,11 +65,11 @@ fn with_nothing_proved_nothing_is_known() {
 #[test]
 fn ninety_nine_in_a_hundred_take_268_passes_in_a_row() {
     assert_eq!(
-        Rate::of([tried("a", 267, 267)]).require(0.99, 0.95),
+        Rate::from_cases([tried("a", 267, 267)]).require(0.99, 0.95),
         Required::Inconclusive { enough: Some(268) }
     );
-    assert_eq!(Rate::of([tried("a", 268, 268)]).require(0.99, 0.95), Required::Met);
-    let ten_cases = Rate::of((0..10).map(|_| tried("a", 1, 1)));
+    assert_eq!(Rate::from_cases([tried("a", 268, 268)]).require(0.99, 0.95), Required::Met);
+    let ten_cases = Rate::from_cases((0..10).map(|_| tried("a", 1, 1)));
     assert_eq!(
         ten_cases.require(0.99, 0.95),
         Required::Inconclusive { enough: Some(27) },
@@ -79,18 +79,24 @@ fn ninety_nine_in_a_hundred_take_268_passes_in_a_row() {
 
 #[test]
 fn a_share_that_is_far_too_low_is_not_met() {
-    assert_eq!(Rate::of([tried("a", 50, 100)]).require(0.9, 0.95), Required::NotMet);
+    assert_eq!(Rate::from_cases([tried("a", 50, 100)]).require(0.9, 0.95), Required::NotMet);
 }
 
 #[test]
 fn no_number_of_trials_separates_equal_shares() {
-    assert_eq!(Rate::of([tried("a", 9, 10)]).require(0.9, 0.95), Required::Inconclusive { enough: None });
-    assert_eq!(Rate::of([tried("a", 10, 10)]).require(1.0, 0.95), Required::Inconclusive { enough: None });
+    assert_eq!(
+        Rate::from_cases([tried("a", 9, 10)]).require(0.9, 0.95),
+        Required::Inconclusive { enough: None }
+    );
+    assert_eq!(
+        Rate::from_cases([tried("a", 10, 10)]).require(1.0, 0.95),
+        Required::Inconclusive { enough: None }
+    );
 }
 
 #[test]
 fn more_trials_do_not_help_where_the_scenarios_differ() {
-    let rate = Rate::of([tried("a", 100, 100), tried("b", 100, 100), tried("c", 70, 100)]);
+    let rate = Rate::from_cases([tried("a", 100, 100), tried("b", 100, 100), tried("c", 70, 100)]);
     assert_eq!(rate.require(0.95, 0.95), Required::Inconclusive { enough: None });
 }
 
@@ -102,7 +108,7 @@ fn cases() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
 
 fn rate_of(cases: &[(u8, u64, u64)], times: u64) -> Rate {
     let names = ["a", "b", "c", "d", "e", "f"];
-    Rate::of(cases.iter().map(|(scenario, passes, trials)| {
+    Rate::from_cases(cases.iter().map(|(scenario, passes, trials)| {
         tried(names[usize::from(*scenario)], passes * times, trials * times)
     }))
 }
@@ -173,7 +179,7 @@ proptest! {
 
     #[test]
     fn as_many_trials_as_are_said_to_do_do(cases in 1u64..30, required in 0.5f64..0.999) {
-        let passing = |trials: u64| Rate::of((0..cases).map(|_| tried("a", trials, trials)));
+        let passing = |trials: u64| Rate::from_cases((0..cases).map(|_| tried("a", trials, trials)));
         if let Required::Inconclusive { enough: Some(enough) } = passing(1).require(required, 0.95) {
             let enough = u64::from(enough);
             prop_assert_eq!(passing(enough).require(required, 0.95), Required::Met);

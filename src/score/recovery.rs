@@ -125,11 +125,11 @@ pub(super) fn is_retry_of(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_
 /// How the subject recovered from the first ambiguous reply.
 pub(super) fn recovery(terms: &Terms, history: &TrialHistory<'_>) -> Recovery {
     let Some(first) = recoverable(terms, history).into_iter().next() else { return Recovery::NoneNeeded };
-    of(first.attempt, &follow_ups(terms, history, first))
+    recovery_after(first.attempt, &follow_ups(terms, history, first))
 }
 
 /// The name of this action after an ambiguous write.
-pub(super) fn of(first: &Attempt<'_>, next: &[FollowUp<'_, '_>]) -> Recovery {
+pub(super) fn recovery_after(first: &Attempt<'_>, next: &[FollowUp<'_, '_>]) -> Recovery {
     match next.first() {
         None => Recovery::GaveUp,
         Some(FollowUp::Read(_)) if next.iter().any(|next| matches!(next, FollowUp::RetriedWrite(_))) => {

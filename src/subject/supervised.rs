@@ -319,7 +319,7 @@ fn left(session: Option<u32>, marker: &[u8]) -> Vec<Pid> {
 }
 
 fn is_left(pid: u32, session: Option<u32>, marker: &[u8]) -> bool {
-    let Some(stat) = ProcStat::of(pid).filter(|stat| !stat.is_dead()) else { return false };
+    let Some(stat) = ProcStat::of_process(pid).filter(|stat| !stat.is_dead()) else { return false };
     let is_of_session = session.is_some_and(|session| u32::try_from(stat.session) == Ok(session));
     let has_marker = || {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

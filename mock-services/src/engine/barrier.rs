@@ -1,5 +1,5 @@
-//! The start barrier: the first write of each caller waits until every caller has come or has ended, then all
-//! continue at once. A caller that waits for a lock of a caller at the barrier cannot come; who knows the
+//! The start barrier: the first write of each caller waits until every caller has arrived or has ended, then all
+//! continue at once. A caller that waits for a lock of a caller at the barrier cannot arrive; who knows the
 //! processes of the callers says so, and the barrier opens without it. Otherwise it opens when its time is
 //! over.
 
@@ -42,7 +42,7 @@ pub(crate) struct StartBarrier {
 #[derive(Debug)]
 struct BarrierState {
     expected: BTreeSet<u32>,
-    come: BTreeSet<u32>,
+    arrived: BTreeSet<u32>,
     gave_up: BTreeSet<u32>,
     ended: BTreeSet<u32>,
     deadline: Option<Instant>,
@@ -50,19 +50,19 @@ struct BarrierState {
 }
 
 impl BarrierState {
-    /// The callers that have neither come nor ended.
+    /// The callers that have neither arrived nor ended.
     fn absent(&self) -> impl Iterator<Item = u32> {
         self.expected
             .iter()
             .copied()
-            .filter(|caller| !self.come.contains(caller) && !self.ended.contains(caller))
+            .filter(|caller| !self.arrived.contains(caller) && !self.ended.contains(caller))
     }
 }
 
 /// Who waits at a closed start barrier, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwaitedCallers {
-    /// The callers that have neither come nor ended.
+    /// The callers that have neither arrived nor ended.
     pub absent: BTreeSet<u32>,
     /// The callers that wait for them.
     pub held: BTreeSet<u32>,
@@ -72,7 +72,7 @@ impl StartBarrier {
     pub(crate) fn new(options: BarrierOptions, callers: u32, ledger: Ledger) -> Self {
         let state = BarrierState {
             expected: (1..=callers).collect(),
-            come: BTreeSet::new(),
+            arrived: BTreeSet::new(),
             gave_up: BTreeSet::new(),
             ended: BTreeSet::new(),
             deadline: None,
@@ -84,8 +84,8 @@ impl StartBarrier {
     /// A caller has ended: the others no longer wait for it.
     pub(crate) fn ended(&self, caller: u32) {
         let mut state = self.state();
-        let has_come = state.come.contains(&caller) || state.gave_up.contains(&caller);
-        if state.ended.insert(caller) && !has_come && !state.open {
+        let has_arrived = state.arrived.contains(&caller) || state.gave_up.contains(&caller);
+        if state.ended.insert(caller) && !has_arrived && !state.open {
             self.note(caller, BarrierEvent::Absent);
         }
         self.open_if_complete(&mut state);
@@ -94,14 +94,15 @@ impl StartBarrier {
     /// The callers that the barrier waits for, and those that wait there; `None` if nobody waits.
     pub(crate) fn awaited(&self) -> Option<AwaitedCallers> {
         let state = self.state();
-        let is_waiting = !state.open && !state.come.is_empty();
-        is_waiting.then(|| AwaitedCallers { absent: state.absent().collect(), held: state.come.clone() })
+        let is_waiting = !state.open && !state.arrived.is_empty();
+        is_waiting.then(|| AwaitedCallers { absent: state.absent().collect(), held: state.arrived.clone() })
     }
 
     /// These callers now wait for locks of callers at the barrier. It opens if it waits for no other.
     pub(crate) fn locked_out(&self, callers: &BTreeSet<u32>) {
         let mut state = self.state();
-        if !state.open && !state.come.is_empty() && state.absent().all(|caller| callers.contains(&caller)) {
+        if !state.open && !state.arrived.is_empty() && state.absent().all(|caller| callers.contains(&caller))
+        {
             self.open(&mut state, BarrierEvent::Locked);
         }
     }
@@ -114,7 +115,7 @@ impl StartBarrier {
         }
         let deadline = {
             let mut state = self.state();
-            let is_first = state.come.insert(caller);
+            let is_first = state.arrived.insert(caller);
             if state.open {
                 if is_first {
                     self.note(caller, BarrierEvent::Late);
@@ -142,7 +143,7 @@ impl StartBarrier {
         } else {
             // When it tries again it is held again, so that it still starts together with the others.
             let mut state = self.state();
-            state.come.remove(&caller);
+            state.arrived.remove(&caller);
             state.gave_up.insert(caller);
             self.note(caller, BarrierEvent::GaveUp);
         }
@@ -206,7 +207,7 @@ mod tests {
         ledger.entries().into_iter().filter_map(|entry| of_barrier(entry.event)).collect()
     }
 
-    async fn comes(barrier: &Arc<StartBarrier>, caller: u32) -> tokio::task::JoinHandle<bool> {
+    async fn arrives(barrier: &Arc<StartBarrier>, caller: u32) -> tokio::task::JoinHandle<bool> {
         let barrier = Arc::clone(barrier);
         tokio::spawn(
             async move { barrier.pass(caller, "payment.charge", true, &ClientGone::default()).await },
@@ -216,13 +217,13 @@ mod tests {
     #[tokio::test]
     async fn all_wait_for_the_last_and_retries_are_not_held() {
         let (barrier, ledger) = barrier(3, None);
-        let (one, two) = (comes(&barrier, 1).await, comes(&barrier, 2).await);
+        let (one, two) = (arrives(&barrier, 1).await, arrives(&barrier, 2).await);
         while seen(&ledger).len() < 2 {
             tokio::task::yield_now().await;
         }
         assert!(!one.is_finished() && !two.is_finished());
-        assert!(comes(&barrier, 1).await.await.unwrap(), "a retry passes");
-        assert!(comes(&barrier, 3).await.await.unwrap());
+        assert!(arrives(&barrier, 1).await.await.unwrap(), "a retry passes");
+        assert!(arrives(&barrier, 3).await.await.unwrap());
         assert!(one.await.unwrap() && two.await.unwrap());
         let admitted = seen(&ledger).iter().filter(|(_, what)| *what == BarrierEvent::Admitted).count();
         assert_eq!(admitted, 3);
@@ -231,13 +232,13 @@ mod tests {
     #[tokio::test]
     async fn callers_do_not_wait_for_a_caller_that_ended_and_its_later_write_is_late() {
         let (barrier, ledger) = barrier(2, None);
-        let one = comes(&barrier, 1).await;
+        let one = arrives(&barrier, 1).await;
         while seen(&ledger).is_empty() {
             tokio::task::yield_now().await;
         }
         barrier.ended(2);
         assert!(one.await.unwrap());
-        assert!(comes(&barrier, 2).await.await.unwrap());
+        assert!(arrives(&barrier, 2).await.await.unwrap());
         assert_eq!(
             seen(&ledger),
             [
@@ -256,12 +257,12 @@ mod tests {
         gone.set();
         assert!(!barrier.pass(1, "payment.charge", true, &gone).await);
         assert_eq!(seen(&ledger), [(1, BarrierEvent::Held), (1, BarrierEvent::GaveUp)]);
-        let again = comes(&barrier, 1).await;
+        let again = arrives(&barrier, 1).await;
         while seen(&ledger).len() < 3 {
             tokio::task::yield_now().await;
         }
         assert!(!again.is_finished());
-        assert!(comes(&barrier, 2).await.await.unwrap() && again.await.unwrap());
+        assert!(arrives(&barrier, 2).await.await.unwrap() && again.await.unwrap());
         let met: Vec<u32> = seen(&ledger)
             .iter()
             .filter(|(_, what)| *what == BarrierEvent::Admitted)
@@ -305,7 +306,7 @@ mod tests {
         let (barrier, ledger) = barrier(4, None);
         assert_eq!(barrier.awaited(), None);
         barrier.locked_out(&BTreeSet::from([1, 2, 3, 4]));
-        let one = comes(&barrier, 1).await;
+        let one = arrives(&barrier, 1).await;
         while seen(&ledger).is_empty() {
             tokio::task::yield_now().await;
         }
@@ -313,11 +314,11 @@ mod tests {
         let awaited = AwaitedCallers { absent: BTreeSet::from([2, 3]), held: BTreeSet::from([1]) };
         assert_eq!(barrier.awaited(), Some(awaited));
         barrier.locked_out(&BTreeSet::from([2]));
-        assert!(!one.is_finished(), "the third can still come");
+        assert!(!one.is_finished(), "the third can still arrive");
         barrier.locked_out(&BTreeSet::from([2, 3]));
         assert!(one.await.unwrap());
         assert_eq!(barrier.awaited(), None);
-        assert!(comes(&barrier, 3).await.await.unwrap());
+        assert!(arrives(&barrier, 3).await.await.unwrap());
         let events: Vec<_> = seen(&ledger).split_off(2);
         assert_eq!(
             events,

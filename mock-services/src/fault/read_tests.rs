@@ -53,7 +53,7 @@ fn where_takes_conditions_or_any() {
     let any = one("- {on: payment.charge, where: any, reply: drop}").trigger;
     assert!(any.any_effect && any.fields.is_empty());
     assert!(!one("- {on: payment.charge, where: {order: any}, reply: drop}").trigger.any_effect);
-    told("where: all, reply: drop", "expected conditions or `any`, found the text \"all\"", "");
+    assert_problem("where: all, reply: drop", "expected conditions or `any`, found the text \"all\"", "");
 }
 
 #[test]
@@ -240,7 +240,7 @@ error: a fault has no key `atempt`
 }
 
 /// What is said of a fault with this inside, and what helps.
-fn told(inside: &str, message: &str, help: &str) {
+fn assert_problem(inside: &str, message: &str, help: &str) {
     let shown = problems(&format!("- {{on: payment.charge, {inside}}}"));
     assert!(shown.starts_with(&format!("error: {message}\n")), "{shown}");
     if !help.is_empty() {
@@ -251,19 +251,27 @@ fn told(inside: &str, message: &str, help: &str) {
 
 #[test]
 fn a_malformed_trigger_is_reported() {
-    told(
+    assert_problem(
         "reply: ok, attempt: 1.5",
         "expected the number of an attempt, found the number 1.5",
         "write 1, [1, 2], 1..3 or every",
     );
-    told("reply: ok, attempt: -1", "expected a whole number from 0 to 4294967295, found -1", "");
-    told("reply: ok, attempt: [a]", "expected a whole number, found the text \"a\"", "");
-    told("reply: ok, where: order", "expected conditions or `any`, found the text \"order\"", "");
-    told("reply: ok, where: {order: {a: 1}}", "expected a plain value for `order`, found a map", "");
-    told("reply: ok, where: {amount: 0.5}", "expected a plain value for `amount`, found the number 0.5", "");
-    told("reply: ok, caller: me", "expected a whole number, found the text \"me\"", "");
-    told("reply: ok, chance: often", "expected a number, found the text \"often\"", "");
-    told(
+    assert_problem("reply: ok, attempt: -1", "expected a whole number from 0 to 4294967295, found -1", "");
+    assert_problem("reply: ok, attempt: [a]", "expected a whole number, found the text \"a\"", "");
+    assert_problem("reply: ok, where: order", "expected conditions or `any`, found the text \"order\"", "");
+    assert_problem(
+        "reply: ok, where: {order: {a: 1}}",
+        "expected a plain value for `order`, found a map",
+        "",
+    );
+    assert_problem(
+        "reply: ok, where: {amount: 0.5}",
+        "expected a plain value for `amount`, found the number 0.5",
+        "",
+    );
+    assert_problem("reply: ok, caller: me", "expected a whole number, found the text \"me\"", "");
+    assert_problem("reply: ok, chance: often", "expected a number, found the text \"often\"", "");
+    assert_problem(
         "reply: ok, optional: yes",
         "expected `true` or `false`, found the text \"yes\"",
         "write `true` or `false`; other words are texts",
@@ -272,25 +280,29 @@ fn a_malformed_trigger_is_reported() {
 
 #[test]
 fn a_malformed_commit_is_reported() {
-    told(
+    assert_problem(
         "commit: nver",
         "expected `now`, `never`, `later` or `twice`, found the text \"nver\"",
         "did you mean `never`?",
     );
-    told("commit: part", "`part` needs to know how large a part", "write {part: 0.5}");
-    told("commit: {}", "`commit` needs `later` or `part`", "for example {later: 2s} or {part: 0.5}");
-    told("commit: {later: 2s, part: 0.5}", "`commit` is either `later` or `part`, not both", "");
-    told(
+    assert_problem("commit: part", "`part` needs to know how large a part", "write {part: 0.5}");
+    assert_problem(
+        "commit: {}",
+        "`commit` needs `later` or `part`",
+        "for example {later: 2s} or {part: 0.5}",
+    );
+    assert_problem("commit: {later: 2s, part: 0.5}", "`commit` is either `later` or `part`, not both", "");
+    assert_problem(
         "commit: {later: 2}",
         "`later` needs to know what is counted: requests or seconds",
         "write {later: {requests: 2}} or {later: 2s}",
     );
-    told(
+    assert_problem(
         "commit: {later: {request: 2}}",
         "`later` has no key `request`",
         "did you mean `requests`? it can have `requests`",
     );
-    told("commit: {later: {}}", "`later` needs the key `requests`", "");
+    assert_problem("commit: {later: {}}", "`later` needs the key `requests`", "");
 }
 
 #[test]
@@ -298,51 +310,63 @@ fn a_malformed_reply_is_reported() {
     let kinds = || ReplyKind::ALL.into_iter();
     let is_plain = |kind: &ReplyKind| matches!(kind.facts().plain, PlainWord::Means(_));
     let plain = listed(kinds().filter(is_plain).map(ReplyKind::as_str));
-    told("reply: dorp", &format!("expected {plain}, found the text \"dorp\""), "did you mean `drop`?");
-    told("reply: delay", "`delay` needs a value", "write {delay: 800ms}");
-    told("reply: 503", "a status is not a reply by itself", "write {status: 503}");
-    told("reply: {}", "`reply` is empty", "for example `drop`, {delay: 800ms} or {status: 503}");
-    told(
+    assert_problem(
+        "reply: dorp",
+        &format!("expected {plain}, found the text \"dorp\""),
+        "did you mean `drop`?",
+    );
+    assert_problem("reply: delay", "`delay` needs a value", "write {delay: 800ms}");
+    assert_problem("reply: 503", "a status is not a reply by itself", "write {status: 503}");
+    assert_problem("reply: {}", "`reply` is empty", "for example `drop`, {delay: 800ms} or {status: 503}");
+    assert_problem(
         "reply: {delay: 800}",
         "expected a duration, found the whole number 800",
         "add a unit: 800ms, 800s or 800m",
     );
-    told(
+    assert_problem(
         "reply: {hang: 5s}",
         "expected {release: …} or `until-timeout`, found the text \"5s\"",
         "write {hang: {release: 5s}} to close the connection after that time, or {hang: until-timeout} to \
          wait until the client's own \
          timeout closes it",
     );
-    told(
+    assert_problem(
         "reply: {stale: 1}",
         "`stale` needs to know what is counted: reads or seconds",
         "write {stale: {reads: 1}} or {stale: 1s}",
     );
-    told(
+    assert_problem(
         "reply: {truncate: half}",
         "expected `length`, `chunked`, `word`, `arguments` or `end-marker`, found the text \"half\"",
         "",
     );
-    told(
+    assert_problem(
         "reply: {truncate: arguments}",
         "the answer to payment.charge is not generated by a model, so it cannot be cut at `arguments`",
         "use `truncate`, which cuts the middle of the body",
     );
-    told("reply: {delay: {time: 2s}}", "`delay` needs the key `after`", "");
-    told("reply: {delay: {time: 2s, after: body}}", "expected `headers`, found the text \"body\"", "");
+    assert_problem("reply: {delay: {time: 2s}}", "`delay` needs the key `after`", "");
+    assert_problem(
+        "reply: {delay: {time: 2s, after: body}}",
+        "expected `headers`, found the text \"body\"",
+        "",
+    );
     let has_key = |kind: &ReplyKind| kind.facts().value.as_ref().is_some_and(|value| !value.is_whole_map);
     let keys = listed(kinds().filter(has_key).map(ReplyKind::as_str).chain(["status"]));
-    told("reply: {headers: {a: b}}", "`reply` has no key `headers`", &format!("it can have {keys}"));
-    told("reply: {status: \"503\"}", "expected a whole number, found the text \"503\"", "");
-    told("reply: {status: 503, headers: {a: [1]}}", "expected a text for `a`, found a list", "");
-    told(
+    assert_problem(
+        "reply: {headers: {a: b}}",
+        "`reply` has no key `headers`",
+        &format!("it can have {keys}"),
+    );
+    assert_problem("reply: {status: \"503\"}", "expected a whole number, found the text \"503\"", "");
+    assert_problem("reply: {status: 503, headers: {a: [1]}}", "expected a text for `a`, found a list", "");
+    assert_problem(
         "reply: {status: 503, body: }",
         "expected a body, found nothing",
         "write \"\" for an empty one, or leave it out",
     );
-    told("reply: {status: 503, retry_after: 1.5s}", "`Retry-After` is sent in whole seconds", "");
-    told(
+    assert_problem("reply: {status: 503, retry_after: 1.5s}", "`Retry-After` is sent in whole seconds", "");
+    assert_problem(
         "reply: {status: 503, kpt: true}",
         "a `status` reply has no key `kpt`",
         "did you mean `kept`? it can have `status`, `headers`, `body`, `retry_after` or `kept`",
@@ -351,7 +375,7 @@ fn a_malformed_reply_is_reported() {
 
 #[test]
 fn a_fault_that_changes_nothing_is_reported() {
-    told(
+    assert_problem(
         "attempt: 2",
         "a fault without `commit` and `reply` changes nothing",
         "say what is committed (`commit: never`), what the caller sees (`reply: drop`), or both",
@@ -396,25 +420,25 @@ fn a_commit_can_come_between_two_times_and_a_reply_can_be_too_large() {
     assert_eq!(fault.commit, Commit::LaterWithin(Duration::from_secs(1), Duration::from_secs(5)));
     assert_eq!(fault.reply, Oversize(6_000_000).into());
     assert_eq!(fault.to_string(), "payment.charge#1 commit={later: 1s..5s} reply={oversize: 6MB}");
-    told(
+    assert_problem(
         "commit: {later: 1..5s}",
         "expected two durations, found the text \"1..5s\"",
         "write both with their unit: {later: 1s..5s}",
     );
-    told(
+    assert_problem(
         "commit: {later: 5s..1s}",
         "no time lies between 5s and 1s: the first must be the shorter",
         "write {later: 1s..5s}",
     );
-    told(
+    assert_problem(
         "commit: {later: 2s..2s}",
         "no time lies between 2s and 2s: the first must be the shorter",
         "write {later: 2s}",
     );
     let size = "write it as a whole number with the unit KB, MB, KiB or MiB: {oversize: 6MB}";
-    told("reply: {oversize: 6}", "expected a size, found the whole number 6", size);
-    told("reply: {oversize: huge}", "expected a size, found the text \"huge\"", size);
-    told("reply: oversize", "`oversize` needs a value", "write {oversize: 6MB}");
+    assert_problem("reply: {oversize: 6}", "expected a size, found the whole number 6", size);
+    assert_problem("reply: {oversize: huge}", "expected a size, found the text \"huge\"", size);
+    assert_problem("reply: oversize", "`oversize` needs a value", "write {oversize: 6MB}");
     for size in ["999B", "257MB"] {
         let shown = problems(&format!("- {{on: payment.charge, reply: {{oversize: {size}}}}}"));
         assert!(

@@ -41,7 +41,7 @@ fn is_exact(number: &str) -> bool {
     // Compared as this crate reads and writes it: of two shortest decimal forms, other implementations may
     // choose the other one.
     let kept = serde_json::from_str::<f64>(number).and_then(|kept| serde_json::to_string(&kept));
-    kept.is_ok_and(|kept| DecimalNumber::of(&kept) == DecimalNumber::of(number))
+    kept.is_ok_and(|kept| DecimalNumber::parse(&kept) == DecimalNumber::parse(number))
 }
 
 /// A number in canonical form: its digits without leading and trailing zeros, and a power of ten.
@@ -54,7 +54,7 @@ struct DecimalNumber {
 
 impl DecimalNumber {
     /// `None` when the power of ten is out of range.
-    fn of(number: &str) -> Option<Self> {
+    fn parse(number: &str) -> Option<Self> {
         let (mantissa, power) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let all = [whole.trim_start_matches('-'), fraction].concat();

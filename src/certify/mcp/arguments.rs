@@ -50,7 +50,7 @@ impl KeyParameter {
 
 impl CallArguments {
     /// The arguments for a tool.
-    pub(super) fn of(tool: &ListedTool, settings: &ToolSettings) -> Self {
+    pub(super) fn new(tool: &ListedTool, settings: &ToolSettings) -> Self {
         let schema = &tool.input_schema;
         let key = key_parameter(schema, settings);
         let mut arguments = match &settings.arguments {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn arguments(schema: Value) -> Value {
-        Value::Object(CallArguments::of(&tool(schema), &ToolSettings::default()).arguments)
+        Value::Object(CallArguments::new(&tool(schema), &ToolSettings::default()).arguments)
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         let settings = ToolSettings { arguments: given, ..ToolSettings::default() };
         let schema = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
         assert_eq!(
-            Value::Object(CallArguments::of(&tool(schema), &settings).arguments),
+            Value::Object(CallArguments::new(&tool(schema), &settings).arguments),
             json!({"a": "mine"})
         );
     }
@@ -385,7 +385,7 @@ mod tests {
             },
             "required": ["amount"]
         });
-        let call = CallArguments::of(&tool(schema), &ToolSettings::default());
+        let call = CallArguments::new(&tool(schema), &ToolSettings::default());
         let key = call.key.clone().unwrap();
         assert_eq!((key.name.as_str(), key.required), ("idempotency_key", false));
         assert!(!call.arguments.contains_key("idempotency_key"));
@@ -393,7 +393,7 @@ mod tests {
         assert_ne!(call.with_key(1), call.with_key(2));
         assert_eq!(call.other_with_key(1).unwrap()["amount"], json!(2));
         let none =
-            CallArguments::of(&tool(json!({"properties": {"order_id": {}}})), &ToolSettings::default());
+            CallArguments::new(&tool(json!({"properties": {"order_id": {}}})), &ToolSettings::default());
         assert_eq!(none.key, None);
     }
 
@@ -402,7 +402,7 @@ mod tests {
         let change = |given: Value| {
             let given = given.as_object().cloned();
             let settings = ToolSettings { arguments: given, ..ToolSettings::default() };
-            CallArguments::of(&tool(json!({"properties": {}})), &settings).other.map(Value::Object)
+            CallArguments::new(&tool(json!({"properties": {}})), &settings).other.map(Value::Object)
         };
         assert_eq!(
             change(json!({"to": "a@example.com", "subject": "Hi"})),

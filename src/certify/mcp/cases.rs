@@ -125,7 +125,7 @@ pub(super) fn observed_in(folder: &Path) -> io::Result<Vec<(String, u32, Observe
     let ledgers = read_ledgers(BufReader::new(std::fs::File::open(folder.join(LEDGER_FILE))?))?;
     let observed = outputs.into_iter().filter_map(|output| {
         let ledger = ledgers.get(&output.ledger)?;
-        Some((output.case, output.trial, ObservedTrial::of(&output.starts, &ledger.entries)))
+        Some((output.case, output.trial, ObservedTrial::new(&output.starts, &ledger.entries)))
     });
     Ok(observed.collect())
 }

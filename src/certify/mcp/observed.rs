@@ -80,7 +80,7 @@ struct AttemptsSoFar {
 
 impl ObservedTrial {
     /// Reads the standard output of each start of the driver, and the ledger of the trial.
-    pub(super) fn of(outputs: &[String], entries: &[Entry]) -> Self {
+    pub(super) fn new(outputs: &[String], entries: &[Entry]) -> Self {
         let mut seen = ObservedTrial { starts: outputs.len(), ..ObservedTrial::default() };
         for output in outputs {
             read_records(output).into_iter().for_each(|record| seen.add_record(record));
@@ -141,7 +141,7 @@ impl ObservedTrial {
                     push_new(&mut self.unsupported, what.to_string());
                 }
             }
-            Event::Noted { .. } => match SubjectEvent::of(&entry.event) {
+            Event::Noted { .. } => match SubjectEvent::from_event(&entry.event) {
                 Ok(Some(SubjectEvent::Escaped { host, .. })) => push_new(&mut self.escaped, host),
                 Ok(Some(SubjectEvent::CertificateRefused { host, .. })) => {
                     push_new(&mut self.untrusted, host)

@@ -296,7 +296,7 @@ mod tests {
             ToolSettings { other: json!({"amount": 2}).as_object().cloned(), ..ToolSettings::default() };
         let service = any_host_service().unwrap();
         let source = EffectSource::Backend(vec![format!("{service}.post"), format!("{service}.put")]);
-        let call = CallArguments::of(&listed, &settings);
+        let call = CallArguments::new(&listed, &settings);
         let tool = CalledTool { name: "pay", call: &call, source: &source, callers: 8, over_http: false };
         let maker = CaseMaker {
             services: default_services(),

@@ -96,7 +96,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         }
         let ids = typeable(known.iter().map(|tool| tool.name.as_str()));
         let tool = |(listed, id): (ListedTool, String)| {
-            let call = CallArguments::of(&listed, &file.tool(&listed.name));
+            let call = CallArguments::new(&listed, &file.tool(&listed.name));
             ServerTool { call, listed, id, facts: None }
         };
         known.into_iter().zip(ids).map(tool).collect()

@@ -46,7 +46,7 @@ pub(crate) struct ToolOptions {
 pub(crate) fn planned_trials(file: &ToolFile, trials: u32) -> (usize, usize) {
     let (mut sequences, mut scenarios) = (0, 0);
     for command in &file.commands {
-        for sequence in Sequence::of(command) {
+        for sequence in Sequence::all_of(command) {
             let tried = sequence.tried(command).count();
             scenarios += tried;
             sequences += usize::from(tried > 0);
@@ -198,7 +198,7 @@ async fn trials_of(
     let mut work = Vec::new();
     for number in 1..=trials {
         for (command, usual) in file.commands.iter().zip(usual) {
-            let sequences = Sequence::of(command).into_iter();
+            let sequences = Sequence::all_of(command).into_iter();
             let tried = sequences.filter(|sequence| sequence.tried(command).next().is_some());
             work.extend(tried.map(|sequence| (number, command, sequence, *usual)));
         }

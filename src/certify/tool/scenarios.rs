@@ -102,7 +102,7 @@ fn no_effect_or(made: u64, otherwise: FindingKind) -> FindingKind {
 
 impl Sequence {
     /// The sequences of a command.
-    pub(super) fn of(command: &ToolCommand) -> Vec<Sequence> {
+    pub(super) fn all_of(command: &ToolCommand) -> Vec<Sequence> {
         match (command.kind, command.key.is_some()) {
             (CommandKind::Safe, _) => vec![Sequence::Safe],
             (CommandKind::Mutating, false) => vec![Sequence::Twice, Sequence::DryRun, Sequence::Failures],
@@ -194,7 +194,7 @@ impl Sequence {
 /// The scenarios of a command that are skipped, with the reason.
 pub(super) fn skipped_scenarios(command: &ToolCommand) -> Vec<(ToolScenario, &'static str)> {
     let mut skipped = Vec::new();
-    for sequence in Sequence::of(command) {
+    for sequence in Sequence::all_of(command) {
         let reason = |scenario: &ToolScenario| Some((*scenario, sequence.skipped(command, *scenario)?));
         skipped.extend(sequence.scenarios().iter().filter_map(reason));
     }

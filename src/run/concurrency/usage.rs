@@ -36,7 +36,7 @@ impl Usage {
         let pids: HashSet<u32> =
             entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         self.others.retain(|pid| pids.contains(pid));
-        let read = |pid: &u32| Some(Process { pid: *pid, stat: ProcStat::of(pid)? });
+        let read = |pid: &u32| Some(Process { pid: *pid, stat: ProcStat::of_process(pid)? });
         let all: Vec<Process> = pids.difference(&self.others).filter_map(read).collect();
         let (below, others) = below(own, all);
         if below.is_empty() {

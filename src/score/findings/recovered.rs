@@ -4,7 +4,7 @@ use super::words::seen;
 use super::{FindingContext, entries_of};
 use crate::scenario::Recovery;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::recovery::of;
+use crate::score::recovery::recovery_after;
 use crate::score::recovery::{AmbiguousWrite, FollowUp, follow_ups, recoverable};
 use crate::score::verdict::{Finding, FindingKind};
 
@@ -18,7 +18,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         return None;
     }
     let recovered = |ambiguous: AmbiguousWrite<'_, '_>| {
-        of(ambiguous.attempt, &follow_ups(context.terms, context.history, ambiguous))
+        recovery_after(ambiguous.attempt, &follow_ups(context.terms, context.history, ambiguous))
     };
     let is_wrong = |ambiguous: &AmbiguousWrite<'_, '_>| {
         let how = recovered(*ambiguous);

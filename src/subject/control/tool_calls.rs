@@ -67,11 +67,14 @@ fn call(request: &ToolRequest) -> Option<(String, Value)> {
 /// The reply of the service in the result of a call.
 fn read(body: &[u8]) -> Reply {
     let Ok(message) = serde_json::from_slice::<Value>(body) else { return Reply::lost() };
-    let told = message.pointer("/result/structuredContent");
-    let status = told.and_then(|told| told.get("status")?.as_u64()).and_then(|it| u16::try_from(it).ok());
-    let (Some(told), Some(status)) = (told, status) else { return Reply::bare(ReplyClass::Refused, None) };
-    let header = |name: &str| told.get("headers")?.get(name)?.as_str().map(str::to_owned);
-    let body = match told.get("body") {
+    let content = message.pointer("/result/structuredContent");
+    let status =
+        content.and_then(|content| content.get("status")?.as_u64()).and_then(|it| u16::try_from(it).ok());
+    let (Some(content), Some(status)) = (content, status) else {
+        return Reply::bare(ReplyClass::Refused, None);
+    };
+    let header = |name: &str| content.get("headers")?.get(name)?.as_str().map(str::to_owned);
+    let body = match content.get("body") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::String(text)) => text.clone().into_bytes(),
         Some(body) => body.to_string().into_bytes(),

@@ -132,7 +132,7 @@ mod linux {
     }
 
     fn read_process(pid: i32) -> Option<SubjectProcess> {
-        let found = process(pid, &ProcStat::of(pid)?)?;
+        let found = process(pid, &ProcStat::of_process(pid)?)?;
         let threads =
             fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().filter_map(|thread| {
                 let number = thread.file_name().to_str()?.parse().ok()?;
@@ -158,7 +158,7 @@ mod linux {
 
     /// The CPU time of this process and of all processes below it that have ended, in milliseconds.
     pub(in super::super) fn cpu() -> Option<u64> {
-        let own = ProcStat::of("self")?;
+        let own = ProcStat::of_process("self")?;
         Some(own.ticks.checked_add(own.ticks_of_children)?.saturating_mul(MILLIS_PER_TICK))
     }
 
@@ -178,7 +178,7 @@ mod linux {
 
         #[test]
         fn a_process_that_is_being_removed_is_ignored() {
-            let stat = |group: i32| ProcStat { group, ..ProcStat::of("self").unwrap() };
+            let stat = |group: i32| ProcStat { group, ..ProcStat::of_process("self").unwrap() };
             assert!(process(42, &stat(41)).is_some());
             for group in [-1, 0, 1] {
                 assert_eq!(process(42, &stat(group)), None);

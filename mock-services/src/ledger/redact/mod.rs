@@ -238,7 +238,7 @@ impl Redactor {
             return Vec::new();
         }
         let mut found = Vec::new();
-        self.search_view(EscapeView::of(text.as_bytes(), 0, text.len()), kind, &mut found);
+        self.search_view(EscapeView::new(text.as_bytes(), 0, text.len()), kind, &mut found);
         let ranges = found.into_iter().filter(|(from, to)| from < to);
         let spans = joined(ranges.map(|(from, to)| char_start(text, from)..char_end(text, to)).collect());
         self.shown_values.without(text, spans)

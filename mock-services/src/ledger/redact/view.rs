@@ -10,7 +10,7 @@ pub(super) struct EscapeView {
 
 impl EscapeView {
     /// The text between `from` and `to`, its escapes as they are.
-    pub(super) fn of(text: &[u8], from: usize, to: usize) -> Self {
+    pub(super) fn new(text: &[u8], from: usize, to: usize) -> Self {
         EscapeView { bytes: text[from..to].to_vec(), places: (from..=to).collect() }
     }
 
@@ -87,13 +87,13 @@ mod tests {
     #[test]
     fn escapes_are_resolved_and_their_places_are_known() {
         let line = br#"{"a":"x\n%5F\u00e9\\n%4"}"#;
-        let text = EscapeView::of(line, 6, line.len() - 2).resolved(false).unwrap();
+        let text = EscapeView::new(line, 6, line.len() - 2).resolved(false).unwrap();
         assert_eq!(text.bytes, "x\n%5Fé\\n%4".as_bytes());
         assert_eq!(text.in_text((1, 2)), (7, 9));
         let deeper = text.resolved(true).unwrap();
         assert_eq!(deeper.bytes, "x\n_é\n%4".as_bytes());
         assert_eq!(deeper.in_text((2, 5)), (9, 18));
         assert!(deeper.resolved(true).is_none());
-        assert!(EscapeView::of(b"50% of it, %+1 and %4", 0, 21).resolved(true).is_none());
+        assert!(EscapeView::new(b"50% of it, %+1 and %4", 0, 21).resolved(true).is_none());
     }
 }

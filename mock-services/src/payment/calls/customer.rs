@@ -82,7 +82,7 @@ impl SaveCustomer {
             default_method,
             method,
             metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Customer>(params)?,
+            expand: Expand::read::<Customer>(params)?,
         };
         if let Some(id) = &call.id {
             fields.set("customer", id.as_str());

@@ -21,7 +21,7 @@ pub(crate) struct Expand(Vec<String>);
 
 impl Expand {
     /// Reads the paths of a request that returns one object.
-    pub(crate) fn of<T: Object>(params: &Params<'_>) -> Result<Self, Refused> {
+    pub(crate) fn read<T: Object>(params: &Params<'_>) -> Result<Self, Refused> {
         Expand::of_kind(params, T::KIND)
     }
 

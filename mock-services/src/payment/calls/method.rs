@@ -67,7 +67,7 @@ impl CreatePaymentMethod {
         let method_fields = MethodFields::read(params)?;
         fields.set("type", "card");
         method_fields.metadata.describe(fields);
-        Ok(CreatePaymentMethod { card, method_fields, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(CreatePaymentMethod { card, method_fields, expand: Expand::read::<PaymentMethod>(params)? })
     }
 }
 
@@ -116,7 +116,7 @@ impl UpdatePaymentMethod {
         fields.set("payment_method", id.as_str());
         let method_fields = MethodFields::read(params)?;
         method_fields.metadata.describe(fields);
-        Ok(UpdatePaymentMethod { id, method_fields, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(UpdatePaymentMethod { id, method_fields, expand: Expand::read::<PaymentMethod>(params)? })
     }
 }
 
@@ -153,7 +153,7 @@ impl AttachPaymentMethod {
             method: source::method(&id, "payment_method")?,
             id,
             customer,
-            expand: Expand::of::<PaymentMethod>(params)?,
+            expand: Expand::read::<PaymentMethod>(params)?,
         })
     }
 }
@@ -209,7 +209,7 @@ impl DetachPaymentMethod {
     pub(crate) fn read(id: String, params: &Params<'_>, fields: &mut Fields) -> Result<Self, Refused> {
         params.check(&[allowed::COMMON])?;
         fields.set("payment_method", id.as_str());
-        Ok(DetachPaymentMethod { id, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(DetachPaymentMethod { id, expand: Expand::read::<PaymentMethod>(params)? })
     }
 }
 
@@ -267,7 +267,7 @@ impl GetPaymentMethod {
         if let Some(customer) = &customer {
             fields.set("customer", customer.as_str());
         }
-        Ok(GetPaymentMethod { customer, id, expand: Expand::of::<PaymentMethod>(params)? })
+        Ok(GetPaymentMethod { customer, id, expand: Expand::read::<PaymentMethod>(params)? })
     }
 }
 

@@ -251,7 +251,7 @@ impl CreatePrice {
             lookup_key: params.owned("lookup_key")?,
             transfer_lookup_key: params.boolean("transfer_lookup_key")?.unwrap_or(false),
             nickname,
-            expand: Expand::of::<Price>(params)?,
+            expand: Expand::read::<Price>(params)?,
         })
     }
 }
@@ -342,7 +342,7 @@ impl UpdatePrice {
             nickname: params.clearable("nickname")?,
             tax_behavior: params.choice("tax_behavior", TAX_BEHAVIORS)?,
             metadata,
-            expand: Expand::of::<Price>(params)?,
+            expand: Expand::read::<Price>(params)?,
         })
     }
 }

@@ -73,7 +73,7 @@ impl SaveProduct {
             unit_label: params.clearable("unit_label")?,
             url: params.clearable("url")?,
             metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Product>(params)?,
+            expand: Expand::read::<Product>(params)?,
         };
         if call.of_path.is_none() && call.name.is_none() {
             return Err(missing("name"));

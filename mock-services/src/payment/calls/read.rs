@@ -51,7 +51,7 @@ impl<T: Object> GetObject<T> {
         params.check(&[allowed::COMMON, &["client_secret"]])?;
         fields.set("object", T::KIND);
         fields.set("id", id.as_str());
-        Ok(GetObject { id, expand: Expand::of::<T>(params)?, kind: std::marker::PhantomData })
+        Ok(GetObject { id, expand: Expand::read::<T>(params)?, kind: std::marker::PhantomData })
     }
 }
 
@@ -337,7 +337,7 @@ impl GetBalance {
 
 impl ApiCall for GetBalance {
     fn decide(&self, context: &CallContext<'_>) -> Result<CallOutcome, Refused> {
-        Ok(CallOutcome::read(answers::ok(&Balance::of(
+        Ok(CallOutcome::read(answers::ok(&Balance::new(
             context.state.charges.rows().iter().map(|charge| &**charge),
         ))))
     }

@@ -88,7 +88,7 @@ impl CreateRefund {
             fields.set("reason", reason);
         }
         metadata.describe(fields);
-        Ok(CreateRefund { target, amount, reason, metadata, expand: Expand::of::<Refund>(params)? })
+        Ok(CreateRefund { target, amount, reason, metadata, expand: Expand::read::<Refund>(params)? })
     }
 
     fn charge<'a>(&self, context: &CallContext<'a>) -> Result<&'a Arc<Charge>, Refused> {
@@ -218,7 +218,7 @@ impl UpdateRefund {
         let metadata = MetadataChange::read(params)?;
         fields.set("refund", id.as_str());
         metadata.describe(fields);
-        Ok(UpdateRefund { id, metadata, expand: Expand::of::<Refund>(params)? })
+        Ok(UpdateRefund { id, metadata, expand: Expand::read::<Refund>(params)? })
     }
 }
 

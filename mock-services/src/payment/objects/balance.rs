@@ -31,7 +31,7 @@ fn funds(currency: &'static str, amount: i64) -> Funds {
 
 impl Balance {
     /// The balance after these charges.
-    pub(crate) fn of<'a>(charges: impl Iterator<Item = &'a Charge>) -> Self {
+    pub(crate) fn new<'a>(charges: impl Iterator<Item = &'a Charge>) -> Self {
         let mut sums: Vec<(&'static str, i64)> = vec![("usd", 0)];
         for charge in charges.filter(|charge| charge.captured) {
             let kept = charge.refundable();

@@ -153,7 +153,7 @@ impl ChargeOutcome {
     }
 
     /// The outcome of a charge that was declined for this reason.
-    fn of(reason: Decline) -> &'static ChargeOutcome {
+    fn for_decline(reason: Decline) -> &'static ChargeOutcome {
         match reason {
             Decline::Generic => const { &ChargeOutcome::declined("generic_decline") },
             Decline::InsufficientFunds => const { &ChargeOutcome::declined("insufficient_funds") },
@@ -207,7 +207,7 @@ impl Charge {
         Charge {
             failure_code: Some(code),
             failure_message: Some(message),
-            outcome: ChargeOutcome::of(reason),
+            outcome: ChargeOutcome::for_decline(reason),
             paid: false,
             receipt_url: None,
             status: "failed",

@@ -55,7 +55,7 @@ impl LineRedactor<'_> {
         let (mut found, mut bare) = (Vec::new(), Vec::new());
         let (mut is_named, mut depth, mut named_list) = (false, 0usize, None);
         let resolved = |from, to| {
-            let text = EscapeView::of(line, from, to);
+            let text = EscapeView::new(line, from, to);
             text.resolved(false).unwrap_or(text)
         };
         for token in tokens(line) {

@@ -68,7 +68,7 @@ impl CreateCharge {
             statement_descriptor: params.owned("statement_descriptor")?,
             statement_descriptor_suffix: params.owned("statement_descriptor_suffix")?,
             transfer_group: params.owned("transfer_group")?,
-            expand: Expand::of::<Charge>(params)?,
+            expand: Expand::read::<Charge>(params)?,
         };
         if call.source.is_none() && call.customer.is_none() {
             return Err(Box::new(

@@ -39,7 +39,7 @@ impl CaptureCharge {
             amount,
             fee: fee(params)?,
             receiving_account: receiving_account(params),
-            expand: Expand::of::<Charge>(params)?,
+            expand: Expand::read::<Charge>(params)?,
         })
     }
 }
@@ -126,7 +126,7 @@ impl UpdateCharge {
             transfer_group: params.clearable("transfer_group")?,
             shipping: ShippingDetails::read(params),
             metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Charge>(params)?,
+            expand: Expand::read::<Charge>(params)?,
             id,
         };
         fields.set("charge", call.id.as_str());

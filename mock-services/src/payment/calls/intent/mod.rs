@@ -99,7 +99,7 @@ impl CreateIntent {
             statement_descriptor: params.owned("statement_descriptor")?,
             statement_descriptor_suffix: params.owned("statement_descriptor_suffix")?,
             transfer_group: params.owned("transfer_group")?,
-            expand: Expand::of::<Intent>(params)?,
+            expand: Expand::read::<Intent>(params)?,
         };
         fields.set("amount", amount);
         fields.set("currency", currency.code);
@@ -287,7 +287,7 @@ impl UpdateIntent {
             receiving_account: receiving_account(params),
             shipping: ShippingDetails::read(params),
             metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Intent>(params)?,
+            expand: Expand::read::<Intent>(params)?,
             id,
         };
         fields.set("payment_intent", call.id.as_str());

@@ -71,7 +71,7 @@ impl ConfirmIntent {
             capture_method: params.choice("capture_method", &["automatic", "automatic_async", "manual"])?,
             receipt_email: params.owned("receipt_email")?,
             shipping: ShippingDetails::read(params),
-            expand: Expand::of::<Intent>(params)?,
+            expand: Expand::read::<Intent>(params)?,
         })
     }
 }
@@ -269,7 +269,7 @@ impl CaptureIntent {
             fee,
             receiving_account,
             metadata,
-            expand: Expand::of::<Intent>(params)?,
+            expand: Expand::read::<Intent>(params)?,
         })
     }
 }
@@ -327,7 +327,7 @@ impl CancelIntent {
         Ok(CancelIntent {
             id,
             reason: params.choice("cancellation_reason", reasons)?,
-            expand: Expand::of::<Intent>(params)?,
+            expand: Expand::read::<Intent>(params)?,
         })
     }
 }

@@ -33,7 +33,7 @@ impl CancelSubscription {
                 settled.push(name);
             }
         }
-        Ok(CancelSubscription { id, settled, expand: Expand::of::<Subscription>(params)? })
+        Ok(CancelSubscription { id, settled, expand: Expand::read::<Subscription>(params)? })
     }
 }
 

@@ -104,7 +104,7 @@ impl CreateSubscription {
             description: params.owned("description")?,
             trial: trial(params)?,
             metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Subscription>(params)?,
+            expand: Expand::read::<Subscription>(params)?,
         };
         fields.set("customer", call.customer.as_str());
         describe_first_item(&call.items, fields);
@@ -259,7 +259,7 @@ impl UpdateSubscription {
             cancel_at_period_end: params.boolean("cancel_at_period_end")?,
             description: params.clearable("description")?,
             metadata: MetadataChange::read(params)?,
-            expand: Expand::of::<Subscription>(params)?,
+            expand: Expand::read::<Subscription>(params)?,
             id,
         };
         fields.set("subscription", call.id.as_str());
