@@ -1,11 +1,12 @@
 //! Finds callers that wait for a file lock which another caller holds. It is the one kind of waiting that is
 //! seen from outside without doubt: the kernel names the processes that wait for a lock, and the locks that
 //! an open file of a process holds. A caller that only sleeps, or polls for a lock, cannot be told from one
-//! that is slow.
+//! that is slow; neither can one of which another process or thread could act meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use mock_services::MockServices;
@@ -72,7 +73,26 @@ fn look(held: &[u32], absent: &[u32]) -> Option<SleepingThreads> {
     if !are_locked_out(&held, absent.iter().map(locks_of).collect()) {
         return None;
     }
-    absent.iter().flat_map(|supervisor| processes_below(*supervisor)).flat_map(sleeping_threads).collect()
+    let processes = || absent.iter().flat_map(|supervisor| processes_below(*supervisor));
+    if !processes().all(|pid| can_only_wait(pid, waiting.contains_key(&pid))) {
+        return None;
+    }
+    processes().flat_map(sleeping_threads).collect()
+}
+
+/// Whether a process does nothing before it gets its lock or a child of it ends. Of several threads, another
+/// one could act meanwhile, except in processes of hapax itself.
+fn can_only_wait(pid: i32, waits_for_lock: bool) -> bool {
+    let Some(stat) = ProcStat::of_process(pid).filter(|stat| !stat.is_dead()) else { return true };
+    let waits_for_child = || fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|at| at == "do_wait");
+    (stat.threads == 1 || is_hapax(pid)) && (waits_for_lock || waits_for_child())
+}
+
+/// Whether a process runs the program of this one.
+fn is_hapax(pid: i32) -> bool {
+    let program =
+        |process: &str| fs::metadata(format!("/proc/{process}/exe")).map(|file| (file.dev(), file.ino()));
+    matches!((program("self"), program(&pid.to_string())), (Ok(own), Ok(other)) if own == other)
 }
 
 /// Whether each of these callers waits for a lock of those that are held, or of another that does.

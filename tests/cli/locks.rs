@@ -96,6 +96,40 @@ fn a_caller_that_sleeps_before_its_first_request_does_not_escape_the_race() {
     });
 }
 
+/// A part of the second caller waits for the lock of the first one, and another part acts without it.
+#[test]
+fn a_lock_that_only_a_part_of_a_caller_waits_for_does_not_open_the_barrier() {
+    let sleeps = [
+        "flock 9 & sleep 4",
+        // The shell itself waits, not a child of it.
+        "flock 9 & read -t 4 <> <(:)",
+        // A thread waits for the lock, or for the process that does.
+        "python3 -c 'import fcntl, threading, time; \
+         threading.Thread(target=fcntl.flock, args=(9, fcntl.LOCK_EX), daemon=True).start(); time.sleep(4)'",
+        "python3 -c 'import subprocess, threading, time; threading.Thread(target=subprocess.run, \
+         args=([\"flock\", \"9\"],), kwargs={\"pass_fds\": (9,)}, daemon=True).start(); time.sleep(4)'",
+    ];
+    let run = |sleep: &str| {
+        let agent = format!(
+            "{WRITES}{CHECK_AND_ACT}exec 9>\"$HAPAX_SHARED_DIR/lock\"\n\
+             if mkdir \"$HAPAX_SHARED_DIR/first\" 2>/dev/null; then\n\
+             flock 9; touch \"$HAPAX_SHARED_DIR/locked\"\nelse\n\
+             until [ -e \"$HAPAX_SHARED_DIR/locked\" ]; do sleep 0.05; done; {sleep}\nfi\n\
+             check_and_act\necho '{{\"outcome\": \"done\"}}'\n"
+        );
+        let workspace = Workspace::new();
+        workspace.write("scenarios/many.yaml", &format!("callers: 2\n{}  claim: [done]\n", charge("")));
+        workspace.write("agent.sh", &agent);
+        let ended = workspace.call(&["run", "scenarios/many.yaml", "--", "bash", "agent.sh"]);
+        assert_eq!((ended.status, locked_out(&workspace)), (1, (2, 0)), "{sleep}: {}", ended.stdout);
+    };
+    std::thread::scope(|scope| {
+        for sleep in sleeps {
+            scope.spawn(move || run(sleep));
+        }
+    });
+}
+
 #[test]
 fn callers_that_pass_a_lock_on_and_write_later_pass() {
     let task = |order: u32| {

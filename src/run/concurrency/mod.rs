@@ -83,13 +83,14 @@ impl ConcurrencyLimiter {
     pub(super) async fn admit(&self, callers: u32) -> Admitted {
         let callers = usize::try_from(callers).unwrap_or(usize::MAX);
         let _turn = self.turn.lock().await;
+        let waits_since = Instant::now();
         loop {
             let next_look = {
                 let mut state = self.shared.state();
                 if state.policy.admit(callers) {
                     return Admitted { shared: Arc::clone(&self.shared), callers };
                 }
-                state.policy.is_adaptive().then(|| state.next_look.max(Instant::now()))
+                state.policy.is_adaptive().then(|| state.next_look.max(waits_since))
             };
             let look = async {
                 match next_look {
@@ -163,6 +164,17 @@ mod tests {
         assert!(!limiter.shared.state().policy.admit(1), "more callers than were asked for run alone");
         drop(crowd);
         drop(limiter.admit(3).await);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn no_trial_starts_while_hapax_itself_is_late() {
+        let limiter = ConcurrencyLimiter::with(AdmissionPolicy::adaptive(1_000, usize::MAX));
+        let _running = limiter.admit(1).await;
+        limiter.shared.look(MAX_LATENESS + Duration::from_millis(1));
+        assert!(!limiter.shared.state().policy.admit(1));
+        limiter.shared.look(MAX_LATENESS);
+        assert!(limiter.shared.state().policy.admit(1));
     }
 
     #[tokio::test(start_paused = true)]
