@@ -4,7 +4,7 @@
 
 mod labels;
 
-use mock_services::catalog::{self, StoreKind};
+use mock_services::catalog::{self, StoreKind, is_match};
 use mock_services::service::{Fields, Value};
 
 use crate::scenario::{Intent, RecordDue, Terms};
@@ -125,7 +125,7 @@ impl<'t> Rule<'t> {
     /// Whether every effect of this kind has the field.
     fn is_natural(self, effect: &str, name: &str) -> bool {
         let mut operations = self.0.operations.iter().filter(|operation| operation.name == effect);
-        operations.any(|operation| operation.natural.iter().any(|natural| natural == name))
+        operations.any(|operation| operation.natural.iter().any(|natural| is_match(natural, name)))
     }
 
     /// The values that other intents of the same effect have for a field.

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use mock_services::catalog::api_of;
 use mock_services::ledger::SilenceEnd;
+use mock_services::service::Value;
 
 use super::history::{Attempt, TrialHistory};
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
 use super::{barrier, outside};
 use crate::domain::SubjectEvent;
-use crate::scenario::Terms;
+use crate::scenario::{Intent, Terms};
 
 /// All reasons, in a fixed order; empty if the trial is not void.
 pub(super) fn void_reasons(
@@ -67,6 +68,7 @@ pub(super) fn void_reasons(
         reasons.push(VoidReason::StillSending);
     }
     reasons.extend(other_apis(terms, history));
+    reasons.extend(writes_in_queries(terms, history));
     reasons.extend(outside::void_reasons(terms, history));
     if let Some(facts) = barrier_facts {
         reasons.extend(barrier::failed(terms, facts, history));
@@ -117,6 +119,21 @@ fn missed(history: &TrialHistory<'_>, index: u32) -> Option<Unmet> {
         let SubjectEvent::InterruptMissed { interrupt, reason, .. } = &note.event else { return None };
         (*interrupt == index).then(|| Unmet::NoEffect(reason.clone()))
     })
+}
+
+/// The reads whose query holds all values that an intent expects in a body or a query, if there are several: one
+/// value is what a read looks for.
+fn writes_in_queries(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
+    let is_sent = |name: &str| ["body.", "query."].iter().any(|part| name.starts_with(part));
+    let holds = |attempt: &Attempt<'_>, intent: &Intent| {
+        let asked = intent.selector.iter().chain(intent.expected.iter());
+        let wanted: Vec<&Value> = asked.filter(|(name, _)| is_sent(name)).map(|(_, value)| value).collect();
+        let sent = || attempt.received.fields.iter().filter(|(name, _)| name.starts_with("query."));
+        wanted.len() > 1 && wanted.iter().all(|wanted| sent().any(|(_, value)| value.meets(wanted)))
+    };
+    let reads = history.attempts.iter().filter(|attempt| !attempt.write);
+    let reads = reads.filter(|attempt| terms.intents.iter().any(|intent| holds(attempt, intent)));
+    reads.map(|attempt| VoidReason::WriteInQuery { attempt: attempt.name() }).collect()
 }
 
 /// The APIs that the subject used although the case needs others, one reason for each.

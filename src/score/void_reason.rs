@@ -40,6 +40,8 @@ pub(super) enum VoidReason {
     StillSending,
     /// The subject used another API of a service than the case needs.
     OtherApi { operation: String, used: &'static ApiDescription, needed: Vec<String>, can: Vec<String> },
+    /// A read whose query holds everything that an intent asks for.
+    WriteInQuery { attempt: String },
     /// The subject reached the real host that a service of the trial replaces.
     RealServiceReached { host: String, service: &'static str },
     /// A client asked the proxy for a service of the trial.
@@ -147,6 +149,11 @@ impl fmt::Display for VoidReason {
                     used.title, used.differs
                 )
             }
+            VoidReason::WriteInQuery { attempt } => write!(
+                out,
+                "{attempt} is a read, but its query holds all values that the task asks for: whether the real \
+                 API acts on it is not known; send them in the body of a write, and read with fewer of them"
+            ),
             VoidReason::RealServiceReached { host, service } => write!(
                 out,
                 "the subject reached the real {}, which is allowed, although the service `{service}` of the \

@@ -2,13 +2,13 @@
 //! and steps to as many callers are the same to every byte, whatever their faults and interrupts. Ports,
 //! which the system chooses, are masked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::scenario::{InterruptAction, shipped};
+use crate::scenario::{InterruptAction, Then, shipped};
 use crate::subject::{Settings, given};
 
 const SEED: u64 = 7;
@@ -125,6 +125,33 @@ async fn nothing_that_a_subject_gets_distinguishes_the_shipped_cases() {
     assert!(
         beside(cancels) && beside(|case| case.faults.is_empty()) && beside(|case| case.interrupts.is_empty())
     );
+}
+
+#[test]
+fn every_task_text_occurs_in_a_case_in_which_nothing_goes_wrong() {
+    let cases = shipped().unwrap();
+    let is_clean = |case: &&Case| {
+        case.tags.iter().any(|tag| tag == "clean")
+            && case.faults.is_empty()
+            && case.interrupts.is_empty()
+            && case.turns.is_empty()
+            && case.callers == 1
+    };
+    let clean: BTreeSet<&str> = cases.iter().filter(is_clean).map(|case| case.work.task.as_str()).collect();
+    let mut telling = BTreeSet::new();
+    for case in &cases {
+        let restarts = case.interrupts.iter().filter_map(|interrupt| match &interrupt.then {
+            Then::Restart { work, .. } => work.as_ref(),
+            Then::End => None,
+        });
+        let main = case.each.is_empty().then_some(&case.work);
+        for work in main.into_iter().chain(&case.each).chain(&case.turns).chain(restarts) {
+            if !clean.contains(work.task.as_str()) {
+                telling.insert((work.task.as_str(), case.scenario.as_str()));
+            }
+        }
+    }
+    assert!(telling.is_empty(), "{telling:#?}");
 }
 
 #[tokio::test]

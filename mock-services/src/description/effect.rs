@@ -10,7 +10,7 @@ pub struct EffectDescription {
     /// The name of the effect: `payment.charge`.
     pub name: String,
     /// The fields that every such effect has. If an intent names one of them, an effect without it does not
-    /// match the intent.
+    /// match the intent. A name that ends in `.*` includes all fields with that prefix.
     pub natural: Vec<String>,
     /// All fields that it can have. A name that ends in `.*` includes all fields with that prefix.
     pub carried: Vec<String>,

@@ -62,6 +62,10 @@ impl<S: Service> Engine<S> {
             let answer = answer.unwrap_or_else(|| service.unauthorized(&request, &context));
             return self.refuse_early(&request, origin, &context, answer).await;
         }
+        if is_websocket(&request) {
+            let answer = Answer::empty(501).unsupported("a WebSocket");
+            return self.refuse_early(&request, origin, &context, answer).await;
+        }
         let recognized = match service.recognize(&request, &context) {
             Ok(recognized) => recognized,
             Err(answer) => return self.refuse_early(&request, origin, &context, answer).await,
@@ -263,6 +267,13 @@ impl<S: Service> Engine<S> {
         let how = Delivery { reply, cut, longest_silence: self.longest_silence };
         AnswerDelivery { answer, how, pending: Some(pending) }
     }
+}
+
+/// Whether the client wants to speak another protocol than HTTP. `Upgrade: h2c`, which some clients always send,
+/// only offers one.
+fn is_websocket(request: &Request) -> bool {
+    let wanted = request.header_value("upgrade").unwrap_or_default();
+    wanted.split(',').any(|protocol| protocol.trim().eq_ignore_ascii_case("websocket"))
 }
 
 fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Cause {

@@ -9,13 +9,15 @@ use crate::ledger::{Event, RefusedRequest};
 use crate::service::{Answer, Context, Request, Service};
 
 impl<S: Service> Engine<S> {
-    /// Records input that was refused before it became a request. The status is 0 if none was sent.
+    /// Records input that was refused before it became a request, and what hapax does not have, if that is why.
+    /// The status is 0 if none was sent.
     pub(crate) fn record_wire_refusal(
         &self,
         origin: Origin,
         method: &str,
         status: u16,
         reason: Option<&str>,
+        unsupported: Option<&str>,
     ) {
         self.ledger().append(Event::Refused(Box::new(RefusedRequest {
             service: self.service().name().into(),
@@ -27,7 +29,7 @@ impl<S: Service> Engine<S> {
             connection: origin.connection,
             key: None,
             reason: reason.map(Into::into),
-            unsupported: None,
+            unsupported: unsupported.map(Into::into),
             undecided: None,
             message: None,
             answer: None,

@@ -1,5 +1,9 @@
 //! The body of a request: as JSON, without what is not part of its identity, and as fields.
 
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -10,6 +14,8 @@ use crate::service::{self, Fields, Request};
 const MAX_FIELDS: usize = 100;
 /// The longest text of a field, in bytes. A longer text is cut, and its hash is added.
 const MAX_TEXT_BYTES: usize = 2_000;
+/// The longest body after its content encoding is undone, in bytes.
+const MAX_DECODED_BYTES: u64 = 8 * 1024 * 1024;
 /// How deep the names of a form can be nested: `a[b][c]` has three levels.
 const MAX_FORM_DEPTH: usize = 8;
 
@@ -23,13 +29,25 @@ const KEY_FIELDS: [&str; 6] = [
     "ClientRequestToken",
 ];
 
-/// The body as JSON: `null` if there is none, an object for a form, and a text for anything else.
-pub(super) fn content(request: &Request) -> Value {
-    let bytes = request.bytes();
+/// Content types of structures that are not text. What such a body says is not known.
+const BINARY_STRUCTURES: [&str; 6] = ["msgpack", "cbor", "protobuf", "bson", "avro", "grpc"];
+
+/// The body as JSON: `null` if there is none, an object for a form, and a text for anything else. The error says
+/// which kind of body cannot be read.
+pub(super) fn content(request: &Request) -> Result<Value, String> {
+    let bytes = decoded(request)?;
+    let kind = request.header_value("content-type").unwrap_or_default();
+    if let Some(structure) = BINARY_STRUCTURES.iter().find(|name| kind.to_ascii_lowercase().contains(**name))
+    {
+        return Err(format!("a body in {structure}"));
+    }
+    Ok(whole_numbers(value(kind, &bytes)))
+}
+
+fn value(kind: &str, bytes: &[u8]) -> Value {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Value::Null;
     }
-    let kind = request.header_value("content-type").unwrap_or_default();
     let lower = kind.to_ascii_lowercase();
     if lower.starts_with("application/x-www-form-urlencoded") && !is_structure(bytes) {
         return form(form_urlencoded::parse(bytes).into_owned());
@@ -50,9 +68,52 @@ pub(super) fn content(request: &Request) -> Value {
     }
 }
 
+/// The body without its content encodings, the last of which is undone first.
+fn decoded(request: &Request) -> Result<Cow<'_, [u8]>, String> {
+    let mut bytes = Cow::Borrowed(request.bytes());
+    let encodings = request.header_value("content-encoding").unwrap_or_default();
+    for encoding in encodings.split(',').rev().map(str::trim).filter(|encoding| !encoding.is_empty()) {
+        let mut plain = Vec::new();
+        let limit = MAX_DECODED_BYTES + 1;
+        let read = match encoding.to_ascii_lowercase().as_str() {
+            "identity" => continue,
+            "gzip" | "x-gzip" => MultiGzDecoder::new(&*bytes).take(limit).read_to_end(&mut plain),
+            "deflate" => ZlibDecoder::new(&*bytes).take(limit).read_to_end(&mut plain),
+            other => return Err(format!("a body with the content encoding {other}")),
+        };
+        if read.is_err() || plain.len() as u64 > MAX_DECODED_BYTES {
+            return Err(format!(
+                "a body that is not {encoding}, although its content encoding says so, or is too long"
+            ));
+        }
+        bytes = Cow::Owned(plain);
+    }
+    Ok(bytes)
+}
+
+/// The value with `3` for `3.0`: both are the same number.
+fn whole_numbers(value: Value) -> Value {
+    /// The largest number up to which every integer is exact in JSON.
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            #[expect(clippy::cast_possible_truncation, reason = "it is a whole number in the range of i64")]
+            Some(float) if !number.is_i64() && float.fract() == 0.0 && float.abs() <= LARGEST => {
+                Value::from(float as i64)
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(whole_numbers).collect(),
+        Value::Object(entries) => {
+            entries.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect()
+        }
+        other => other,
+    }
+}
+
 /// The idempotency key in the body of a request.
 pub(super) fn key_in_body(request: &Request) -> Option<String> {
-    let content = content(request);
+    let content = content(request).ok()?;
     let key = KEY_FIELDS.iter().find_map(|name| content.get(name))?;
     match key {
         Value::String(key) => Some(key.clone()),
@@ -94,6 +155,11 @@ pub(super) fn add_fields(fields: &mut Fields, content: &Value) {
         other => fields.set("body", cut(&other.to_string())),
     }
     add_values(fields, "body", content);
+}
+
+/// Adds one field for each name of a query: `query.order`.
+pub(super) fn add_query_fields(fields: &mut Fields, query: &[(String, String)]) {
+    add_values(fields, "query", &form(query.iter().cloned()));
 }
 
 fn add_values(fields: &mut Fields, path: &str, value: &Value) {

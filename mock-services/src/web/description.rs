@@ -70,8 +70,8 @@ fn effects() -> Vec<EffectDescription> {
         .zip(nouns)
         .map(|(name, (one, several))| EffectDescription {
             fix_unintended: Some(FIX),
-            ..EffectDescription::new(name, &["path"])
-                .labels(&["host", "query", "body", "body.*"])
+            ..EffectDescription::new(name, &["path", "query.*", "body.*"])
+                .labels(&["host", "query", "body"])
                 .noun(one, several)
         })
         .collect()

@@ -32,8 +32,8 @@ const GET: usize = 4;
 const QUERY: usize = 5;
 
 /// The fields of requests and effects. `path` is without the query and without a slash at its end; `query` is
-/// sorted; `body` is the whole body, and `body.a.b` one value of it.
-const FIELDS: &[&str] = &["host", "path", "query", "body", "body.*"];
+/// sorted, and `query.a` one value of it; `body` is the whole body, and `body.a.b` one value of it.
+const FIELDS: &[&str] = &["host", "path", "query", "query.*", "body", "body.*"];
 /// The fields that identify an effect, beside its method.
 const IDENTITY: &[&str] = &["host", "path", "query", "body"];
 
@@ -89,7 +89,7 @@ impl Web {
             write("web.put"),
             write("web.patch"),
             write("web.delete"),
-            Operation::read("web.get", &["host", "path", "query"]),
+            Operation::read("web.get", &["host", "path", "query", "query.*"]),
             Operation::read("web.query", FIELDS),
         ];
         Web { options, operations }

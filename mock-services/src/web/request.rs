@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answers::find;
-use super::content::{add_fields, content, without_ignored};
+use super::content::{add_fields, add_query_fields, content, without_ignored};
 use super::{DELETE, GET, PATCH, POST, PUT, QUERY, WebOptions, error};
 use crate::description::ValueForm;
 use crate::service::{Answer, Fields, Request};
@@ -46,20 +46,22 @@ impl ParsedRequest {
             .and_then(|place| options.answers.get(place))
             .is_some_and(|declared| declared.read || by_method == GET);
         let mut query = request.query_pairs();
-        let content = content(request);
+        let content = content(request).map_err(|what| {
+            error(415, &format!("this mock service cannot read {what}")).unsupported(&what)
+        })?;
         let mut fields = Fields::new();
         if !host.is_empty() {
             fields.set("host", host.as_str());
         }
         fields.set("path", path.as_str());
-        let sorted = sorted_query(&query, &options.ignore);
+        query.retain(|(name, _)| !options.ignore.contains(name));
+        let sorted = sorted_query(&query);
         if !sorted.is_empty() {
             fields.set("query", sorted);
         }
-        if by_method == GET {
-            // Of a read, only what it is for is named; a body of a GET has no meaning.
-            query.retain(|(name, _)| !options.ignore.contains(name));
-        } else {
+        add_query_fields(&mut fields, &query);
+        // A body of a GET has no meaning.
+        if by_method != GET {
             add_fields(&mut fields, &without_ignored(&content, &options.ignore));
         }
         let operation = if is_query { QUERY } else { by_method };
@@ -67,12 +69,15 @@ impl ParsedRequest {
     }
 }
 
-/// The answer to a method that neither reads nor writes.
+/// The answer to a method that neither reads nor writes here. What a real API does with another method than
+/// `OPTIONS` is not known.
 fn without_effect(method: &str) -> Answer {
     const ALLOW: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
     match method {
         "OPTIONS" => Answer::empty(204).with_header("Allow", ALLOW),
-        _ => error(405, "this method is not supported").with_header("Allow", ALLOW),
+        _ => error(405, "this method is not supported")
+            .with_header("Allow", ALLOW)
+            .unsupported(&format!("the method {method}")),
     }
 }
 
@@ -95,9 +100,9 @@ fn path(request: &Request) -> String {
     ValueForm::UrlPath.canonical(request.path())
 }
 
-/// The query in a canonical form: sorted, without the ignored names.
-fn sorted_query(pairs: &[(String, String)], ignore: &[String]) -> String {
-    let mut kept: Vec<&(String, String)> = pairs.iter().filter(|(name, _)| !ignore.contains(name)).collect();
-    kept.sort();
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish()
+/// The query in a canonical form: sorted.
+fn sorted_query(pairs: &[(String, String)]) -> String {
+    let mut pairs: Vec<&(String, String)> = pairs.iter().collect();
+    pairs.sort();
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }

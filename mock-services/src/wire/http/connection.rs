@@ -296,16 +296,19 @@ impl Connection<'_> {
     /// Refuses input that is not a valid request, with the page of a server that is in front of such a
     /// service.
     async fn refuse<S: Service>(&mut self, engine: &Engine<S>, origin: Origin, status: u16) -> ConnectionEnd {
-        let title = match status {
-            408 => "408 Request Time-out",
-            413 => "413 Request Entity Too Large",
-            431 => "431 Request Header Fields Too Large",
-            501 => "501 Not Implemented",
-            505 => "505 HTTP Version Not Supported",
-            _ => "400 Bad Request",
+        // What a real service would do with a request that hapax cannot read is not known.
+        let (title, unsupported) = match status {
+            408 => ("408 Request Time-out", None),
+            413 => ("413 Request Entity Too Large", Some("a body of this size")),
+            431 => ("431 Request Header Fields Too Large", None),
+            501 => ("501 Not Implemented", Some("a transfer encoding other than chunked")),
+            505 => {
+                ("505 HTTP Version Not Supported", Some("HTTP/2 without TLS, or another version than HTTP/1"))
+            }
+            _ => ("400 Bad Request", None),
         };
         let answer = nginx_page(status, title);
-        engine.record_wire_refusal(origin, "", status, None);
+        engine.record_wire_refusal(origin, "", status, None, unsupported);
         let frame = ResponseFrame { now: engine.clock().wall(), keep_alive: false, head_only: false };
         let ends = if status == 408 { ConnectionEnd::TimedOut } else { ConnectionEnd::Finish };
         self.send(&answer, frame, &Delivery::default(), None).await.unwrap_or(ends)

@@ -149,7 +149,7 @@ async fn run_with_tls<S: Service>(
 impl<S: Service> SmtpConnection<S> {
     /// Records that the client was refused, or left, before it could send a message.
     fn record_refusal(&self, verb: &str, code: u16, reason: &str) {
-        self.open.engine().record_wire_refusal(self.open.origin, verb, code, Some(reason));
+        self.open.engine().record_wire_refusal(self.open.origin, verb, code, Some(reason), None);
     }
 
     /// Runs the session until the connection ends or continues over TLS.
