@@ -2,6 +2,7 @@
 //! runs as it is, with the address of a proxy in place of the provider's.
 
 mod proxy;
+mod redaction;
 
 use std::fs::File;
 use std::io;
@@ -97,7 +98,7 @@ pub async fn record(options: &RecordOptions) -> Result<Recording, RecordError> {
         recorded: provider.recorded,
         base: base_url(&provider),
     });
-    let proxy = RecordingProxy::new(upstreams.to_vec(), file, secrets());
+    let proxy = RecordingProxy::new(upstreams.to_vec(), file);
     let serving = tokio::spawn(proxy.clone().serve(listener));
     let ended = run(options, address).await;
     serving.abort();
@@ -124,17 +125,6 @@ fn create(path: &Path) -> Result<File, RecordError> {
 fn base_url(provider: &ProviderAddress) -> String {
     let set = process_env::text(provider.variable).filter(|url| !url.is_empty());
     set.unwrap_or_else(|| provider.usual.to_owned()).trim_end_matches('/').to_owned()
-}
-
-/// The values of variables that are keys, which must not be in the file.
-fn secrets() -> Vec<String> {
-    let is_key =
-        |name: &str| name.ends_with("_API_KEY") || name.ends_with("_TOKEN") || name.ends_with("_SECRET");
-    process_env::all()
-        .into_iter()
-        .filter(|(name, value)| is_key(name) && value.len() >= 8)
-        .map(|(_, value)| value)
-        .collect()
 }
 
 async fn run(options: &RecordOptions, proxy: SocketAddr) -> Result<ExitStatus, RecordError> {

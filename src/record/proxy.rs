@@ -18,14 +18,13 @@ use hyper::{Method, StatusCode, Uri};
 use mock_services::model::RecordedAnswer;
 use tokio::net::TcpListener;
 
+use super::redaction::CassetteRedaction;
 use crate::outbound::send;
 
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 64 * 1024 * 1024;
 /// The longest answer that is recorded, in bytes.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
-/// What stands for a key.
-const REMOVED: &str = "[removed]";
 /// The ends of the paths that generate.
 const GENERATING: [&str; 3] = ["/chat/completions", "/responses", "/messages"];
 
@@ -47,7 +46,7 @@ pub(super) struct RecordingProxy(Arc<ProxyState>);
 #[derive(Debug)]
 struct ProxyState {
     upstreams: Vec<Upstream>,
-    secrets: Vec<String>,
+    redaction: CassetteRedaction,
     written: Mutex<Written>,
 }
 
@@ -61,9 +60,13 @@ struct Written {
 }
 
 impl RecordingProxy {
-    pub(super) fn new(upstreams: Vec<Upstream>, file: File, secrets: Vec<String>) -> Self {
+    pub(super) fn new(upstreams: Vec<Upstream>, file: File) -> Self {
         let written = Written { file, answers: 0, incomplete: 0, failures: Vec::new(), error: None };
-        RecordingProxy(Arc::new(ProxyState { upstreams, secrets, written: Mutex::new(written) }))
+        RecordingProxy(Arc::new(ProxyState {
+            upstreams,
+            redaction: CassetteRedaction::new(),
+            written: Mutex::new(written),
+        }))
     }
 
     /// Serves until it is stopped.
@@ -87,18 +90,14 @@ impl RecordingProxy {
         self.0.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, answer: &RecordedAnswer) {
+    fn write(&self, mut answer: RecordedAnswer) {
+        self.0.redaction.hide(&mut answer);
         let mut written = self.written();
-        let line =
-            serde_json::to_string(answer).map_err(io::Error::from).map(|line| self.without_secrets(line));
+        let line = serde_json::to_string(&answer).map_err(io::Error::from);
         match line.and_then(|line| writeln!(written.file, "{line}")) {
             Ok(()) => written.answers += 1,
             Err(error) => written.error = Some(error),
         }
-    }
-
-    fn without_secrets(&self, line: String) -> String {
-        self.0.secrets.iter().fold(line, |line, secret| line.replace(secret.as_str(), REMOVED))
     }
 
     /// The provider of a path, and the rest of the path.
@@ -177,8 +176,7 @@ impl Drop for UnfinishedAnswer {
     fn drop(&mut self) {
         match String::from_utf8(std::mem::take(&mut self.bytes)) {
             Ok(body) if self.is_complete => {
-                self.answer.body = body;
-                self.proxy.write(&self.answer);
+                self.proxy.write(RecordedAnswer { body, ..self.answer.clone() });
             }
             _ => self.proxy.written().incomplete += 1,
         }

@@ -1,7 +1,7 @@
 //! Compares two runs: better, worse, new and removed cases; with several trials, whether the difference is
 //! significant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{CaseReport, Report};
 use super::tally::{Count, control_outcome_of, count, outcome_of, result_of};
@@ -71,7 +71,11 @@ pub enum ChangeKind {
     Worse,
     /// It is new, and fails.
     NewFailing,
-    /// It is not in the new run.
+    /// It failed, and the new run selected it and skipped it.
+    FailingSkipped,
+    /// It failed, and the new run did not select it, or did not come to it.
+    FailingGone,
+    /// It is not in the new run, and did not fail.
     Gone,
     /// It is new.
     New,
@@ -81,8 +85,15 @@ pub enum ChangeKind {
 
 impl ChangeKind {
     /// All of them.
-    pub const ALL: [ChangeKind; 5] =
-        [ChangeKind::Worse, ChangeKind::NewFailing, ChangeKind::Gone, ChangeKind::New, ChangeKind::Better];
+    pub const ALL: [ChangeKind; 7] = [
+        ChangeKind::Worse,
+        ChangeKind::NewFailing,
+        ChangeKind::FailingSkipped,
+        ChangeKind::FailingGone,
+        ChangeKind::Gone,
+        ChangeKind::New,
+        ChangeKind::Better,
+    ];
 
     /// Its words.
     #[must_use]
@@ -90,6 +101,8 @@ impl ChangeKind {
         match self {
             ChangeKind::Worse => "worse",
             ChangeKind::NewFailing => "new and failing",
+            ChangeKind::FailingSkipped => "failing and now skipped",
+            ChangeKind::FailingGone => "failing and now gone",
             ChangeKind::Gone => "gone",
             ChangeKind::New => "new",
             ChangeKind::Better => "better",
@@ -130,16 +143,22 @@ impl CaseState {
 }
 
 impl Comparison {
-    /// Whether a case is worse.
+    /// The number of cases that are worse. One that failed before and is skipped now counts.
     #[must_use]
-    pub fn is_worse(&self) -> bool {
-        self.changes.iter().any(|change| matches!(change.kind, ChangeKind::Worse | ChangeKind::NewFailing))
+    pub fn worse(&self) -> usize {
+        let kinds = [ChangeKind::Worse, ChangeKind::NewFailing, ChangeKind::FailingSkipped];
+        kinds.into_iter().map(|kind| self.of_kind(kind).count()).sum()
     }
 
-    /// The exit status of a comparison: failed if a case is worse.
+    /// The exit status of a comparison: failed if a case is worse. A failing case that the new run left out proves
+    /// nothing.
     #[must_use]
     pub fn exit_status(&self) -> ExitStatus {
-        if self.is_worse() { ExitStatus::Failed } else { ExitStatus::Success }
+        match (self.worse(), self.of_kind(ChangeKind::FailingGone).count()) {
+            (0, 0) => ExitStatus::Success,
+            (0, _) => ExitStatus::Unproven,
+            _ => ExitStatus::Failed,
+        }
     }
 
     /// The changes of one kind.
@@ -169,13 +188,15 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
             (_, true) => CompareCause::Agent,
         })
     };
-    let ids: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let ids: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let after_skipped: BTreeSet<&str> = new.skipped.iter().map(|skipped| skipped.id.as_str()).collect();
     let (mut changes, mut same, mut scenarios_changed) = (Vec::new(), 0, 0);
     for id in ids {
         let cause = cause(id);
         scenarios_changed += usize::from(cause == Some(CompareCause::Scenario));
         let (old, new) = (before.get(id).copied(), after.get(id).copied());
-        match kind(old, new) {
+        let is_skipped = || after_skipped.contains(id.as_str());
+        match kind(old, new, is_skipped) {
             Some(kind) => {
                 let chance = old.zip(new).and_then(|(old, new)| chance(old, new));
                 changes.push(Change { id: id.clone(), kind, old, new, chance, cause });
@@ -189,7 +210,11 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     Comparison { old: named(old), new: named(new), changes, same, scenarios_changed, promises, versions }
 }
 
-fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
+fn kind(
+    old: Option<CaseState>,
+    new: Option<CaseState>,
+    is_skipped: impl FnOnce() -> bool,
+) -> Option<ChangeKind> {
     match (old, new) {
         (Some(old), Some(new)) => match severity(new).cmp(&severity(old)) {
             std::cmp::Ordering::Greater => Some(ChangeKind::Worse),
@@ -198,7 +223,9 @@ fn kind(old: Option<CaseState>, new: Option<CaseState>) -> Option<ChangeKind> {
         },
         (None, Some(new)) if new.result == TrialStatus::Fail => Some(ChangeKind::NewFailing),
         (None, Some(_)) => Some(ChangeKind::New),
-        (Some(_), None) => Some(ChangeKind::Gone),
+        (Some(old), None) if old.result != TrialStatus::Fail => Some(ChangeKind::Gone),
+        (Some(_), None) if is_skipped() => Some(ChangeKind::FailingSkipped),
+        (Some(_), None) => Some(ChangeKind::FailingGone),
         (None, None) => None,
     }
 }
@@ -230,6 +257,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::results::Skipped;
     use crate::results::sample;
 
     /// A case of which so many trials passed and so many failed.
@@ -271,7 +299,7 @@ mod tests {
         new.cases = vec![duplicated];
         let found = compare(&old, &new);
         assert_eq!(found.changes[0].kind, ChangeKind::Worse);
-        assert!(found.is_worse());
+        assert_eq!(found.exit_status(), ExitStatus::Failed);
     }
 
     #[test]
@@ -285,11 +313,11 @@ mod tests {
             trials: 1,
         };
         assert_eq!(
-            kind(Some(state(TrialStatus::Pass)), Some(state(TrialStatus::Void))),
+            kind(Some(state(TrialStatus::Pass)), Some(state(TrialStatus::Void)), || false),
             Some(ChangeKind::Worse)
         );
         assert_eq!(
-            kind(Some(state(TrialStatus::Fail)), Some(state(TrialStatus::Void))),
+            kind(Some(state(TrialStatus::Fail)), Some(state(TrialStatus::Void)), || false),
             Some(ChangeKind::Better)
         );
     }
@@ -299,7 +327,25 @@ mod tests {
         let found = compare(&report(&[("a", 1, 0)]), &report(&[("b", 1, 0), ("c", 0, 1)]));
         let kinds: Vec<ChangeKind> = found.changes.iter().map(|change| change.kind).collect();
         assert_eq!(kinds, [ChangeKind::Gone, ChangeKind::New, ChangeKind::NewFailing]);
-        assert!(found.is_worse());
+        assert_eq!(found.exit_status(), ExitStatus::Failed);
+    }
+
+    #[test]
+    fn a_failing_case_that_is_gone_is_no_success() {
+        let (old, mut new) = (report(&[("a", 0, 1), ("b", 1, 0)]), report(&[("b", 1, 0)]));
+        let found = compare(&old, &new);
+        assert_eq!(
+            (found.changes[0].kind, found.exit_status()),
+            (ChangeKind::FailingGone, ExitStatus::Unproven)
+        );
+        new.skipped.push(Skipped { id: "a".to_owned(), why: "needs payment.refund".to_owned() });
+        let found = compare(&old, &new);
+        assert_eq!(
+            (found.changes[0].kind, found.exit_status()),
+            (ChangeKind::FailingSkipped, ExitStatus::Failed)
+        );
+        let found = compare(&report(&[("a", 1, 0), ("b", 1, 0)]), &new);
+        assert_eq!((found.changes[0].kind, found.exit_status()), (ChangeKind::Gone, ExitStatus::Success));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Finds the claim of a subject where its settings say. Nothing that a subject writes is trusted to be short,
 //! complete or valid.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use anstream::adapter::strip_str;
 use rustix::fs::{Mode, OFlags};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use yaml_reader::{nearest, shown};
 
@@ -100,8 +102,12 @@ fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
     .unwrap_or_default()
 }
 
-/// The claim in the body of an HTTP response.
-pub(super) fn in_answer(body: &str, hide: &Hide) -> ReceivedClaim {
+/// The claim in the body of an HTTP response. A response that is not a success claims nothing.
+pub(super) fn in_answer(status: u16, body: &str, hide: &Hide) -> ReceivedClaim {
+    if !(200..300).contains(&status) {
+        let problem = format!("the answer has the status {status}; answer a claim with 200");
+        return invalid(ClaimOrigin::Answer, problem);
+    }
     read(body.trim(), ClaimOrigin::Answer, "the answer", hide)
 }
 
@@ -168,8 +174,8 @@ fn last_line(stdout: &str, hide: &Hide) -> Option<ReceivedClaim> {
     if let Some(text) = over_lines(stdout) {
         return Some(read(text, ClaimOrigin::LastLine, "the end of the output", hide));
     }
-    let claims = |line: &&&str| outcome(line).is_some_and(|word| word.parse::<ClaimedOutcome>().is_ok());
     let tries = |line: &&&str| outcome(line).is_some();
+    let claims = |line: &&&str| is_claim(line);
     if let Some(line) = lines.iter().find(claims).or_else(|| lines.iter().find(tries)) {
         return Some(read(line, ClaimOrigin::LastLine, "the last line", hide));
     }
@@ -183,7 +189,18 @@ fn over_lines(stdout: &str) -> Option<&str> {
     let is_first = |(at, _): &(usize, &str)| text[..*at].is_empty() || text[..*at].ends_with('\n');
     let begins = text.rmatch_indices("{\n").filter(is_first).take(MAX_FIRST_LINES);
     let mut texts = begins.filter(|_| text.ends_with('}')).map(|(at, _)| &text[at..]);
-    texts.find(|text| outcome(text).is_some_and(|word| word.parse::<ClaimedOutcome>().is_ok()))
+    texts.find(|text| is_claim(text))
+}
+
+/// Whether a text is meant as a claim: it has an outcome that claims can have, or two outcomes.
+fn is_claim(text: &str) -> bool {
+    match object(text) {
+        Ok(map) => map
+            .get("outcome")
+            .and_then(Value::as_str)
+            .is_some_and(|word| word.parse::<ClaimedOutcome>().is_ok()),
+        Err(why) => matches!(why, NotAClaim::TwoOutcomes),
+    }
 }
 
 /// The `outcome` of an object, if it is a text.
@@ -264,6 +281,8 @@ enum NotAClaim {
     Empty,
     NotAnObject,
     NotJson(serde_json::Error),
+    /// It has the key `outcome` more than once, and readers differ in which of them counts.
+    TwoOutcomes,
 }
 
 impl NotAClaim {
@@ -274,6 +293,7 @@ impl NotAClaim {
             NotAClaim::Empty => "is empty".to_owned(),
             NotAClaim::NotAnObject => format!("is `{}`, which is not a JSON object", shown()),
             NotAClaim::NotJson(error) => format!("is not valid JSON ({error}): `{}`", shown()),
+            NotAClaim::TwoOutcomes => format!("has `outcome` more than once: `{}`", shown()),
         }
     }
 }
@@ -285,9 +305,41 @@ fn object(text: &str) -> Result<serde_json::Map<String, Value>, NotAClaim> {
         return Err(NotAClaim::Empty);
     }
     match serde_json::from_str(text) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(NotAClaim::NotAnObject),
-        Err(error) => Err(NotAClaim::NotJson(error)),
+        Ok(Value::Object(_)) => {}
+        Ok(_) => return Err(NotAClaim::NotAnObject),
+        Err(error) => return Err(NotAClaim::NotJson(error)),
+    }
+    let Members(members) = serde_json::from_str(text).map_err(NotAClaim::NotJson)?;
+    if members.iter().filter(|(name, _)| name == "outcome").count() > 1 {
+        return Err(NotAClaim::TwoOutcomes);
+    }
+    Ok(members.into_iter().collect())
+}
+
+/// The members of an object in their order, with those whose names are equal.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
     }
 }
 

@@ -12,7 +12,31 @@ fn from_output(source: &ClaimSource, stdout: &str, stderr: &str) -> ReceivedClai
 }
 
 fn in_answer_of(body: &str) -> ReceivedClaim {
-    in_answer(body, &Hide::default())
+    in_answer(200, body, &Hide::default())
+}
+
+#[test]
+fn an_answer_that_is_no_success_claims_nothing() {
+    for status in [302, 404, 500] {
+        let claim = in_answer(status, DONE, &Hide::default());
+        assert_eq!((claim.outcome, claim.problem.is_some()), (None, true), "{status}");
+    }
+    assert_eq!(in_answer(202, DONE, &Hide::default()).outcome, Some(ClaimedOutcome::Done));
+}
+
+#[test]
+fn a_claim_with_two_outcomes_is_invalid_wherever_it_is() {
+    let two = r#"{"outcome": "not-done", "outcome": "done"}"#;
+    let over_lines = "{\n\"outcome\": \"done\",\n\"outcome\": \"unknown\"\n}";
+    for claim in [
+        in_answer_of(two),
+        from_file(|path| std::fs::write(path, two).unwrap()),
+        from_output(&ClaimSource::LastLine, &format!("{DONE}\n{two}\nbye\n"), ""),
+        from_output(&ClaimSource::LastLine, &format!("{DONE}\n{over_lines}\n"), ""),
+    ] {
+        assert!(claim.problem.as_ref().is_some_and(|why| why.contains("more than once")), "{claim:?}");
+        assert_eq!(claim.outcome, None);
+    }
 }
 
 fn from_file(write: impl FnOnce(&Path)) -> ReceivedClaim {

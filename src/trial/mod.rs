@@ -25,8 +25,8 @@ use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
-    BeforeCommand, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld,
-    ServiceRoute, Subject, SupervisorId,
+    BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld, ServiceRoute, Subject,
+    SupervisorId,
 };
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};
@@ -106,11 +106,6 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms.fields.clone_from(&subject.settings.fields);
     terms.can.clone_from(&subject.settings.can);
     terms.promise = subject.settings.promise;
-    if let ClaimSource::Service(name) = &subject.settings.claim {
-        let case = with_services_of(case, subject);
-        let mut services = case.services.iter().filter(|setup| setup.name == *name);
-        terms.claims_optional |= services.any(|setup| !setup.service.has_judged_claims());
-    }
     terms
 }
 

@@ -79,7 +79,7 @@ async fn a_tool_without_a_key_charges_twice_when_the_model_repeats_its_call() {
     let expected = [
         ("careful", "pass", "done"),
         ("eager", "fail", "done"),
-        ("overclaiming", "pass", "none"),
+        ("overclaiming", "pass", "done"),
         ("rewording", "fail", "done"),
         ("verifying", "pass", "done"),
     ];

@@ -21,7 +21,7 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("trust", &["process_env"]),
     ("outbound", &["trust"]),
     ("mcp", &["domain", "outbound", "process_env"]),
-    ("record", &["outbound", "process_env"]),
+    ("record", &["outbound", "process_env", "subject"]),
     ("scenario", &["domain"]),
     ("fit", &["domain", "scenario"]),
     ("score", &["domain", "fit", "scenario"]),

@@ -43,11 +43,6 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether a claim that the service makes for a subject is judged: one that is wrong on purpose is not.
-    fn has_judged_claims(&self) -> bool {
-        true
-    }
-
     /// The description of a service that a file declares; `None` for a service that is written in Rust.
     fn own_description(&self) -> Option<ServiceDescription> {
         None

@@ -4,14 +4,21 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::ledger::secret_parts;
 
 /// The shortest word with a digit that is taken for a name that is another one in every run.
 const MIN_NAME: usize = 10;
 /// What stands for such a name.
 const NAME: char = '\u{1}';
+/// How the names begin that replace secrets while requests are compared.
+const SECRET: &str = "hiddensecret";
+/// How the marks begin that stand for secrets in a cassette.
+const MARK: &str = "[redacted ";
 /// How much of a difference is shown, in characters.
 const SHOWN: usize = 60;
 
@@ -172,8 +179,16 @@ impl ComparedRequest {
             model =
                 body.remove("model").and_then(|model| Some(model.as_str()?.to_owned())).unwrap_or_default();
         }
+        let mut secrets = Vec::new();
+        replace_secrets(&mut body, &mut secrets);
         // serde_json sorts the keys of objects.
-        let (text, names) = without_names(&body.to_string());
+        let (text, mut names) = without_names(&body.to_string());
+        for name in &mut names {
+            let secret = name.strip_prefix(SECRET).and_then(|number| number.parse::<usize>().ok());
+            if let Some(secret) = secret.and_then(|number| secrets.get(number)) {
+                name.clone_from(secret);
+            }
+        }
         ComparedRequest { path: path.to_owned(), model, text, names }
     }
 
@@ -188,6 +203,46 @@ impl ComparedRequest {
         };
         self.path == other.path && self.model == other.model && self.text == other.text && is_one_to_one()
     }
+}
+
+/// Puts a name in place of each secret, and in place of what stands for one in a cassette, so that both are the same.
+/// The names count the different secrets.
+fn replace_secrets(value: &mut Value, secrets: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            let mut out = String::with_capacity(text.len());
+            let mut end = 0;
+            for span in hidden_parts(text) {
+                let secret = &text[span.clone()];
+                let number = secrets.iter().position(|known| known == secret).unwrap_or_else(|| {
+                    secrets.push(secret.to_owned());
+                    secrets.len() - 1
+                });
+                out.push_str(&text[end..span.start]);
+                out.push_str(&format!("{SECRET}{number:06}"));
+                end = span.end;
+            }
+            out.push_str(&text[end..]);
+            *text = out;
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_secrets(item, secrets)),
+        Value::Object(members) => members.values_mut().for_each(|member| replace_secrets(member, secrets)),
+        _ => {}
+    }
+}
+
+/// The secrets in a text and what stands for them, in order.
+fn hidden_parts(text: &str) -> Vec<Range<usize>> {
+    let marks = text.match_indices(MARK).filter_map(|(from, _)| {
+        let number = &text[from + MARK.len()..];
+        let digits = number.len() - number.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+        let end = from + MARK.len() + digits;
+        (digits > 0 && text[end..].starts_with(']')).then_some(from..end + 1)
+    });
+    let mut all: Vec<Range<usize>> = secret_parts(text).into_iter().chain(marks).collect();
+    all.sort_unstable_by_key(|part| (part.start, part.end));
+    all.dedup_by(|part, before| part.start < before.end);
+    all
 }
 
 /// The length of the common beginning, in bytes.
@@ -227,7 +282,12 @@ fn without_names(text: &str) -> (String, Vec<String>) {
 fn renamed(body: &str, recorded: &[String], found: &[String]) -> String {
     let names: HashMap<&str, &str> =
         recorded.iter().map(String::as_str).zip(found.iter().map(String::as_str)).collect();
-    let (text, words) = without_names(body);
+    // In a recorded body, a mark stands for each secret of the request.
+    let mut body = body.to_owned();
+    for (mark, secret) in recorded.iter().zip(found).filter(|(recorded, _)| recorded.starts_with(MARK)) {
+        body = body.replace(mark.as_str(), Value::from(secret.as_str()).to_string().trim_matches('"'));
+    }
+    let (text, words) = without_names(&body);
     let mut words = words.iter();
     let mut out = String::with_capacity(body.len());
     for letter in text.chars() {
@@ -303,6 +363,18 @@ mod tests {
         assert_eq!(find("move ch_3cccccccccc to ch_4dddddddddd").unwrap().body, "ch_3cccccccccc");
         let why = find("move ch_3cccccccccc to ch_3cccccccccc").unwrap_err();
         assert!(why.contains("stands for another one"), "{why}");
+    }
+
+    #[test]
+    fn a_secret_that_is_hidden_in_the_cassette_is_matched_and_given_back() {
+        let (key, other) = ("sk_live_51ABCDEFGHIJKLMNOPQR", "sk_live_51RQPONMLKJIHGFEDCBA");
+        let body = r#"{"arguments": "{\"key\": \"[redacted 7]\"}"}"#;
+        let cassette = Cassette::read(&line("use [redacted 7] and not [redacted 2]", body)).unwrap();
+        let find = |text: String| cassette.find(PATH, &request(&text), 0);
+        let found = find(format!("use {key} and not {other}")).unwrap();
+        assert_eq!(found.body, body.replace("[redacted 7]", key));
+        assert!(find(format!("use {key} and not {key}")).is_err());
+        assert!(find("use it and not that".to_owned()).is_err());
     }
 
     #[test]

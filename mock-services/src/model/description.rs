@@ -206,10 +206,6 @@ impl ConfiguredService for ModelOptions {
         Some(Arc::new(options))
     }
 
-    fn has_judged_claims(&self) -> bool {
-        self.character != Character::Overclaiming
-    }
-
     fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
         builder.service(Model::new(self.clone()), options)
     }

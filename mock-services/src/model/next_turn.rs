@@ -89,9 +89,7 @@ pub(super) fn next_turn(
         }
     }
     let (text, claim) = conclusion(options.character, &ends);
-    // A claim that is wrong on purpose is not judged.
-    let is_judged = !ends.is_empty() && options.character != Character::Overclaiming;
-    let claim = is_judged.then_some(claim);
+    let claim = (!ends.is_empty()).then_some(claim);
     let tools: Vec<String> = choices.iter().map(|(_, tool, _)| tool.clone()).collect();
     let next = end(question, &tools, text, claim, context)?;
     Ok(NextTurn { choices, ..next })

@@ -75,8 +75,7 @@ fn a_step_is_called_once_when_it_succeeds_and_the_claim_says_done() {
         let arguments = &first.calls[0].arguments;
         assert_eq!((&arguments["customer"], &arguments["amount"]), (&json!("cus_42"), &json!(4999)));
         let next = next_turn(&options, &question, 0, &context()).unwrap();
-        let claim = (character != Character::Overclaiming).then_some("done");
-        assert_eq!((next.claim, next.generation.calls.len()), (claim, 0), "{character}");
+        assert_eq!((next.claim, next.generation.calls.len()), (Some("done"), 0), "{character}");
         assert_eq!(next.generation.text, "Done: payment.charge.");
         let choice = &next.choices[0];
         assert_eq!(
@@ -151,10 +150,10 @@ fn a_careful_model_repeats_its_key_and_reads_where_a_tool_takes_none() {
 }
 
 #[test]
-fn an_overclaiming_model_says_done_without_a_claim_and_one_that_gives_up_does_not_know() {
+fn an_overclaiming_model_claims_done_after_an_error_and_one_that_gives_up_does_not_know() {
     let doubt = "payment.charge: I do not know whether it was done.";
     for (character, claim, text) in [
-        (Character::Overclaiming, None, "Done: payment.charge."),
+        (Character::Overclaiming, Some("done"), "Done: payment.charge."),
         (Character::GivingUp, Some("unknown"), doubt),
     ] {
         let (mut question, options) = (question(), options(character));

@@ -260,11 +260,16 @@ def test_steps(hapax):
     charge("ord_2")
     hapax.expect("payment.charge", times=2)
 
-def test_a_check_that_fails_is_not_repeated(hapax):
+def test_a_check_that_fails_is_not_forgotten(hapax):
     with pytest.raises(AssertionError):
-        hapax.expect("payment.charge")
+        hapax.expect("payment.charge", order="ord_4")
+
+def test_a_check_that_holds_later_is_fine(hapax):
+    with pytest.raises(AssertionError):
+        hapax.expect("payment.charge", times=2)
     charge()
     charge()
+    hapax.expect("payment.charge", times=2)
 
 def test_expectations_end_with_a_reset(hapax):
     charge()
@@ -274,7 +279,7 @@ def test_expectations_end_with_a_reset(hapax):
     charge("ord_2")
 """
     )
-    result.assert_outcomes(passed=3, failed=4)
+    result.assert_outcomes(passed=3, failed=5)
     result.stdout.fnmatch_lines(
         [
             "expected payment.charge with order=ord_1 to be committed once, but it was committed twice",
@@ -285,7 +290,10 @@ def test_expectations_end_with_a_reset(hapax):
             "Fix: Derive the idempotency key from the order*",
             "expected payment.charge to be committed never, but it was committed once",
             "before reset(): expected payment.charge to be committed once, but it was committed twice",
+            "an expect failed, and the test caught its error:",
             "expected payment.charge with order=ord_3 to be committed once, but it was committed twice",
+            "an expect failed, and the test caught its error:",
+            "expected payment.charge with order=ord_4 to be committed once, but it was not committed",
         ]
     )
 

@@ -6,7 +6,8 @@ export interface Expectation {
   name: string;
   wanted: Fields;
   times: number;
-  hasPassed: boolean;
+  /** The message with which it failed. */
+  error?: string;
   /** How many effects, of all names, were committed when it was called. */
   seen: number;
 }
@@ -21,7 +22,7 @@ export function counts(expectation: Expectation, effect: Effect): boolean {
  * one has counted: a test can expect no charge, check out, and expect one charge.
  */
 export function broken(expectations: Expectation[], effects: Effect[]): Expectation | undefined {
-  const passed = expectations.filter((expectation) => expectation.hasPassed);
+  const passed = expectations.filter((expectation) => expectation.error === undefined);
   const all = passed.filter((expectation, place) => {
     const later = passed.slice(place + 1);
     return effects.some((effect, number) => {
@@ -30,6 +31,15 @@ export function broken(expectations: Expectation[], effects: Effect[]): Expectat
     });
   });
   return all.at(-1);
+}
+
+/** The first expectation that failed, and that no later one of the same effect made good. */
+export function swallowed(expectations: Expectation[]): Expectation | undefined {
+  const effect = ({ name, wanted }: Expectation) => JSON.stringify([name, wanted]);
+  return expectations.find((failed, place) => {
+    const later = expectations.slice(place).filter((each) => each.error === undefined);
+    return failed.error !== undefined && !later.some((each) => effect(each) === effect(failed));
+  });
 }
 
 /** The effects that no expectation matches, of the names for which there is one. */

@@ -2,7 +2,7 @@
 import { Admin } from "./admin.js";
 import { ExpectationError, HapaxError, ServeProcess } from "./binary.js";
 import { Calls } from "./calls.js";
-import { broken, unexpected, type Expectation } from "./expectations.js";
+import { broken, swallowed, unexpected, type Expectation } from "./expectations.js";
 import { attemptsIn, effectsIn, matches, unsupportedIn } from "./ledger.js";
 import type { Attempt, Effect, Entry, Fields } from "./ledger.js";
 import { notExpected, notFired, notSupported, unknownField, variablePart, wrongCount } from "./messages.js";
@@ -214,10 +214,13 @@ export class Services {
       const entries = await this.ledger();
       const effects = effectsIn(entries);
       const found = withFields(name, effects.filter((effect) => effect.name === name), wanted);
-      const hasPassed = found.length === times;
-      const expectation = { name, wanted, times, hasPassed, seen: effects.length };
+      const expectation = { name, wanted, times, seen: effects.length };
+      if (found.length !== times) {
+        const error = wrongCount(expectation, entries, await this.timeline());
+        this.expectations.push({ ...expectation, error });
+        throw new ExpectationError(error);
+      }
       this.expectations.push(expectation);
-      if (!hasPassed) throw new ExpectationError(wrongCount(expectation, entries, await this.timeline()));
       await this.checkFaults(name);
       return found;
     });
@@ -227,6 +230,7 @@ export class Services {
    * Ends a test. It waits for calls without `await`, and fails
    *
    * - if one of them failed,
+   * - if an `expect` failed, and the test caught its error,
    * - if more was committed after an `expect` had passed,
    * - if an effect was committed that no `expect` matches, though there is one for its name,
    * - if hapax does not support a request,
@@ -252,6 +256,8 @@ export class Services {
   /** Why the test would fail if it ended now. A wrong effect comes before what proves nothing. */
   private async problemNow(): Promise<string | undefined> {
     if (this.expectations.length > 0) await this.settle();
+    const failed = swallowed(this.expectations);
+    if (failed) return `an expect failed, and the test caught its error:\n${failed.error}`;
     const entries = await this.ledger();
     const effects = effectsIn(entries);
     const expectation = broken(this.expectations, effects);

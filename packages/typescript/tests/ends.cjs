@@ -39,6 +39,10 @@ exports.define = (test, services) => {
     await services.reset();
   });
 
+  test("fails: a check whose error the test catches", async () => {
+    await services.expect("payment.charge", { where: { order: "ord_9" } }).catch(() => undefined);
+  });
+
   test("passes: each test begins anew", () => services.check());
 
   test("passes: the test handles an error", async () => {
@@ -55,5 +59,6 @@ exports.messages = [
   "expected payment.charge with order=ord_1 to be committed once, but it was committed twice",
   "an effect was committed that no expect of the test matches",
   "payment: POST /v1/invoices: hapax does not have POST /v1/invoices yet",
+  "an expect failed, and the test caught its error",
   "before reset(): a fault did not fire, so the test proves nothing",
 ];

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::{cause, headline, significance_text, state};
+use crate::ExitStatus;
 use crate::report::formats::page::cases::case_link;
 use crate::report::formats::page::{Frame, PageScript, frame, symbol};
 use crate::results::{CaseState, Change, ChangeKind, Comparison};
@@ -44,8 +45,11 @@ fn encoded(byte: u8) -> String {
 /// The comparison as a page; with links if the pages of the two runs are known.
 #[must_use]
 pub fn compare_page(comparison: &Comparison, links: Option<&RunLinks>) -> String {
-    let (class, mark, word) =
-        if comparison.is_worse() { ("fail", "✗", "worse") } else { ("pass", "✓", "not worse") };
+    let (class, mark, word) = match comparison.exit_status() {
+        ExitStatus::Success => ("pass", "✓", "not worse"),
+        ExitStatus::Unproven => ("void", "○", "not compared"),
+        _ => ("fail", "✗", "worse"),
+    };
     let (old, new) = (links.map(|links| links.old.as_str()), links.map(|links| links.new.as_str()));
     let body = html! {
         header {
@@ -94,9 +98,12 @@ fn table(changes: &[&Change], old: Option<&str>, new: Option<&str>) -> Markup {
 /// The comparison in one sentence.
 fn lead(comparison: &Comparison) -> String {
     let count = |kind| comparison.of_kind(kind).count();
-    let worse = count(ChangeKind::Worse) + count(ChangeKind::NewFailing);
     let cases = |number: usize| if number == 1 { "1 case".to_owned() } else { format!("{number} cases") };
-    match (worse, count(ChangeKind::Better)) {
+    match (comparison.worse(), count(ChangeKind::Better)) {
+        (0, _) if count(ChangeKind::FailingGone) > 0 => {
+            let gone = cases(count(ChangeKind::FailingGone));
+            format!("Nothing got worse, but {gone} that failed did not run again.")
+        }
         (0, 0) if comparison.changes.is_empty() => "The two runs have the same results.".to_owned(),
         (0, 0) => "Nothing got worse or better.".to_owned(),
         (0, better) => format!("{} got better, and none got worse.", cases(better)),
@@ -108,31 +115,31 @@ fn lead(comparison: &Comparison) -> String {
 fn tiles(comparison: &Comparison) -> [(Option<ChangeKind>, usize, &'static str); 4] {
     let count = |kind| comparison.of_kind(kind).count();
     [
-        (
-            Some(ChangeKind::Worse),
-            count(ChangeKind::Worse) + count(ChangeKind::NewFailing),
-            "worse, or new and failing",
-        ),
+        (Some(ChangeKind::Worse), comparison.worse(), "worse, new and failing, or failing and now skipped"),
         (Some(ChangeKind::Better), count(ChangeKind::Better), "better"),
-        (Some(ChangeKind::New), count(ChangeKind::New) + count(ChangeKind::Gone), "new or gone"),
+        (
+            Some(ChangeKind::New),
+            count(ChangeKind::New) + count(ChangeKind::Gone) + count(ChangeKind::FailingGone),
+            "new or gone",
+        ),
         (None, comparison.same, "the same"),
     ]
 }
 
 const fn kind_class(kind: Option<ChangeKind>) -> &'static str {
     match kind {
-        Some(ChangeKind::Worse | ChangeKind::NewFailing) => "fail",
+        Some(ChangeKind::Worse | ChangeKind::NewFailing | ChangeKind::FailingSkipped) => "fail",
         Some(ChangeKind::Better) => "pass",
-        Some(ChangeKind::Gone | ChangeKind::New) => "void",
+        Some(ChangeKind::FailingGone | ChangeKind::Gone | ChangeKind::New) => "void",
         None => "same",
     }
 }
 
 const fn kind_mark(kind: Option<ChangeKind>) -> &'static str {
     match kind {
-        Some(ChangeKind::Worse | ChangeKind::NewFailing) => "▼",
+        Some(ChangeKind::Worse | ChangeKind::NewFailing | ChangeKind::FailingSkipped) => "▼",
         Some(ChangeKind::Better) => "▲",
-        Some(ChangeKind::Gone) => "−",
+        Some(ChangeKind::FailingGone | ChangeKind::Gone) => "−",
         Some(ChangeKind::New) => "+",
         None => "=",
     }

@@ -6,6 +6,7 @@ pub use html::{RunLinks, compare_page};
 
 use std::fmt::Write as _;
 
+use crate::ExitStatus;
 use crate::report::MAX_SUMMARY_BYTES;
 use crate::report::formats::terminal::View;
 use crate::results::{CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT};
@@ -24,9 +25,9 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
         for change in comparison.of_kind(kind) {
             let word = kind.words().to_uppercase();
             let word = match kind {
-                ChangeKind::Worse | ChangeKind::NewFailing => style.bad(&word),
+                ChangeKind::Worse | ChangeKind::NewFailing | ChangeKind::FailingSkipped => style.bad(&word),
                 ChangeKind::Better => style.good(&word),
-                ChangeKind::Gone | ChangeKind::New => style.void(&word),
+                ChangeKind::FailingGone | ChangeKind::Gone | ChangeKind::New => style.void(&word),
             };
             let _ = writeln!(out, "{word}  {}", style.strong(&line(&change.id, 300)));
             let _ = writeln!(
@@ -56,7 +57,11 @@ pub fn compare_text(comparison: &Comparison, view: &View) -> String {
 /// The comparison as Markdown, under GitHub's limit.
 #[must_use]
 pub fn compare_md(comparison: &Comparison) -> String {
-    let worse = if comparison.is_worse() { "something got worse" } else { "nothing got worse" };
+    let worse = match comparison.exit_status() {
+        ExitStatus::Success => "nothing got worse",
+        ExitStatus::Unproven => "what failed did not run again",
+        _ => "something got worse",
+    };
     let named = |(run, subject): &(String, String)| {
         format!("{} {}", code(&line(run, 100)), code(&line(subject, 100)))
     };

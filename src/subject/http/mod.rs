@@ -131,7 +131,7 @@ async fn with_command(
         Err((ended, Some((status, body)))) => {
             return EndedStart {
                 reason: EndReason::Answered(status),
-                claim: claim::in_answer(&body, &hide),
+                claim: claim::in_answer(status, &body, &hide),
                 ..ended
             };
         }
@@ -170,7 +170,8 @@ async fn with_command(
     };
     match answered {
         Ok((status, body)) => {
-            (ended.reason, ended.claim) = (EndReason::Answered(status), claim::in_answer(&body, &hide))
+            (ended.reason, ended.claim) =
+                (EndReason::Answered(status), claim::in_answer(status, &body, &hide))
         }
         Err(why) => {
             (ended.reason, ended.claim) = (EndReason::NoAnswer(why.clone()), claim::without_answer(&why))
@@ -238,7 +239,7 @@ async fn already_running(
         tokio::select! {
             answered = &mut asking => return match answered {
                 Ok(Ok((status, body))) => {
-                    let claim = claim::in_answer(&body, &start.hide);
+                    let claim = claim::in_answer(status, &body, &start.hide);
                     EndedStart { claim, ..end(&start, EndReason::Answered(status)) }
                 }
                 Ok(Err(why)) => {

@@ -1,7 +1,7 @@
 //! Keys that are recognized by their prefix.
 
 /// Prefixes of keys that no word contains: they are found after a letter, too.
-pub(super) const DISTINCT_PREFIXES: [&str; 18] = [
+pub(super) const DISTINCT_PREFIXES: [&str; 27] = [
     "sk_live_",
     "sk_test_",
     "rk_live_",
@@ -20,11 +20,42 @@ pub(super) const DISTINCT_PREFIXES: [&str; 18] = [
     "ghu_",
     "ghs_",
     "ghr_",
+    "dop_v1_",
+    "doo_v1_",
+    "dor_v1_",
+    "shpat_",
+    "shpca_",
+    "shppa_",
+    "shpss_",
+    "lin_api_",
+    "AGE-SECRET-KEY-",
 ];
 
 /// Prefixes of other keys, with which a word has to begin.
-const WORD_PREFIXES: [&str; 9] =
-    ["SG.", "AKIA", "ASIA", "AIza", "npm_", "pypi-", "hf_", "eyJhbGciOi", RESEND];
+const WORD_PREFIXES: [&str; 14] = [
+    "SG.",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "eyJhbGciOi",
+    "hvs.",
+    "hvb.",
+    "ntn_",
+    "sbp_",
+    "gsk_",
+    RESEND,
+];
+
+/// Prefixes that are followed by 32 hexadecimal digits: the keys of Twilio and Mailgun.
+const HEX_PREFIXES: [&str; 2] = ["SK", "key-"];
+const HEX_BODY: usize = 32;
+
+/// The tokens of Telegram's bots are a number, a colon and this many characters.
+const TELEGRAM_NUMBER: std::ops::RangeInclusive<usize> = 8..=10;
+const TELEGRAM_BODY: usize = 35;
 
 /// Other ids have this prefix too, for example refunds of Stripe: only with both of its parts it is a key.
 const RESEND: &str = "re_";
@@ -44,7 +75,9 @@ pub(super) fn find(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     std::iter::from_fn(move || {
         while at < text.len() {
             let begins_word = at == 0 || !text[at - 1].is_ascii_alphanumeric();
-            if begins_word && let Some(length) = key_length(&text[at..]) {
+            if begins_word
+                && let Some(length) = key_length(&text[at..]).or_else(|| formed_length(&text[at..]))
+            {
                 let from = at;
                 at += length;
                 return Some((from, at));
@@ -67,6 +100,22 @@ fn key_length(text: &[u8]) -> Option<usize> {
     let body = &body[..length];
     let is_key = is_key_body(body) && (*prefix != RESEND || is_resend_body(body));
     is_key.then_some(prefix.len() + length)
+}
+
+/// The length of the key that begins here, if it is one of those that have a fixed length.
+fn formed_length(text: &[u8]) -> Option<usize> {
+    let count = |text: &[u8], is: fn(u8) -> bool| text.iter().take_while(|byte| is(**byte)).count();
+    let prefix = HEX_PREFIXES.iter().find(|prefix| text.starts_with(prefix.as_bytes()));
+    if let Some(body) = prefix.and_then(|prefix| text.get(prefix.len()..)) {
+        let is_whole = count(body, |byte| byte.is_ascii_alphanumeric()) == HEX_BODY;
+        return (is_whole && count(body, |byte| byte.is_ascii_hexdigit()) == HEX_BODY)
+            .then_some(text.len() - body.len() + HEX_BODY);
+    }
+    let number = count(text, |byte| byte.is_ascii_digit());
+    let body = text.get(number..)?.strip_prefix(b":")?;
+    let length = count(body, |byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    (TELEGRAM_NUMBER.contains(&number) && length == TELEGRAM_BODY && is_key_body(&body[..length]))
+        .then_some(number + 1 + length)
 }
 
 /// Whether this can be the rest of a key, after its prefix.
@@ -103,6 +152,32 @@ mod tests {
             {
                 assert!(!is_found(words), "{prefix}{words}");
             }
+        }
+    }
+
+    #[test]
+    fn the_keys_of_other_providers_are_found() {
+        let hex = "0123456789abcdef0123456789abcdef";
+        for key in [
+            &format!("dop_v1_{hex}{hex}"),
+            &format!("SK{hex}"),
+            &format!("key-{hex}"),
+            &format!("shpat_{hex}"),
+            &format!("lin_api_{hex}"),
+            &format!("sbp_{hex}"),
+            "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw-",
+            "hvs.CAESIJ0123456789abcdefABCDEF",
+            "ntn_1234567890AbCdEfGhIjKlMn",
+            "gsk_0123456789abcdefABCDEF0123456789",
+            "AGE-SECRET-KEY-1QQPQRQ5VFNRSXXQ8QXG9QQPQRQ5VFNRSXXQ8QXG9QQPQRQ5VFNRSXXQ8",
+        ] {
+            let text = format!("the key {key}, and more");
+            assert_eq!(find(text.as_bytes()).next(), Some((8, 8 + key.len())), "{key}");
+        }
+        for other in
+            [&format!("SK{hex}0"), "SKU_1234", "key-value", "12:34:56", "1234567890:1234", "hvs.example.com"]
+        {
+            assert_eq!(find(other.as_bytes()).next(), None, "{other}");
         }
     }
 

@@ -17,6 +17,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use compact_str::CompactString;
 
 use self::prose::TextKind;
@@ -41,6 +43,8 @@ const NAMES: &[&str] = &[
 
 /// Shorter values are not searched for: they would hide half of every entry.
 const SHORTEST_SECRET: usize = 6;
+/// Shorter encodings of a secret are not searched for.
+const SHORTEST_ENCODED: usize = 8;
 /// How many names are remembered, and how long they are at most: a caller chooses them.
 const MAX_KNOWN_NAMES: usize = 1024;
 const LONGEST_KNOWN_NAME: usize = 64;
@@ -113,7 +117,7 @@ impl Redactor {
             quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned();
         let percent: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         let known = self.secrets.len();
-        for variant in [secret.to_owned(), escaped, percent] {
+        for variant in [secret.to_owned(), escaped, percent].into_iter().chain(encoded(secret.as_bytes())) {
             if !self.secrets.contains(&variant) {
                 self.secrets.push(variant);
             }
@@ -270,6 +274,21 @@ impl Redactor {
             }
         }
     }
+}
+
+/// The secret in hexadecimal digits and in base64, also as a part of a longer text: there it can begin at each of three
+/// places, and what its first and last characters share with others is left out.
+fn encoded(secret: &[u8]) -> Vec<String> {
+    let hex = hex::encode(secret);
+    let mut all = vec![hex.to_ascii_uppercase(), hex];
+    for before in 0..3 {
+        let text = STANDARD_NO_PAD.encode([&[0; 2][..before], secret].concat());
+        let (first, last) = ((before * 8).div_ceil(6), (before + secret.len()) * 8 / 6);
+        let inner = &text[first..last];
+        all.extend([inner.to_owned(), inner.replace('+', "-").replace('/', "_")]);
+    }
+    all.retain(|text| text.len() >= SHORTEST_ENCODED);
+    all
 }
 
 /// Whether a value was hidden before.

@@ -136,6 +136,28 @@ proptest! {
 }
 
 #[test]
+fn a_hidden_value_is_found_in_hexadecimal_digits_and_in_base64_at_every_place() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    let secret = "correct-horse?~battery";
+    let mut redactor = Redactor::default();
+    redactor.hide_value(secret);
+    let mut shown = |text: &str| redactor.redacted(text).into_owned();
+    for before in ["", "a", "ab", "ann:"] {
+        for encoded in [
+            STANDARD.encode(format!("{before}{secret}")),
+            URL_SAFE_NO_PAD.encode(format!("{before}{secret} and more")),
+        ] {
+            assert!(shown(&format!("x {encoded} y")).contains("[redacted "), "{encoded}");
+        }
+    }
+    for encoded in [hex::encode(secret), hex::encode_upper(secret)] {
+        let hidden = shown(&encoded);
+        assert!(hidden.starts_with("[redacted ") && hidden.ends_with(']'), "{hidden}");
+    }
+}
+
+#[test]
 fn what_was_decided_for_a_name_is_decided_again_when_the_rules_change() {
     let mut redactor = Redactor::default();
     let shown = |redactor: &mut Redactor| {

@@ -15,9 +15,15 @@ class Expectation:
     name: str
     wanted: Dict[str, Value]
     times: int
-    has_passed: bool
     seen: int
     """How many effects, of all names, were committed when it was called."""
+    error: Optional[str] = None
+    """The message with which it failed."""
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it held when it was called."""
+        return self.error is None
 
     def matches(self, effect: Effect) -> bool:
         """Whether it counts this effect."""
@@ -38,6 +44,16 @@ def broken(expectations: List[Expectation], effects: List[Effect]) -> Optional[E
             if is_new and not is_counted:
                 return expectation
         later.append(expectation)
+    return None
+
+
+def swallowed(expectations: List[Expectation]) -> Optional[Expectation]:
+    """The first one that failed, and that no later one of the same effect made good."""
+    for number, failed in enumerate(expectations):
+        later = [each for each in expectations[number:] if each.has_passed]
+        is_made_good = any((each.name, each.wanted) == (failed.name, failed.wanted) for each in later)
+        if not failed.has_passed and not is_made_good:
+            return failed
     return None
 
 

@@ -35,7 +35,7 @@ def wrong_count(expectation: Expectation, entries: List[Entry], timeline: str) -
     where = f" with {shown(wanted)}" if wanted else ""
     was = "was not committed" if not found else f"was committed {times_text(len(found))}"
     lines = [f"expected {name}{where} to be committed {times_text(times)}, but it {was}"]
-    if expectation.has_passed:
+    if expectation.seen < len(effects_in(entries)):
         lines.append("The check passed when the test called it; more was committed after that.")
     if of_name and not found:
         fields = "; ".join(shown(effect.fields) for effect in of_name[:3])
@@ -54,6 +54,11 @@ def wrong_count(expectation: Expectation, entries: List[Entry], timeline: str) -
     else:
         lines.append(f"Fix: {_RETRY}")
     return "\n".join(lines)
+
+
+def caught(failed: Expectation) -> str:
+    """The message of a test that caught the error of a check."""
+    return f"an expect failed, and the test caught its error:\n{failed.error}"
 
 
 def not_fired(lines: List[str], timeline: str) -> str:

@@ -6,11 +6,12 @@ import difflib
 import json
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import messages
 from .binary import HapaxError, ServeProcess
-from .expectations import Expectation, broken, unexpected
+from .expectations import Expectation, broken, swallowed, unexpected
 from .ledger import Attempt, Effect, Entry, Value, attempts_in, effects_in, matches, unsupported_in
 
 # pytest shows the line of the test that failed, not these functions.
@@ -143,16 +144,19 @@ class Services:
         entries = self.ledger()
         effects = effects_in(entries)
         found = _with_fields(name, [effect for effect in effects if effect.name == name], wanted)
-        expectation = Expectation(name, wanted, times, len(found) == times, len(effects))
+        expectation = Expectation(name, wanted, times, len(effects))
+        if len(found) != times:
+            error = messages.wrong_count(expectation, entries, self.timeline())
+            self._expectations.append(replace(expectation, error=error))
+            raise AssertionError(error)
         self._expectations.append(expectation)
-        if not expectation.has_passed:
-            raise AssertionError(messages.wrong_count(expectation, entries, self.timeline()))
         self.check_faults(name)
         return found
 
     def check(self) -> None:
         """Ends a test. It fails
 
+        - if an ``expect`` failed, and the test caught its error,
         - if more was committed after an ``expect`` had passed,
         - if an effect was committed that no ``expect`` matches, though there is one for its name,
         - if hapax does not support a request,
@@ -174,6 +178,9 @@ class Services:
         """Why the test would fail if it ended now. A wrong effect comes before what proves nothing."""
         if self._expectations:
             self.settle()
+        failed = swallowed(self._expectations)
+        if failed is not None:
+            return messages.caught(failed)
         entries = self.ledger()
         effects = effects_in(entries)
         expectation = broken(self._expectations, effects)

@@ -160,6 +160,9 @@ impl Name<'_> {
         if let Some(block) = yaml_block(self.text, value, self.indent()) {
             return Some(block);
         }
+        if self.kind == TextKind::Prose && matches!(self.text.get(value), Some(b'\n' | b'\r')) {
+            return self.on_next_line(value);
+        }
         // In JSON a bare value is a number or a word.
         let word = (value, end_of_word(self.text, value));
         match self.name_kind {
@@ -174,6 +177,18 @@ impl Name<'_> {
                 Some(word).filter(|(from, to)| looks_secret(&self.text[*from..*to], SHORTEST_PASSWORD))
             }
         }
+    }
+
+    /// The value on the line after the name and its colon: one word.
+    fn on_next_line(&self, value: usize) -> Option<(usize, usize)> {
+        let from = skip(self.text, value, |byte| byte.is_ascii_whitespace());
+        let to = end_of_line(self.text, from);
+        let word = &self.text[from..to];
+        let is_value = match self.name_kind {
+            NameKind::Password => word.len() >= SHORTEST_PASSWORD,
+            _ => looks_secret(word, SHORTEST_TOKEN),
+        };
+        (is_value && !word.ends_with(b":") && !word.iter().any(|byte| is_blank(*byte))).then_some((from, to))
     }
 
     /// The value after a colon in a field, where words of sentences stay.

@@ -15,10 +15,10 @@ pub(super) enum NameKind {
     Header,
 }
 
-const PASSWORDS: [&str; 4] = ["password", "passwd", "passphrase", "passcode"];
+const PASSWORDS: [&str; 6] = ["password", "passwd", "passphrase", "passcode", "mnemonic", "seedphrase"];
 const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 /// A name that ends like this, with any separator between its words.
-const TOKENS: [&str; 21] = [
+const TOKENS: [&str; 22] = [
     "token",
     "secret",
     "secrets",
@@ -40,9 +40,10 @@ const TOKENS: [&str; 21] = [
     "connectionstring",
     "sessionid",
     "sessionkey",
+    "licensekey",
 ];
 /// A name of which one of these is the last word.
-const LAST_WORDS: [&str; 5] = ["pass", "pwd", "auth", "dsn", "bearer"];
+const LAST_WORDS: [&str; 6] = ["pass", "pwd", "auth", "dsn", "bearer", "signature"];
 /// The same for codes and sessions.
 const CODES: [&str; 8] = ["cvc", "cvv", "ssn", "pin", "otp", "totp", "jwt", "session"];
 /// What can follow the name of a secret: `password_confirmation`, `secret_value`.
@@ -69,7 +70,7 @@ const KEYS_OF_HEADERS: [&str; 8] =
     ["access", "api", "functions", "license", "master", "private", "secret", "subscription"];
 
 /// Every name of a secret has one of these in it, in any case.
-pub(in super::super) const PARTS: [&str; 18] = [
+pub(in super::super) const PARTS: [&str; 21] = [
     "pass",
     "pwd",
     "auth",
@@ -88,6 +89,9 @@ pub(in super::super) const PARTS: [&str; 18] = [
     "pin",
     "otp",
     "jwt",
+    "mnemonic",
+    "phrase",
+    "signature",
 ];
 
 /// What a name says about its value, if anything.
@@ -177,6 +181,10 @@ mod tests {
             "jwt",
             "credentials",
             "basic_auth",
+            "webhookSignature",
+            "mnemonic",
+            "seed_phrase",
+            "license_key",
         ] {
             assert!(is_secret_field(name), "{name}");
             let lower = name.to_ascii_lowercase();

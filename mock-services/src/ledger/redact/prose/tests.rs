@@ -66,6 +66,20 @@ fn the_value_of_a_secret_name_is_hidden_in_every_notation() {
 }
 
 #[test]
+fn a_value_on_the_line_after_its_name_and_one_of_a_signature_are_hidden() {
+    for form in [
+        "password:\n¤\nuser: ann",
+        "  db_password:\r\n    ¤",
+        "API token:\n¤",
+        "signature: ¤",
+        "{\"signature\": \"¤\"}",
+    ] {
+        hides(form, "hunter2Qx7vPz9LmTk4");
+    }
+    hides("mnemonic: ¤", "legal winner thank year wave sausage");
+}
+
+#[test]
 fn a_password_can_have_blanks_and_quotes_in_it() {
     for form in ["password: ¤", "DB_PASSWORD=¤", "password=\"¤\"", "  passphrase: '¤'"] {
         hides(form, "correct horse battery staple");
