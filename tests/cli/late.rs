@@ -68,7 +68,7 @@ fn a_duplicate_after_the_end_of_its_trial_fails_it() {
         assert_eq!(status(&charge_over(tasks.last().unwrap())), "200");
         vec![]
     });
-    let workspace = workspace(port, "1ms");
+    let workspace = workspace(port, "1s");
     workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
     let called = workspace.call(&["run", "scenarios", "-j", "1"]).expect(1);
     stop(port);
@@ -123,7 +123,7 @@ fn a_ledger_without_its_late_request_is_refused() {
         charge_over(tasks.last().unwrap());
         vec![]
     });
-    let workspace = workspace(port, "1ms");
+    let workspace = workspace(port, "1s");
     workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
     workspace.call(&["run", "scenarios", "-j", "1"]).expect(1);
     stop(port);
@@ -149,7 +149,7 @@ fn a_late_read_is_noted_and_does_not_fail() {
         charge_over(tasks.last().unwrap());
         vec![]
     });
-    let workspace = workspace(port, "1ms");
+    let workspace = workspace(port, "1s");
     workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
     workspace.call(&["run", "scenarios", "-j", "1"]).expect(0);
     stop(port);
@@ -181,7 +181,7 @@ fn an_idle_connection_is_closed_at_the_end_and_noted() {
         assert_eq!(&answer, b"HTTP/1.1 200");
         vec![line]
     });
-    let workspace = workspace(port, "500ms");
+    let workspace = workspace(port, "1s");
     workspace.write("scenarios/a.yaml", &charge(""));
     workspace.call(&["run", "scenarios"]).expect(0);
     stop(port);
@@ -284,7 +284,7 @@ fn a_report_says_when_descriptors_were_too_few_to_watch_all_trials() {
         charge_over(tasks.last().unwrap());
         vec![]
     });
-    let workspace = workspace(port, "1ms");
+    let workspace = workspace(port, "1s");
     workspace.write("scenarios/a.yaml", &charge(""));
     let mut command = std::process::Command::new("sh");
     command.args([

@@ -34,17 +34,43 @@ print $line "HTTP/1.1 200 OK\r\nContent-Length: " . length($claim) . "\r\n\r\n$c
 "#;
 
 fn workspace(port: &str, command: &str) -> Workspace {
+    watched(port, command, ", watch: 1s")
+}
+
+fn watched(port: &str, command: &str, watch: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("agent.pl", AGENT);
     workspace.write("scenarios/plain.yaml", &format!("{}  claim: [done]\n", charge("")));
     workspace.write(
         "hapax.yaml",
         &format!(
-            "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", command: {command}, watch: \
-            50ms }} }}\n"
+            "subjects: {{ shop: {{ http: \"http://127.0.0.1:{port}/task\", command: {command}{watch} }} }}\n"
         ),
     );
     workspace
+}
+
+#[test]
+fn a_second_charge_long_after_the_response_fails() {
+    let again = "close $line;\nsleep 1;\nselect(undef, undef, undef, 0.5);\n";
+    let charge = &AGENT[AGENT.find("my $payment").unwrap()..AGENT.find("my $claim").unwrap()];
+    let charge = charge.replace("my $payment", "our $second").replace("$payment", "$second");
+    for (then, result) in [("", "fail"), ("exit if fork;\n", "void")] {
+        // The trial ends when the agent does.
+        let workspace = watched("${port}", "perl agent.pl", ", watch: 60s");
+        let charge = charge.replace("my $answer", "our $other");
+        workspace.write("agent.pl", &format!("{AGENT}{then}{again}{charge}"));
+        workspace.call(&["run", "scenarios/plain.yaml"]);
+        let report = workspace.report();
+        assert_eq!(verdict(&report, "plain")["result"], result, "{then}");
+    }
+}
+
+#[test]
+fn a_watch_of_less_than_a_second_is_refused() {
+    let workspace = watched("${port}", "perl agent.pl", ", watch: 0s");
+    let message = workspace.call(&["run", "scenarios/plain.yaml"]).expect(2).stderr;
+    assert!(message.contains("`watch` is shorter than a second"), "{message}");
 }
 
 /// The messages of the agent's claims in the trials of the only case.

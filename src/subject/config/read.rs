@@ -7,8 +7,8 @@ use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words
 use yaml_reader::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::values::{
-    CLAIM, read_claim, read_command, read_env, read_fields, read_hosts, read_operations, read_passed,
-    read_served, read_time, read_tools, read_url,
+    CLAIM, WATCH_OF_STARTED, read_claim, read_command, read_env, read_fields, read_hosts, read_operations,
+    read_passed, read_served, read_time, read_tools, read_url, read_watch,
 };
 use crate::scenario::{Promise, read_shipped_service};
 use crate::subject::assumption::{ASSUME, read_assumptions};
@@ -240,7 +240,9 @@ fn read_subject(
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(defaults.cancel),
         grace: grace.and_then(|node| reader.duration(node)).unwrap_or(defaults.grace),
-        watch: watch.and_then(|node| reader.duration(node)).unwrap_or(defaults.watch),
+        watch: watch.and_then(|node| read_watch(reader, node)).unwrap_or(
+            if http.is_some() && command_node.is_some() { WATCH_OF_STARTED } else { defaults.watch },
+        ),
         before: prepare.and_then(|node| read_command(reader, node)),
         hosts: Hosts {
             allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),

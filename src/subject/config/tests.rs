@@ -94,6 +94,11 @@ subjects:
         (served.settings.watch, shop.settings.watch),
         (Duration::from_secs(5), Duration::from_secs(1))
     );
+    let usual = |keys: &str| {
+        let source = format!("subjects: {{ a: {{ http: \"http://127.0.0.1:8080/task\"{keys} }} }}");
+        loaded(&source).unwrap().subjects[0].settings.watch
+    };
+    assert_eq!((usual(""), usual(", command: ./a")), (Duration::from_secs(1), Duration::from_secs(3)));
 }
 
 #[test]

@@ -15,6 +15,11 @@ use crate::subject::template::Template;
 use crate::subject::words::split;
 use crate::subject::{ClaimSource, HostError, HostPattern};
 
+/// The shortest time for which an agent over HTTP can be watched.
+const SHORTEST_WATCH: Duration = Duration::from_secs(1);
+/// The usual time for an agent that hapax starts. It is stopped then: what would come later is never seen.
+pub(super) const WATCH_OF_STARTED: Duration = Duration::from_secs(3);
+
 /// A program and its arguments: a list, or one text.
 pub(crate) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> {
     match &node.kind {
@@ -151,6 +156,17 @@ pub(super) fn read_time(reader: &Reader, node: &Node) -> Option<Duration> {
     let time = reader.duration(node)?;
     if time.is_zero() {
         reader.report(node.span, "the duration must be greater than zero");
+        return None;
+    }
+    Some(time)
+}
+
+/// How long an agent over HTTP is watched after its response.
+pub(super) fn read_watch(reader: &Reader, node: &Node) -> Option<Duration> {
+    let time = reader.duration(node)?;
+    if time < SHORTEST_WATCH {
+        let help = "write at least 1s: what the agent does after its response counts";
+        reader.report_with_help(node.span, "`watch` is shorter than a second", help);
         return None;
     }
     Some(time)
