@@ -27,8 +27,9 @@ pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{
-    Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PlanRecord, PlannedCase, Publish, REPORT_FILE, SavedRun,
-    StoreError, check_consistency, plans, read_own_run, read_report, read_run, round_of, write_report,
+    Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PlanRecord, PlannedCase, PlannedPart, Publish,
+    REPORT_FILE, SavedRun, StoreError, check_consistency, part_hash, plans, read_own_run, read_report,
+    read_run, round_of, write_report,
 };
 pub(crate) use store::{check_opening_entry, write_file, write_new_file};
 pub use tally::{not_passed, result};

@@ -67,16 +67,6 @@ pub enum RunError {
         /// What differs.
         what: String,
     },
-    /// A run that is to be resumed has another seed than the one that is given.
-    #[error("cannot resume {path}: its seed is {seed}, and --seed is {requested}", path = path.display())]
-    OtherSeed {
-        /// The folder.
-        path: PathBuf,
-        /// The seed of the run.
-        seed: u64,
-        /// The seed that is given.
-        requested: u64,
-    },
     /// The system gave no random number for a seed.
     #[error("cannot draw a random seed: {0}")]
     Seed(String),
@@ -148,7 +138,6 @@ impl RunError {
             RunError::OtherRun { .. } => {
                 "use the same arguments and files as before, or start a new run without --resume"
             }
-            RunError::OtherSeed { .. } => "leave --seed out: --resume takes it from the journal of the run",
             RunError::Seed(_) => "give one with --seed N",
             RunError::States(_) => "set TMPDIR to a directory that can be written",
             RunError::Sealed(_) => {

@@ -16,33 +16,26 @@ pub struct Identity {
     subject: String,
     /// A digest of the settings of the subject.
     settings: String,
-    seed: u64,
     trials: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<String>,
-    /// A digest of each case.
-    cases: BTreeMap<String, String>,
+    /// A digest of all cases: a subject that can read it must not learn which ones they are.
+    cases: String,
 }
 
 impl Identity {
     /// The identity of a run that starts now.
     #[must_use]
     pub fn new(plan: &Plan, subject: &Subject, options: &RunOptions) -> Self {
-        let RunOptions { trials, seed, time, claims_optional, partition, .. } = options;
+        let RunOptions { trials, time, claims_optional, partition, .. } = options;
         Identity {
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
             subject: subject.name.clone(),
             settings: fingerprint(&(&subject.kind, &subject.settings, time, claims_optional)),
-            seed: *seed,
             trials: *trials,
             part: partition.map(|partition| partition.to_string()),
-            cases: plan.cases.iter().map(|(id, case)| (id.clone(), of_case(case))).collect(),
+            cases: of_cases(plan.cases.values().map(|case| &**case)),
         }
-    }
-
-    /// The seed of the run.
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// The difference to the run that was started; `None` if it can be resumed.
@@ -52,7 +45,6 @@ impl Identity {
         let facts = [
             ("the version of hapax", self.hapax.clone(), now.hapax.clone()),
             ("the subject", self.subject.clone(), now.subject.clone()),
-            ("the seed", self.seed.to_string(), now.seed.to_string()),
             ("the number of trials", self.trials.to_string(), now.trials.to_string()),
             ("the partition", whole(&self.part), whole(&now.part)),
         ];
@@ -64,22 +56,8 @@ impl Identity {
                 "the settings of the subject, --timeout, --claims or --promise have changed".to_owned(),
             );
         }
-        let gone = self
-            .cases
-            .keys()
-            .find(|id| !now.cases.contains_key(*id))
-            .map(|id| format!("{id} was selected, and is not selected now"));
-        let added = || {
-            now.cases
-                .keys()
-                .find(|id| !self.cases.contains_key(*id))
-                .map(|id| format!("{id} was not selected, and is selected now"))
-        };
-        let changed = || {
-            let found = self.cases.iter().find(|(id, was)| now.cases.get(*id) != Some(was));
-            found.map(|(id, _)| format!("the scenario of {id} has been changed"))
-        };
-        gone.or_else(added).or_else(changed)
+        (self.cases != now.cases)
+            .then(|| "other cases were selected, or a scenario of one of them has been changed".to_owned())
     }
 }
 
@@ -151,7 +129,6 @@ mod tests {
         let now = [
             identity(CHARGE, &Subject::control("careful"), &options()),
             identity(CHARGE, &renamed, &options()),
-            identity(CHARGE, &naive, &RunOptions { seed: 8, ..options() }),
             identity(CHARGE, &naive, &RunOptions { trials: 3, ..options() }),
             identity(CHARGE, &naive, &RunOptions { partition: Some("1/1".parse().unwrap()), ..options() }),
             identity(CHARGE, &naive, &RunOptions { claims_optional: true, ..options() }),

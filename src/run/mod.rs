@@ -30,7 +30,7 @@ use crate::results::{
 use crate::scenario::{Case, ControlTerm};
 use crate::score::TrialStatus;
 use crate::subject::Subject;
-use crate::trial;
+use crate::trial::{self, TrialFile};
 
 pub use concurrency::ConcurrencyLimiter;
 pub use concurrency::limits::{CallersLimit, LimitedBy, callers_limit};
@@ -41,7 +41,7 @@ pub use folder::RunFolder;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
 use plan::queue::TrialQueue;
-pub use plan::{Partition, Plan, PlannedTrial, random_seed, trial_seed};
+pub use plan::{Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use smoke::{smoke, smoke_case};
 use work::TrialRunner;
@@ -113,11 +113,12 @@ pub async fn run(
     let (started_at, clock, processor) =
         (Timestamp::now().as_millisecond(), Instant::now(), processor_time());
     let before = folder.before();
-    let record = plan.record(&subject, &options);
+    let (record, parts) = plan.record(&subject, &options, folder.resumed());
     let identity = Identity::new(&plan, &subject, &options);
     check_callers(plan.cases.values(), callers_limit())?;
     let work = TrialRunner::new(subject, options, Some(folder.path()))?;
     let ledger = folder.begin(started_at, identity, &record)?;
+    let before_resumed = plan.finished.len();
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
     let report_of = |done: FinishedTrials, interrupted: bool| Report {
         report: REPORT_VERSION,
@@ -133,7 +134,7 @@ pub async fn run(
         cases: case_reports(&plan.cases, done, &work),
         skipped: plan.skipped.clone(),
         digest: plan.digest.clone(),
-        planned: record.count(),
+        planned: record.count() + before_resumed as u64,
         notes: Vec::new(),
         time: None,
     };
@@ -153,7 +154,7 @@ pub async fn run(
         done.insert((id, trial.trial), trial);
     }
     let complete =
-        all(&work, &plan.cases, plan.trials, (folder, &ledger), limiter, stop, &mut |case, trial| {
+        all(&work, &plan.cases, plan.trials, (folder, &ledger, &parts), limiter, stop, &mut |case, trial| {
             folder.keep(&case.id, &trial, duration_ms())?;
             on(RunEvent::Ended(case, &trial));
             done.insert((case.id.clone(), trial.trial), trial);
@@ -170,6 +171,7 @@ pub async fn run(
     let released = work.late.release();
     let mut report = report_of(done, !complete);
     report.notes = notes::hosts(&report.cases);
+    report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
     report.notes.extend(notes::released_early(&work.subject, released));
     let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));
     report.time = Some(run_time(&report.cases, spent, work.waited()));
@@ -198,7 +200,7 @@ async fn all(
     work: &Arc<TrialRunner>,
     cases: &BTreeMap<String, Arc<Case>>,
     planned: Vec<PlannedTrial>,
-    (folder, ledger): (&RunFolder, &Arc<LedgerFile>),
+    (folder, ledger, parts): (&RunFolder, &Arc<LedgerFile>, &PlanParts),
     limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
@@ -218,8 +220,10 @@ async fn all(
                 if let Some((case, planned)) = waiting.pop() {
                     let (work, file) = (Arc::clone(work), Arc::clone(ledger));
                     let (name, starting) = (folder.ledger_name(&planned), limiter.starting().clone());
+                    let plan = parts.of(&planned);
                     running.spawn(async move {
-                        let trial = work.one(&case, &planned, name, starting, &file).await;
+                        let file = TrialFile { file: &file, plan: &plan };
+                        let trial = work.one(&case, &planned, name, starting, file).await;
                         // The trial is running until its end has been handled.
                         (case, trial, admitted)
                     });

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use yaml_reader::shown;
 
-use crate::results::CaseReport;
+use super::folder::{EarlierPlan, EarlierRounds};
+use crate::results::{CaseReport, PlanRecord};
 use crate::score::HostTreatment;
 use crate::subject::Subject;
 
@@ -65,4 +66,20 @@ pub(super) fn released_early(subject: &Subject, released: usize) -> Option<Strin
              (`ulimit -n`), or run fewer trials at once."
         )
     })
+}
+/// The plans of a run that was resumed: each was fixed by its hash before its first trial started.
+pub(super) fn resumed(before: &EarlierRounds, plan: &PlanRecord, hash: Option<&str>) -> Option<String> {
+    if before.plans.is_empty() {
+        return None;
+    }
+    let earlier = before.plans.iter().map(|EarlierPlan { hash, planned, ended }| {
+        format!("of {planned} trials of the plan {hash}, {ended} had ended")
+    });
+    let earlier: Vec<String> = earlier.collect();
+    Some(format!(
+        "the run was interrupted and resumed: {}; the plan of the other {} is {}",
+        earlier.join("; "),
+        plan.count(),
+        hash.unwrap_or_default()
+    ))
 }

@@ -4,8 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use mock_services::ledger::LedgerFile;
-
 use super::concurrency::limits;
 use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
@@ -17,7 +15,7 @@ use crate::score::score;
 use crate::scratch::Scratch;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, SealedWorld, Subject};
-use crate::trial::{self, OpaqueNames, Setup, StartingCallers};
+use crate::trial::{self, OpaqueNames, Setup, StartingCallers, TrialFile};
 
 /// What the trials of a run share.
 pub(super) struct TrialRunner {
@@ -77,7 +75,7 @@ impl TrialRunner {
         planned: &PlannedTrial,
         name: String,
         starting: StartingCallers,
-        file: &LedgerFile,
+        file: TrialFile<'_>,
     ) -> TrialReport {
         let setup = Setup { starting, ..self.setup(case, planned, name) };
         tracing::debug!(case = case.id, trial = planned.trial, seed = planned.seed, "trial started");

@@ -120,14 +120,30 @@ fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
     case
 }
 
+/// Where the ledger of a trial is written when the trial has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialFile<'f> {
+    /// The file.
+    pub file: &'f LedgerFile,
+    /// The part of the plan that the trial is, as JSON.
+    pub plan: &'f str,
+}
+
 /// Runs one trial. A failed start is written into the ledger, so that the trial is void and does not pass.
-pub async fn run(case: &Case, subject: &Subject, setup: &Setup, file: Option<&LedgerFile>) -> FinishedTrial {
+pub async fn run(
+    case: &Case,
+    subject: &Subject,
+    setup: &Setup,
+    file: Option<TrialFile<'_>>,
+) -> FinishedTrial {
     let began = Instant::now();
     let starting = (0..case.callers).map(|_| setup.starting.add()).collect();
     let case = &*with_services_of(case, subject);
     let clock = Clock::default();
     let ledger = match file {
-        Some(file) => Ledger::in_file(&setup.name, setup.seed, clock, file),
+        Some(TrialFile { file, plan }) => {
+            Ledger::held_until_closed(&setup.name, setup.seed, clock, file, plan)
+        }
         None => Ledger::new(&setup.name, setup.seed, clock),
     };
     secrets::hide(&ledger, case, subject);

@@ -17,6 +17,25 @@ fn the_folder_has_the_ledger_and_the_reports_and_latest_links_to_it() {
 }
 
 #[test]
+fn while_a_trial_runs_its_folder_says_nothing_about_it() {
+    let workspace = Workspace::new();
+    // The agent reads all that hapax has written so far.
+    let agent =
+        "cat ../reports/2*/ledger.jsonl > ../ledger.seen; cat ../reports/2*/trials.jsonl > ../journal.seen\n";
+    workspace.write("agents/agent.sh", &format!("cd {}\n{agent}", workspace.path().join("agents").display()));
+    workspace.call(&["run", CASE, "--", "sh", "agents/agent.sh"]).expect(1);
+    let (ledger, journal) = (workspace.read("ledger.seen"), workspace.read("journal.seen"));
+    assert_eq!((ledger.lines().count(), journal.lines().count()), (1, 1), "{ledger}\n{journal}");
+    let seed = workspace.report()["cases"][0]["trials"][0]["seed"].to_string();
+    for told in ["lost-reply", "drop", "ord_1001", "faults", &seed] {
+        assert!(!ledger.contains(told), "{told}: {ledger}");
+    }
+    for told in ["lost-reply", "ord_1001", "faults", "\"seed\"", &seed] {
+        assert!(!journal.contains(told), "{told}: {journal}");
+    }
+}
+
+#[test]
 fn json_is_the_report_and_nothing_else() {
     let workspace = Workspace::new();
     let called = workspace.call(&["run", CASE, "--subject", "naive", "--json"]).expect(1);

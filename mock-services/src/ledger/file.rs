@@ -64,12 +64,12 @@ impl LedgerFile {
         LedgerFile::start(file, Some(hash))
     }
 
-    /// Appends to a file that was written before. A last line that was cut off stays, and is reported when
-    /// the file is read.
+    /// Appends to a file that was written before, beginning with a plan record, which is on disk when this returns. A last
+    /// line that was cut off stays, and is reported when the file is read.
     ///
     /// # Errors
-    /// When the file cannot be opened, or has another format.
-    pub fn append(path: &Path) -> io::Result<Self> {
+    /// When the file cannot be opened or written, or has another format.
+    pub fn append_planned(path: &Path, plan: &str) -> io::Result<Self> {
         let mut file = File::options().read(true).append(true).create(true).open(path)?;
         let mut last = [0];
         if file.metadata()?.len() > 0 {
@@ -83,9 +83,16 @@ impl LedgerFile {
         let mut first = Vec::new();
         BufReader::new(&file).read_until(b'\n', &mut first)?;
         check_format(&first)?;
-        let line = first.strip_suffix(b"\n").filter(|line| plan::is_plan(line));
-        let plan = line.and_then(|line| plan::read(line, 1).ok()).and_then(|plan| plan.hash);
-        LedgerFile::start(file, plan)
+        let (line, hash) = plan::seal(plan);
+        file.write_all(&line)?;
+        file.sync_all()?;
+        LedgerFile::start(file, Some(hash))
+    }
+
+    /// The hash of its plan record, which the first entry of each ledger carries.
+    #[must_use]
+    pub fn plan_hash(&self) -> Option<&str> {
+        self.queue.plan.as_deref()
     }
 
     fn start(file: File, plan: Option<String>) -> io::Result<Self> {

@@ -57,6 +57,8 @@ struct LedgerShared {
     clock: Clock,
     state: Mutex<LedgerState>,
     file: Option<Arc<FileQueue>>,
+    /// Whether nothing is written before the ledger is closed.
+    is_held: bool,
     /// Used only by the thread of the file.
     writer: Mutex<LineWriter>,
     /// Whether the thread of the file already knows that there are new entries.
@@ -98,16 +100,29 @@ impl Ledger {
     /// A ledger in memory.
     #[must_use]
     pub fn new(trial: &str, seed: u64, clock: Clock) -> Self {
-        Ledger::open(trial, seed, clock, None)
+        Ledger::open(trial, seed, clock, None, None)
     }
 
     /// A ledger in memory that is also written to the file as it grows.
     #[must_use]
     pub fn in_file(trial: &str, seed: u64, clock: Clock, file: &LedgerFile) -> Self {
-        Ledger::open(trial, seed, clock, Some(file.queue()))
+        Ledger::open(trial, seed, clock, Some(file.queue()), None)
     }
 
-    fn open(trial: &str, seed: u64, clock: Clock, file: Option<Arc<FileQueue>>) -> Self {
+    /// A ledger in memory that is written to the file when it is closed, after a plan record with this content: as long
+    /// as a trial runs, nothing about it is on disk.
+    #[must_use]
+    pub fn held_until_closed(trial: &str, seed: u64, clock: Clock, file: &LedgerFile, plan: &str) -> Self {
+        Ledger::open(trial, seed, clock, Some(file.queue()), Some(plan.to_owned()))
+    }
+
+    fn open(
+        trial: &str,
+        seed: u64,
+        clock: Clock,
+        file: Option<Arc<FileQueue>>,
+        written_first: Option<String>,
+    ) -> Self {
         let state = LedgerState {
             trial: trial.to_owned(),
             edition: 0,
@@ -122,7 +137,8 @@ impl Ledger {
             clock,
             state: Mutex::new(state),
             file,
-            writer: Mutex::default(),
+            is_held: written_first.is_some(),
+            writer: Mutex::new(LineWriter::new(written_first)),
             queued: AtomicBool::new(false),
             grown: Notify::new(),
         };
@@ -269,6 +285,7 @@ impl Ledger {
     fn announce(&self) {
         self.shared.grown.notify_waiters();
         if let Some(file) = &self.shared.file
+            && (!self.shared.is_held || self.shared.state().closed)
             && !self.shared.queued.swap(true, Ordering::SeqCst)
         {
             file.has_grown(Arc::clone(&self.shared));

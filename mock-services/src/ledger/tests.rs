@@ -261,21 +261,39 @@ fn the_plan_record_opens_the_file_and_every_ledger_carries_its_hash() {
     let file = LedgerFile::create_planned(&path, "{\"cases\":[\"a\"]}").unwrap();
     Ledger::in_file("a", 1, Clock::default(), &file).close();
     drop(file);
-    let again = LedgerFile::append(&path).unwrap();
+    let again = LedgerFile::append_planned(&path, "{\"cases\":[\"b\"]}").unwrap();
     Ledger::in_file("b", 2, Clock::default(), &again).close();
     drop(again);
     let text = std::fs::read_to_string(&path).unwrap();
     let read = |text: &str| read_contents(text.as_bytes()).unwrap();
     let contents = read(&text);
-    let [plan] = contents.plans.as_slice() else { panic!("{:?}", contents.plans) };
-    assert_eq!((plan.line, plan.json.as_str()), (1, "{\"cases\":[\"a\"]}"));
-    for saved in contents.ledgers.values() {
+    let [first, second] = contents.plans.as_slice() else { panic!("{:?}", contents.plans) };
+    assert_eq!((first.line, first.json.as_str()), (1, "{\"cases\":[\"a\"]}"));
+    for (saved, plan) in contents.ledgers.values().zip([first, second]) {
         assert_eq!(saved.torn, None);
         let Event::Opened { plan: hash, .. } = &saved.entries[0].event else { panic!("{saved:?}") };
         assert!(hash.is_some() && hash.as_deref() == plan.hash.as_deref());
     }
     let edited = read(&text.replacen("[\"a\"]", "[\"b\"]", 1));
     assert_eq!(edited.plans[0].hash, None, "a plan that was changed has no hash");
+}
+
+#[test]
+fn a_held_ledger_is_written_when_it_is_closed_and_its_part_of_the_plan_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create_planned(&path, "{}").unwrap();
+    let ledger = Ledger::held_until_closed("a", 1, Clock::default(), &file, "{\"part\":1}");
+    ledger.append(Event::End { count: 7 });
+    file.flush().unwrap();
+    let lines = || std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(lines().len(), 1, "only the plan record");
+    ledger.close();
+    file.flush().unwrap();
+    assert!(lines()[1].contains("{\"part\":1}") && lines()[2].contains("\"opened\""), "{:?}", lines());
+    ledger.append_late(1, crate::service::Fields::new());
+    file.flush().unwrap();
+    assert_eq!(lines().len(), 7);
 }
 
 #[test]
@@ -311,6 +329,6 @@ fn a_ledger_or_plan_record_of_an_older_format_is_an_error_that_says_to_run_again
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
         std::fs::write(&path, text).unwrap();
-        assert_eq!(LedgerFile::append(&path).unwrap_err().to_string(), error.to_string());
+        assert_eq!(LedgerFile::append_planned(&path, "{}").unwrap_err().to_string(), error.to_string());
     }
 }

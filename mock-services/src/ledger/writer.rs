@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::chain::Chain;
 use super::entry::Entry;
-use super::{FinishedLedger, LedgerShared, next_of};
+use super::{FinishedLedger, LedgerShared, next_of, plan};
 
 /// How many entries are sealed with one hash.
 const SEALED_TOGETHER: usize = 64;
@@ -20,6 +20,8 @@ pub(super) struct LineWriter {
     next: usize,
     /// `None` before the first line.
     chain: Option<Chain>,
+    /// The content of a plan record that is written before the first line.
+    plan: Option<String>,
 }
 
 /// A line of a ledger file.
@@ -31,8 +33,16 @@ struct WrittenLine<'a> {
 }
 
 impl LineWriter {
+    /// A writer that writes a plan record with this content first, if there is one.
+    pub(super) fn new(plan: Option<String>) -> Self {
+        LineWriter { plan, ..LineWriter::default() }
+    }
+
     /// Adds the lines of these entries, the last of them with a hash.
     fn add(&mut self, trial: &str, entries: &[Entry], lines: &mut Vec<u8>) -> io::Result<()> {
+        if let Some(plan) = self.plan.take() {
+            lines.extend(plan::seal(&plan).0);
+        }
         let start = lines.len();
         for entry in entries {
             serde_json::to_writer(&mut *lines, &WrittenLine { trial, entry })?;

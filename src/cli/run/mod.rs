@@ -150,12 +150,11 @@ impl RunArgs {
         Ok((Plan::new(cases, subject, &options)?, options))
     }
 
-    /// The seed that is given, that of the run that is resumed, or a random one.
+    /// The seed that is given, or a random one. The trials that are left of a run that is resumed get new seeds.
     fn seed(&self) -> Result<u64, CliError> {
-        match (&self.resume, self.execution.seed) {
-            (Some(path), requested) => Ok(RunFolder::seed_of(path, requested)?),
-            (None, Some(seed)) => Ok(seed),
-            (None, None) => {
+        match self.execution.seed {
+            Some(seed) => Ok(seed),
+            None => {
                 let seed = run::random_seed()?;
                 match self.partition {
                     None => Ok(seed),
@@ -199,9 +198,7 @@ fn run_subject(
     let folder = match &args.resume {
         None => args.execution.folder()?,
         Some(path) => {
-            let (identity, record) =
-                (Identity::new(&plan, &subject, &options), plan.record(&subject, &options));
-            let (folder, finished) = RunFolder::resume(path, &identity, &record)?;
+            let (folder, finished) = RunFolder::resume(path, &Identity::new(&plan, &subject, &options))?;
             plan.resume(finished);
             folder
         }

@@ -13,7 +13,9 @@ use mock_services::service::Fields;
 pub use ledger::LedgerBuilder;
 pub use trials::{SampleCase, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
-use crate::results::{CaseReport, PlanRecord, PlannedCase, REPORT_VERSION, Report, Skipped, TrialReport};
+use crate::results::{
+    CaseReport, PlanRecord, PlannedCase, PlannedPart, REPORT_VERSION, Report, Skipped, TrialReport, part_hash,
+};
 use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Terms};
 use crate::score::{
     AttemptsMade, Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Recovery, Remedy, RetriedBy,
@@ -133,27 +135,45 @@ pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verd
     }
 }
 
-/// The plan of a report.
-pub fn plan_of(report: &Report) -> PlanRecord {
-    let case = |case: &CaseReport| PlannedCase {
-        id: case.id.clone(),
-        scenario: case.scenario.clone(),
-        digest: case.digest.clone(),
-        seeds: case.trials.iter().map(|trial| trial.seed).collect(),
-        terms: case.terms.clone(),
-    };
-    PlanRecord {
+/// The plan of a report, and its parts as JSON.
+pub fn plan_of(report: &Report) -> (PlanRecord, Vec<String>) {
+    let mut parts = Vec::new();
+    for case in &report.cases {
+        let planned = PlannedCase {
+            id: case.id.clone(),
+            scenario: case.scenario.clone(),
+            digest: case.digest.clone(),
+            seeds: BTreeMap::new(),
+            terms: case.terms.clone(),
+        };
+        for trial in &case.trials {
+            let part = PlannedPart {
+                salt: format!("{} {}", case.id, trial.trial),
+                trial: trial.trial,
+                seed: trial.seed,
+                run_seed: report.seed,
+                case: planned.clone(),
+            };
+            parts.push(serde_json::to_string(&part).unwrap());
+        }
+    }
+    let mut hidden: Vec<String> = parts.iter().map(|json| part_hash(json)).collect();
+    hidden.sort();
+    let plan = PlanRecord {
         id: "1".to_owned(),
         hapax: report.hapax.clone(),
         subject: report.subject.clone(),
         settings: String::new(),
-        seed: report.seed,
         trials: report.trials,
         part: report.partition,
+        resumed: 0,
         digest: report.digest.clone(),
-        cases: report.cases.iter().map(case).collect(),
+        hidden,
+        seed: None,
+        cases: Vec::new(),
         skipped: report.skipped.clone(),
-    }
+    };
+    (plan, parts)
 }
 
 /// One run of all of them, without the hostile one.

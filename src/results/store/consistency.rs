@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use mock_services::ledger::{Event, LedgerContents, SavedLedger};
+use serde::Deserialize;
 
 use crate::results::model::{CaseReport, Report, TrialReport};
-use crate::results::store::plan_record::{PlanRecord, PlannedCase, round_of};
+use crate::results::store::plan_record::{PlanRecord, PlannedCase, PlannedPart, part_hash, round_of};
 use crate::text::line;
 
 /// Why a report and its ledger file do not belong together.
@@ -35,20 +36,46 @@ pub struct HashedPlan {
     pub hash: String,
 }
 
-/// The plans of a ledger file: one, or for a merged run one of each part.
+/// The plans of a ledger file: one, another one each time the run was resumed, and for a merged run those of each part.
 ///
 /// # Errors
 /// When there is none, or one was changed.
 pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement> {
+    /// The content of a plan record.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Record {
+        Part(Box<PlannedPart>),
+        Plan(PlanRecord),
+    }
     if contents.plans.first().is_none_or(|plan| plan.line != 1) {
         return Err(Disagreement::NoPlan);
     }
-    let read = contents.plans.iter().map(|saved| {
+    let mut plans: Vec<HashedPlan> = Vec::new();
+    for saved in &contents.plans {
         let damaged = Disagreement::Damaged { line: saved.line };
-        let plan = serde_json::from_str(&saved.json).map_err(|_| damaged.clone())?;
-        Ok(HashedPlan { plan, hash: saved.hash.clone().ok_or(damaged)? })
-    });
-    read.collect()
+        let Ok(record) = serde_json::from_str(&saved.json) else {
+            // A part that was cut off while it was written: its trial did not finish.
+            if plans.is_empty() {
+                return Err(damaged);
+            }
+            continue;
+        };
+        let hash = saved.hash.clone().ok_or(damaged.clone())?;
+        match record {
+            Record::Part(_) if plans.is_empty() => return Err(Disagreement::NoPlan),
+            Record::Plan(plan) => plans.push(HashedPlan { plan, hash }),
+            Record::Part(part) => {
+                let hashes =
+                    |plan: &&mut HashedPlan| plan.plan.hidden.binary_search(&part_hash(&saved.json)).is_ok();
+                let plan = plans.iter_mut().find(hashes).ok_or(damaged.clone())?;
+                if !plan.plan.reveal(&saved.json, *part) {
+                    return Err(damaged);
+                }
+            }
+        }
+    }
+    Ok(plans)
 }
 
 /// Compares a report with the plans and the ledgers.
@@ -58,28 +85,61 @@ pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement>
 pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(), Disagreement> {
     let plans = plans(contents)?;
     parts(report, &plans)?;
-    let mut planned: BTreeMap<&str, (&PlannedCase, &str)> = BTreeMap::new();
+    let mut planned: BTreeMap<&str, CaseTrials<'_>> = BTreeMap::new();
     for HashedPlan { plan, hash } in &plans {
-        planned.extend(plan.cases.iter().map(|case| (case.id.as_str(), (case, hash.as_str()))));
+        for case in &plan.cases {
+            let of_case =
+                planned.entry(&case.id).or_insert_with(|| CaseTrials { case, trials: BTreeMap::new() });
+            // A trial that did not finish before the run was resumed is planned again.
+            of_case.trials.extend(case.seeds.iter().map(|(number, seed)| (*number, (*seed, hash.as_str()))));
+        }
     }
     let mut reported: BTreeMap<&str, &CaseReport> = BTreeMap::new();
     for case in &report.cases {
         if reported.insert(&case.id, case).is_some() {
             return differs(format!("report.json has the case {} twice", shown(&case.id)));
         }
-        let Some((plan, hash)) = planned.get(case.id.as_str()) else {
+        let Some(plan) = planned.get(case.id.as_str()) else {
             return differs(format!(
                 "report.json has a case {} that the plan does not name",
                 shown(&case.id)
             ));
         };
-        of_case(case, plan, hash, &contents.ledgers)?;
+        of_case(case, plan, &contents.ledgers)?;
     }
-    for (plan, _) in planned.values() {
-        nothing_left_out(report, plan, reported.get(plan.id.as_str()).copied(), &contents.ledgers)?;
+    for plan in planned.values() {
+        nothing_left_out(report, plan, reported.get(plan.case.id.as_str()).copied(), &contents.ledgers)?;
     }
-    let count: u64 = plans.iter().map(|hashed| hashed.plan.count()).sum();
-    same("the number of planned trials", &report.planned.to_string(), &count.to_string())
+    // Of a plan that was replaced when the run was resumed, only the trials that had ended count.
+    let (last, earlier): (Vec<&HashedPlan>, Vec<&HashedPlan>) =
+        plans.iter().partition(|hashed| is_last(hashed, &plans));
+    let ended: usize = planned.values().map(|plan| plan.ended_in(&earlier)).sum();
+    let count = ended as u64 + last.iter().map(|hashed| hashed.plan.count()).sum::<u64>();
+    same("the number of planned trials", &report.planned.to_string(), &count.to_string())?;
+    let unknown: u64 = last.iter().map(|hashed| hashed.plan.count() - hashed.plan.known()).sum();
+    if unknown > 0 && !report.interrupted {
+        return differs(format!("the plan has trials that ledger.jsonl does not have: {unknown}"));
+    }
+    Ok(())
+}
+
+/// The trials of a case that the plans name.
+struct CaseTrials<'p> {
+    case: &'p PlannedCase,
+    /// The seed of each, and the hash of its plan.
+    trials: BTreeMap<u32, (u64, &'p str)>,
+}
+
+impl CaseTrials<'_> {
+    /// How many of them belong to one of these plans.
+    fn ended_in(&self, plans: &[&HashedPlan]) -> usize {
+        self.trials.values().filter(|(_, hash)| plans.iter().any(|plan| plan.hash == *hash)).count()
+    }
+}
+
+/// Whether no later plan of the same part replaced this one.
+fn is_last(plan: &HashedPlan, all: &[HashedPlan]) -> bool {
+    !all.iter().any(|other| other.plan.part == plan.plan.part && other.plan.resumed > plan.plan.resumed)
 }
 
 /// Whether the plans belong to the run of the report.
@@ -87,15 +147,16 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
     let part = |part: Option<(u32, u32)>| {
         part.map_or_else(|| "none".to_owned(), |(part, of)| format!("{part}/{of}"))
     };
-    if let [only] = plans {
+    let last: Vec<&HashedPlan> = plans.iter().filter(|plan| is_last(plan, plans)).collect();
+    if let [only] = last.as_slice() {
         // A run of one part can have been merged from it.
         if !(report.partition.is_none() && only.plan.part == Some((1, 1))) {
             same("the partition", &part(report.partition), &part(only.plan.part))?;
         }
     } else {
-        let mut found: Vec<String> = plans.iter().map(|hashed| part(hashed.plan.part)).collect();
+        let mut found: Vec<String> = last.iter().map(|hashed| part(hashed.plan.part)).collect();
         let mut all: Vec<String> =
-            (1..=plans.len()).map(|number| format!("{number}/{}", plans.len())).collect();
+            (1..=last.len()).map(|number| format!("{number}/{}", last.len())).collect();
         found.sort();
         all.sort();
         if report.partition.is_some() || found != all {
@@ -108,9 +169,11 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
     for HashedPlan { plan, .. } in plans {
         same("the version of hapax", &report.hapax, &plan.hapax)?;
         same("the subject", &report.subject, &plan.subject)?;
-        same("the seed", &report.seed.to_string(), &plan.seed.to_string())?;
         same("the number of trials", &report.trials.to_string(), &plan.trials.to_string())?;
         same("the digest of all scenarios", &report.digest, &plan.digest)?;
+    }
+    for seed in last.iter().filter_map(|hashed| hashed.plan.seed) {
+        same("the seed", &report.seed.to_string(), &seed.to_string())?;
     }
     if let Some(other) = plans.iter().find(|other| other.plan.settings != plans[0].plan.settings) {
         let part = part(other.plan.part);
@@ -131,11 +194,10 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
 
 fn of_case(
     case: &CaseReport,
-    plan: &PlannedCase,
-    hash: &str,
+    planned: &CaseTrials<'_>,
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
-    let id = shown(&case.id);
+    let (id, plan) = (shown(&case.id), planned.case);
     if let Some(name) = changed_term(case, plan) {
         return differs(format!("the terms of {id} are not those of the plan: `{name}` was changed"));
     }
@@ -146,7 +208,7 @@ fn of_case(
         if !numbers.insert(trial.trial) {
             return differs(format!("report.json has trial {} of {id} twice", trial.trial));
         }
-        of_trial(case, trial, plan, hash, ledgers)?;
+        of_trial(case, trial, planned, ledgers)?;
     }
     Ok(())
 }
@@ -154,16 +216,14 @@ fn of_case(
 fn of_trial(
     case: &CaseReport,
     trial: &TrialReport,
-    plan: &PlannedCase,
-    hash: &str,
+    planned: &CaseTrials<'_>,
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let which = format!("trial {} of {}", trial.trial, shown(&case.id));
-    let index = usize::try_from(trial.trial).ok().and_then(|number| number.checked_sub(1));
-    let Some(seed) = index.and_then(|index| plan.seeds.get(index)) else {
+    let Some((seed, hash)) = planned.trials.get(&trial.trial) else {
         return differs(format!(
             "report.json has {which}, and the plan has {} trials of it",
-            plan.seeds.len()
+            planned.trials.len()
         ));
     };
     same(&format!("the seed of {which}"), &trial.seed.to_string(), &seed.to_string())?;
@@ -211,15 +271,16 @@ pub(crate) fn check_opening_entry(
 /// interrupted.
 fn nothing_left_out(
     report: &Report,
-    plan: &PlannedCase,
+    planned: &CaseTrials<'_>,
     case: Option<&CaseReport>,
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
+    let plan = planned.case;
     let id = shown(&plan.id);
     if case.is_none() && !report.interrupted {
         return differs(format!("the plan names the case {id}, and report.json does not have it"));
     }
-    for number in (1..).take(plan.seeds.len()) {
+    for number in planned.trials.keys().copied() {
         let trial = case.and_then(|case| case.trials.iter().find(|trial| trial.trial == number));
         if trial.is_none() && !report.interrupted {
             return differs(format!(
@@ -279,7 +340,11 @@ mod tests {
     /// The sample run with a plan, and ledgers that were begun under it.
     fn run() -> (Report, LedgerContents) {
         let (mut report, mut ledgers) = sample::run();
-        let json = serde_json::to_string(&plan_of(&report)).unwrap();
+        let (plan, parts) = plan_of(&report);
+        let first = serde_json::to_string(&plan).unwrap();
+        let plans = (1..).zip(std::iter::once(first).chain(parts));
+        let plans =
+            plans.map(|(line, json)| SavedPlan { line, json, hash: Some("hash".to_owned()) }).collect();
         for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
             let saved = ledgers.get_mut(&trial.ledger).unwrap();
             saved.entries[0].event =
@@ -287,13 +352,7 @@ mod tests {
             saved.seal = format!("seal of {}", trial.ledger);
             trial.seal.clone_from(&saved.seal);
         }
-        (
-            report,
-            LedgerContents {
-                plans: vec![SavedPlan { line: 1, json, hash: Some("hash".to_owned()) }],
-                ledgers,
-            },
-        )
+        (report, LedgerContents { plans, ledgers })
     }
 
     #[test]
@@ -308,13 +367,72 @@ mod tests {
         let gone = report.cases.pop().unwrap();
         report.interrupted = true;
         contents.ledgers.remove(&gone.trials[0].ledger);
+        contents.plans.pop();
         assert_eq!(check_consistency(&report, &contents), Ok(()));
+    }
+
+    #[test]
+    fn a_resumed_run_has_the_trials_of_its_plans_and_a_replaced_plan_need_not_be_complete() {
+        let (mut report, mut contents) = run();
+        let (plan, mut parts) = plan_of(&report);
+        let last = report.cases.last_mut().unwrap();
+        let last_part = parts.pop().unwrap();
+        let run_seed = "\"run_seed\":7";
+        let again = last_part.replace(run_seed, "\"run_seed\":8").replace("\"salt\":\"", "\"salt\":\"again ");
+        let second = PlanRecord { resumed: 1, hidden: vec![part_hash(&again)], ..plan };
+        contents.plans.pop();
+        for (json, hash) in [(serde_json::to_string(&second).unwrap(), "second"), (again.clone(), "part")] {
+            contents.plans.push(SavedPlan { line: 99, json, hash: Some(hash.to_owned()) });
+        }
+        let trial = &mut last.trials[0];
+        let saved = contents.ledgers.get_mut(&trial.ledger).unwrap();
+        saved.entries[0].event =
+            Event::Opened { format: LEDGER_FORMAT, seed: trial.seed, plan: Some("second".into()) };
+        report.seed = 8;
+        assert_eq!(check_consistency(&report, &contents), Ok(()));
+        // The second plan says that there is another trial.
+        let more = PlanRecord { hidden: vec![part_hash("x"), part_hash(&again)], ..second };
+        let more = PlanRecord {
+            hidden: {
+                let mut all = more.hidden.clone();
+                all.sort();
+                all
+            },
+            ..more
+        };
+        let line = contents.plans.len() - 2;
+        contents.plans[line].json = serde_json::to_string(&more).unwrap();
+        assert!(check_consistency(&report, &contents).is_err());
+        report.planned += 1;
+        let why = check_consistency(&report, &contents).unwrap_err().to_string();
+        assert_eq!(why, "the plan has trials that ledger.jsonl does not have: 1");
+    }
+
+    #[test]
+    fn a_plan_of_an_earlier_version_names_its_trials() {
+        let (report, mut contents) = run();
+        let (plan, parts) = plan_of(&report);
+        let mut whole = serde_json::to_value(PlanRecord { hidden: Vec::new(), ..plan }).unwrap();
+        let cases = parts.iter().map(|json| {
+            let part: serde_json::Value = serde_json::from_str(json).unwrap();
+            let mut case = part["case"].clone();
+            case["seeds"] = serde_json::json!([part["seed"]]);
+            case
+        });
+        whole["cases"] = cases.collect();
+        whole["seed"] = report.seed.into();
+        contents.plans.truncate(1);
+        contents.plans[0].json = whole.to_string();
+        assert_eq!(check_consistency(&report, &contents), Ok(()));
+        whole["cases"][0]["seeds"] = serde_json::json!([1, 2]);
+        contents.plans[0].json = whole.to_string();
+        assert!(check_consistency(&report, &contents).is_err());
     }
 
     #[test]
     fn every_change_to_a_saved_run_is_detected() {
         type Change = fn(&mut Report, &mut LedgerContents);
-        let changes: [(&str, Change); 18] = [
+        let changes: [(&str, Change); 20] = [
             ("a case is left out", |report, _| drop(report.cases.remove(0))),
             ("a case is left out, and its ledger too", |report, contents| {
                 let case = report.cases.remove(0);
@@ -360,6 +478,14 @@ mod tests {
             ("the subject is changed", |report, _| "careful".clone_into(&mut report.subject)),
             ("the plan is changed", |_, contents| contents.plans[0].hash = None),
             ("there is no plan", |_, contents| contents.plans.clear()),
+            ("a part of the plan is changed", |_, contents| {
+                contents.plans[1].json = contents.plans[1].json.replacen("\"trial\":1", "\"trial\":2", 1);
+            }),
+            ("a case is left out everywhere", |report, contents| {
+                let case = report.cases.remove(0);
+                contents.ledgers.remove(&case.trials[0].ledger);
+                contents.plans.remove(1);
+            }),
             ("a part is called a whole run", |_, contents| {
                 contents.plans[0].json =
                     contents.plans[0].json.replacen("\"trials\":1", "\"trials\":1,\"part\":[1,2]", 1);

@@ -1,12 +1,16 @@
-//! The plan record: the first line of `ledger.jsonl`, written before the first trial starts. It contains the
-//! plan of the run, so that a report with missing cases or changed terms is detected.
+//! The plan of a run in `ledger.jsonl`. Its first line, written before the first trial starts, only has a hash of each
+//! planned trial: a subject that can read the file does not learn which case it is in. What a hash stands for is
+//! written when the trial has ended, so that a report with missing cases or changed terms is detected.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::results::model::Skipped;
 use crate::scenario::Terms;
 
-/// The plan of a run.
+/// The plan of a run, or of what was left of it when it was resumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanRecord {
     /// An id that is unique, also among runs with the same seed.
@@ -17,16 +21,24 @@ pub struct PlanRecord {
     pub subject: String,
     /// A digest of the settings of the subject.
     pub settings: String,
-    /// The seed of the run.
-    pub seed: u64,
     /// The number of trials of each case.
     pub trials: u32,
     /// Which part of a partitioned run it is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u32, u32)>,
+    /// How many times the run had been resumed.
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
+    pub resumed: u32,
     /// A digest of all cases that were selected, in all parts.
     pub digest: String,
-    /// The cases to run, by id.
+    /// The hashes of the planned trials, sorted. Plans of earlier versions have none and name all trials.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+    /// The seed of the run, if a trial has ended.
+    #[serde(default, skip_serializing)]
+    pub seed: Option<u64>,
+    /// The cases of which a trial has ended, by id.
+    #[serde(default, skip_serializing)]
     pub cases: Vec<PlannedCase>,
     /// The cases that were selected and are not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,9 +55,36 @@ pub struct PlannedCase {
     /// A digest of the case.
     pub digest: String,
     /// The seeds of its trials, by number.
-    pub seeds: Vec<u64>,
+    #[serde(default, skip_serializing, deserialize_with = "numbered")]
+    pub seeds: BTreeMap<u32, u64>,
     /// What scoring needs.
     pub terms: Terms,
+}
+
+/// What one hash of a plan stands for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedPart {
+    /// A random text, so that nobody can guess what the hash stands for.
+    pub salt: String,
+    /// The number of the trial.
+    pub trial: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// The seed of the run.
+    pub run_seed: u64,
+    /// Its case, without seeds.
+    pub case: PlannedCase,
+}
+
+/// The hash of a part of a plan, from its JSON.
+#[must_use]
+pub fn part_hash(json: &str) -> String {
+    hex::encode(Sha256::digest(json))
+}
+
+/// Plans of earlier versions list the seeds.
+fn numbered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, u64>, D::Error> {
+    Ok((1..).zip(Vec::<u64>::deserialize(deserializer)?).collect())
 }
 
 impl PlanRecord {
@@ -58,7 +97,36 @@ impl PlanRecord {
     /// The planned number of trials.
     #[must_use]
     pub fn count(&self) -> u64 {
+        if self.hidden.is_empty() { self.known() } else { self.hidden.len() as u64 }
+    }
+
+    /// The number of trials that it names.
+    #[must_use]
+    pub fn known(&self) -> u64 {
         self.cases.iter().map(|case| case.seeds.len() as u64).sum()
+    }
+
+    /// Adds what one of its hashes stands for; `false` if the plan has no such hash, or contradicts itself.
+    #[must_use]
+    pub fn reveal(&mut self, json: &str, part: PlannedPart) -> bool {
+        let PlannedPart { salt: _, trial, seed, run_seed, case } = part;
+        if self.hidden.binary_search(&part_hash(json)).is_err()
+            || self.seed.is_some_and(|seed| seed != run_seed)
+        {
+            return false;
+        }
+        self.seed = Some(run_seed);
+        let index = match self.cases.binary_search_by(|other| other.id.cmp(&case.id)) {
+            Ok(index) => index,
+            Err(index) => {
+                self.cases.insert(index, case.clone());
+                index
+            }
+        };
+        let known = &mut self.cases[index];
+        let is_same =
+            known.terms == case.terms && known.scenario == case.scenario && known.digest == case.digest;
+        is_same && known.seeds.insert(trial, seed).is_none()
     }
 }
 

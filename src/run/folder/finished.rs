@@ -3,69 +3,91 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::ledger::{LedgerContents, SavedLedger};
+use mock_services::ledger::{Event, LedgerContents, SavedLedger};
 
+use super::EarlierPlan;
 use crate::results::{
-    EntriesDigest, HashedPlan, PlanRecord, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
+    EntriesDigest, HashedPlan, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
 };
 use crate::score::score;
 
 /// The trials in the journal, by case and number.
 pub(super) type JournalTrials = BTreeMap<(String, u32), TrialReport>;
 
-/// The finished trials, each with the id of its case. `now` is the plan of the run that is resumed.
+/// What an interrupted run leaves.
+#[derive(Debug)]
+pub(super) struct Finished {
+    /// The finished trials, each with the id of its case.
+    pub(super) trials: Vec<(String, TrialReport)>,
+    /// How many times the run was resumed, if it is resumed now.
+    pub(super) resumed: u32,
+    /// Its plans.
+    pub(super) plans: Vec<EarlierPlan>,
+}
+
+/// What an interrupted run leaves.
 ///
 /// # Errors
-/// The difference between the ledger file, the journal and the plan.
-pub(super) fn finished(
-    contents: &LedgerContents,
-    journal: &JournalTrials,
-    now: &PlanRecord,
-) -> Result<Vec<(String, TrialReport)>, String> {
+/// The difference between the ledger file and the journal.
+pub(super) fn finished(contents: &LedgerContents, journal: &JournalTrials) -> Result<Finished, String> {
     let plans = plans(contents).map_err(|error| error.to_string())?;
-    let [HashedPlan { plan, hash }] = plans.as_slice() else {
+    if plans
+        .iter()
+        .any(|other| other.plan.part != plans[0].plan.part || other.plan.digest != plans[0].plan.digest)
+    {
         return Err("its ledger file holds several runs".to_owned());
-    };
-    if *plan != (PlanRecord { id: plan.id.clone(), ..now.clone() }) {
-        return Err("the plan record in its ledger file is not that of this run".to_owned());
     }
     for (id, number) in journal.keys() {
-        if plan
-            .case(id)
-            .is_none_or(|case| usize::try_from(*number).is_ok_and(|number| number > case.seeds.len()))
-        {
+        let is_named =
+            |hashed: &HashedPlan| hashed.plan.case(id).is_some_and(|case| case.seeds.contains_key(number));
+        if !plans.iter().any(is_named) {
             return Err(format!("its journal has trial {number} of {id}, which the plan does not name"));
         }
     }
-    let mut finished = Vec::new();
-    for case in &plan.cases {
-        for (number, seed) in (1..).zip(&case.seeds) {
-            let Some((name, saved)) = whole_ledger(contents, case, number)? else { continue };
-            let which = format!("trial {number} of {}", case.id);
-            check_opening_entry(saved, &which, *seed, hash).map_err(|error| error.to_string())?;
-            let journal = journal.get(&(case.id.clone(), number));
-            if journal.is_some_and(|journal| journal.ledger != *name || journal.seed != *seed) {
-                return Err(format!("its journal and its ledger file do not agree on {which}"));
+    let mut finished = BTreeMap::new();
+    let mut earlier = Vec::new();
+    for HashedPlan { plan, hash } in &plans {
+        let mut ended = 0;
+        for case in &plan.cases {
+            for (number, seed) in &case.seeds {
+                let which = format!("trial {number} of {}", case.id);
+                let Some((name, saved)) = whole_ledger(contents, case, *number, hash)? else { continue };
+                check_opening_entry(saved, &which, *seed, hash).map_err(|error| error.to_string())?;
+                let journal = journal.get(&(case.id.clone(), *number));
+                if journal.is_some_and(|journal| journal.ledger != *name || journal.seed != *seed) {
+                    return Err(format!("its journal and its ledger file do not agree on {which}"));
+                }
+                let trial =
+                    journal.cloned().unwrap_or_else(|| from_ledger(case, *number, *seed, name, saved));
+                if finished.insert((case.id.clone(), *number), trial).is_some() {
+                    return Err(format!("its ledger file holds {which} twice"));
+                }
+                ended += 1;
             }
-            finished.push((
-                case.id.clone(),
-                journal.cloned().unwrap_or_else(|| from_ledger(case, number, *seed, name, saved)),
-            ));
         }
+        earlier.push(EarlierPlan { hash: hash.clone(), planned: plan.count(), ended });
     }
-    Ok(finished)
+    let resumed = plans.iter().map(|hashed| hashed.plan.resumed).max().unwrap_or_default() + 1;
+    let trials = finished.into_iter().map(|((id, _), trial)| (id, trial)).collect();
+    Ok(Finished { trials, resumed, plans: earlier })
 }
 
-/// The complete ledger of a trial, and its name.
+/// The complete ledger of a trial that was written under a plan, and its name.
 fn whole_ledger<'a>(
     contents: &'a LedgerContents,
     case: &PlannedCase,
     number: u32,
+    plan: &str,
 ) -> Result<Option<(&'a String, &'a SavedLedger)>, String> {
     let prefix = format!("{}#{number}", case.id);
     let of_trial = contents.ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
-    let mut whole =
-        of_trial.filter(|(name, saved)| round_of(name, &case.id, number).is_some() && saved.torn.is_none());
+    let is_of_plan = |saved: &SavedLedger| {
+        let first = saved.entries.first().map(|entry| &entry.event);
+        matches!(first, Some(Event::Opened { plan: found, .. }) if found.as_deref() == Some(plan))
+    };
+    let mut whole = of_trial.filter(|(name, saved)| {
+        round_of(name, &case.id, number).is_some() && saved.torn.is_none() && is_of_plan(saved)
+    });
     let found = whole.next();
     match whole.next() {
         None => Ok(found),

@@ -36,16 +36,31 @@ pub struct RunFolder {
 }
 
 /// The state of a run before it was resumed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EarlierRounds {
     /// When it started, in milliseconds since 1970.
     pub(super) started_at: Option<i64>,
     /// Its duration when its last trial ended, in milliseconds.
     pub(super) duration_ms: u64,
+    /// How many times it was resumed, this time included.
+    pub(super) resumed: u32,
+    /// Its plans so far.
+    pub(super) plans: Vec<EarlierPlan>,
+}
+
+/// A plan that was replaced when the run was resumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EarlierPlan {
+    /// Its hash.
+    pub(super) hash: String,
+    /// How many trials it has.
+    pub(super) planned: u64,
+    /// How many of them had ended.
+    pub(super) ended: u64,
 }
 
 /// The version of the format of the journal; it changes when readers of the old version would fail.
-const JOURNAL_FORMAT: u32 = 2;
+const JOURNAL_FORMAT: u32 = 3;
 
 /// The first line of the journal.
 #[derive(Serialize, Deserialize)]
@@ -102,36 +117,11 @@ impl RunFolder {
         RunFolder::create(path.to_owned())
     }
 
-    /// The seed of an interrupted run, from its journal. `requested` is the seed on the command line, which must
-    /// be the same.
-    ///
-    /// # Errors
-    /// When there is no such run, it cannot be read, or its seed differs from `requested`.
-    pub fn seed_of(path: &Path, requested: Option<u64>) -> Result<u64, RunError> {
-        let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
-        let none = || failed("it contains no interrupted run".to_owned());
-        let journal = File::open(path.join(JOURNAL)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => none(),
-            _ => failed(error.to_string()),
-        })?;
-        let first = lines(journal).next().transpose().map_err(|error| failed(error.to_string()))?;
-        let seed = read_head(path, &first.ok_or_else(none)?)?.run.seed();
-        match requested.filter(|requested| *requested != seed) {
-            None => Ok(seed),
-            Some(requested) => Err(RunError::OtherSeed { path: path.to_owned(), seed, requested }),
-        }
-    }
-
     /// The folder of an interrupted run, and its finished trials.
     ///
     /// # Errors
-    /// When there is no such run, it cannot be read, it is still running, or it differs from `now`, which is
-    /// planned by `plan`.
-    pub fn resume(
-        path: &Path,
-        now: &Identity,
-        plan: &PlanRecord,
-    ) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
+    /// When there is no such run, it cannot be read, it is still running, or it differs from `now`.
+    pub fn resume(path: &Path, now: &Identity) -> Result<(Self, Vec<(String, TrialReport)>), RunError> {
         let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
         let io_failed = |error: io::Error| failed(error.to_string());
         let none = || failed("it contains no interrupted run".to_owned());
@@ -151,8 +141,11 @@ impl RunFolder {
         if let Some(what) = run.differs(now) {
             return Err(RunError::OtherRun { path: path.to_owned(), what });
         }
-        let (mut journaled, mut round, mut before) =
-            (JournalTrials::new(), 1, EarlierRounds { started_at: Some(started_at), duration_ms: 0 });
+        let (mut journaled, mut round, mut before) = (
+            JournalTrials::new(),
+            1,
+            EarlierRounds { started_at: Some(started_at), ..EarlierRounds::default() },
+        );
         for line in lines {
             // A line can be incomplete or damaged: its trial is known from its ledger, or runs again.
             let Ok(line) = serde_json::from_slice::<JournalLine>(&line.map_err(io_failed)?) else { continue };
@@ -164,14 +157,16 @@ impl RunFolder {
         let contents = File::open(real.join(LEDGER))
             .and_then(|file| read_contents(BufReader::new(file)))
             .map_err(io_failed)?;
-        let finished = finished::finished(&contents, &journaled, plan).map_err(failed)?;
+        let finished = finished::finished(&contents, &journaled).map_err(failed)?;
+        before.resumed = finished.resumed;
+        before.plans = finished.plans;
         // An incomplete ledger has its own round, whether it is in the journal or not.
         let round = contents
             .ledgers
             .keys()
             .filter_map(|name| name.rsplit_once('~')?.1.parse().ok())
             .fold(round, u32::max);
-        Ok((RunFolder::open(real, journal, round + 1, before)?, finished))
+        Ok((RunFolder::open(real, journal, round + 1, before)?, finished.trials))
     }
 
     fn create(path: PathBuf) -> Result<Self, RunError> {
@@ -182,15 +177,12 @@ impl RunFolder {
     }
 
     fn open(path: PathBuf, mut journal: File, round: u32, before: EarlierRounds) -> Result<Self, RunError> {
-        let failed = |name: &str, error| RunError::Output { path: path.join(name), error };
-        let ledger = OnceLock::new();
         if round > 1 {
             // The last line may be incomplete.
-            journal.write_all(b"\n").map_err(|error| failed(JOURNAL, error))?;
-            let file = LedgerFile::append(&path.join(LEDGER)).map_err(|error| failed(LEDGER, error))?;
-            ledger.get_or_init(|| Arc::new(file));
+            let failed = |error| RunError::Output { path: path.join(JOURNAL), error };
+            journal.write_all(b"\n").map_err(failed)?;
         }
-        Ok(RunFolder { path, ledger, journal: Mutex::new(journal), round, before })
+        Ok(RunFolder { path, ledger: OnceLock::new(), journal: Mutex::new(journal), round, before })
     }
 
     /// Its path.
@@ -219,25 +211,33 @@ impl RunFolder {
         format!("{}#{}{again}", planned.case, planned.trial)
     }
 
-    pub(super) fn before(&self) -> EarlierRounds {
-        self.before
+    pub(super) fn before(&self) -> &EarlierRounds {
+        &self.before
     }
 
-    /// Records the identity and the plan of the run, unless it is resumed; returns the file for its ledgers.
+    /// How many times the run was resumed.
+    pub(super) fn resumed(&self) -> u32 {
+        self.before.resumed
+    }
+
+    /// Records the plan of the run, and its identity unless it is resumed; returns the file for its ledgers.
     pub(super) fn begin(
         &self,
         started_at: i64,
         run: Identity,
         plan: &PlanRecord,
     ) -> Result<Arc<LedgerFile>, RunError> {
-        let failed = |error| RunError::Output { path: self.path.join(LEDGER), error };
-        if let Some(ledger) = self.ledger.get() {
-            return Ok(Arc::clone(ledger));
-        }
+        let path = self.path.join(LEDGER);
+        let failed = |error| RunError::Output { path: path.clone(), error };
         let plan = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
         // The ledger is written first: without its plan there is no run.
-        let file = LedgerFile::create_planned(&self.path.join(LEDGER), &plan).map_err(failed)?;
-        self.note(&JournalHead { format: JOURNAL_FORMAT, started_at, run })?;
+        let file = if self.before.resumed > 0 {
+            LedgerFile::append_planned(&path, &plan).map_err(failed)?
+        } else {
+            let file = LedgerFile::create_planned(&path, &plan).map_err(failed)?;
+            self.note(&JournalHead { format: JOURNAL_FORMAT, started_at, run })?;
+            file
+        };
         Ok(Arc::clone(self.ledger.get_or_init(|| Arc::new(file))))
     }
 

@@ -1,8 +1,10 @@
+use std::collections::BTreeMap;
+
 use mock_services::Clock;
 use mock_services::ledger::Ledger;
 
 use super::*;
-use crate::results::PlannedCase;
+use crate::results::{PlannedCase, PlannedPart, part_hash};
 use crate::scenario::Terms;
 
 fn trial(number: u32) -> TrialReport {
@@ -20,41 +22,54 @@ fn trial(number: u32) -> TrialReport {
     }
 }
 
-/// One case with two trials.
-fn plan(id: &str) -> PlanRecord {
+/// What the hash of a trial of the case `a` stands for.
+fn part(id: &str, number: u32) -> String {
     let case = PlannedCase {
         id: "a".to_owned(),
         scenario: "a".to_owned(),
         digest: String::new(),
-        seeds: vec![1, 2],
+        seeds: BTreeMap::new(),
         terms: Terms::default(),
     };
+    let seed = u64::from(number);
+    let part = PlannedPart { salt: format!("{id} {number}"), trial: number, seed, run_seed: 7, case };
+    serde_json::to_string(&part).unwrap()
+}
+
+/// Trials of one case.
+fn plan(id: &str, resumed: u32, numbers: &[u32]) -> PlanRecord {
+    let mut hidden: Vec<String> = numbers.iter().map(|number| part_hash(&part(id, *number))).collect();
+    hidden.sort();
     PlanRecord {
         id: id.to_owned(),
         hapax: String::new(),
         subject: String::new(),
         settings: String::new(),
-        seed: 7,
         trials: 2,
         part: None,
+        resumed,
         digest: String::new(),
-        cases: vec![case],
+        hidden,
+        seed: None,
+        cases: vec![],
         skipped: vec![],
     }
 }
 
 fn begun(path: &Path) -> (RunFolder, Arc<LedgerFile>) {
     let folder = RunFolder::at(path).unwrap();
-    let ledger = folder.begin(5, Identity::default(), &plan("first")).unwrap();
+    let ledger = folder.begin(5, Identity::default(), &plan("first", 0, &[1, 2])).unwrap();
     (folder, ledger)
 }
 
 fn resume(path: &Path) -> Result<(RunFolder, Vec<(String, TrialReport)>), RunError> {
-    RunFolder::resume(path, &Identity::default(), &plan("again"))
+    RunFolder::resume(path, &Identity::default())
 }
 
-fn closed(name: &str, seed: u64, file: &LedgerFile) {
-    Ledger::in_file(name, seed, Clock::default(), file).close();
+/// Writes the ledger of a trial, whose number is its seed.
+fn closed(name: &str, number: u32, plan: &str, file: &LedgerFile) {
+    let seed = u64::from(number);
+    Ledger::held_until_closed(name, seed, Clock::default(), file, &part(plan, number)).close();
     file.flush().unwrap();
 }
 
@@ -93,7 +108,7 @@ fn what_hapax_did_not_make_is_not_replaced_by_the_link() {
 fn bytes_that_are_not_text_affect_only_their_line() {
     let folder = tempfile::tempdir().unwrap();
     let (begun, ledger) = begun(&folder.path().join("run"));
-    closed("a#1", 1, &ledger);
+    closed("a#1", 1, "first", &ledger);
     begun.keep("a", &trial(1), 3).unwrap();
     let path = begun.path().to_owned();
     drop(begun);
@@ -101,7 +116,6 @@ fn bytes_that_are_not_text_affect_only_their_line() {
     let mut bytes = fs::read(&journal).unwrap();
     bytes.extend(b"{\"case\":\"a\",\xff\xfe");
     fs::write(&journal, bytes).unwrap();
-    assert_eq!(RunFolder::seed_of(&path, None).unwrap(), Identity::default().seed());
     let (_, finished) = resume(&path).unwrap();
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
 }
@@ -118,36 +132,35 @@ fn an_interrupted_run_continues_after_its_last_complete_trial() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let (first, ledger) = begun(&path);
-    closed("a#1", 1, &ledger);
+    closed("a#1", 1, "first", &ledger);
     first.keep("a", &trial(1), 40).unwrap();
     drop((first, ledger));
     let mut journal = File::options().append(true).open(path.join(JOURNAL)).unwrap();
     journal.write_all(b"{\"case\":\"a\",\"tri").unwrap();
     let (again, finished) = resume(&path).unwrap();
-    assert_eq!(again.before(), EarlierRounds { started_at: Some(5), duration_ms: 40 });
+    let before = again.before();
+    assert_eq!((before.started_at, before.duration_ms, before.resumed), (Some(5), 40, 1));
+    assert_eq!((before.plans[0].planned, before.plans[0].ended), (2, 1));
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
     let planned = PlannedTrial { case: "a".to_owned(), trial: 2, seed: 2 };
     assert_eq!(again.ledger_name(&planned), "a#2~2");
-    let ledger = again.begin(9, Identity::default(), &plan("again")).unwrap();
-    closed("a#2~2", 2, &ledger);
+    let ledger = again.begin(9, Identity::default(), &plan("again", 1, &[2])).unwrap();
+    closed("a#2~2", 2, "again", &ledger);
     again.keep("a", &TrialReport { ledger: "a#2~2".to_owned(), ..trial(2) }, 60).unwrap();
     drop((again, ledger));
     let (last, finished) = resume(&path).unwrap();
-    assert_eq!(
-        last.before(),
-        EarlierRounds { started_at: Some(5), duration_ms: 60 },
-        "it began when it first did"
-    );
+    let before = last.before();
+    assert_eq!((before.started_at, before.duration_ms), (Some(5), 60), "it began when it first did");
+    assert_eq!((before.resumed, before.plans.len()), (2, 2));
     assert_eq!(finished.len(), 2, "the line that was cut off spoils no other");
 }
 
 #[test]
-fn a_finished_trial_whose_ledger_is_torn_is_run_again() {
+fn a_trial_whose_ledger_was_not_written_is_run_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let (first, ledger) = begun(&path);
-    let unclosed = Ledger::in_file("a#1", 1, Clock::default(), &ledger);
-    first.keep("a", &trial(1), 40).unwrap();
+    let unclosed = Ledger::held_until_closed("a#1", 1, Clock::default(), &ledger, &part("first", 1));
     first.sync().unwrap();
     drop(first);
     assert_eq!(resume(&path).unwrap().1, []);
@@ -161,7 +174,7 @@ fn a_finished_trial_counts_although_its_line_in_the_journal_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let (first, ledger) = begun(&path);
-    closed("a#1", 1, &ledger);
+    closed("a#1", 1, "first", &ledger);
     drop((first, ledger));
     let (_, finished) = resume(&path).unwrap();
     let [(case, found)] = finished.as_slice() else { panic!("{finished:?}") };
@@ -193,8 +206,8 @@ fn a_journal_and_ledgers_that_do_not_agree_are_refused() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("run");
             let (first, ledger) = begun(&path);
-            closed("a#1", 1, &ledger);
-            closed("a#2", 2, &ledger);
+            closed("a#1", 1, "first", &ledger);
+            closed("a#2", 2, "first", &ledger);
             first.keep("a", &trial, 40).unwrap();
             drop((first, ledger));
             resume(&path).unwrap_err().to_string().replace(&path.display().to_string(), "FOLDER")
@@ -208,10 +221,10 @@ fn a_ledger_of_another_run_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("run"), folder.path().join("other"));
     let (_first, ledger) = begun(&path);
-    closed("a#1", 1, &ledger);
+    closed("a#1", 1, "first", &ledger);
     let theirs = RunFolder::at(&other).unwrap();
-    let file = theirs.begin(5, Identity::default(), &plan("other")).unwrap();
-    closed("a#1", 1, &file);
+    let file = theirs.begin(5, Identity::default(), &plan("other", 0, &[1, 2])).unwrap();
+    closed("a#1", 1, "other", &file);
     drop((_first, ledger, theirs, file));
     // The same case, trial and seed, from a run with the same plan but for its id.
     let lines = |path: &Path| fs::read_to_string(path.join(LEDGER)).unwrap();
@@ -220,7 +233,7 @@ fn a_ledger_of_another_run_is_refused() {
     let segment: Vec<&str> = foreign.lines().skip(1).collect();
     fs::write(path.join(LEDGER), format!("{head}\n{}\n", segment.join("\n"))).unwrap();
     let error = resume(&path).unwrap_err().to_string();
-    assert!(error.contains("the ledger of trial 1 of a was written under another plan"), "{error}");
+    assert!(error.contains("the plan record in line 2 of ledger.jsonl was changed or damaged"), "{error}");
 }
 
 #[test]
@@ -237,18 +250,15 @@ fn a_journal_of_another_format_is_refused_with_both_formats() {
     let folder = tempfile::tempdir().unwrap();
     let identity = serde_json::to_string(&Identity::default()).unwrap();
     // The first format does not name its number.
-    for (head, found) in [("{\"began\":5", 1), ("{\"format\":3,\"started_at\":5", 3)] {
+    for (head, found) in [("{\"began\":5", 1), ("{\"format\":2,\"started_at\":5", 2)] {
         fs::write(folder.path().join(JOURNAL), format!("{head},\"run\":{identity}}}\n")).unwrap();
-        for error in
-            [resume(folder.path()).unwrap_err(), RunFolder::seed_of(folder.path(), None).unwrap_err()]
-        {
-            let text = error.to_string();
-            assert!(
-                text.contains(&format!("trials.jsonl has format {found}, and this hapax reads format 2"))
-                    && error.hint().contains("start a new run without --resume"),
-                "{text}"
-            );
-        }
+        let error = resume(folder.path()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains(&format!("trials.jsonl has format {found}, and this hapax reads format 3"))
+                && error.hint().contains("start a new run without --resume"),
+            "{text}"
+        );
     }
 }
 

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
-use crate::results::{PlanRecord, PlannedCase, Skipped, TrialReport};
+use crate::results::{PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, part_hash};
 use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
 use crate::trial;
@@ -44,6 +44,17 @@ pub struct PlannedTrial {
     pub trial: u32,
     /// Its seed.
     pub seed: u64,
+}
+
+/// What the hashes of a plan record stand for, as JSON, by case and number of the trial.
+#[derive(Debug, Default)]
+pub struct PlanParts(BTreeMap<(String, u32), String>);
+
+impl PlanParts {
+    /// The part that a trial is.
+    pub(super) fn of(&self, planned: &PlannedTrial) -> String {
+        self.0.get(&(planned.case.clone(), planned.trial)).cloned().unwrap_or_default()
+    }
 }
 
 impl Plan {
@@ -104,35 +115,50 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan record, the first line of the ledger file.
+    /// The plan record, which opens the ledger file, and what its hashes stand for. `resumed` counts how many times the
+    /// run was resumed.
     #[must_use]
-    pub fn record(&self, subject: &Subject, options: &RunOptions) -> PlanRecord {
-        let mut seeds: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
-        for planned in &self.trials {
-            seeds.entry(&planned.case).or_default().insert(planned.trial, planned.seed);
-        }
-        for (id, trial) in &self.finished {
-            seeds.entry(id).or_default().insert(trial.trial, trial.seed);
-        }
-        let case = |(id, case): (&String, &Arc<Case>)| PlannedCase {
-            id: id.clone(),
+    pub fn record(&self, subject: &Subject, options: &RunOptions, resumed: u32) -> (PlanRecord, PlanParts) {
+        let case = |case: &Case| PlannedCase {
+            id: case.id.clone(),
             scenario: case.scenario.clone(),
             digest: identity::of_case(case),
-            seeds: seeds.get(id.as_str()).into_iter().flat_map(BTreeMap::values).copied().collect(),
+            seeds: BTreeMap::new(),
             terms: trial::terms(case, subject, options.claims_optional),
         };
-        PlanRecord {
+        let cases: BTreeMap<&str, PlannedCase> =
+            self.cases.iter().map(|(id, planned)| (id.as_str(), case(planned))).collect();
+        let mut parts = PlanParts::default();
+        for PlannedTrial { case, trial, seed } in &self.trials {
+            let Some(planned) = cases.get(case.as_str()) else { continue };
+            let part = PlannedPart {
+                salt: unique(),
+                trial: *trial,
+                seed: *seed,
+                run_seed: options.seed,
+                case: planned.clone(),
+            };
+            // Plain data with text keys can always be serialized.
+            let json = serde_json::to_string(&part).unwrap_or_default();
+            parts.0.insert((case.clone(), *trial), json);
+        }
+        let mut hidden: Vec<String> = parts.0.values().map(|json| part_hash(json)).collect();
+        hidden.sort_unstable();
+        let record = PlanRecord {
             id: unique(),
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
             subject: subject.name.clone(),
             settings: identity::of_settings(subject, options),
-            seed: options.seed,
             trials: options.trials,
             part: options.partition.map(|partition| (partition.part, partition.of)),
+            resumed,
             digest: self.digest.clone(),
-            cases: self.cases.iter().map(case).collect(),
+            hidden,
+            seed: None,
+            cases: Vec::new(),
             skipped: self.skipped.clone(),
-        }
+        };
+        (record, parts)
     }
 
     /// Removes the trials that are finished already.

@@ -47,18 +47,31 @@ fn the_order_of_the_trials_comes_from_the_seed_and_not_from_the_ids() {
 }
 
 #[test]
-fn the_record_of_a_plan_is_the_same_on_another_machine_and_after_a_part_is_finished_but_for_its_id() {
+fn the_record_of_a_plan_names_no_case_and_no_seed_and_hides_what_is_left() {
     let mut subject = Subject::control("naive");
     let mut plan = Plan::new(cases(""), &subject, &options(2)).unwrap();
-    let first = plan.record(&subject, &options(2));
-    assert_eq!((first.count(), first.cases[0].seeds.len()), (2, 2));
-    assert_ne!(first.id, plan.record(&subject, &options(2)).id);
+    let (first, parts) = plan.record(&subject, &options(2), 0);
+    assert_eq!((first.count(), first.known()), (2, 0));
+    let text = serde_json::to_string(&first).unwrap();
+    let seeds = plan.trials.iter().map(|planned| planned.seed.to_string());
+    for secret in seeds.chain(["\"a\"".to_owned()]) {
+        assert!(!text.contains(&secret), "{secret} {text}");
+    }
+    let mut opened = first.clone();
+    for planned in &plan.trials {
+        let json = parts.of(planned);
+        assert!(opened.reveal(&json, serde_json::from_str(&json).unwrap()));
+        assert!(!opened.reveal(&json, serde_json::from_str(&json).unwrap()), "each is there once");
+    }
+    assert_eq!(opened.cases[0].seeds.len(), 2);
+    // Nobody can find out the hashes of a plan by trying: they differ in every run.
+    assert_ne!(plan.record(&subject, &options(2), 0).0.hidden, first.hidden);
     subject.settings.directory = Some("elsewhere".into());
     plan.resume(vec![("a".to_owned(), ended(&plan.trials[0]))]);
-    let again = plan.record(&subject, &options(2));
-    assert_eq!(PlanRecord { id: first.id.clone(), ..again }, first);
+    let (again, _) = plan.record(&subject, &options(2), 1);
+    assert_eq!((again.count(), &again.settings), (1, &first.settings));
     subject.settings.watch += Duration::from_secs(1);
-    assert_ne!(plan.record(&subject, &options(2)).settings, first.settings);
+    assert_ne!(plan.record(&subject, &options(2), 1).0.settings, first.settings);
 }
 
 #[test]
