@@ -1,6 +1,8 @@
 //! Runs many trials: their plan, their concurrency, the output folder, and the result. It emits events; other
 //! modules show them.
 
+#[cfg(test)]
+mod agents_tests;
 mod concurrency;
 mod error;
 mod finish;

@@ -390,6 +390,6 @@ fn listen(mut recorders: Vec<Recorder>, log: &EventLog) -> (Vec<Recorder>, Vec<J
 }
 
 #[cfg(test)]
-mod agents_tests;
-#[cfg(test)]
 mod given_tests;
+#[cfg(test)]
+pub(crate) mod in_process;

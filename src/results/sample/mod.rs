@@ -154,7 +154,7 @@ pub fn plan_of(report: &Report) -> (PlanRecord, Vec<String>) {
                 run_seed: report.seed,
                 case: planned.clone(),
             };
-            parts.push(serde_json::to_string(&part).unwrap());
+            parts.push(serde_json::to_string(&part).unwrap_or_default());
         }
     }
     let mut hidden: Vec<String> = parts.iter().map(|json| part_hash(json)).collect();

@@ -46,7 +46,7 @@ pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement>
     #[serde(untagged)]
     enum Record {
         Part(Box<PlannedPart>),
-        Plan(PlanRecord),
+        Plan(Box<PlanRecord>),
     }
     if contents.plans.first().is_none_or(|plan| plan.line != 1) {
         return Err(Disagreement::NoPlan);
@@ -64,7 +64,7 @@ pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement>
         let hash = saved.hash.clone().ok_or(damaged.clone())?;
         match record {
             Record::Part(_) if plans.is_empty() => return Err(Disagreement::NoPlan),
-            Record::Plan(plan) => plans.push(HashedPlan { plan, hash }),
+            Record::Plan(plan) => plans.push(HashedPlan { plan: *plan, hash }),
             Record::Part(part) => {
                 let hashes =
                     |plan: &&mut HashedPlan| plan.plan.hidden.binary_search(&part_hash(&saved.json)).is_ok();
@@ -85,11 +85,11 @@ pub fn plans(contents: &LedgerContents) -> Result<Vec<HashedPlan>, Disagreement>
 pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(), Disagreement> {
     let plans = plans(contents)?;
     parts(report, &plans)?;
-    let mut planned: BTreeMap<&str, CaseTrials<'_>> = BTreeMap::new();
+    let mut planned: BTreeMap<&str, CasePlan<'_>> = BTreeMap::new();
     for HashedPlan { plan, hash } in &plans {
         for case in &plan.cases {
             let of_case =
-                planned.entry(&case.id).or_insert_with(|| CaseTrials { case, trials: BTreeMap::new() });
+                planned.entry(&case.id).or_insert_with(|| CasePlan { case, trials: BTreeMap::new() });
             // A trial that did not finish before the run was resumed is planned again.
             of_case.trials.extend(case.seeds.iter().map(|(number, seed)| (*number, (*seed, hash.as_str()))));
         }
@@ -124,13 +124,13 @@ pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(
 }
 
 /// The trials of a case that the plans name.
-struct CaseTrials<'p> {
+struct CasePlan<'p> {
     case: &'p PlannedCase,
     /// The seed of each, and the hash of its plan.
     trials: BTreeMap<u32, (u64, &'p str)>,
 }
 
-impl CaseTrials<'_> {
+impl CasePlan<'_> {
     /// How many of them belong to one of these plans.
     fn ended_in(&self, plans: &[&HashedPlan]) -> usize {
         self.trials.values().filter(|(_, hash)| plans.iter().any(|plan| plan.hash == *hash)).count()
@@ -194,7 +194,7 @@ fn parts(report: &Report, plans: &[HashedPlan]) -> Result<(), Disagreement> {
 
 fn of_case(
     case: &CaseReport,
-    planned: &CaseTrials<'_>,
+    planned: &CasePlan<'_>,
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let (id, plan) = (shown(&case.id), planned.case);
@@ -216,7 +216,7 @@ fn of_case(
 fn of_trial(
     case: &CaseReport,
     trial: &TrialReport,
-    planned: &CaseTrials<'_>,
+    planned: &CasePlan<'_>,
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {
     let which = format!("trial {} of {}", trial.trial, shown(&case.id));
@@ -271,7 +271,7 @@ pub(crate) fn check_opening_entry(
 /// interrupted.
 fn nothing_left_out(
     report: &Report,
-    planned: &CaseTrials<'_>,
+    planned: &CasePlan<'_>,
     case: Option<&CaseReport>,
     ledgers: &BTreeMap<String, SavedLedger>,
 ) -> Result<(), Disagreement> {

@@ -5,10 +5,10 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
-use super::client::{Client, Reply};
-use super::{PASS, Row, VOID, fails};
+use super::{AgentRow, PASS, VOID, fails};
 use crate::domain::ClaimedOutcome::{self, Done};
 use crate::score::FindingKind::{Altered, Unintended};
+use crate::trial::in_process::{Client, InProcessReply};
 
 const ORDER: &str = r#"{"order": "ord_1001", "sku": "sku_7", "units": 3}"#;
 const LOST_REPLY: &str = "web/lost-reply@keys=ietf,reply=drop";
@@ -18,7 +18,13 @@ const HOST: &str = "Host: api.supplier.example";
 const KEY: &str = "Idempotency-Key: order-ord_1001";
 const JSON: &str = "Content-Type: application/json";
 
-fn request(agent: &mut Client, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Option<Reply> {
+fn request(
+    agent: &mut Client,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &[u8],
+) -> Option<InProcessReply> {
     let line = format!("{method} {path} HTTP/1.1");
     agent.send("web", &[&[line.as_str(), HOST, KEY], headers].concat(), body)
 }
@@ -55,7 +61,7 @@ fn beside(agent: &mut Client, method: &str, path: &str, headers: &[&str]) -> Cla
     json(agent, ORDER)
 }
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[AgentRow] = &[
     ("posts the order", LOST_REPLY, |agent| json(agent, ORDER), PASS),
     ("posts the order", LOST_REQUEST, |agent| json(agent, ORDER), PASS),
     ("posts a float", LOST_REPLY, |agent| json(agent, &ORDER.replace('3', "3.0")), PASS),
