@@ -5,6 +5,7 @@
 
 mod bounded_output;
 mod detector;
+mod inherited_signals;
 mod outputs;
 mod processes;
 mod protocol;
@@ -38,6 +39,7 @@ pub fn supervise() -> io::Result<()> {
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
     let order: StartOrder = serde_json::from_str(&first)?;
     drop(lines);
+    inherited_signals::reset()?;
     confine(&order.limits);
     let program = match start(&order) {
         Ok(program) => program,
