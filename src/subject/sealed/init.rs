@@ -13,11 +13,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior};
+use rustix::process::{Pid, WaitOptions};
 
 use super::channel::Channel;
 use super::order::{InitOrder, InitReport, SealOrder};
 use super::{handover, loopback, mounts, namespaces};
+use crate::process_protection;
 use crate::subject::supervisor::start_error;
 
 /// Runs the first init process. Its standard input is a channel to the supervisor.
@@ -130,8 +131,9 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     }
     .map_err(failed("cannot map the user ids of the second namespace"))?;
     // So that the subject cannot look into this process.
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .map_err(|error| failed("cannot protect the init process")(error.into()))
+    process_protection::close_memory();
+    process_protection::drop_tracing();
+    Ok(())
 }
 
 /// Starts the subject; `None` if there is no program.

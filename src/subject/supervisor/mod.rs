@@ -69,7 +69,8 @@ pub fn supervise() -> io::Result<()> {
     write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu: processes::cpu() })
 }
 
-/// Makes this process the parent of all orphans below it, and sets resource limits.
+/// Makes this process the parent of all orphans below it, sets resource limits, and takes from it, and from the
+/// subject, what reads other processes.
 fn confine(limits: &Limits) {
     // These calls fail only where they are not needed: it is a session leader already, or the limit is lower.
     let _ = rustix::process::setsid();
@@ -90,7 +91,8 @@ fn confine(limits: &Limits) {
     {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         // The subject must not write to our pipes through /proc.
-        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        crate::process_protection::close_memory();
+        crate::process_protection::drop_tracing();
     }
 }
 
