@@ -222,11 +222,19 @@ impl Supervised {
                     Some(SupervisorMessage::Missed(order, why)) => {
                         self.answered(order, InterruptResult::Missed(why));
                     }
-                    Some(SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu }) => {
+                    Some(SupervisorMessage::Ended {
+                        reason,
+                        stdout,
+                        stderr,
+                        left_running,
+                        are_all_dead,
+                        cpu,
+                    }) => {
                         // It exits when its input is closed.
                         drop(self.input);
                         let _ = self.process.wait().await;
-                        if let Some(served) = served {
+                        // Processes that could not be killed keep their connections open.
+                        if let Some(served) = served.filter(|_| are_all_dead) {
                             served.close().await;
                         }
                         let cpu = cpu.map(Duration::from_millis);

@@ -121,6 +121,7 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     namespaces::own_mounts().map_err(failed("cannot make a mount namespace"))?;
     mounts::apply(&order.seal.files)?;
     mounts::mount_proc()?;
+    mounts::protect_system()?;
     if order.ids.is_none() {
         mounts::protect_system_settings()?;
     }

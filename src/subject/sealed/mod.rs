@@ -9,6 +9,7 @@ mod channel;
 mod gateway;
 mod handover;
 mod host_names;
+mod host_sockets;
 mod init;
 mod loopback;
 mod mounts;

@@ -28,7 +28,7 @@ use super::sealed::{SealOrder, SealedProgram, SealedSubject};
 use super::{EndReason, Limits};
 use outputs::Outputs;
 use processes::ProcessTree;
-use watch::Watch;
+use watch::{Watch, WatchEnd};
 
 /// Runs a supervisor on the standard input and output of this process.
 ///
@@ -50,6 +50,7 @@ pub fn supervise() -> io::Result<()> {
                 stdout: Captured::default(),
                 stderr: Captured::default(),
                 left_running: 0,
+                are_all_dead: true,
                 cpu: None,
             });
         }
@@ -64,9 +65,10 @@ pub fn supervise() -> io::Result<()> {
         Some(sealed) => watch::reap_sealed(sealed, events, Arc::clone(&ended)),
         None => watch::reap(events, Arc::clone(&ended)),
     }
-    let (reason, left_running) = watch.until_the_end(&received);
-    let (stdout, stderr) = outputs.finish();
-    write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu: processes::cpu() })
+    let WatchEnd { reason, left_running, are_all_dead } = watch.until_the_end(&received);
+    let (stdout, stderr) = outputs.finish(are_all_dead);
+    let cpu = processes::cpu();
+    write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, are_all_dead, cpu })
 }
 
 /// Makes this process the parent of all orphans below it, sets resource limits, and takes from it, and from the
