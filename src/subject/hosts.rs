@@ -35,6 +35,13 @@ impl Hosts {
     }
 }
 
+impl Hosts {
+    /// Whether a host, whose name is in lower case, is allowed or ignored at some port.
+    pub(super) fn names(&self, host: &str) -> bool {
+        self.allow.iter().chain(&self.ignore).any(|pattern| pattern.covers(host))
+    }
+}
+
 /// A host, or a pattern of hosts, with or without a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostPattern {

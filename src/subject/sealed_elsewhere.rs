@@ -107,7 +107,7 @@ impl Gateway {
 pub(in crate::subject) struct ServedPorts(Infallible);
 
 impl ServedPorts {
-    pub(in crate::subject) async fn close(self) {
+    pub(in crate::subject) async fn close(self, _are_all_dead: bool) {
         match self.0 {}
     }
 }

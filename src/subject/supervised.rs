@@ -233,9 +233,8 @@ impl Supervised {
                         // It exits when its input is closed.
                         drop(self.input);
                         let _ = self.process.wait().await;
-                        // Processes that could not be killed keep their connections open.
-                        if let Some(served) = served.filter(|_| are_all_dead) {
-                            served.close().await;
+                        if let Some(served) = served {
+                            served.close(are_all_dead).await;
                         }
                         let cpu = cpu.map(Duration::from_millis);
                         return SupervisorReport { reason, stdout, stderr, left_running, cpu };

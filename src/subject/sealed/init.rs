@@ -6,7 +6,7 @@
 //! the user ids of the second user namespace can only be mapped from the first.
 
 use std::io::{self, Read as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ use rustix::process::{Pid, WaitOptions};
 
 use super::channel::Channel;
 use super::order::{InitOrder, InitReport, SealOrder};
-use super::{handover, loopback, mounts, namespaces};
+use super::{handover, loopback, mounts, namespaces, packets};
 use crate::process_protection;
 use crate::subject::supervisor::start_error;
 
@@ -37,7 +37,7 @@ pub fn first_init() -> io::Result<()> {
     }
 }
 
-/// Moves this process into the namespaces and hands over the ports, and a socket over which hapax asks for
+/// Moves this process into the namespaces and hands over the ports, the packet sockets, and a socket over which hapax asks for
 /// connections to the subject. Returns its other end.
 fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStream, String> {
     let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -50,6 +50,7 @@ fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStre
     .map_err(failed("cannot map the user ids of a namespace"))?;
     loopback::bring_up().map_err(failed("cannot bring up the loopback interface"))?;
     let mut sockets = open_ports(&order.seal)?;
+    sockets.extend(packets::open().map_err(failed("cannot open packet sockets"))?);
     let (connector, theirs) = UnixStream::pair().map_err(failed("cannot make a pair of sockets"))?;
     sockets.push(theirs.into());
     let hand_over = supervisor.send(&InitReport::Ports).and_then(|()| supervisor.send_sockets(&sockets));
@@ -57,11 +58,12 @@ fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStre
     Ok(connector)
 }
 
-/// The ports that hapax serves: TCP first.
+/// The ports that hapax serves, for IPv4 and, where the system has it, IPv6: TCP first.
 fn open_ports(seal: &SealOrder) -> Result<Vec<OwnedFd>, String> {
     let mut sockets: Vec<OwnedFd> = Vec::new();
     for port in &seal.tcp_ports {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port));
+        let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, *port))
+            .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)));
         sockets.push(listener.map_err(failed(&format!("cannot open TCP port {port}")))?.into());
     }
     for port in &seal.udp_ports {

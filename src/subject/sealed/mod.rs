@@ -15,6 +15,7 @@ mod loopback;
 mod mounts;
 mod namespaces;
 mod order;
+mod packets;
 mod resolver;
 mod seal;
 mod trust_stores;
