@@ -21,6 +21,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMP: u8 = 1;
 const ICMP_ECHO: u8 = 8;
+const IGMP: u8 = 2;
 const ICMP_V6: u8 = 58;
 const ICMP_V6_ECHO: u8 = 128;
 const HOP_BY_HOP: u8 = 0;
@@ -84,8 +85,9 @@ impl<'p> Packet<'p> {
             // What the system answers to a datagram that nobody takes.
             ICMP if *body.first()? != ICMP_ECHO => return None,
             ICMP_V6 if *body.first()? != ICMP_V6_ECHO => return None,
-            // What the system tells its neighbors.
+            // What the system tells its neighbors about groups that the subject joins.
             HOP_BY_HOP if address.is_ipv6() => return None,
+            IGMP if address.is_ipv4() => return None,
             _ => (0, Transport::Other, &[][..]),
         };
         Some(Packet { address, port, transport, payload })
@@ -234,6 +236,7 @@ mod tests {
             v4(ICMP, &[3, 3]),
             v6(ICMP_V6, &[1, 4]),
             v6(0, &[58, 0]),
+            v4(IGMP, &[0x22, 0]),
             v4(TCP, &[0]),
             vec![],
             vec![0x45],
