@@ -33,9 +33,7 @@ impl Hosts {
             None
         }
     }
-}
 
-impl Hosts {
     /// Whether a host, whose name is in lower case, is allowed or ignored at some port.
     pub(super) fn names(&self, host: &str) -> bool {
         self.allow.iter().chain(&self.ignore).any(|pattern| pattern.covers(host))

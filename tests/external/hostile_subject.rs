@@ -23,6 +23,7 @@ pub(crate) fn tests() -> Vec<Test> {
         no_name_of_a_unix_socket_reaches_it,
         settings_of_the_system_cannot_be_changed_by_root,
         the_system_and_its_control_groups_can_be_read_and_not_changed,
+        no_disk_can_be_read_as_a_whole,
         a_process_that_cannot_be_killed_keeps_neither_hapax_nor_the_output,
         the_same_holds_for_an_ordinary_user,
     ]
@@ -218,6 +219,7 @@ async fn settings_of_the_system_cannot_be_changed_by_root() {
     // Reading them is not forbidden.
     let script = "test -r /proc/sys/kernel/core_pattern && echo readable\n\
                   find /proc/sys/kernel /proc/sys/fs -type f -writable -printf '%p is writable\\n'\n\
+                  find /proc/irq /proc/bus /proc/fs -type f -writable -printf '%p is writable\\n'\n\
                   test -w /proc/sysrq-trigger && echo sysrq\n\
                   cat /proc/sys/kernel/hostname >/proc/sys/kernel/hostname && echo written\n\
                   mount -o remount,rw,bind /proc/sys && echo remounted\n\
@@ -248,6 +250,19 @@ unshare --cgroup bash -c 'mount -t cgroup -o freezer none groups && mkdir groups
 
 async fn the_system_and_its_control_groups_can_be_read_and_not_changed() {
     assert_eq!(run(&Workspace::new(), SYSTEM), "readable\ntried\n");
+}
+
+async fn no_disk_can_be_read_as_a_whole() {
+    let script = r#"find /dev -type b | while read -r disk; do
+  umount "$disk" && echo "unmounted $disk"
+  test -b "$disk" && echo "sees $disk"
+done
+tail -n +3 /proc/partitions | while read -r major minor _ name; do
+  test -n "$(head -c 1 "/dev/$name" | tr '\0' x)" && echo "read $name"
+  mknod disk b "$major" "$minor" && head -c 1 disk && echo "made $name"
+done
+"#;
+    assert_eq!(run(&Workspace::new(), script), "tried\n");
 }
 
 /// A control group of the freezer, which is thawed and removed with it.

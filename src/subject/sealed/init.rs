@@ -124,6 +124,7 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     mounts::apply(&order.seal.files)?;
     mounts::mount_proc()?;
     mounts::protect_system()?;
+    mounts::hide_disks()?;
     if order.ids.is_none() {
         mounts::protect_system_settings()?;
     }

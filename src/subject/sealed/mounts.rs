@@ -20,7 +20,11 @@ use super::order::{FileView, ReplacedFile};
 /// The flags of the process file system.
 const PROC_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
 /// Files with which root of the machine changes the machine, also from a namespace.
-const SYSTEM_SETTINGS: [&str; 2] = ["/proc/sys", "/proc/sysrq-trigger"];
+const SYSTEM_SETTINGS: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/bus", "/proc/fs", "/proc/irq"];
+/// What is mounted over a file that is hidden.
+const NO_FILE: &str = "/dev/null";
+/// The folder of devices.
+const DEVICES: &str = "/dev";
 
 /// Where the system shows itself, with its control groups.
 const SYSTEM: &str = "/sys";
@@ -87,6 +91,27 @@ pub(super) fn protect_system() -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// Hides the disks: who reads one as a whole reads every file, and a subject of root could.
+pub(super) fn hide_disks() -> Result<(), String> {
+    let mut folders = vec![PathBuf::from(DEVICES)];
+    while let Some(folder) = folders.pop() {
+        // What the user cannot list, the subject cannot list either.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_block_device() {
+                match mount_bind(NO_FILE, &path) {
+                    // It was removed in the meantime.
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(error) => return Err(failed(&path, error.into())),
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A line of `/proc/PID/mountinfo`.
@@ -167,7 +192,7 @@ fn take(path: &Path) -> Result<OwnedFd, String> {
 fn hide(path: &Path) -> io::Result<()> {
     let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
     if metadata.file_type().is_socket() {
-        mount_bind("/dev/null", path)?;
+        mount_bind(NO_FILE, path)?;
         return Ok(());
     }
     if !path.is_dir() {
