@@ -16,6 +16,7 @@ pub(crate) fn tests() -> Vec<Test> {
         every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too,
         every_connection_and_every_datagram_is_recorded_at_any_port_and_with_ipv6,
         what_stays_with_the_subject_or_is_ignored_leaves_no_finding,
+        a_program_that_finds_its_own_address_and_connects_there_stays_with_itself,
         a_name_that_is_only_looked_up_is_recorded_and_fails_if_it_carries_data,
         a_tls_connection_that_never_says_hello_is_recorded,
         an_allowed_port_of_this_machine_is_reached_and_all_others_are_not,
@@ -176,6 +177,23 @@ async fn what_stays_with_the_subject_or_is_ignored_leaves_no_finding() {
     let ignored: Vec<Value> =
         notes(&workspace, "ignored").into_iter().map(|note| note["port"].clone()).collect();
     assert_eq!(ignored, [4318, 8125]);
+}
+
+/// Finds the address of its machine as many programs do, and connects to a port of its own there.
+const OWN_ADDRESS: &str = r#"use IO::Socket::INET;
+my $way = IO::Socket::INET->new(PeerAddr => '8.8.8.8', PeerPort => 80, Proto => 'udp') or die $!;
+my $listener = IO::Socket::INET->new(LocalAddr => '0.0.0.0', Listen => 5) or die $!;
+my $own = IO::Socket::INET->new(PeerAddr => $way->sockhost, PeerPort => $listener->sockport) or die $!;
+print $own "hello
+";
+$own->flush;
+print "heard ", scalar readline $listener->accept;
+"#;
+
+async fn a_program_that_finds_its_own_address_and_connects_there_stays_with_itself() {
+    let script = agent(&format!("perl -e \"$(cat <<'END'\n{OWN_ADDRESS}END\n)\""));
+    let (_, report) = run(&script, &[], 0);
+    assert!(output(&report).contains("heard hello"), "{}", output(&report));
 }
 
 async fn a_name_that_is_only_looked_up_is_recorded_and_fails_if_it_carries_data() {

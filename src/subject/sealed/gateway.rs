@@ -1,10 +1,11 @@
 //! The network of a sealed subject, as hapax serves it: the ports in its namespace, and where each connection
 //! goes: to a service of the trial, to an allowed host, or nowhere.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt, Interest};
@@ -17,7 +18,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::Acceptor;
 
 use super::host_names::HostNames;
-use super::packets::{self, Packet};
+use super::packets::{self, Packet, PacketKind};
 use super::{handover, resolver};
 use crate::domain::{HostTreatment, Transport, is_loopback, is_loopback_address, is_plain_host_name};
 use crate::subject::recorder::{Escape, RecorderHandle};
@@ -45,6 +46,8 @@ pub(in crate::subject) struct Gateway {
     names: Arc<HostNames>,
     recorder: RecorderHandle,
     tls: Option<Arc<ServerConfig>>,
+    /// Where the subject wants to connect to by an address, until it is known whether its own program answers there.
+    pending: std::sync::Mutex<BTreeSet<(IpAddr, u16)>>,
     /// The socket over which the init process is asked for connections to the subject, once it runs.
     connector: Mutex<Option<UnixStream>>,
 }
@@ -69,7 +72,8 @@ enum Destination {
 impl Gateway {
     pub(in crate::subject) fn new(routes: Vec<ServiceRoute>, recorder: RecorderHandle) -> Self {
         let tls = mock_services::https_config();
-        Gateway { routes, names: Arc::default(), recorder, tls, connector: Mutex::default() }
+        let (names, pending, connector) = Default::default();
+        Gateway { routes, names, recorder, tls, pending, connector }
     }
 
     /// The TCP ports that it serves.
@@ -142,9 +146,27 @@ impl Gateway {
         Ok(ServedPorts { gateway: Arc::clone(self), ended, ports, _name_server: name_server })
     }
 
+    /// Takes a packet of the subject, or one that answers it.
+    fn saw(&self, packet: &Packet<'_>) {
+        let target = (packet.address, packet.port);
+        match packet.kind {
+            PacketKind::Sent => self.sent(packet),
+            PacketKind::Accepted => drop(self.pending().remove(&target)),
+            PacketKind::Refused => {
+                if self.pending().remove(&target) {
+                    self.recorder.escaped(connection_to(target.0.to_string(), target.1));
+                }
+            }
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, BTreeSet<(IpAddr, u16)>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Records what a packet of the subject was for, unless a port that hapax serves takes it.
     fn sent(&self, packet: &Packet<'_>) {
-        let Packet { address, port, transport, payload } = *packet;
+        let Packet { address, port, transport, payload, .. } = *packet;
         let name = match address {
             IpAddr::V4(address) => {
                 self.names.used(address);
@@ -162,6 +184,7 @@ impl Gateway {
         {
             return self.names.looked_up(&name);
         }
+        let is_named = name.is_some();
         let host = name.unwrap_or_else(|| address.to_string());
         let wanted = Escape { host, port, transport, method: transport.to_string() };
         match self.recorder.treatment(&wanted) {
@@ -173,8 +196,21 @@ impl Gateway {
             {
                 self.recorder.contacted(wanted);
             }
+            // Some programs find the address of their machine by the way that a packet would take, which is here the
+            // address itself, and connect to their own ports there.
+            None if transport == Transport::Tcp && address.is_ipv4() && !is_named => {
+                self.pending().insert((address, port));
+            }
             None => self.recorder.escaped(wanted),
         }
+    }
+
+    /// Records what is only known at the end.
+    fn record_the_rest(&self) {
+        for (address, port) in std::mem::take(&mut *self.pending()) {
+            self.recorder.escaped(connection_to(address.to_string(), port));
+        }
+        self.record_lookups();
     }
 
     /// Records the names that were only looked up: first those that carry data.
@@ -334,7 +370,7 @@ impl ServedPorts {
         // killed.
         let time = if are_all_dead { CLOSE_TIMEOUT } else { CLOSE_TIMEOUT_WITH_PROCESSES };
         let _ = timeout(time, all_closed).await;
-        self.gateway.record_lookups();
+        self.gateway.record_the_rest();
     }
 }
 
@@ -345,7 +381,7 @@ fn connection_to(host: String, port: u16) -> Escape {
 
 /// Records the packets of the subject until it has ended, and those that it had sent by then.
 async fn watch_packets(gateway: Arc<Gateway>, socket: UdpSocket, mut ended: watch::Receiver<bool>) {
-    let receive = || packets::receive(&socket, |packet| gateway.sent(packet));
+    let receive = || packets::receive(&socket, |packet| gateway.saw(packet));
     loop {
         tokio::select! {
             readable = socket.readable() => {

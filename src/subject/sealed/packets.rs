@@ -1,5 +1,5 @@
-//! What a sealed subject sends, as the network of its namespace shows it: the first packet of each connection and
-//! every datagram, at any port. A filter in the system passes on only these, so that none is lost among the data of
+//! What a sealed subject sends, as the network of its namespace shows it: the first packet of each connection, the
+//! answer to it, and every datagram, at any port. A filter in the system passes on only these, so that none is lost among the data of
 //! other connections.
 
 use std::io;
@@ -49,10 +49,11 @@ pub(super) fn receive(socket: impl AsFd, mut take: impl FnMut(&Packet<'_>)) -> i
     }
 }
 
-/// The first packet of a connection, or a datagram.
+/// The first packet of a connection, the answer to it, or a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Packet<'p> {
-    /// Where it goes.
+    pub(super) kind: PacketKind,
+    /// Where it goes; where an answer comes from.
     pub(super) address: IpAddr,
     /// The port; 0 if its protocol has none.
     pub(super) port: u16,
@@ -61,36 +62,62 @@ pub(super) struct Packet<'p> {
     pub(super) payload: &'p [u8],
 }
 
+/// What a packet is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PacketKind {
+    /// It opens a connection, or is a datagram.
+    Sent,
+    /// The connection was accepted.
+    Accepted,
+    /// The connection was refused, or ended later by a reset.
+    Refused,
+}
+
 impl<'p> Packet<'p> {
     /// Reads a packet that begins with its IP head.
     pub(super) fn read(packet: &'p [u8]) -> Option<Self> {
-        let (address, protocol, body) = match packet.first()? >> 4 {
+        let (from, to, protocol, body) = match packet.first()? >> 4 {
             4 => {
-                let address: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
+                let address =
+                    |at: usize| Some(IpAddr::from(<[u8; 4]>::try_from(packet.get(at..at + 4)?).ok()?));
                 let length = usize::from(packet[0] & 0xf) * 4;
-                (IpAddr::from(address), *packet.get(9)?, packet.get(length..)?)
+                (address(12)?, address(16)?, *packet.get(9)?, packet.get(length..)?)
             }
             6 => {
-                let address: [u8; 16] = packet.get(24..40)?.try_into().ok()?;
-                (IpAddr::from(address), *packet.get(6)?, packet.get(V6_HEAD as usize..)?)
+                let address =
+                    |at: usize| Some(IpAddr::from(<[u8; 16]>::try_from(packet.get(at..at + 16)?).ok()?));
+                (address(8)?, address(24)?, *packet.get(6)?, packet.get(V6_HEAD as usize..)?)
             }
             _ => return None,
         };
         let half = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
-        let (port, transport, payload) = match protocol {
-            TCP => (half(2)?, Transport::Tcp, &[][..]),
+        let sent = |port: u16, transport: Transport, payload: &'p [u8]| Packet {
+            kind: PacketKind::Sent,
+            address: to,
+            port,
+            transport,
+            payload,
+        };
+        let answer =
+            |kind: PacketKind, port: u16| Packet { kind, address: from, ..sent(port, Transport::Tcp, &[]) };
+        Some(match protocol {
+            TCP => match u32::from(*body.get(13)?) & (SYN | ACK | RESET) {
+                SYN => sent(half(2)?, Transport::Tcp, &[]),
+                SYN_AND_ACK => answer(PacketKind::Accepted, half(0)?),
+                flags if flags & RESET != 0 => answer(PacketKind::Refused, half(0)?),
+                _ => return None,
+            },
             // An answer of the name server of hapax: the subject cannot take its port.
-            UDP if address.is_ipv4() && half(0)? == resolver::PORT => return None,
-            UDP => (half(2)?, Transport::Udp, body.get(8..).unwrap_or_default()),
+            UDP if to.is_ipv4() && half(0)? == resolver::PORT => return None,
+            UDP => sent(half(2)?, Transport::Udp, body.get(8..).unwrap_or_default()),
             // What the system answers to a datagram that nobody takes.
             ICMP if *body.first()? != ICMP_ECHO => return None,
             ICMP_V6 if *body.first()? != ICMP_V6_ECHO => return None,
             // What the system tells its neighbors about groups that the subject joins.
-            HOP_BY_HOP if address.is_ipv6() => return None,
-            IGMP if address.is_ipv4() => return None,
-            _ => (0, Transport::Other, &[][..]),
-        };
-        Some(Packet { address, port, transport, payload })
+            HOP_BY_HOP if to.is_ipv6() => return None,
+            IGMP if to.is_ipv4() => return None,
+            _ => sent(0, Transport::Other, &[]),
+        })
     }
 }
 
@@ -134,6 +161,11 @@ mod step {
         SockFilter::new(0x15, 0, steps, value)
     }
 
+    /// Leaves out the next steps if the value has none of these bits.
+    pub(super) const fn skip_without(bits: u32, steps: u8) -> SockFilter {
+        SockFilter::new(0x45, 0, steps, bits)
+    }
+
     pub(super) const fn pass_on() -> SockFilter {
         SockFilter::new(0x06, 0, 0, MAX_PACKET)
     }
@@ -143,39 +175,40 @@ mod step {
     }
 }
 
-/// The flags SYN and ACK of a TCP packet, and SYN alone: the first packet of a connection.
-const SYN_AND_ACK: u32 = 0x12;
+/// Flags of a TCP packet: the first packet of a connection has SYN alone, the answer to it has SYN and ACK, or RESET.
 const SYN: u32 = 0x02;
+const RESET: u32 = 0x04;
+const ACK: u32 = 0x10;
+const SYN_AND_ACK: u32 = SYN | ACK;
 /// The network `127.0.0.0/8`, which is the subject itself, and `127.1.0.0/16` in it, which has the addresses of names.
 const LOOPBACK: u32 = 0x7f00_0000;
 const NAMES: u32 = 0x7f01_0000;
 
 /// Everything but the subject's own loopback and the later packets of connections.
-fn filter_v4() -> [SockFilter; 13] {
+fn filter_v4() -> [SockFilter; 12] {
     use step::{
         and, drop_packet, keep_v4_head, load_byte, load_byte_behind_head, load_word, pass_on, skip_if,
-        skip_unless,
+        skip_unless, skip_without,
     };
     [
         load_word(16),
         and(0xffff_0000),
         skip_if(NAMES, 2),
         and(0xff00_0000),
-        skip_if(LOOPBACK, 7),
+        skip_if(LOOPBACK, 6),
         load_byte(9),
-        skip_unless(TCP.into(), 4),
+        skip_unless(TCP.into(), 3),
         keep_v4_head(),
         load_byte_behind_head(13),
-        and(SYN_AND_ACK),
-        skip_unless(SYN, 1),
+        skip_without(SYN | RESET, 1),
         pass_on(),
         drop_packet(),
     ]
 }
 
 /// The same for IPv6, whose loopback is `::1`.
-fn filter_v6() -> [SockFilter; 15] {
-    use step::{and, drop_packet, load_byte, load_word, pass_on, skip_if, skip_unless};
+fn filter_v6() -> [SockFilter; 14] {
+    use step::{drop_packet, load_byte, load_word, pass_on, skip_if, skip_unless, skip_without};
     [
         load_word(24),
         skip_unless(0, 6),
@@ -184,12 +217,11 @@ fn filter_v6() -> [SockFilter; 15] {
         load_word(32),
         skip_unless(0, 2),
         load_word(36),
-        skip_if(1, 6),
+        skip_if(1, 5),
         load_byte(6),
-        skip_unless(TCP.into(), 3),
+        skip_unless(TCP.into(), 2),
         load_byte(V6_HEAD + 13),
-        and(SYN_AND_ACK),
-        skip_unless(SYN, 1),
+        skip_without(SYN | RESET, 1),
         pass_on(),
         drop_packet(),
     ]
@@ -202,6 +234,7 @@ mod tests {
     fn v4(protocol: u8, body: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 20];
         (packet[0], packet[9]) = (0x45, protocol);
+        packet[12..16].copy_from_slice(&[192, 0, 2, 1]);
         packet[16..20].copy_from_slice(&[93, 184, 216, 34]);
         [&packet, body].concat()
     }
@@ -215,14 +248,17 @@ mod tests {
 
     #[test]
     fn a_packet_says_where_it_goes() {
-        let address: IpAddr = "93.184.216.34".parse().unwrap();
-        let ports = [0x90, 0x01, 0x20, 0xfb, 0, 10, 0, 0, b'h', b'i'];
-        let expected = Packet { address, port: 8443, transport: Transport::Tcp, payload: &[] };
-        assert_eq!(Packet::read(&v4(TCP, &ports)), Some(expected));
-        let datagram = v6(UDP, &ports);
-        let address = "2001:db8::1".parse().unwrap();
-        let expected = Packet { address, port: 8443, transport: Transport::Udp, payload: b"hi" };
-        assert_eq!(Packet::read(&datagram), Some(expected));
+        let tcp = |flags: u8| [&[0x90, 0x01, 0x20, 0xfb][..], &[0; 9], &[flags], &[0; 6]].concat();
+        let read = |packet: &[u8]| {
+            Packet::read(packet).map(|packet| (packet.kind, packet.address.to_string(), packet.port))
+        };
+        let found = |kind, address: &str, port| Some((kind, address.to_owned(), port));
+        assert_eq!(read(&v4(TCP, &tcp(0x02))), found(PacketKind::Sent, "93.184.216.34", 8443));
+        assert_eq!(read(&v4(TCP, &tcp(0x12))), found(PacketKind::Accepted, "192.0.2.1", 0x9001));
+        assert_eq!(read(&v4(TCP, &tcp(0x14))), found(PacketKind::Refused, "192.0.2.1", 0x9001));
+        let datagram = v6(UDP, &[0x90, 0x01, 0x20, 0xfb, 0, 10, 0, 0, b'h', b'i']);
+        assert_eq!(read(&datagram), found(PacketKind::Sent, "2001:db8::1", 8443));
+        assert_eq!(Packet::read(&datagram).unwrap().payload, b"hi");
         assert_eq!(Packet::read(&v4(132, &[])).unwrap().transport, Transport::Other);
         assert_eq!(Packet::read(&v4(ICMP, &[ICMP_ECHO, 0])).unwrap().transport, Transport::Other);
         assert_eq!(Packet::read(&v6(ICMP_V6, &[ICMP_V6_ECHO, 0])).unwrap().port, 0);
