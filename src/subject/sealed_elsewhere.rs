@@ -48,7 +48,7 @@ pub(in crate::subject) fn receive_ports(_over: impl AsFd) -> io::Result<Vec<Owne
 }
 
 /// What sealed starts share: there are none.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SealedWorld(Infallible);
 
 impl SealedWorld {

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirEntryExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
@@ -28,25 +29,43 @@ struct ListeningSocket {
     bound: PathBuf,
 }
 
-/// The files of all Unix sockets that a program listens at, except those in `hidden` folders. Those that are not where
-/// they were bound are looked for near that place, and in the trees of `folders`.
-pub(super) fn paths(folders: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
-    let Ok(sockets) = listening() else {
-        // A system without this list of files: the names are all that is known.
-        return bound_names(&fs::read_to_string(BOUND_NAMES).unwrap_or_default());
-    };
-    let mut search = Search::new(&sockets, hidden);
-    for socket in &sockets {
-        search.look_at(&socket.bound);
+/// Finds the sockets at each start of a run, and what takes long only once.
+#[derive(Debug)]
+pub(super) struct HostSockets {
+    /// Their trees are searched for sockets that are not where they were bound.
+    folders: Vec<PathBuf>,
+    /// The sockets that were searched for, and where they were found.
+    searched: Mutex<BTreeMap<FileId, BTreeSet<PathBuf>>>,
+}
+
+impl HostSockets {
+    /// Sockets that are not where they were bound are looked for near that place, and in the trees of `folders`.
+    pub(super) fn new(folders: Vec<PathBuf>) -> Self {
+        HostSockets { folders, searched: Mutex::default() }
     }
-    if !search.is_done() {
-        search.look_near(&sockets);
+
+    /// The files of all Unix sockets that a program listens at now, except those in `hidden` folders.
+    pub(super) fn paths(&self, hidden: &[PathBuf]) -> Vec<PathBuf> {
+        let Ok(sockets) = listening() else {
+            // A system without this list of files: the names are all that is known.
+            return bound_names(&fs::read_to_string(BOUND_NAMES).unwrap_or_default());
+        };
+        let mut searched = self.searched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut search = Search::new(&sockets, hidden);
+        sockets.iter().for_each(|socket| search.look_at(&socket.bound));
+        searched.values().flatten().for_each(|path| search.look_at(path));
+        let new: Vec<&ListeningSocket> =
+            sockets.iter().filter(|socket| !searched.contains_key(&socket.file)).collect();
+        if new.iter().any(|socket| !search.is_found(&socket.file)) {
+            search.look_near(&new);
+            search.look_in_trees(&self.folders);
+        }
+        for socket in new {
+            searched.insert(socket.file, search.found.get(&socket.file).cloned().unwrap_or_default());
+        }
+        let is_visible = |path: &PathBuf| !hidden.iter().any(|folder| path.starts_with(folder));
+        search.found.into_values().flatten().filter(is_visible).collect()
     }
-    if !search.is_done() {
-        search.look_in_trees(folders);
-    }
-    let is_visible = |path: &PathBuf| !hidden.iter().any(|folder| path.starts_with(folder));
-    search.found.into_values().flatten().filter(is_visible).collect()
 }
 
 /// The search for the files of sockets.
@@ -70,10 +89,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether every name of every socket is known.
-    fn is_done(&self) -> bool {
-        let paths = |file: &FileId| self.found.get(file).map_or(0, |paths| paths.len() as u64);
-        self.wanted.iter().all(|file| self.names.get(file).is_some_and(|names| *names <= paths(file)))
+    /// Whether every name of a socket is known.
+    fn is_found(&self, file: &FileId) -> bool {
+        let paths = self.found.get(file).map_or(0, |paths| paths.len() as u64);
+        self.names.get(file).is_some_and(|names| *names <= paths)
     }
 
     /// Takes the file at this absolute path if it is one of the sockets.
@@ -93,7 +112,7 @@ impl<'a> Search<'a> {
 
     /// Looks at the places that relative paths can mean, and at all files in the folders of these and of the absolute
     /// ones: a server often makes its socket under one name and gives it another.
-    fn look_near(&mut self, sockets: &[ListeningSocket]) {
+    fn look_near(&mut self, sockets: &[&ListeningSocket]) {
         let directories = working_directories();
         let mut folders = BTreeSet::new();
         for socket in sockets {
@@ -113,7 +132,7 @@ impl<'a> Search<'a> {
         let mut next: VecDeque<PathBuf> =
             folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
         while let Some(folder) = next.pop_front() {
-            if self.entries_left == 0 || self.is_done() {
+            if self.entries_left == 0 || self.wanted.iter().all(|file| self.is_found(file)) {
                 return;
             }
             if !self.hidden.contains(&folder) {
@@ -295,11 +314,19 @@ mod tests {
         drop(UnixListener::bind(at("closed")).unwrap());
         fs::rename(at("before"), at("after")).unwrap();
         fs::hard_link(at("linked"), at("deep/er/second name")).unwrap();
-        let found = paths(std::slice::from_ref(&folder), &[at("hidden")]);
-        let mut own: Vec<_> = found.iter().filter_map(|path| path.strip_prefix(&folder).ok()).collect();
-        own.sort();
-        let expected = ["after", "datagrams", "deep/er/second name", "linked", "plain"].map(Path::new);
-        assert_eq!(own, expected);
+        let sockets = HostSockets::new(vec![folder.clone()]);
+        let found = || {
+            let found = sockets.paths(&[at("hidden")]).into_iter();
+            let own = found.filter_map(|path| path.strip_prefix(&folder).map(Path::to_owned).ok());
+            let mut own: Vec<PathBuf> = own.collect();
+            own.sort();
+            own
+        };
+        let expected = ["after", "datagrams", "deep/er/second name", "linked", "plain"].map(PathBuf::from);
+        assert_eq!(found(), expected);
+        // What was found once is found again.
+        let _new = UnixListener::bind(at("another")).unwrap();
+        assert_eq!(found(), [&[PathBuf::from("after"), "another".into()], &expected[1..]].concat());
     }
 
     #[test]

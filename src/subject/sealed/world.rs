@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::host_sockets;
+use super::host_sockets::HostSockets;
 use super::order::{FileView, ReplacedFile};
 use super::trust_stores::StartContext;
 use crate::process_env;
@@ -24,11 +24,10 @@ const BUNDLE_VARIABLES: [&str; 6] =
 const NODE_VARIABLE: &str = "NODE_EXTRA_CA_CERTS";
 
 /// The files of the namespaces of a run. They are removed with the folder that has them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct SealedWorld {
     hidden: Vec<PathBuf>,
-    /// The folders that the subject is likely to use: sockets of the machine are looked for there.
-    used: Vec<PathBuf>,
+    sockets: HostSockets,
     replaced: Vec<ReplacedFile>,
     variables: Vec<(String, String)>,
 }
@@ -91,9 +90,11 @@ impl SealedWorld {
         variables.push((NODE_VARIABLE.to_owned(), text("ca.pem")));
         variables.push(("HAPAX_CA_FILE".to_owned(), text("ca.pem")));
         let of_user = subject.env.iter().filter(|(name, _)| matches!(name.as_str(), "HOME" | "TMPDIR"));
+        // The folders that the subject is likely to use.
         let mut used = vec![subject.directory.to_owned()];
         used.extend(of_user.map(|(_, folder)| PathBuf::from(folder)).chain(SHARED.map(PathBuf::from)));
-        Ok(SealedWorld { hidden, used, replaced, variables })
+        let sockets = HostSockets::new(used);
+        Ok(SealedWorld { hidden, sockets, replaced, variables })
     }
 
     /// The environment variables that name the files.
@@ -106,8 +107,7 @@ impl SealedWorld {
         let folders = SOCKETS.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink());
         let mut hidden: Vec<PathBuf> =
             folders.map(Path::to_owned).chain(self.hidden.iter().cloned()).collect();
-        let sockets = host_sockets::paths(&self.used, &hidden);
-        hidden.extend(sockets);
+        hidden.extend(self.sockets.paths(&hidden));
         FileView { hidden, visible, replaced: self.replaced.clone() }
     }
 }
