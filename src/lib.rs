@@ -16,6 +16,7 @@ pub mod mcp;
 mod outbound;
 mod proc_stat;
 mod process_env;
+mod process_protection;
 pub mod record;
 pub mod report;
 pub mod results;

@@ -182,6 +182,7 @@ pub(crate) async fn certify_agent(
     let (name, command) = (subject.name.clone(), command_of(subject));
     Ok(Tested {
         subject: TestedSubject { kind, name, command, version: None, digests },
+        sealed: Some(subject.settings.sealed),
         trials,
         controls: controls.rows.iter().map(control_check).collect(),
         callers,

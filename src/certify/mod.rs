@@ -74,7 +74,7 @@ pub(crate) enum CertifyError {
     Changed(String),
     #[error(
         "the ledgers or reports were changed while the subject was tested, so there is no certificate; only \
-         the subject can have changed them: test it with --sealed"
+         the subject can have changed them: test it without --unsealed"
     )]
     EvidenceChanged,
     #[error("{0}")]

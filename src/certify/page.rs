@@ -22,6 +22,7 @@ pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -
                 span.verdict.(class) { span aria-hidden="true" { (mark) } " " (word) }
                 " " code { (line(&tested.subject.name, 200)) }
             }
+            @if let Some(warning) = tested.warning() { p.warning { (warning) } }
             @match signed_by {
                 Some(key) => p { "Signed with the key " code { (line(key, 80)) } "." },
                 None => p.warning {

@@ -24,6 +24,10 @@ const PREDICATE_NAME: &str = "urn:hapax:certificate:v";
 /// The version of the predicate; it changes when readers of the old version would misread it.
 const CERTIFICATE_VERSION: u32 = 2;
 
+/// What a certificate of a subject that was not sealed says.
+const UNSEALED: &str = "The subject was not sealed: it could read and change what its user can, and reach hosts that \
+    hapax does not see.";
+
 /// An in-toto statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,6 +82,9 @@ pub(crate) struct Certificate {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Tested {
     pub(crate) subject: TestedSubject,
+    /// Whether it was sealed; `None` in a certificate that does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sealed: Option<bool>,
     /// They are in a file of their own.
     #[serde(skip)]
     pub(crate) trials: Vec<TrialRecord>,
@@ -102,6 +109,13 @@ pub(crate) struct Tested {
     pub(crate) notes: Vec<String>,
     #[serde(skip)]
     pub(crate) interrupted: bool,
+}
+
+impl Tested {
+    /// What the reader of a certificate must know first: the subject was not sealed.
+    pub(super) fn warning(&self) -> Option<&'static str> {
+        (self.sealed == Some(false)).then_some(UNSEALED)
+    }
 }
 
 word_enum! {
@@ -304,7 +318,8 @@ fn statement(
     evidence: Vec<FileDigest>,
     options: &IssueOptions<'_>,
 ) -> Statement {
-    let (shows, does_not_show) = limits_of(tested.subject.kind, conclusion.confidence);
+    let (shows, mut does_not_show) = limits_of(tested.subject.kind, conclusion.confidence);
+    does_not_show.splice(0..0, tested.warning().map(str::to_owned));
     let subject = tested.subject.digests.iter().map(|file| StatementSubject {
         name: file.name.clone(),
         digest: Sha256Digest { sha256: file.sha256.clone() },
@@ -422,6 +437,7 @@ pub(super) mod tests {
                 version: Some("1.2.0".to_owned()),
                 digests: vec![FileDigest { name: "todo".to_owned(), sha256: "ab".repeat(32) }],
             },
+            sealed: Some(true),
             trials: all,
             controls: vec![ControlCheck {
                 control: "tool-with-keys".to_owned(),
@@ -511,6 +527,21 @@ pub(super) mod tests {
             tested.controls[0].found = "2".to_owned();
         });
         assert!(matches!(wrong_control.issued, Err(NoCertificate::Control(_))));
+    }
+
+    #[test]
+    fn a_certificate_that_does_not_say_whether_it_was_sealed_can_be_read() {
+        let (options, tested) = (sample_options(), Tested { sealed: Some(false), ..sample_tested() });
+        let conclusion = Conclusion::new(&tested.trials, options.asked);
+        let statement = statement(&tested, conclusion, String::new(), Vec::new(), &options);
+        assert_eq!(statement.predicate.does_not_show.first().map(String::as_str), Some(UNSEALED));
+        let mut value = serde_json::to_value(&statement).unwrap();
+        let read =
+            |value: &Value| read_statement(&serde_json::to_vec(value).unwrap()).unwrap().0.predicate.tested;
+        assert_eq!(read(&value).sealed, Some(false));
+        value.pointer_mut("/predicate/tested").unwrap().as_object_mut().unwrap().remove("sealed");
+        let older = read(&value);
+        assert_eq!((older.sealed, older.warning()), (None, None));
     }
 
     #[test]

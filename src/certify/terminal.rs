@@ -21,7 +21,11 @@ pub(crate) fn certification_text(certification: &Certification, view: &View) -> 
     let style = TextStyle { color: view.color };
     let Certification { tested, asked, conclusion, issued } = certification;
     let width = view.width.clamp(60, 140);
-    let mut out = rows(&conclusion.scenarios, width, view.verbose, style);
+    let mut out = String::new();
+    if let Some(warning) = tested.warning() {
+        push(&mut out, warning, width);
+    }
+    out.push_str(&rows(&conclusion.scenarios, width, view.verbose, style));
     let findings: Vec<String> = tested.findings.iter().map(CertifiedFinding::sentence).collect();
     for (start, texts) in [("- ", &findings), ("not tested: ", &tested.not_tested), ("note: ", &tested.notes)]
     {
@@ -143,6 +147,9 @@ pub(crate) fn verification_text(verification: &Verification, view: &View) -> Str
         line(&certificate.tested.subject.name, 120),
         line(&certificate.hapax, 40)
     );
+    if let Some(warning) = certificate.tested.warning() {
+        out.push_str(&format!("  {warning}\n"));
+    }
     for (name, result) in &verification.checks {
         let (word, text) = match result {
             CheckResult::Good(text) => (style.good("ok         "), text),

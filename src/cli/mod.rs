@@ -110,6 +110,10 @@ impl Verb {
 #[must_use]
 pub fn main() -> ExitCode {
     let verb = internal_verb().unwrap_or_else(|| arguments().verb);
+    if !verb.is_part_of_a_trial() {
+        // It knows the faults of the trials, and the subject runs as the same user.
+        crate::process_protection::close_memory();
+    }
     // A supervisor and a control are started by hapax, and their output is part of a trial.
     if !verb.is_part_of_a_trial()
         && let Err(advice) = crate::log::start()

@@ -18,8 +18,8 @@ mod verdicts;
 
 pub use controls::ControlName;
 pub use findings::{ControlOutcome, FindingKind, HarmRank};
-pub use hosts::{HostRequests, HostTreatment};
-pub(crate) use hosts::{is_loopback, is_loopback_address, real_host, real_hosts};
+pub use hosts::{HostRequests, HostTreatment, Transport};
+pub(crate) use hosts::{is_loopback, is_loopback_address, is_plain_host_name, real_host, real_hosts};
 pub use remedy::Remedy;
 pub use subject_events::{
     CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent, InterruptKind,

@@ -7,7 +7,7 @@ use mock_services::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimOrigin, ClaimedOutcome, HostRequests};
+use super::{ClaimOrigin, ClaimedOutcome, HostRequests, Transport};
 
 /// How long a start must be watched after its claim for the claim to be final.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -51,8 +51,31 @@ pub enum SubjectEvent {
     Escaped {
         /// The host.
         host: String,
+        /// The port; 0 if the transport has none.
+        port: u16,
+        /// How.
+        #[serde(default, skip_serializing_if = "super::is_default")]
+        transport: Transport,
+    },
+    /// In a sealed run, the subject sent something to a host that a service of the trial stands for, and it was no
+    /// request that the service could get: a handshake that never ended, or a datagram.
+    Contacted {
+        /// The host.
+        host: String,
         /// The port.
         port: u16,
+        /// How.
+        #[serde(default, skip_serializing_if = "super::is_default")]
+        transport: Transport,
+    },
+    /// In a sealed run, the subject looked up a name and sent nothing to its address.
+    LookedUp {
+        /// The name.
+        host: String,
+        /// Whether the name is no plain host name, but carries data, to a host that is neither a service, nor allowed,
+        /// nor ignored.
+        #[serde(default, skip_serializing_if = "super::is_default")]
+        carries_data: bool,
     },
     /// A client asked the proxy for a service of the trial, although `NO_PROXY` names its address.
     Proxied {
@@ -110,6 +133,8 @@ impl SubjectEvent {
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::Escaped { .. }
+            | SubjectEvent::Contacted { .. }
+            | SubjectEvent::LookedUp { .. }
             | SubjectEvent::Proxied { .. }
             | SubjectEvent::CertificateRefused { .. }
             | SubjectEvent::HostRequests(_)

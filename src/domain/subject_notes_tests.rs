@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::{
     ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome, EndEvent, HostRequests, InterruptEvent,
-    InterruptKind, LateRequestEvent, LateRequestKind, StartEnd, StartEvent,
+    InterruptKind, LateRequestEvent, LateRequestKind, StartEnd, StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -58,6 +58,10 @@ fn host_requests() -> impl Strategy<Value = HostRequests> {
     )
 }
 
+fn transport() -> impl Strategy<Value = Transport> {
+    prop::sample::select(Transport::ALL.to_vec())
+}
+
 fn late_request() -> impl Strategy<Value = LateRequestEvent> {
     let kind = prop::sample::select(LateRequestKind::ALL.to_vec());
     (text(), text(), text(), kind, prop::option::of(text())).prop_map(
@@ -88,7 +92,18 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
         (interrupt_event(), text()).prop_map(|(InterruptEvent { interrupt, action, attempt }, reason)| {
             SubjectEvent::InterruptMissed { interrupt, action, attempt, reason }
         }),
-        (text(), any::<u16>()).prop_map(|(host, port)| SubjectEvent::Escaped { host, port }),
+        (text(), any::<u16>(), transport()).prop_map(|(host, port, transport)| SubjectEvent::Escaped {
+            host,
+            port,
+            transport
+        }),
+        (text(), any::<u16>(), transport()).prop_map(|(host, port, transport)| SubjectEvent::Contacted {
+            host,
+            port,
+            transport
+        }),
+        (text(), any::<bool>())
+            .prop_map(|(host, carries_data)| SubjectEvent::LookedUp { host, carries_data }),
         (text(), any::<u16>(), text()).prop_map(|(host, port, service)| SubjectEvent::Proxied {
             host,
             port,

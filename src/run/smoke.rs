@@ -90,6 +90,8 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::Escaped { .. }
+            | SubjectEvent::Contacted { .. }
+            | SubjectEvent::LookedUp { .. }
             | SubjectEvent::Proxied { .. }
             | SubjectEvent::CertificateRefused { .. }
             | SubjectEvent::HostRequests(_)

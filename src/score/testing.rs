@@ -6,6 +6,7 @@ use mock_services::service::Fields;
 
 use crate::domain::{
     ClaimEvent, ClaimedOutcome, EndEvent, InterruptEvent, InterruptKind, StartEnd, StartEvent, SubjectEvent,
+    Transport,
 };
 use crate::scenario::{Intent, OperationTerm, Planned, Terms};
 
@@ -214,7 +215,7 @@ impl LedgerScript {
     }
 
     pub(crate) fn escaped(&mut self, host: &str) -> u64 {
-        self.event(&SubjectEvent::Escaped { host: host.to_owned(), port: 443 })
+        self.event(&SubjectEvent::Escaped { host: host.to_owned(), port: 443, transport: Transport::Tcp })
     }
 
     pub(crate) fn claims(&mut self, start: u32, outcome: ClaimedOutcome) -> u64 {

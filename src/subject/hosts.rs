@@ -33,6 +33,11 @@ impl Hosts {
             None
         }
     }
+
+    /// Whether a host, whose name is in lower case, is allowed or ignored at some port.
+    pub(super) fn names(&self, host: &str) -> bool {
+        self.allow.iter().chain(&self.ignore).any(|pattern| pattern.covers(host))
+    }
 }
 
 /// A host, or a pattern of hosts, with or without a port.

@@ -189,6 +189,17 @@ impl Subject {
         if !self.settings.sealed {
             return Ok(None);
         }
+        let program = self.sealable_program()?;
+        SealedWorld::prepare(folder, hidden, program, &self.settings)
+            .map(Some)
+            .map_err(|error| format!("cannot prepare a sealed run: {error}"))
+    }
+
+    /// Checks that it can be sealed here; returns the words of its command, which a control does not have.
+    ///
+    /// # Errors
+    /// Why it cannot be sealed, and what to do about it.
+    pub(crate) fn sealable_program(&self) -> Result<&[String], String> {
         let program = match &self.kind {
             SubjectKind::Command { program } | SubjectKind::Http { command: Some(program), .. } => {
                 &program[..]
@@ -197,15 +208,13 @@ impl Subject {
             SubjectKind::Http { command: None, .. } => {
                 return Err(
                     "an agent that is already running cannot be sealed; add the command that starts it \
-                            (`command`), or remove `sealed`"
+                            (`command`)"
                         .to_owned(),
                 );
             }
         };
         check_sealed(&self.settings.hapax()?)?;
-        SealedWorld::prepare(folder, hidden, program, &self.settings)
-            .map(Some)
-            .map_err(|error| format!("cannot prepare a sealed run: {error}"))
+        Ok(program)
     }
 
     /// Starts it once. A subject that cannot be started ends with [`EndReason::Unstartable`].

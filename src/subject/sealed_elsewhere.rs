@@ -48,7 +48,7 @@ pub(in crate::subject) fn receive_ports(_over: impl AsFd) -> io::Result<Vec<Owne
 }
 
 /// What sealed starts share: there are none.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SealedWorld(Infallible);
 
 impl SealedWorld {
@@ -107,7 +107,7 @@ impl Gateway {
 pub(in crate::subject) struct ServedPorts(Infallible);
 
 impl ServedPorts {
-    pub(in crate::subject) async fn close(self) {
+    pub(in crate::subject) async fn close(self, _are_all_dead: bool) {
         match self.0 {}
     }
 }

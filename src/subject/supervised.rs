@@ -222,17 +222,24 @@ impl Supervised {
                     Some(SupervisorMessage::Missed(order, why)) => {
                         self.answered(order, InterruptResult::Missed(why));
                     }
-                    Some(SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu }) => {
+                    Some(SupervisorMessage::Ended {
+                        reason,
+                        stdout,
+                        stderr,
+                        left_running,
+                        are_all_dead,
+                        cpu,
+                    }) => {
                         // It exits when its input is closed.
                         drop(self.input);
                         let _ = self.process.wait().await;
                         if let Some(served) = served {
-                            served.close().await;
+                            served.close(are_all_dead).await;
                         }
                         let cpu = cpu.map(Duration::from_millis);
                         return SupervisorReport { reason, stdout, stderr, left_running, cpu };
                     }
-                    None => return self.lost(result_file, None).await,
+                    None => return self.lost(result_file, None, served).await,
                 },
                 ports = receive_ports(&self.input), if awaits_ports => {
                     awaits_ports = false;
@@ -255,7 +262,9 @@ impl Supervised {
                     let line = serde_json::to_string(&SupervisorOrder::TimeUp).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
-                () = sleep_until(too_late) => return self.lost(result_file, Some(EndReason::TimeUp)).await,
+                () = sleep_until(too_late) => {
+                    return self.lost(result_file, Some(EndReason::TimeUp), served).await;
+                }
             }
         }
     }
@@ -267,13 +276,21 @@ impl Supervised {
     }
 
     /// The supervisor was killed or does not respond: finds its processes in another way, and kills them.
-    async fn lost(mut self, result_file: &Path, reason: Option<EndReason>) -> SupervisorReport {
+    async fn lost(
+        mut self,
+        result_file: &Path,
+        reason: Option<EndReason>,
+        served: Option<ServedPorts>,
+    ) -> SupervisorReport {
         let session = self.process.id();
         tracing::warn!(supervisor = session, "supervisor does not answer: ending what it started");
         let _ = self.process.start_kill();
         // It is reaped only afterwards: until then its process id, and so its session, cannot be reused.
         sweep(session, result_file).await;
         let status = self.process.wait().await;
+        if let Some(served) = served {
+            served.close(false).await;
+        }
         let reason = reason.unwrap_or_else(|| {
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
             EndReason::Unstartable(format!(

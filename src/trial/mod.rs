@@ -373,7 +373,15 @@ fn listen(mut recorders: Vec<Recorder>, log: &EventLog) -> (Vec<Recorder>, Vec<J
         Some(tokio::spawn(async move {
             while let Some(noticed) = noticed.recv().await {
                 let event = match noticed {
-                    ProxyEvent::Escaped(Escape { host, port, .. }) => SubjectEvent::Escaped { host, port },
+                    ProxyEvent::Escaped(Escape { host, port, transport, .. }) => {
+                        SubjectEvent::Escaped { host, port, transport }
+                    }
+                    ProxyEvent::Contacted(Escape { host, port, transport, .. }) => {
+                        SubjectEvent::Contacted { host, port, transport }
+                    }
+                    ProxyEvent::LookedUp { host, carries_data } => {
+                        SubjectEvent::LookedUp { host, carries_data }
+                    }
                     ProxyEvent::CertificateRefused(Escape { host, port, .. }) => {
                         SubjectEvent::CertificateRefused { host, port }
                     }

@@ -292,3 +292,76 @@ fn a_certificate_of_version_1_is_verified_forever() {
         }
     }
 }
+
+/// A command that does what the control `careful` does.
+fn careful(more: &[&'static str]) -> Vec<&'static str> {
+    let options = ["certify", "payment/clean", "--level", "0.2", "--callers", "1", "--out", "out"];
+    [&options[..], more, &["--", HAPAX, "control", "careful"]].concat()
+}
+
+/// What a certificate says in its payload.
+fn statement(workspace: &Workspace) -> serde_json::Value {
+    use base64::Engine as _;
+    let envelope: serde_json::Value = serde_json::from_str(&workspace.read("out/certificate.json")).unwrap();
+    let payload = base64::prelude::BASE64_STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap();
+    serde_json::from_slice(&payload).unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_command_is_sealed_and_a_certificate_without_a_seal_says_so_first() {
+    const UNSEALED: &str = "The subject was not sealed";
+    let workspace = Workspace::new();
+    let called = workspace.call(&careful(&[]));
+    if called.status == 2 && called.stderr.contains("namespace") {
+        return eprintln!("this machine allows no namespaces");
+    }
+    let called = called.expect(0);
+    assert!(!called.stdout.contains(UNSEALED), "{}", called.stdout);
+    let sealed = statement(&workspace);
+    assert_eq!(sealed["predicate"]["tested"]["sealed"], true);
+    // The commands that repeat a trial seal it as well.
+    assert!(workspace.read("out/cases/report.json").contains("--sealed -- "));
+
+    let workspace = Workspace::new();
+    let called = workspace.call(&careful(&["--unsealed"])).expect(0);
+    assert!(called.stdout.starts_with(UNSEALED), "{}", called.stdout);
+    let unsealed = statement(&workspace);
+    assert_eq!(unsealed["predicate"]["tested"]["sealed"], false);
+    let first = unsealed["predicate"]["doesNotShow"][0].as_str().unwrap();
+    assert!(first.starts_with(UNSEALED), "{first}");
+    let page = workspace.read("out/certificate.html");
+    assert!(page.find(UNSEALED).unwrap() < page.find("Scenarios").unwrap(), "{page}");
+    let verified = verify(&workspace, &["--run", "out"]).expect(3);
+    assert!(verified.stdout.lines().nth(1).unwrap().contains(UNSEALED), "{}", verified.stdout);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_command_that_cannot_be_sealed_is_not_certified_unless_the_user_says_so() {
+    let is_told = |called: Called| {
+        let called = called.expect(2);
+        let (unsealed, doctor) =
+            (called.stderr.contains("--unsealed"), called.stderr.contains("hapax doctor"));
+        assert!(unsealed && doctor, "{}", called.stderr);
+    };
+    // In this namespace no other can be made.
+    let script = "echo 0 >/proc/sys/user/max_net_namespaces && exec \"$@\"";
+    let without_namespaces = |workspace: &Workspace, arguments: &[&str]| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "bash", "-c", script, "bash", HAPAX]).args(arguments);
+        Called::from(command.current_dir(workspace.path()).output().unwrap())
+    };
+    let workspace = Workspace::new();
+    let called = without_namespaces(&workspace, &careful(&[]));
+    if called.stderr.contains("unshare") && !called.stderr.contains("hapax") {
+        return eprintln!("this machine allows no namespaces: {}", called.stderr);
+    }
+    is_told(called);
+    assert!(!workspace.path().join("out").exists(), "nothing ran");
+    without_namespaces(&workspace, &careful(&["--unsealed"])).expect(0);
+    // An agent that already runs.
+    let workspace = Workspace::new();
+    workspace.write("hapax.yaml", "subjects:\n  agent: {http: 'http://127.0.0.1:9/task'}\n");
+    is_told(workspace.call(&["certify", "payment/clean", "--subject", "agent"]));
+}

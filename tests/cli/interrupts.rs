@@ -1,8 +1,10 @@
 //! Interrupts at a moment of the ledger.
 
+use std::process::Command;
+
 use serde_json::Value;
 
-use crate::kit::workspace::{LOOK, Workspace, charge, verdict};
+use crate::kit::workspace::{Called, HAPAX, LOOK, Workspace, charge, verdict};
 
 /// The ledger of the last run: kinds of entries and names of notes, in order.
 fn history(workspace: &Workspace) -> Vec<String> {
@@ -160,9 +162,53 @@ while [ ! \"$signal\" ]; do read -r -t 1 line <&3; done
 echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:-no}\\\"}\"
 ";
     workspace.write("agent.sh", agent);
-    workspace.call(&["run", "scenarios/cancelled.yaml", "--", "bash", "agent.sh"]).expect(0);
-    let report = workspace.report();
-    assert_eq!(verdict(&report, "cancelled")["claims"][0]["message"], "cancelled: yes");
+    let arguments = ["run", "scenarios/cancelled.yaml", "--", "bash", "agent.sh"];
+    for mut hapax in [workspace.command(&arguments), without_signals(&workspace, &arguments)] {
+        Called::from(hapax.output().unwrap()).expect(0);
+        let report = workspace.report();
+        assert_eq!(verdict(&report, "cancelled")["claims"][0]["message"], "cancelled: yes");
+    }
+}
+
+/// The command as a script starts it in the background, and worse: with signals that are ignored, and signals that
+/// are blocked.
+fn without_signals(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let ignoring = "use POSIX; $SIG{$_} = 'IGNORE' for qw(INT QUIT HUP CHLD USR2); \
+        sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGINT, SIGTERM, SIGUSR1)); exec @ARGV";
+    let hapax = workspace.command(arguments);
+    let mut command = Command::new("perl");
+    command.args(["-e", ignoring, HAPAX]).args(arguments).current_dir(workspace.path());
+    for (name, value) in hapax.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_subject_ignores_and_blocks_no_signal_although_hapax_does() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    for sealed in [&["--sealed"][..], &[]] {
+        let subject = ["--", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status"];
+        let arguments = [&["run", "scenarios/plain.yaml"], sealed, &subject].concat();
+        let ended = Called::from(without_signals(&workspace, &arguments).output().unwrap());
+        if ended.status == 2 && !sealed.is_empty() {
+            eprintln!("this machine allows no namespaces");
+            continue;
+        }
+        ended.expect(1);
+        // The signals 32 and 33 belong to the C library, which lets no program change them.
+        const OF_LIBRARY: u64 = 0b11 << 31;
+        let output = outputs(&workspace.report()).remove(0);
+        let masks = output.lines().map(|line| line.split_once(":\t").unwrap());
+        let masks: Vec<(&str, u64)> =
+            masks.map(|(name, mask)| (name, u64::from_str_radix(mask, 16).unwrap() & !OF_LIBRARY)).collect();
+        assert_eq!(masks, [("SigBlk", 0), ("SigIgn", 0)], "{sealed:?}");
+    }
 }
 
 #[test]

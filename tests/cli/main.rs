@@ -32,6 +32,8 @@ mod one_task;
 mod options;
 mod over_http;
 mod promises;
+#[cfg(target_os = "linux")]
+mod protected_memory;
 mod remedies;
 mod report;
 mod resumed;

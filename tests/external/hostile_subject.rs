@@ -1,10 +1,12 @@
 //! A sealed subject that tries to leave its namespaces. What it tries to reach belongs to the test, which
 //! sees whether anything arrived.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -18,7 +20,11 @@ pub(crate) fn tests() -> Vec<Test> {
         another_trial_at_the_same_time_is_not_reached,
         the_ledger_is_found_by_no_path_and_no_mount,
         no_process_of_hapax_can_be_seen_stopped_or_read,
+        no_name_of_a_unix_socket_reaches_it,
         settings_of_the_system_cannot_be_changed_by_root,
+        the_system_and_its_control_groups_can_be_read_and_not_changed,
+        no_disk_can_be_read_as_a_whole,
+        a_process_that_cannot_be_killed_keeps_neither_hapax_nor_the_output,
         the_same_holds_for_an_ordinary_user,
     ]
 }
@@ -98,6 +104,47 @@ async fn nothing_outside_is_reached_over_the_network_or_a_unix_socket() {
     assert_eq!(arrived, [Err(ErrorKind::WouldBlock); 4]);
 }
 
+/// Listens at a socket that it binds with a relative path, until its input ends.
+const RELATIVE: &str = "use Socket; $| = 1; socket S, AF_UNIX, SOCK_STREAM, 0; bind S, pack_sockaddr_un('relative') \
+    or die $!; listen S, 5; print \"ready\\n\"; <STDIN>";
+
+async fn no_name_of_a_unix_socket_reaches_it() {
+    for is_root in [true, false] {
+        let workspace = Workspace::new();
+        let at = |name: &str| workspace.path().join(name);
+        std::fs::create_dir_all(at("deep/er")).unwrap();
+        let open = [at("before"), at("linked")].map(|path| UnixListener::bind(path).unwrap());
+        std::fs::rename(at("before"), at("deep/after")).unwrap();
+        std::fs::hard_link(at("linked"), at("deep/er/second")).unwrap();
+        let mut relative = Command::new("perl")
+            .args(["-e", RELATIVE])
+            .current_dir(at("deep"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 6];
+        relative.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+        let script = [
+            ATTEMPTS,
+            "for name in deep/after linked deep/er/second deep/relative; do unix $name; done",
+            END,
+        ];
+        workspace.write("scenarios/plain.yaml", &charge("")).write("hostile.sh", &script.concat());
+        let hapax = if is_root { Some(workspace.command(&RUN)) } else { workspace.command_of_nobody(&RUN) };
+        if let Some(mut hapax) = hapax {
+            Called::from(hapax.output().unwrap()).expect(1);
+            assert_eq!(outputs(&workspace), ["tried\n"]);
+        }
+        for listener in open {
+            listener.set_nonblocking(true).unwrap();
+            assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+        drop(relative.stdin.take());
+        relative.wait().unwrap();
+    }
+}
+
 async fn another_trial_at_the_same_time_is_not_reached() {
     let workspace = Workspace::new();
     // Two trials exchange the ports of their services over files, and both end when both have tried.
@@ -172,6 +219,7 @@ async fn settings_of_the_system_cannot_be_changed_by_root() {
     // Reading them is not forbidden.
     let script = "test -r /proc/sys/kernel/core_pattern && echo readable\n\
                   find /proc/sys/kernel /proc/sys/fs -type f -writable -printf '%p is writable\\n'\n\
+                  find /proc/irq /proc/bus /proc/fs -type f -writable -printf '%p is writable\\n'\n\
                   test -w /proc/sysrq-trigger && echo sysrq\n\
                   cat /proc/sys/kernel/hostname >/proc/sys/kernel/hostname && echo written\n\
                   mount -o remount,rw,bind /proc/sys && echo remounted\n\
@@ -181,11 +229,84 @@ async fn settings_of_the_system_cannot_be_changed_by_root() {
     assert_eq!(run(&Workspace::new(), script), "readable\ntried\n");
 }
 
+/// Tries to change what `/sys` shows, in particular to enter a control group.
+const SYSTEM: &str = r#"test -r /sys/fs && test -n "$(ls /sys)" && echo readable
+mkdir /sys/fs/cgroup/hapax-hostile /sys/fs/cgroup/*/hapax-hostile && echo made
+for file in $(find /sys/fs/cgroup -maxdepth 3 -name tasks -o -maxdepth 3 -name cgroup.procs); do
+  echo $$ >"$file" && echo "entered $file"
+done
+find /sys/fs/cgroup /sys/kernel /sys/module -maxdepth 3 -type f -perm /200 | while read -r file; do
+  (exec 5>>"$file") && echo "opened $file"
+done
+mount -o remount,rw,bind /sys && echo remounted
+mount -o remount,rw,bind /sys/fs/cgroup && echo remounted
+umount -l /sys/fs/cgroup && echo unmounted
+mkdir -p groups
+for kind in cgroup2 sysfs; do mount -t $kind none groups && echo "mounted $kind" && umount groups; done
+unshare --cgroup true && echo unshared
+unshare --user --map-root-user --cgroup true && echo unshared
+unshare --cgroup bash -c 'mount -t cgroup -o freezer none groups && mkdir groups/hapax-hostile && echo mounted'
+"#;
+
+async fn the_system_and_its_control_groups_can_be_read_and_not_changed() {
+    assert_eq!(run(&Workspace::new(), SYSTEM), "readable\ntried\n");
+}
+
+async fn no_disk_can_be_read_as_a_whole() {
+    let script = r#"find /dev -type b | while read -r disk; do
+  umount "$disk" && echo "unmounted $disk"
+  test -b "$disk" && echo "sees $disk"
+done
+tail -n +3 /proc/partitions | while read -r major minor _ name; do
+  test -n "$(head -c 1 "/dev/$name" | tr '\0' x)" && echo "read $name"
+  mknod disk b "$major" "$minor" && head -c 1 disk && echo "made $name"
+done
+"#;
+    assert_eq!(run(&Workspace::new(), script), "tried\n");
+}
+
+/// A control group of the freezer, which is thawed and removed with it.
+struct Freezer(PathBuf);
+
+impl Freezer {
+    /// `None` where this user has none.
+    fn make() -> Option<Self> {
+        let path = PathBuf::from(format!("/sys/fs/cgroup/freezer/hapax-test-{}", std::process::id()));
+        std::fs::create_dir(&path).ok()?;
+        Some(Freezer(path))
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        // What was frozen was killed before, and ends now.
+        let _ = std::fs::write(self.0.join("freezer.state"), "THAWED");
+        while std::fs::read_to_string(self.0.join("tasks")).is_ok_and(|tasks| !tasks.is_empty()) {
+            std::thread::yield_now();
+        }
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+async fn a_process_that_cannot_be_killed_keeps_neither_hapax_nor_the_output() {
+    let Some(freezer) = Freezer::make() else { return };
+    let workspace = Workspace::new();
+    let folder = freezer.0.display();
+    let script =
+        format!("echo began\necho $$ >{folder}/tasks\necho FROZEN >{folder}/freezer.state\nsleep 1000\n");
+    workspace.write("scenarios/plain.yaml", &charge("")).write("hostile.sh", &script);
+    let unsealed: Vec<&str> = RUN.into_iter().filter(|word| *word != "--sealed").collect();
+    workspace.call(&[&unsealed[..2], &["--timeout", "1s"], &unsealed[2..]].concat()).expect(1);
+    assert_eq!(outputs(&workspace), ["began\n"]);
+    let ledger = workspace.read("results/ledger.jsonl");
+    assert!(ledger.contains("of its processes could not be killed"), "{ledger}");
+}
+
 async fn the_same_holds_for_an_ordinary_user() {
     let workspace = Workspace::new();
-    let script = [ATTEMPTS, LEDGER, PROCESSES, "test $(id -u) != 0 && echo ordinary", END].concat();
+    let script = [ATTEMPTS, LEDGER, PROCESSES, SYSTEM, "test $(id -u) != 0 && echo ordinary", END].concat();
     workspace.write("scenarios/plain.yaml", &charge("")).write("hostile.sh", &script);
     let Some(mut hapax) = workspace.command_of_nobody(&RUN) else { return };
     Called::from(hapax.output().unwrap()).expect(1);
-    assert_eq!(outputs(&workspace), ["ordinary\ntried\n"]);
+    assert_eq!(outputs(&workspace), ["readable\nordinary\ntried\n"]);
 }

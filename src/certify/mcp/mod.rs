@@ -256,6 +256,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         let (_, server) = first.identity.clone().unwrap_or_default();
         Ok(Tested {
             subject: self.tested(&server, first.lists.first()),
+            sealed: Some(self.options.settings.sealed),
             trials: in_order(planned, trials),
             controls: Vec::new(),
             callers,

@@ -100,6 +100,7 @@ pub(crate) async fn certify_tool(
             version,
             digests,
         },
+        sealed: Some(false),
         trials,
         controls,
         callers,

@@ -39,8 +39,8 @@ pub(super) struct McpArgs {
     #[arg(long = "question", value_name = "NAME", value_parser = scenario, hide = true)]
     scenarios: Vec<ServerScenario>,
 
-    /// Do not seal the server: it must find the services by their variables, such as HAPAX_WEB_URL
-    #[arg(long, help_heading = HEADING)]
+    /// The old form of `--unsealed`.
+    #[arg(long, hide = true)]
     no_seal: bool,
 
     /// How long the server can take to start, and for each request
@@ -100,16 +100,17 @@ impl McpArgs {
 pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     let certificate = &args.certificate;
     let is_running = args.mcp.mcp_url.is_some() && args.subject.is_empty();
-    let (program, mut settings) = if is_running {
+    let (program, settings) = if is_running {
         (Vec::new(), Settings::default())
     } else {
-        let (subject, _) = args.subject.choose()?;
-        let SubjectKind::Command { program } = subject.kind else {
+        let (mut subject, _) = args.subject.choose()?;
+        let SubjectKind::Command { program } = subject.kind.clone() else {
             return Err(CliError::with_hint(
                 "--mcp needs the command that starts the server",
                 "write it after `--`: hapax certify --mcp -- npx -y some-mcp-server",
             ));
         };
+        super::seal(&mut subject, args.unsealed || args.mcp.no_seal)?;
         (program, subject.settings)
     };
     let names = args.mcp.scenarios.iter().map(|scenario| format!("/{scenario}"));
@@ -128,7 +129,6 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
              command that starts the server after `--`",
         ));
     }
-    settings.sealed = !is_running && !args.mcp.no_seal && !settings.intercept;
     if let Some(command) = &tools.prepare {
         certificate.announce(&format!("preparing the server: {}", command.join(" ")));
         run_preparation(command).map_err(CliError::new)?;

@@ -24,7 +24,7 @@ use crate::report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::read_text;
 use crate::score::bound::trials_needed;
-use crate::subject::SubjectKind;
+use crate::subject::{Subject, SubjectKind};
 
 /// The level that is asked for by default.
 const DEFAULT_LEVEL: f64 = 0.9;
@@ -39,7 +39,7 @@ const REPORTS: &str = "reports";
     after_help = "\
 Examples:
   hapax certify payment -- python3 agent.py
-      The payment scenarios, 29 trials of each: a level of 0.90 with a confidence of 0.95.
+      The payment scenarios, sealed, 29 trials of each: a level of 0.90 with a confidence of 0.95.
   hapax certify --level 0.99 --key hapax.key --callers 64 -- python3 agent.py
       299 trials of each scenario, up to 64 callers at once, signed.
   hapax certify --cli tool.yaml
@@ -78,6 +78,10 @@ pub(super) struct CertifyArgs {
 
     #[command(flatten)]
     subject: SubjectArgs,
+
+    /// Do not seal the subject, for machines without namespaces; the certificate says so
+    #[arg(long, conflicts_with = "sealed")]
+    unsealed: bool,
 
     #[command(flatten)]
     certificate: CertificateArgs,
@@ -276,7 +280,13 @@ fn certify_tool(path: &Path, certificate: &CertificateArgs) -> Result<ExitStatus
 
 fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     let certificate = &args.certificate;
-    let (subject, typed) = args.subject.choose()?;
+    let (mut subject, mut typed) = args.subject.choose()?;
+    if !matches!(subject.kind, SubjectKind::Control(_)) {
+        seal(&mut subject, args.unsealed)?;
+        if subject.settings.sealed && !typed.contains("--sealed ") {
+            typed.insert_str(0, "--sealed ");
+        }
+    }
     let cases = super::load(&args.filters, None)?;
     let prepared = certificate.prepare()?;
     let run = RunOptions {
@@ -321,6 +331,22 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     });
     progress.finish();
     certificate.finish(tested?, &prepared, None)
+}
+
+/// Seals a subject, unless the user wants another way.
+fn seal(subject: &mut Subject, is_unsealed: bool) -> Result<(), CliError> {
+    subject.settings.sealed = !is_unsealed && !subject.settings.intercept;
+    if !subject.settings.sealed {
+        return Ok(());
+    }
+    let sealable = subject.sealable_program().map(drop);
+    sealable.map_err(|why| {
+        CliError::with_hint(
+            format!("cannot seal the subject: {why}"),
+            "`hapax doctor` shows what this machine allows; `--unsealed` certifies it without a seal, and the \
+             certificate says so",
+        )
+    })
 }
 
 /// What is ready before the first trial.

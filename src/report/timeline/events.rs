@@ -96,8 +96,15 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
         SubjectEvent::InterruptMissed { action, reason, .. } => {
             ItemText::with(Shape::Note, format!("interrupt had no effect: {action}"), text(reason))
         }
-        SubjectEvent::Escaped { host, port } => {
-            ItemText::new(Shape::Note, format!("tried to reach {}:{port}", text(host)))
+        SubjectEvent::Escaped { host, port, transport } => {
+            ItemText::new(Shape::Note, format!("tried to reach {}", transport.target(&text(host), *port)))
+        }
+        SubjectEvent::Contacted { host, port, transport } => ItemText::new(
+            Shape::Note,
+            format!("sent {} something that is no request", transport.target(&text(host), *port)),
+        ),
+        SubjectEvent::LookedUp { host, .. } => {
+            ItemText::new(Shape::Note, format!("looked up {} and sent nothing there", text(host)))
         }
         SubjectEvent::Proxied { service, .. } => {
             ItemText::new(Shape::Note, format!("asked the proxy for {}, which NO_PROXY names", text(service)))

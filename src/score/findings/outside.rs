@@ -6,7 +6,7 @@ use mock_services::catalog::{self, ServiceDescription};
 use yaml_reader::shown;
 
 use super::FindingContext;
-use crate::domain::{LateRequestEvent, LateRequestKind, SubjectEvent, is_loopback, real_host};
+use crate::domain::{LateRequestEvent, LateRequestKind, SubjectEvent, Transport, is_loopback, real_host};
 use crate::scenario::Terms;
 use crate::score::history::{PlacedEvent, service_of};
 use crate::score::verdict::{Finding, FindingKind};
@@ -23,10 +23,10 @@ const MODELS: [(&str, &str); 3] = [
 
 /// The findings of requests to other hosts, one for each host.
 pub(super) fn escaped(context: &FindingContext<'_, '_>) -> Vec<Finding> {
-    let mut hosts: BTreeMap<(String, u16), Vec<u64>> = BTreeMap::new();
+    let mut hosts: BTreeMap<(String, u16, Transport), Vec<u64>> = BTreeMap::new();
     for note in &context.history.notes {
-        if let SubjectEvent::Escaped { host, port } = &note.event {
-            hosts.entry((host.to_ascii_lowercase(), *port)).or_default().push(note.n);
+        if let SubjectEvent::Escaped { host, port, transport } = &note.event {
+            hosts.entry((host.to_ascii_lowercase(), *port, *transport)).or_default().push(note.n);
         }
     }
     let services = services(context.terms);
@@ -34,12 +34,38 @@ pub(super) fn escaped(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = hosts
         .into_iter()
         .take(MAX_HOSTS)
-        .map(|((host, port), entries)| finding(&host, port, &services, entries))
+        .map(|((host, port, transport), entries)| finding((&host, port, transport), &services, entries))
         .collect();
     if let Some(last) = found.last_mut().filter(|_| more > 0) {
         last.message.push_str(&format!(" There were {more} more hosts."));
     }
+    found.extend(told_a_name_server(context));
     found
+}
+
+/// The finding of names that were looked up to tell something to whoever answers for them.
+fn told_a_name_server(context: &FindingContext<'_, '_>) -> Option<Finding> {
+    let names = context.history.notes.iter().filter_map(|note| match &note.event {
+        SubjectEvent::LookedUp { host, carries_data: true } => Some((host, note.n)),
+        _ => None,
+    });
+    let names: Vec<(&String, u64)> = names.collect();
+    let (first, _) = names.first()?;
+    let what = match names.len() {
+        1 => format!("the name {}", shown(first)),
+        count => format!("{count} names, the first {}", shown(first)),
+    };
+    Some(Finding {
+        message: format!(
+            "The subject looked up {what}, and connected to none of them: such a name is no plain host name, and a \
+             look-up tells it to a name server outside of the trial. hapax blocked it."
+        ),
+        fix: "Remove what looks up these names. If the subject needs the host, allow it with `allow: [HOST]` in \
+              hapax.yaml or `--allow HOST`, or ignore it with `ignore` or `--ignore`."
+            .to_owned(),
+        entries: names.into_iter().map(|(_, entry)| entry).collect(),
+        ..Finding::new(FindingKind::Escaped)
+    })
 }
 
 /// The services of a case whose addresses the subject gets.
@@ -47,14 +73,18 @@ pub(in crate::score) fn services(terms: &Terms) -> BTreeSet<&str> {
     terms.operations.iter().map(|operation| service_of(&operation.name)).collect()
 }
 
-fn finding(host: &str, port: u16, services: &BTreeSet<&str>, entries: Vec<u64>) -> Finding {
+fn finding(
+    (host, port, transport): (&str, u16, Transport),
+    services: &BTreeSet<&str>,
+    entries: Vec<u64>,
+) -> Finding {
     let times = if entries.len() == 1 { "once".to_owned() } else { format!("{} times", entries.len()) };
     let through = if is_loopback(host) { " through the proxy" } else { "" };
     Finding {
         message: format!(
-            "The subject tried {times} to reach {}:{port}{through}, which is not a service of the trial. \
-             hapax blocked it.",
-            shown(host)
+            "The subject tried {times} to reach {}{through}, which is not a service of the trial. hapax blocked \
+             it.",
+            transport.target(&shown(host), port)
         ),
         fix: advice(host, port, services),
         entries,
@@ -252,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_host_of_control_characters_is_escaped() {
-        let finding = finding("a\u{1b}[2J\n", 1, &BTreeSet::new(), vec![1]);
+        let finding = finding(("a\u{1b}[2J\n", 1, Transport::Tcp), &BTreeSet::new(), vec![1]);
         assert!(!finding.message.contains(['\u{1b}', '\n']) && !finding.fix.contains(['\u{1b}', '\n']));
     }
 }

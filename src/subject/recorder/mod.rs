@@ -17,12 +17,14 @@ use tokio::time::timeout;
 
 use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
-use crate::domain::{HostRequests, HostTreatment, is_loopback};
+use crate::domain::{HostRequests, HostTreatment, Transport, is_loopback};
 use crate::subject::hosts::{HostPattern, Hosts};
 use crate::subject::route::ServiceRoute;
 
 /// The largest number of different hosts that are recorded.
 const MAX_RECORDED: usize = 100;
+/// The largest number of different names that are recorded because they were only looked up.
+const MAX_LOOKUPS: usize = 50;
 /// The largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// The largest number of connections that are answered at once.
@@ -39,8 +41,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Escape {
     /// The host.
     pub host: String,
-    /// The port.
+    /// The port; 0 if the transport has none.
     pub port: u16,
+    /// How it was sent.
+    pub transport: Transport,
     /// The method of the request; `CONNECT` for HTTPS.
     pub method: String,
 }
@@ -64,6 +68,15 @@ pub enum ProxyEvent {
     /// A connection of a sealed subject to a service of the trial whose certificate the client did not
     /// accept.
     CertificateRefused(Escape),
+    /// Something that a sealed subject sent to a host that a service stands for, and that is no request.
+    Contacted(Escape),
+    /// A name that a sealed subject looked up and sent nothing to.
+    LookedUp {
+        /// The name.
+        host: String,
+        /// Whether the name carries data.
+        carries_data: bool,
+    },
 }
 
 /// A proxy that refuses all hosts that are not allowed. Dropping it closes the proxy and all its connections.
@@ -79,6 +92,7 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct RecordedRequests {
     escapes: BTreeSet<Escape>,
+    lookups: BTreeSet<String>,
     passed: BTreeMap<(String, u16, HostTreatment), (u64, u64)>,
 }
 
@@ -97,7 +111,7 @@ impl Recorder {
         system.set_nonblocking(true)?;
         let listener = TcpListener::from_std(system.try_clone()?)?;
         let url = format!("http://{}", listener.local_addr()?);
-        let (send, receive) = mpsc::channel(MAX_RECORDED);
+        let (send, receive) = mpsc::channel(MAX_RECORDED + MAX_LOOKUPS);
         let handle = RecorderHandle {
             recorded: Arc::default(),
             events: send,
@@ -191,6 +205,11 @@ impl RecorderHandle {
         self.hosts.treatment(&wanted.host, wanted.port)
     }
 
+    /// Whether a host is allowed or ignored at some port.
+    pub(in crate::subject) fn names(&self, host: &str) -> bool {
+        self.hosts.names(host)
+    }
+
     /// The ports of the allowed hosts.
     pub(in crate::subject) fn allowed_ports(&self) -> Vec<u16> {
         self.hosts.allow.iter().filter_map(HostPattern::port).collect()
@@ -204,6 +223,24 @@ impl RecorderHandle {
     /// Records a connection that was refused, without a finding.
     pub(in crate::subject) fn ignored(&self, wanted: &Escape) {
         self.count(wanted, HostTreatment::Ignored, 1, 0);
+    }
+
+    /// Records a connection that was refused although the host is allowed.
+    pub(in crate::subject) fn not_forwarded(&self, wanted: &Escape) {
+        self.count(wanted, HostTreatment::Allowed, 1, 1);
+    }
+
+    /// Records what was sent to a host that a service stands for, and is no request.
+    pub(in crate::subject) fn contacted(&self, wanted: Escape) {
+        self.note(&wanted, ProxyEvent::Contacted(wanted.clone()));
+    }
+
+    /// Records a name that was only looked up.
+    pub(in crate::subject) fn looked_up(&self, host: String, carries_data: bool) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.lookups.len() < MAX_LOOKUPS && recorded.lookups.insert(host.clone()) {
+            let _ = self.events.try_send(ProxyEvent::LookedUp { host, carries_data });
+        }
     }
 
     /// Records that a client did not accept the certificate of a service.
@@ -473,6 +510,7 @@ fn wanted(head: &str) -> Option<Escape> {
     (is_plain(host, 253) && is_plain(method, 32)).then(|| Escape {
         host: host.to_lowercase(),
         port,
+        transport: Transport::Tcp,
         method: method.to_owned(),
     })
 }

@@ -50,7 +50,12 @@ async fn every_request_is_refused_and_each_place_is_remembered_once() {
         );
     }
     assert!(sent(&recorder, "hello\r\n\r\n").await.starts_with("HTTP/1.1 400 "));
-    let expected = Escape { host: "api.stripe.com".to_owned(), port: 443, method: "CONNECT".to_owned() };
+    let expected = Escape {
+        host: "api.stripe.com".to_owned(),
+        port: 443,
+        transport: Transport::Tcp,
+        method: "CONNECT".to_owned(),
+    };
     assert_eq!(events.try_recv().unwrap(), ProxyEvent::Escaped(expected.clone()));
     assert!(events.try_recv().is_err());
     assert_eq!(recorder.escapes(), [expected]);

@@ -1,10 +1,11 @@
 //! The network of a sealed subject, as hapax serves it: the ports in its namespace, and where each connection
 //! goes: to a service of the trial, to an allowed host, or nowhere.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt, Interest};
@@ -17,8 +18,9 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::Acceptor;
 
 use super::host_names::HostNames;
+use super::packets::{self, Packet, PacketKind};
 use super::{handover, resolver};
-use crate::domain::HostTreatment;
+use crate::domain::{HostTreatment, Transport, is_loopback, is_loopback_address, is_plain_host_name};
 use crate::subject::recorder::{Escape, RecorderHandle};
 use crate::subject::relay::relay;
 use crate::subject::route::ServiceRoute;
@@ -32,6 +34,8 @@ const SMTPS: u16 = 465;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long the connections of a subject that has ended may take to close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same if processes of it are left that could not be killed.
+const CLOSE_TIMEOUT_WITH_PROCESSES: Duration = Duration::from_secs(1);
 /// How long to wait if no file is left for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
 
@@ -42,6 +46,8 @@ pub(in crate::subject) struct Gateway {
     names: Arc<HostNames>,
     recorder: RecorderHandle,
     tls: Option<Arc<ServerConfig>>,
+    /// Where the subject wants to connect to by an address, until it is known whether its own program answers there.
+    pending: std::sync::Mutex<BTreeSet<(IpAddr, u16)>>,
     /// The socket over which the init process is asked for connections to the subject, once it runs.
     connector: Mutex<Option<UnixStream>>,
 }
@@ -49,8 +55,8 @@ pub(in crate::subject) struct Gateway {
 /// Where a connection goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Destination {
-    /// To the name server.
-    NameServer,
+    /// To the name server, in place of another one.
+    NameServer(Escape),
     /// To a service, as it is.
     Service(SocketAddr),
     /// To a service that speaks HTTP, with TLS removed.
@@ -66,7 +72,8 @@ enum Destination {
 impl Gateway {
     pub(in crate::subject) fn new(routes: Vec<ServiceRoute>, recorder: RecorderHandle) -> Self {
         let tls = mock_services::https_config();
-        Gateway { routes, names: Arc::default(), recorder, tls, connector: Mutex::default() }
+        let (names, pending, connector) = Default::default();
+        Gateway { routes, names, recorder, tls, pending, connector }
     }
 
     /// The TCP ports that it serves.
@@ -99,8 +106,8 @@ impl Gateway {
         TcpStream::from_std(connection)
     }
 
-    /// Serves the sockets of a namespace: the ports of [`Gateway::tcp_ports`], those of [`Gateway::udp_ports`]
-    /// and the connector.
+    /// Serves the sockets of a namespace: the ports of [`Gateway::tcp_ports`], those of [`Gateway::udp_ports`],
+    /// the packet sockets and the connector.
     ///
     /// # Errors
     /// When one of them is not such a socket.
@@ -110,7 +117,7 @@ impl Gateway {
     ) -> io::Result<ServedPorts> {
         let (tcp, udp) = (self.tcp_ports(), self.udp_ports());
         let connector = sockets.pop().ok_or(io::ErrorKind::UnexpectedEof)?;
-        if sockets.len() != tcp.len() + udp.len() {
+        if sockets.len() != tcp.len() + udp.len() + packets::SOCKETS {
             return Err(io::Error::other(format!("{} ports were handed over", sockets.len())));
         }
         let connector = std::os::unix::net::UnixStream::from(connector);
@@ -125,20 +132,102 @@ impl Gateway {
             let listener = TcpListener::from_std(listener)?;
             ports.spawn(accept(Arc::clone(self), listener, port, ended.subscribe()));
         }
-        for socket in sockets {
+        for socket in sockets.by_ref().take(udp.len()) {
             let socket = std::net::UdpSocket::from(socket);
             socket.set_nonblocking(true)?;
             name_server.spawn(resolver::serve_udp(UdpSocket::from_std(socket)?, Arc::clone(&self.names)));
         }
-        Ok(ServedPorts { ended, ports, _name_server: name_server })
+        for socket in sockets {
+            // The runtime only waits for it, as for any socket with datagrams.
+            let socket = std::net::UdpSocket::from(socket);
+            socket.set_nonblocking(true)?;
+            ports.spawn(watch_packets(Arc::clone(self), UdpSocket::from_std(socket)?, ended.subscribe()));
+        }
+        Ok(ServedPorts { gateway: Arc::clone(self), ended, ports, _name_server: name_server })
+    }
+
+    /// Takes a packet of the subject, or one that answers it.
+    fn saw(&self, packet: &Packet<'_>) {
+        let target = (packet.address, packet.port);
+        match packet.kind {
+            PacketKind::Sent => self.sent(packet),
+            PacketKind::Accepted => drop(self.pending().remove(&target)),
+            PacketKind::Refused => {
+                if self.pending().remove(&target) {
+                    self.recorder.escaped(connection_to(target.0.to_string(), target.1));
+                }
+            }
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, BTreeSet<(IpAddr, u16)>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records what a packet of the subject was for, unless a port that hapax serves takes it.
+    fn sent(&self, packet: &Packet<'_>) {
+        let Packet { address, port, transport, payload, .. } = *packet;
+        let name = match address {
+            IpAddr::V4(address) => {
+                self.names.used(address);
+                self.names.name(address)
+            }
+            IpAddr::V6(_) => None,
+        };
+        let is_own = name.is_none() && is_loopback_address(address);
+        if is_own || (transport == Transport::Tcp && self.tcp_ports().contains(&port)) {
+            return;
+        }
+        if transport == Transport::Udp
+            && port == resolver::PORT
+            && let Some(name) = resolver::asked_name(payload)
+        {
+            return self.names.looked_up(&name);
+        }
+        let is_named = name.is_some();
+        let host = name.unwrap_or_else(|| address.to_string());
+        let wanted = Escape { host, port, transport, method: transport.to_string() };
+        match self.recorder.treatment(&wanted) {
+            Some(HostTreatment::Allowed) => self.recorder.not_forwarded(&wanted),
+            Some(HostTreatment::Ignored) => self.recorder.ignored(&wanted),
+            // HTTP/3, which clients try beside TLS.
+            None if (transport, port) == (Transport::Udp, HTTPS)
+                && ServiceRoute::find(&self.routes, &wanted.host).is_some() =>
+            {
+                self.recorder.contacted(wanted);
+            }
+            // Some programs find the address of their machine by the way that a packet would take, which is here the
+            // address itself, and connect to their own ports there.
+            None if transport == Transport::Tcp && address.is_ipv4() && !is_named => {
+                self.pending().insert((address, port));
+            }
+            None => self.recorder.escaped(wanted),
+        }
+    }
+
+    /// Records what is only known at the end.
+    fn record_the_rest(&self) {
+        for (address, port) in std::mem::take(&mut *self.pending()) {
+            self.recorder.escaped(connection_to(address.to_string(), port));
+        }
+        self.record_lookups();
+    }
+
+    /// Records the names that were only looked up: first those that carry data.
+    fn record_lookups(&self) {
+        let carries_data = |name: &String| {
+            let is_known = self.recorder.names(name)
+                || self.routes.iter().any(|route| route.hosts.iter().any(|host| host.matches(name)));
+            !is_known && !is_plain_host_name(name)
+        };
+        let (with_data, plain): (Vec<_>, Vec<_>) = self.names.unused().into_iter().partition(carries_data);
+        with_data.into_iter().for_each(|name| self.recorder.looked_up(name, true));
+        plain.into_iter().for_each(|name| self.recorder.looked_up(name, false));
     }
 
     /// Where a connection to this address and port goes. `server_name` is the host that a TLS client names.
-    fn destination(&self, address: Ipv4Addr, port: u16, server_name: Option<&str>) -> Destination {
-        if port == resolver::PORT {
-            return Destination::NameServer;
-        }
-        let name = self.names.name(address);
+    fn destination(&self, address: IpAddr, port: u16, server_name: Option<&str>) -> Destination {
+        let name = self.name(address);
         if name.is_none() && address.is_loopback() {
             let own = self.routes.iter().flat_map(ServiceRoute::ports).find(|own| own.port() == port);
             if let Some(own) = own {
@@ -147,7 +236,10 @@ impl Gateway {
         }
         let is_own = name.is_none() && address.is_loopback();
         let host = name.or_else(|| server_name.map(str::to_lowercase)).unwrap_or_else(|| address.to_string());
-        let mut wanted = Escape { host, port, method: "CONNECT".to_owned() };
+        let mut wanted = connection_to(host, port);
+        if port == resolver::PORT {
+            return Destination::NameServer(wanted);
+        }
         if is_own && self.recorder.treatment(&wanted).is_none() {
             // The user may have written the name.
             "localhost".clone_into(&mut wanted.host);
@@ -171,39 +263,53 @@ impl Gateway {
         found.unwrap_or(Destination::Refused(wanted))
     }
 
+    /// The name that was looked up for an address.
+    fn name(&self, address: IpAddr) -> Option<String> {
+        match address {
+            IpAddr::V4(address) => self.names.name(address),
+            IpAddr::V6(_) => None,
+        }
+    }
+
     async fn connection(&self, client: TcpStream, port: u16) -> io::Result<()> {
-        let IpAddr::V4(address) = client.local_addr()?.ip() else { return Ok(()) };
+        let address = client.local_addr()?.ip().to_canonical();
+        if let IpAddr::V4(address) = address {
+            self.names.used(address);
+        }
         let mut destination = self.destination(address, port, None);
         // A client that knows an address only says in its handshake which host it means.
-        let is_unnamed = self.names.name(address).is_none() && !address.is_loopback();
+        let is_unnamed = self.name(address).is_none() && !address.is_loopback();
         let over_tls = matches!(destination, Destination::ServiceOverTls(_));
         if port == HTTPS && (over_tls || (is_unnamed && matches!(destination, Destination::Refused(_)))) {
+            let named = |server_name: Option<&str>| {
+                let host = self.name(address).or_else(|| server_name.map(str::to_owned));
+                connection_to(host.unwrap_or_else(|| address.to_string()), port)
+            };
             let hello = LazyConfigAcceptor::new(Acceptor::default(), client);
-            let Ok(handshake) = timeout(HANDSHAKE, hello).await? else {
-                return self.nowhere(destination);
+            let Ok(Ok(handshake)) = timeout(HANDSHAKE, hello).await else {
+                return self.unfinished(destination, named(None));
             };
             if is_unnamed {
                 let server_name = handshake.client_hello().server_name().map(str::to_owned);
                 destination = self.destination(address, port, server_name.as_deref());
             }
             let Destination::ServiceOverTls(service) = destination else { return self.nowhere(destination) };
-            let host = self.names.name(address);
-            let host = host.or_else(|| handshake.client_hello().server_name().map(str::to_owned));
+            let wanted = named(handshake.client_hello().server_name());
             let Some(tls) = self.tls.clone() else { return Ok(()) };
-            return match timeout(HANDSHAKE, handshake.into_stream(tls)).await? {
-                Ok(client) => {
-                    relay(client, TcpStream::connect(service).await?).await;
-                    Ok(())
-                }
-                Err(_) => {
-                    let host = host.unwrap_or_else(|| address.to_string());
-                    self.recorder.certificate_refused(Escape { host, port, method: "CONNECT".to_owned() });
-                    Ok(())
-                }
-            };
+            match timeout(HANDSHAKE, handshake.into_stream(tls)).await {
+                Ok(Ok(client)) => relay(client, TcpStream::connect(service).await?).await,
+                Ok(Err(_)) => self.recorder.certificate_refused(wanted),
+                Err(_) => self.recorder.contacted(wanted),
+            }
+            return Ok(());
         }
         match destination {
-            Destination::NameServer => resolver::serve_tcp(client, &self.names).await,
+            Destination::NameServer(wanted) => {
+                if !resolver::serve_tcp(client, &self.names).await && !is_loopback(&wanted.host) {
+                    self.recorder.escaped(wanted);
+                }
+                Ok(())
+            }
             Destination::Service(service) => {
                 relay(client, TcpStream::connect(service).await?).await;
                 Ok(())
@@ -221,6 +327,14 @@ impl Gateway {
         }
     }
 
+    /// Records a TLS connection whose first message never ended.
+    fn unfinished(&self, destination: Destination, wanted: Escape) -> io::Result<()> {
+        if let Destination::ServiceOverTls(_) = destination {
+            self.recorder.contacted(wanted);
+        }
+        self.nowhere(destination)
+    }
+
     /// Records a connection that goes nowhere.
     fn nowhere(&self, destination: Destination) -> io::Result<()> {
         match destination {
@@ -228,7 +342,7 @@ impl Gateway {
             // A port of its own at which the subject does not listen is nothing outside.
             Destination::Refused(wanted) if wanted.host == "localhost" => {}
             Destination::Refused(wanted) => self.recorder.escaped(wanted),
-            Destination::NameServer
+            Destination::NameServer(_)
             | Destination::Service(_)
             | Destination::ServiceOverTls(_)
             | Destination::Outside(_) => {}
@@ -240,6 +354,7 @@ impl Gateway {
 /// The ports of a namespace that are served. Dropping it closes them and all connections.
 #[derive(Debug)]
 pub(in crate::subject) struct ServedPorts {
+    gateway: Arc<Gateway>,
     ended: watch::Sender<bool>,
     ports: JoinSet<()>,
     _name_server: JoinSet<()>,
@@ -248,12 +363,38 @@ pub(in crate::subject) struct ServedPorts {
 impl ServedPorts {
     /// Closes the ports after the subject has ended. What it had sent by then still arrives: a request that it
     /// did not wait for is an attempt like any other.
-    pub(in crate::subject) async fn close(mut self) {
+    pub(in crate::subject) async fn close(mut self, are_all_dead: bool) {
         self.ended.send_replace(true);
         let all_closed = async { while self.ports.join_next().await.is_some() {} };
-        // A host outside can keep its connection open for as long as it likes.
-        let _ = timeout(CLOSE_TIMEOUT, all_closed).await;
+        // A host outside can keep its connection open for as long as it likes, and so can a process that could not be
+        // killed.
+        let time = if are_all_dead { CLOSE_TIMEOUT } else { CLOSE_TIMEOUT_WITH_PROCESSES };
+        let _ = timeout(time, all_closed).await;
+        self.gateway.record_the_rest();
     }
+}
+
+/// A connection to a host.
+fn connection_to(host: String, port: u16) -> Escape {
+    Escape { host, port, transport: Transport::Tcp, method: "CONNECT".to_owned() }
+}
+
+/// Records the packets of the subject until it has ended, and those that it had sent by then.
+async fn watch_packets(gateway: Arc<Gateway>, socket: UdpSocket, mut ended: watch::Receiver<bool>) {
+    let receive = || packets::receive(&socket, |packet| gateway.saw(packet));
+    loop {
+        tokio::select! {
+            readable = socket.readable() => {
+                if readable.is_err() {
+                    return;
+                }
+                let _ = socket.try_io(Interest::READABLE, receive);
+            }
+            _ = ended.changed() => break,
+        }
+    }
+    // The system is asked: the runtime may not have noticed the last packets.
+    let _ = receive();
 }
 
 async fn accept(gateway: Arc<Gateway>, listener: TcpListener, port: u16, mut ended: watch::Receiver<bool>) {

@@ -1,7 +1,7 @@
 //! The names that a sealed subject looks up. Each gets an address of its own on the loopback network, so that
 //! a connection tells which host the subject meant.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +18,9 @@ pub(super) struct HostNames {
 struct NameTable {
     addresses: HashMap<String, Ipv4Addr>,
     names: HashMap<Ipv4Addr, String>,
+    /// The names that were looked up and to which nothing was sent.
+    unused: BTreeSet<String>,
+    used: HashSet<String>,
 }
 
 impl HostNames {
@@ -39,6 +42,29 @@ impl HostNames {
         table.names.insert(address, name.clone());
         table.addresses.insert(name, address);
         Some(address)
+    }
+
+    /// Keeps in mind that a name was looked up.
+    pub(super) fn looked_up(&self, name: &str) {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        let mut table = self.table();
+        if table.unused.len() < MAX_NAMES && !table.used.contains(&name) {
+            table.unused.insert(name);
+        }
+    }
+
+    /// Keeps in mind that something was sent to an address.
+    pub(super) fn used(&self, address: Ipv4Addr) {
+        let mut table = self.table();
+        if let Some(name) = table.names.get(&address).cloned() {
+            table.unused.remove(&name);
+            table.used.insert(name);
+        }
+    }
+
+    /// The names that were looked up so far and to which nothing was sent.
+    pub(super) fn unused(&self) -> Vec<String> {
+        self.table().unused.iter().cloned().collect()
     }
 
     /// The name that was looked up for an address.
@@ -64,6 +90,19 @@ mod tests {
         assert_eq!(names.address("API.Stripe.com").unwrap(), stripe);
         assert_eq!(names.name(github).as_deref(), Some("api.github.com"));
         assert_eq!(names.name(Ipv4Addr::new(127, 1, 200, 1)), None);
+    }
+
+    #[test]
+    fn a_name_is_unused_until_something_is_sent_to_its_address() {
+        let names = HostNames::default();
+        let [stripe, _] = ["api.stripe.com", "api.github.com"].map(|name| {
+            names.looked_up(name);
+            names.address(name).unwrap()
+        });
+        names.looked_up("API.github.com.");
+        names.used(stripe);
+        names.looked_up("api.stripe.com");
+        assert_eq!(names.unused(), ["api.github.com"]);
     }
 
     #[test]

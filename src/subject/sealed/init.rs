@@ -6,18 +6,19 @@
 //! the user ids of the second user namespace can only be mapped from the first.
 
 use std::io::{self, Read as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior};
+use rustix::process::{Pid, WaitOptions};
 
 use super::channel::Channel;
 use super::order::{InitOrder, InitReport, SealOrder};
-use super::{handover, loopback, mounts, namespaces};
+use super::{handover, loopback, mounts, namespaces, packets};
+use crate::process_protection;
 use crate::subject::supervisor::start_error;
 
 /// Runs the first init process. Its standard input is a channel to the supervisor.
@@ -36,7 +37,7 @@ pub fn first_init() -> io::Result<()> {
     }
 }
 
-/// Moves this process into the namespaces and hands over the ports, and a socket over which hapax asks for
+/// Moves this process into the namespaces and hands over the ports, the packet sockets, and a socket over which hapax asks for
 /// connections to the subject. Returns its other end.
 fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStream, String> {
     let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -49,6 +50,7 @@ fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStre
     .map_err(failed("cannot map the user ids of a namespace"))?;
     loopback::bring_up().map_err(failed("cannot bring up the loopback interface"))?;
     let mut sockets = open_ports(&order.seal)?;
+    sockets.extend(packets::open().map_err(failed("cannot open packet sockets"))?);
     let (connector, theirs) = UnixStream::pair().map_err(failed("cannot make a pair of sockets"))?;
     sockets.push(theirs.into());
     let hand_over = supervisor.send(&InitReport::Ports).and_then(|()| supervisor.send_sockets(&sockets));
@@ -56,11 +58,12 @@ fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStre
     Ok(connector)
 }
 
-/// The ports that hapax serves: TCP first.
+/// The ports that hapax serves, for IPv4 and, where the system has it, IPv6: TCP first.
 fn open_ports(seal: &SealOrder) -> Result<Vec<OwnedFd>, String> {
     let mut sockets: Vec<OwnedFd> = Vec::new();
     for port in &seal.tcp_ports {
-        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port));
+        let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, *port))
+            .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)));
         sockets.push(listener.map_err(failed(&format!("cannot open TCP port {port}")))?.into());
     }
     for port in &seal.udp_ports {
@@ -120,6 +123,8 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     namespaces::own_mounts().map_err(failed("cannot make a mount namespace"))?;
     mounts::apply(&order.seal.files)?;
     mounts::mount_proc()?;
+    mounts::protect_system()?;
+    mounts::hide_disks()?;
     if order.ids.is_none() {
         mounts::protect_system_settings()?;
     }
@@ -130,8 +135,9 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     }
     .map_err(failed("cannot map the user ids of the second namespace"))?;
     // So that the subject cannot look into this process.
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .map_err(|error| failed("cannot protect the init process")(error.into()))
+    process_protection::close_memory();
+    process_protection::drop_tracing();
+    Ok(())
 }
 
 /// Starts the subject; `None` if there is no program.

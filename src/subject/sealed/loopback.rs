@@ -1,5 +1,5 @@
-//! The network of a sealed start: the loopback interface, to which every IPv4 address belongs. A connection to
-//! any address is therefore refused at once, or reaches hapax if it serves the port.
+//! The network of a sealed start: the loopback interface, to which every address belongs. A connection to any address
+//! is therefore refused at once, or reaches hapax if it serves the port; hapax sees each of them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,11 +17,17 @@ const REQUEST: u16 = 0x1 | 0x4;
 /// Create what must not exist yet.
 const CREATE: u16 = 0x400 | 0x200;
 
-/// Brings the loopback interface up and makes every IPv4 address one of this machine.
+const INET: u8 = 2;
+const INET6: u8 = 10;
+
+/// Brings the loopback interface up and makes every address one of this machine.
 pub(super) fn bring_up() -> io::Result<()> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     ask(&socket, NEW_LINK, REQUEST, &link_up())?;
-    ask(&socket, NEW_ROUTE, REQUEST | CREATE, &all_addresses_are_local())
+    ask(&socket, NEW_ROUTE, REQUEST | CREATE, &all_addresses_are_local(INET))?;
+    // On a system without IPv6 no packet can be sent with it.
+    let _ = ask(&socket, NEW_ROUTE, REQUEST | CREATE, &all_addresses_are_local(INET6));
+    Ok(())
 }
 
 /// `struct ifinfomsg`: the interface gets the flag `IFF_UP`.
@@ -37,13 +43,12 @@ fn link_up() -> Vec<u8> {
 
 /// `struct rtmsg` and the attribute `RTA_OIF`: the local route to all addresses, as
 /// `ip route add local default dev lo` makes it.
-fn all_addresses_are_local() -> Vec<u8> {
-    const INET: u8 = 2;
+fn all_addresses_are_local(family: u8) -> Vec<u8> {
     const TABLE_LOCAL: u8 = 255;
     const PROTOCOL_BOOT: u8 = 3;
     const SCOPE_HOST: u8 = 254;
     const TYPE_LOCAL: u8 = 2;
-    let mut body = vec![INET, 0, 0, 0, TABLE_LOCAL, PROTOCOL_BOOT, SCOPE_HOST, TYPE_LOCAL];
+    let mut body = vec![family, 0, 0, 0, TABLE_LOCAL, PROTOCOL_BOOT, SCOPE_HOST, TYPE_LOCAL];
     body.extend(0u32.to_ne_bytes());
     let (length, output_interface) = (8u16, 4u16);
     body.extend(length.to_ne_bytes());

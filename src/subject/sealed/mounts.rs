@@ -1,12 +1,15 @@
 //! What a sealed subject sees of the file system: mounts in a namespace of its own.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::CWD;
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind, mount_change,
     mount_remount, move_mount, open_tree,
@@ -17,7 +20,32 @@ use super::order::{FileView, ReplacedFile};
 /// The flags of the process file system.
 const PROC_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
 /// Files with which root of the machine changes the machine, also from a namespace.
-const SYSTEM_SETTINGS: [&str; 2] = ["/proc/sys", "/proc/sysrq-trigger"];
+const SYSTEM_SETTINGS: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/bus", "/proc/fs", "/proc/irq"];
+/// What is mounted over a file that is hidden.
+const NO_FILE: &str = "/dev/null";
+/// The folder of devices.
+const DEVICES: &str = "/dev";
+
+/// Where the system shows itself, with its control groups.
+const SYSTEM: &str = "/sys";
+/// File systems with which a process changes the system, wherever they are mounted.
+const SYSTEM_FILE_SYSTEMS: [&str; 12] = [
+    "sysfs",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "efivarfs",
+    "bpf",
+    "pstore",
+    "resctrl",
+    "fusectl",
+];
+/// How many control group namespaces the subject can make. In one of its own, root could mount the control groups of
+/// the machine again.
+const CONTROL_GROUP_NAMESPACES: &str = "/proc/sys/user/max_cgroup_namespaces";
 
 /// Mounts the view over what is there. An error names the path.
 pub(super) fn apply(view: &FileView) -> Result<(), String> {
@@ -43,6 +71,98 @@ pub(super) fn apply(view: &FileView) -> Result<(), String> {
 /// Mounts the process file system of this process's namespace.
 pub(super) fn mount_proc() -> Result<(), String> {
     mount("proc", "/proc", "proc", PROC_FLAGS, None).map_err(|error| failed(Path::new("/proc"), error.into()))
+}
+
+/// Makes the system, and all that is mounted in it, read-only: a subject that moved itself into a frozen control group
+/// could not be ended. Its programs read there how much memory they have.
+pub(super) fn protect_system() -> Result<(), String> {
+    let list =
+        fs::read_to_string("/proc/self/mountinfo").map_err(|error| failed(Path::new(SYSTEM), error))?;
+    for mount in list.lines().filter_map(MountLine::read).filter(MountLine::is_of_system) {
+        match mount_remount(&mount.path, mount.flags | MountFlags::BIND | MountFlags::RDONLY, c"") {
+            // Another mount is over it, or the user cannot enter the folder: then the subject does not reach it either.
+            Ok(()) | Err(Errno::NOENT | Errno::INVAL | Errno::ACCESS) => {}
+            Err(error) => return Err(failed(&mount.path, error.into())),
+        }
+    }
+    match fs::write(CONTROL_GROUP_NAMESPACES, "0") {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("cannot limit the control group namespaces: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Hides the disks: who reads one as a whole reads every file, and a subject of root could.
+pub(super) fn hide_disks() -> Result<(), String> {
+    let mut folders = vec![PathBuf::from(DEVICES)];
+    while let Some(folder) = folders.pop() {
+        // What the user cannot list, the subject cannot list either.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_block_device() {
+                match mount_bind(NO_FILE, &path) {
+                    // It was removed in the meantime.
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(error) => return Err(failed(&path, error.into())),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A line of `/proc/PID/mountinfo`.
+#[derive(Debug, PartialEq, Eq)]
+struct MountLine {
+    path: PathBuf,
+    /// Its flags that must stay: a mount that comes from outside of the namespace keeps them.
+    flags: MountFlags,
+    file_system: String,
+}
+
+impl MountLine {
+    fn read(line: &str) -> Option<Self> {
+        let (mount, of_file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(4);
+        let (path, options) = (fields.next()?, fields.next()?);
+        let flag = |option: &str| match option {
+            "nosuid" => MountFlags::NOSUID,
+            "nodev" => MountFlags::NODEV,
+            "noexec" => MountFlags::NOEXEC,
+            _ => MountFlags::empty(),
+        };
+        let flags = options.split(',').map(flag).fold(MountFlags::empty(), MountFlags::union);
+        let file_system = of_file_system.split(' ').next()?.to_owned();
+        Some(MountLine { path: unescaped(path), flags, file_system })
+    }
+
+    fn is_of_system(&self) -> bool {
+        self.path.starts_with(SYSTEM) || SYSTEM_FILE_SYSTEMS.contains(&self.file_system.as_str())
+    }
+}
+
+/// A path in which a backslash and three octal digits stand for a byte.
+fn unescaped(text: &str) -> PathBuf {
+    let mut path = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((byte, others)) = rest.split_first() {
+        let escaped =
+            others.get(..3).filter(|_| *byte == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match escaped.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                path.push(byte);
+                rest = &others[3..];
+            }
+            None => {
+                path.push(*byte);
+                rest = others;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(path))
 }
 
 /// Makes the settings of the system read-only. Only root could change them: its user id is that of the
@@ -72,7 +192,7 @@ fn take(path: &Path) -> Result<OwnedFd, String> {
 fn hide(path: &Path) -> io::Result<()> {
     let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
     if metadata.file_type().is_socket() {
-        mount_bind("/dev/null", path)?;
+        mount_bind(NO_FILE, path)?;
         return Ok(());
     }
     if !path.is_dir() {
@@ -110,4 +230,24 @@ fn resolved(path: &Path) -> PathBuf {
         }
     }
     fs::canonicalize(&path).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mounts_of_the_system_are_found_wherever_they_are() {
+        let list = "23 27 0:22 / /sys rw,nosuid,nodev,noexec,relatime shared:7 - sysfs sysfs rw\n\
+            31 23 0:28 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro,mode=755\n\
+            37 31 0:34 / /mnt/the\\040groups rw,relatime - cgroup cgroup rw,freezer\n\
+            27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+            28 27 0:25 / /system rw - tmpfs tmpfs rw\n";
+        let found: Vec<MountLine> =
+            list.lines().filter_map(MountLine::read).filter(MountLine::is_of_system).collect();
+        let paths: Vec<&Path> = found.iter().map(|mount| mount.path.as_path()).collect();
+        assert_eq!(paths, ["/sys", "/sys/fs/cgroup", "/mnt/the groups"].map(Path::new));
+        assert_eq!(found[0].flags, MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC);
+        assert_eq!((found[1].flags, found[2].flags), (MountFlags::NOSUID, MountFlags::empty()));
+    }
 }

@@ -1,6 +1,5 @@
 //! The name server of a sealed subject. Every name has an IPv4 address and no IPv6 address.
 
-use std::io;
 use std::sync::Arc;
 
 use simple_dns::rdata::{A, RData};
@@ -29,16 +28,26 @@ pub(super) async fn serve_udp(socket: UdpSocket, names: Arc<HostNames>) {
     }
 }
 
-/// Answers the queries of one connection.
-pub(super) async fn serve_tcp(mut stream: TcpStream, names: &HostNames) -> io::Result<()> {
+/// Answers the queries of one connection. `false` if it sent something else, or nothing.
+pub(super) async fn serve_tcp(mut stream: TcpStream, names: &HostNames) -> bool {
+    let mut has_asked = false;
     loop {
-        let length = stream.read_u16().await?;
+        let Ok(length) = stream.read_u16().await else { return has_asked };
         let mut query = vec![0; usize::from(length)];
-        stream.read_exact(&mut query).await?;
-        let Some(answer) = answer(&query, names) else { return Ok(()) };
-        let length = u16::try_from(answer.len()).map_err(io::Error::other)?;
-        stream.write_all(&[&length.to_be_bytes(), &answer[..]].concat()).await?;
+        let is_read = stream.read_exact(&mut query).await.is_ok();
+        let Some(answer) = answer(&query, names).filter(|_| is_read) else { return false };
+        has_asked = true;
+        let Ok(length) = u16::try_from(answer.len()) else { return has_asked };
+        if stream.write_all(&[&length.to_be_bytes(), &answer[..]].concat()).await.is_err() {
+            return has_asked;
+        }
     }
+}
+
+/// The name that a query asks for; `None` if it is not a query.
+pub(super) fn asked_name(query: &[u8]) -> Option<String> {
+    let query = Packet::parse(query).ok().filter(|packet| !packet.has_flags(PacketFlag::RESPONSE))?;
+    Some(query.questions.first()?.qname.to_string())
 }
 
 /// The answer to a query; `None` if it is not one.
@@ -52,6 +61,7 @@ fn answer(query: &[u8], names: &HostNames) -> Option<Vec<u8>> {
     }
     reply.questions.push(question.clone());
     let name = question.qname.to_string();
+    names.looked_up(&name);
     if question.qtype == QTYPE::TYPE(TYPE::A) {
         match names.address(&name) {
             Some(address) => reply.answers.push(ResourceRecord::new(

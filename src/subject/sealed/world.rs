@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::host_sockets::HostSockets;
 use super::order::{FileView, ReplacedFile};
 use super::trust_stores::StartContext;
 use crate::process_env;
@@ -12,8 +13,8 @@ use crate::subject::Settings;
 
 /// Folders with sockets of the machine: each would be a way out.
 const SOCKETS: [&str; 2] = ["/run", "/var/run"];
-/// The file in which the system lists the Unix sockets of this network namespace.
-const UNIX_SOCKETS: &str = "/proc/net/unix";
+/// Folders in which every program can make files, also sockets.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// The folder of hapax's own files in the namespace.
 const OWN: &str = "/run/hapax";
 /// The variables that name a file with everything that a client trusts.
@@ -23,9 +24,10 @@ const BUNDLE_VARIABLES: [&str; 6] =
 const NODE_VARIABLE: &str = "NODE_EXTRA_CA_CERTS";
 
 /// The files of the namespaces of a run. They are removed with the folder that has them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct SealedWorld {
     hidden: Vec<PathBuf>,
+    sockets: HostSockets,
     replaced: Vec<ReplacedFile>,
     variables: Vec<(String, String)>,
 }
@@ -49,7 +51,8 @@ impl SealedWorld {
         };
         let env = process_env::all();
         let hidden = hidden.into_iter().map(std::path::absolute).collect::<io::Result<_>>()?;
-        SealedWorld::write(&own, hidden, StartContext { program, directory: &directory, env: &env })
+        let subject = StartContext { program, directory: &directory, env: &env };
+        SealedWorld::write(&own, hidden, subject)
     }
 
     /// Writes the files into an empty folder. `hidden` are the folders of hapax that no subject may see.
@@ -86,7 +89,12 @@ impl SealedWorld {
         let mut variables = Vec::from(bundle);
         variables.push((NODE_VARIABLE.to_owned(), text("ca.pem")));
         variables.push(("HAPAX_CA_FILE".to_owned(), text("ca.pem")));
-        Ok(SealedWorld { hidden, replaced, variables })
+        let of_user = subject.env.iter().filter(|(name, _)| matches!(name.as_str(), "HOME" | "TMPDIR"));
+        // The folders that the subject is likely to use.
+        let mut used = vec![subject.directory.to_owned()];
+        used.extend(of_user.map(|(_, folder)| PathBuf::from(folder)).chain(SHARED.map(PathBuf::from)));
+        let sockets = HostSockets::new(used);
+        Ok(SealedWorld { hidden, sockets, replaced, variables })
     }
 
     /// The environment variables that name the files.
@@ -99,10 +107,7 @@ impl SealedWorld {
         let folders = SOCKETS.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink());
         let mut hidden: Vec<PathBuf> =
             folders.map(Path::to_owned).chain(self.hidden.iter().cloned()).collect();
-        let sockets = socket_paths(&fs::read_to_string(UNIX_SOCKETS).unwrap_or_default());
-        hidden.extend(
-            sockets.into_iter().filter(|path| !SOCKETS.iter().any(|folder| path.starts_with(folder))),
-        );
+        hidden.extend(self.sockets.paths(&hidden));
         FileView { hidden, visible, replaced: self.replaced.clone() }
     }
 }
@@ -111,15 +116,6 @@ impl SealedWorld {
 pub(crate) fn trust_stores() -> Vec<PathBuf> {
     let (directory, env) = (std::env::current_dir().unwrap_or_default(), process_env::all());
     StartContext { program: &[], directory: &directory, env: &env }.trust_stores()
-}
-
-/// The files of Unix sockets, each once, from the system's list.
-fn socket_paths(list: &str) -> Vec<PathBuf> {
-    let paths = list.lines().filter_map(|line| Some(line.split_once(" /")?.1));
-    let mut paths: Vec<PathBuf> = paths.map(|path| Path::new("/").join(path)).collect();
-    paths.sort();
-    paths.dedup();
-    paths
 }
 
 /// The same file with `files dns` for hosts: other sources ask services of the machine.
@@ -140,16 +136,6 @@ mod tests {
         let text =
             "passwd: files systemd\nhosts: files mymachines resolve [!UNAVAIL=return] dns myhostname\n";
         assert_eq!(files_and_dns(text), "passwd: files systemd\nhosts: files dns\n");
-    }
-
-    #[test]
-    fn the_files_of_sockets_are_found_once_each_and_sockets_without_a_file_are_not() {
-        let list = "Num       RefCount Protocol Flags    Type St Inode Path\n\
-            0000000000000000: 00000002 00000000 00010000 0001 01 21045 /tmp/one socket\n\
-            0000000000000000: 00000003 00000000 00000000 0001 03 21046 /tmp/one socket\n\
-            0000000000000000: 00000002 00000000 00010000 0001 01 21047 @/tmp/abstract\n\
-            0000000000000000: 00000003 00000000 00000000 0001 03 21048\n";
-        assert_eq!(socket_paths(list), [PathBuf::from("/tmp/one socket")]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod bounded_output;
 mod detector;
+mod inherited_signals;
 mod outputs;
 mod processes;
 mod protocol;
@@ -27,7 +28,7 @@ use super::sealed::{SealOrder, SealedProgram, SealedSubject};
 use super::{EndReason, Limits};
 use outputs::Outputs;
 use processes::ProcessTree;
-use watch::Watch;
+use watch::{Watch, WatchEnd};
 
 /// Runs a supervisor on the standard input and output of this process.
 ///
@@ -38,6 +39,7 @@ pub fn supervise() -> io::Result<()> {
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
     let order: StartOrder = serde_json::from_str(&first)?;
     drop(lines);
+    inherited_signals::reset()?;
     confine(&order.limits);
     let program = match start(&order) {
         Ok(program) => program,
@@ -48,6 +50,7 @@ pub fn supervise() -> io::Result<()> {
                 stdout: Captured::default(),
                 stderr: Captured::default(),
                 left_running: 0,
+                are_all_dead: true,
                 cpu: None,
             });
         }
@@ -62,12 +65,14 @@ pub fn supervise() -> io::Result<()> {
         Some(sealed) => watch::reap_sealed(sealed, events, Arc::clone(&ended)),
         None => watch::reap(events, Arc::clone(&ended)),
     }
-    let (reason, left_running) = watch.until_the_end(&received);
-    let (stdout, stderr) = outputs.finish();
-    write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, cpu: processes::cpu() })
+    let WatchEnd { reason, left_running, are_all_dead } = watch.until_the_end(&received);
+    let (stdout, stderr) = outputs.finish(are_all_dead);
+    let cpu = processes::cpu();
+    write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, are_all_dead, cpu })
 }
 
-/// Makes this process the parent of all orphans below it, and sets resource limits.
+/// Makes this process the parent of all orphans below it, sets resource limits, and takes from it, and from the
+/// subject, what reads other processes.
 fn confine(limits: &Limits) {
     // These calls fail only where they are not needed: it is a session leader already, or the limit is lower.
     let _ = rustix::process::setsid();
@@ -88,7 +93,8 @@ fn confine(limits: &Limits) {
     {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         // The subject must not write to our pipes through /proc.
-        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        crate::process_protection::close_memory();
+        crate::process_protection::drop_tracing();
     }
 }
 

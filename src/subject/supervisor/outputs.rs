@@ -43,9 +43,10 @@ impl Outputs {
         Outputs { stdout, stderr, open }
     }
 
-    /// The captured outputs, after they have ended.
-    pub(super) fn finish(self) -> (Captured, Captured) {
-        let _ = self.open.recv_timeout(DRAIN_TIMEOUT);
+    /// The captured outputs, after they have ended. If processes are left that cannot be killed, they hold the pipes,
+    /// and nothing is waited for.
+    pub(super) fn finish(self, are_all_dead: bool) -> (Captured, Captured) {
+        let _ = self.open.recv_timeout(if are_all_dead { DRAIN_TIMEOUT } else { Duration::ZERO });
         let captured = |output: &Mutex<OneOutput>| {
             let output = output.lock().unwrap_or_else(PoisonError::into_inner);
             Captured { last_claim: output.detector.last_claim(), ..output.kept.captured() }

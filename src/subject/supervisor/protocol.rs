@@ -61,7 +61,7 @@ pub(in crate::subject) enum SupervisorMessage {
     Applied(SupervisorOrder),
     /// An order did not take effect, and why.
     Missed(SupervisorOrder, String),
-    /// All processes of this start have ended. It is the last line.
+    /// All processes of this start have ended, or could not be killed. It is the last line.
     Ended {
         /// How it ended.
         reason: EndReason,
@@ -71,6 +71,8 @@ pub(in crate::subject) enum SupervisorMessage {
         stderr: Captured,
         /// The number of processes that it left running.
         left_running: usize,
+        /// Whether none of its processes is left; otherwise some could not be killed.
+        are_all_dead: bool,
         /// The CPU time of all its processes, in milliseconds, if it is known.
         #[serde(default)]
         cpu: Option<u64>,

@@ -163,6 +163,15 @@ pub(super) struct Watch<'a> {
     count_at: Instant,
 }
 
+/// How a start ended that was watched.
+pub(super) struct WatchEnd {
+    pub(super) reason: EndReason,
+    /// How many processes it left running.
+    pub(super) left_running: usize,
+    /// Whether none of its processes is left.
+    pub(super) are_all_dead: bool,
+}
+
 impl<'a> Watch<'a> {
     /// Starts to watch a process that was just started.
     pub(super) fn new(
@@ -193,9 +202,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Watches until nothing is left. Returns how it ended, and how many processes it left running.
-    pub(super) fn until_the_end(mut self, events: &Receiver<WatchEvent>) -> (EndReason, usize) {
-        loop {
+    /// Watches until nothing is left, or what is left could not be killed in time.
+    pub(super) fn until_the_end(mut self, events: &Receiver<WatchEvent>) -> WatchEnd {
+        let are_all_dead = loop {
             match events.recv_timeout(self.due().saturating_duration_since(Instant::now())) {
                 Ok(WatchEvent::Order(order)) => self.apply(order),
                 Ok(WatchEvent::Abandoned) => self.kill(),
@@ -209,13 +218,13 @@ impl<'a> Watch<'a> {
                 Ok(WatchEvent::AllGone) | Err(RecvTimeoutError::Disconnected) => {
                     // Where orphans are not reparented to us, processes of its group may be left.
                     self.kill();
-                    break;
+                    break true;
                 }
             }
             if !self.enforce_limits() {
-                break;
+                break false;
             }
-        }
+        };
         let exited_before = self.exited_before_interrupt();
         for order in std::mem::take(&mut self.kills) {
             match &exited_before {
@@ -225,7 +234,8 @@ impl<'a> Watch<'a> {
                 _ => report_applied(order),
             }
         }
-        (self.reason.take().unwrap_or_else(|| self.reason_from_end()), self.left_running)
+        let reason = self.reason.take().unwrap_or_else(|| self.reason_from_end());
+        WatchEnd { reason, left_running: self.left_running, are_all_dead }
     }
 
     /// The process that was started has exited. Its other processes must end, too; but killing them at once
