@@ -104,6 +104,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("examples", &[]),
     ("index", &[]),
     ("money", &[]),
+    ("result_text", &[]),
     ("word_enum", &[]),
     ("idempotency", &["after", "word_enum"]),
     ("service", &["after", "idempotency", "word_enum"]),
