@@ -14,6 +14,7 @@ use super::key::SigningKey;
 use super::page::certificate_page;
 use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord};
 use super::{CERTIFICATE_FILE, CERTIFICATE_PAGE, version_1};
+use crate::domain::is_default;
 use crate::results::{StoreError, write_file};
 use crate::text::words::counted;
 
@@ -84,6 +85,9 @@ pub(crate) struct Tested {
     /// The scenarios of an agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) scenarios: Vec<ScenarioDigest>,
+    /// The digest of all scenarios that this hapax ships, for an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) golden_set: Option<String>,
     /// The files about a tool or a server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<FileDigest>,
@@ -130,10 +134,13 @@ pub(crate) struct TestedSubject {
 
 /// A scenario, and the digest of its cases, made as in `report.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ScenarioDigest {
     pub(crate) scenario: String,
     pub(crate) digest: String,
+    /// Whether it has the name of a shipped scenario and other content.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) replaces_shipped: bool,
 }
 
 /// A control in the same run: its known result, and its result.
@@ -437,6 +444,7 @@ pub(super) mod tests {
                 trials_each: 5,
             }),
             scenarios: Vec::new(),
+            golden_set: None,
             files: vec![FileDigest { name: "tool.yaml".to_owned(), sha256: "cd".repeat(32) }],
             score: Some(2),
             findings: Vec::new(),

@@ -35,6 +35,7 @@ use crate::scenario::Terms;
 use findings::FindingContext;
 use history::TrialHistory;
 pub use verdict::{AttemptsMade, BarrierFacts, Claim, EffectCost, Finding, IntentOutcome, Retry, Verdict};
+use void_reason::VoidReason;
 
 /// The verdict of a trial: its ledger, scored by the terms of its case. `torn` describes the problem of a
 /// ledger that is not complete.
@@ -112,6 +113,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         retries,
         findings,
         void_because: void_reasons.iter().map(ToString::to_string).collect(),
+        void_causes: void_reasons.iter().map(VoidReason::cause).collect(),
         barrier,
         hosts: outside::hosts(&history),
         costs: costs::costs(terms, &history),

@@ -10,6 +10,7 @@ fn facts() -> ToolFacts {
         keyed: false,
         callers: 8,
         source: EffectSource::Backend(vec!["email.send".to_owned()]),
+        unclear_success: None,
     }
 }
 
@@ -222,4 +223,19 @@ fn effects_that_a_read_counts_are_judged_by_the_difference() {
     assert_eq!(judged(&[4]).verdict, CaseVerdict::Void);
     let uncounted = ObservedTrial { not_counted: Some("gone".to_owned()), ..counted(&[0]) };
     assert_eq!(verdict(&facts, ServerScenario::SameKeyTwice, &uncounted), CaseVerdict::Void);
+}
+
+#[test]
+fn a_text_that_says_neither_success_nor_error_is_not_a_false_success() {
+    let empty = (CallOutcome::Unclear, "{}");
+    let judged = |facts: &ToolFacts, effects| {
+        judge(&case(facts, ServerScenario::LostRequest), &seen(&[empty], &[None], effects))
+    };
+    let unclear = judged(&facts(), 0);
+    assert_eq!(unclear.verdict, CaseVerdict::Void);
+    assert_eq!(unclear.void.unwrap().reason, "unclear-text");
+    assert_eq!(judged(&facts(), 1).verdict, CaseVerdict::Pass);
+    // A tool that worked with this text says with it that it worked.
+    let usual = ToolFacts { unclear_success: Some("{}".to_owned()), ..facts() };
+    assert_eq!(judged(&usual, 0).finding, Some(FindingKind::Overclaimed));
 }

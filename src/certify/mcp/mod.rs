@@ -21,7 +21,7 @@ use futures_util::future::Shared;
 use jiff::Timestamp;
 
 use super::evidence::{FileDigest, command_files, sha256};
-use super::runs::{RUN_NAMES, Runs, spread};
+use super::runs::{CONFIRMED, RUN_NAMES, Runs, spread};
 use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
@@ -227,7 +227,8 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         if !planned.cases.is_empty() && !self.runs.interrupted {
             on(CertifyEvent::Phase("trials"));
             let cases = spread(planned.cases.clone(), self.options.trials);
-            trials = self.runs.test(cases, &judge, on).await?;
+            let confirmed = if self.options.for_certificate { CONFIRMED } else { 1 };
+            trials = self.runs.test(cases, confirmed, &judge, on).await?;
         }
         if self.options.for_certificate && !trials.is_empty() && !self.runs.interrupted {
             on(CertifyEvent::Phase("more callers"));
@@ -260,6 +261,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             controls: Vec::new(),
             callers,
             scenarios: Vec::new(),
+            golden_set: None,
             files: self.options.tools.files.clone(),
             score: None,
             findings: std::mem::take(&mut self.findings),

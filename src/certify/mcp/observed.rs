@@ -165,9 +165,9 @@ impl ObservedTrial {
         Some(self.counts.last()?.saturating_sub(*self.counts.first()?))
     }
 
-    /// Whether the last call succeeded.
-    pub(super) fn last_is_ok(&self) -> bool {
-        self.calls.last().is_some_and(|call| call.outcome == CallOutcome::Ok)
+    /// Whether the last call has a result that is not an error.
+    pub(super) fn last_has_result(&self) -> bool {
+        self.calls.last().is_some_and(|call| call.outcome.is_result())
     }
 
     /// The lines of evidence: the calls, then the writes.
@@ -194,6 +194,15 @@ fn is_write(operation: &str) -> bool {
     let known = catalog::find(service)
         .and_then(|service| service.operations.iter().find(|known| known.name == operation));
     known.is_none_or(|known| known.kind == OperationKind::Write)
+}
+
+/// A text without what differs from call to call: each word with a digit is the same.
+pub(super) fn form(text: &str) -> String {
+    let word = |word: &str| match word.contains(|letter: char| letter.is_ascii_digit()) {
+        true => "#".to_owned(),
+        false => word.to_lowercase(),
+    };
+    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A text on one line, shortened.

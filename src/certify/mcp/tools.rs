@@ -7,7 +7,7 @@ use std::future::Future;
 use super::ServerTest;
 use super::arguments::CallArguments;
 use super::judge::{EffectSource, ToolFacts};
-use super::observed::{ObservedTrial, short};
+use super::observed::{ObservedTrial, form, short};
 use super::scenarios::CalledTool;
 use crate::certify::statement::CertifiedFinding;
 use crate::certify::{CertifyError, OnEvent, typeable};
@@ -130,7 +130,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         };
         let only_reads = |tool: &&ServerTool| {
             let seen = calls.get(&tool.id);
-            let only_read = seen.is_some_and(|seen| seen.last_is_ok() && seen.writes.is_empty());
+            let only_read = seen.is_some_and(|seen| seen.last_has_result() && seen.writes.is_empty());
             counts(&tool.listed.name) || (only_read && tool.facts.is_none())
         };
         let reads = tools.iter().filter(only_reads).map(|tool| tool.listed.name.clone()).collect();
@@ -209,7 +209,8 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             match counted_once(&seen, &read.tool) {
                 Ok(occurrences) => {
                     let source = EffectSource::Read { call: read, occurrences };
-                    tool.facts = Some(self.facts(tool, 1, String::new(), source));
+                    let facts = self.facts(tool, 1, String::new(), source);
+                    tool.facts = Some(ToolFacts { unclear_success: unclear_success(&seen), ..facts });
                 }
                 Err(why) => self.not_tested.push(format!("`{}`: {why}", tool.listed.name)),
             }
@@ -249,7 +250,8 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         let mut operations = seen.effect_operations();
         operations.truncate(MAX_OPERATIONS);
         let source = EffectSource::Backend(operations);
-        Some(self.facts(tool, seen.effects.len(), effect.clone(), source))
+        let facts = self.facts(tool, seen.effects.len(), effect.clone(), source);
+        Some(ToolFacts { unclear_success: unclear_success(seen), ..facts })
     }
 
     fn facts(&self, tool: &ServerTool, effects: usize, effect: String, source: EffectSource) -> ToolFacts {
@@ -262,8 +264,15 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             keyed: tool.call.key.is_some(),
             callers: usize::try_from(callers).unwrap_or(usize::MAX),
             source,
+            unclear_success: None,
         }
     }
+}
+
+/// The form of the text of a call that worked, if the text does not say so.
+fn unclear_success(seen: &ObservedTrial) -> Option<String> {
+    let call = seen.calls.first().filter(|call| call.outcome == CallOutcome::Unclear)?;
+    Some(form(&call.text))
 }
 
 /// How often a read names the trial for one call; why it cannot count effects otherwise.
@@ -274,7 +283,7 @@ fn counted_once(seen: &ObservedTrial, read: &str) -> Result<usize, String> {
     if let Some(why) = &seen.not_counted {
         return Err(format!("its effects cannot be counted: {}", short(why, 200)));
     }
-    if let Some(call) = seen.calls.iter().find(|call| call.outcome != CallOutcome::Ok) {
+    if let Some(call) = seen.calls.iter().find(|call| !call.outcome.is_result()) {
         return Err(format!("it could not be called with other arguments: {}", short(&call.text, 200)));
     }
     let [before, between, after] = seen.counts[..] else {
@@ -296,7 +305,7 @@ fn not_callable(seen: &ObservedTrial) -> Option<String> {
     let Some(call) = seen.calls.first() else {
         return Some(unusable.unwrap_or_else(|| "no call was made".to_owned()));
     };
-    if call.outcome == CallOutcome::Ok {
+    if call.outcome.is_result() {
         return unusable;
     }
     let mut why = short(&call.text, 200);

@@ -104,6 +104,7 @@ pub(crate) async fn certify_tool(
         controls,
         callers,
         scenarios: Vec::new(),
+        golden_set: None,
         files: vec![FileDigest::of_text("tool file", source)],
         score,
         findings: score.map(|score| score::findings(file, &conclusion, score)).unwrap_or_default(),
@@ -170,7 +171,7 @@ async fn smoke_once(
         let end = trial.call(&program).await?;
         Ok((end, trial.count().await?.abs_diff(before)))
     };
-    let (end, effects) = run.await.map_err(|VoidCall(why)| why)?;
+    let (end, effects) = run.await.map_err(|VoidCall { message, .. }| message)?;
     match (&end.reason, effects) {
         (EndReason::Exited(0), 1) => Ok(end.took),
         (EndReason::Exited(0), other) => Err(format!(
@@ -221,7 +222,7 @@ async fn trials_of(
     found
 }
 
-/// One trial of a sequence, and a second try if it was void.
+/// One trial of a sequence, and a second try if it was void through no fault of the tool.
 async fn one_trial(
     file: &ToolFile,
     command: &ToolCommand,
@@ -238,13 +239,14 @@ async fn one_trial(
         let (shown, evidence) = sequence.run(file, command, &directory.join(folder), seed, usual).await;
         let shown: Vec<_> = shown.into_iter().filter(|shown| tried.contains(&shown.scenario)).collect();
         tried.retain(|scenario| {
-            shown.iter().any(|shown| shown.scenario == *scenario && shown.verdict == CaseVerdict::Void)
+            shown.iter().any(|shown| shown.scenario == *scenario && shown.is_tried_again())
         });
         found.extend(shown.into_iter().map(|shown| TrialRecord {
             trial: number,
             second_try,
             verdict: shown.verdict,
             finding: shown.finding,
+            void: shown.void,
             evidence: evidence.clone(),
             ..TrialRecord::skipped(&command.scenario(shown.scenario), &shown.message)
         }));

@@ -129,7 +129,7 @@ impl Driver {
                 let Some(result) = &last else {
                     return Ok(PlanProgress { connection: Some(connection), last });
                 };
-                if result.outcome == CallOutcome::Ok || leaves_outcome_open(&result.text) {
+                if result.outcome.is_result() || leaves_outcome_open(&result.text) {
                     return Ok(PlanProgress { connection: Some(connection), last });
                 }
                 if result.outcome == CallOutcome::Lost {
@@ -191,9 +191,9 @@ impl Driver {
     /// Counts the name of the trial in the result of a read.
     async fn count(&self, connection: &Connection, call: &ToolCall) -> io::Result<()> {
         let result = connection.call(call, &self.name).await;
-        print(&match result.outcome {
-            CallOutcome::Ok => DriverRecord::Counted { count: self.name.count_in(&result.text) },
-            _ => DriverRecord::NotCounted {
+        print(&match result.outcome.is_result() {
+            true => DriverRecord::Counted { count: self.name.count_in(&result.text) },
+            false => DriverRecord::NotCounted {
                 why: format!("`{}`: {}", call.tool, result.text.chars().take(MAX_TEXT).collect::<String>()),
             },
         })
