@@ -82,6 +82,15 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| is_excused(finding.kind))
             .for_each(|finding| finding.fails = false);
     }
+    if void::is_answered_for_another_api(terms, &history) {
+        // The status of the fault is that of the API that the case needs: to this client it means something else,
+        // and what it did then shows nothing.
+        let is_certain = |kind: FindingKind| matches!(kind, FindingKind::Escaped | FindingKind::OverLimit);
+        findings
+            .iter_mut()
+            .filter(|finding| !is_certain(finding.kind))
+            .for_each(|finding| finding.fails = false);
+    }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
     let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::gave_up_at_barrier(facts).is_empty());
     if (gave_up || outside::was_kept_from_a_service(&history)) && !lied {

@@ -148,12 +148,12 @@ impl Gateway {
         let is_own = name.is_none() && address.is_loopback();
         let host = name.or_else(|| server_name.map(str::to_lowercase)).unwrap_or_else(|| address.to_string());
         let mut wanted = Escape { host, port, method: "CONNECT".to_owned() };
-        if is_own && self.recorder.treatment(&wanted).is_none() {
+        if is_own && self.recorder.treatment(&self.routes, &wanted).is_none() {
             // The user may have written the name.
             "localhost".clone_into(&mut wanted.host);
         }
         // The user's own word comes first, as it does for the recorder.
-        match self.recorder.treatment(&wanted) {
+        match self.recorder.treatment(&self.routes, &wanted) {
             Some(HostTreatment::Allowed) => return Destination::Outside(wanted),
             Some(HostTreatment::Ignored) => return Destination::Ignored(wanted),
             None => {}
