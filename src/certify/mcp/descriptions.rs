@@ -34,16 +34,17 @@ struct SeenOfTool {
     false_success: bool,
     /// A tool that could show whether it happened.
     verifying_tool: Option<String>,
-    /// Whether the server has tools that only read.
+    /// Whether the server has tools that only read, or may have some among those that were skipped.
     has_reads: bool,
 }
 
-/// The findings about a tool. `verify` is the read that the tools file names.
+/// The findings about a tool: the reads of the server, and whether no tool was skipped, and `verify`, the read that the
+/// tools file names.
 pub(super) fn findings(
     tool: &ServerTool,
     facts: &ToolFacts,
     trials: &[(&ServerCase, &ObservedTrial)],
-    reads: &[String],
+    (reads, are_all_known): (&[String], bool),
     verify: Option<String>,
 ) -> Vec<CertifiedFinding> {
     let of = |kind: ServerScenario| {
@@ -76,7 +77,7 @@ pub(super) fn findings(
         unclear_text: unclear_text.map(|text| short(text, 80)),
         false_success,
         verifying_tool,
-        has_reads: !reads.is_empty(),
+        has_reads: !reads.is_empty() || !are_all_known,
     };
     compare(&tool.listed, tool.call.key.as_ref(), &seen)
 }

@@ -9,7 +9,7 @@ use super::cases::ServerCase;
 use super::observed::{ObservedTrial, SeenCall, form, short};
 use super::scenarios::ServerScenario;
 use crate::certify::trials::CaseVerdict;
-use crate::domain::{FindingKind, VoidCause, VoidOwner};
+use crate::domain::{FindingKind, VoidCause, VoidOwner, is_default};
 use crate::mcp::client::{CallOutcome, ToolCall, leaves_outcome_open};
 
 /// How much of the text of a tool is quoted.
@@ -34,6 +34,9 @@ pub(super) struct ToolFacts {
     pub(super) callers: usize,
     /// Where its effects are counted.
     pub(super) source: EffectSource,
+    /// Whether it also writes after its answer when nothing fails: then that is how it works.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) is_late: bool,
     /// The form of the text with which it worked, if that text says neither that it worked nor that it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unclear_success: Option<String>,
@@ -155,6 +158,9 @@ pub(super) fn judge(case: &ServerCase, seen: &ObservedTrial) -> Judgment {
         return void(NothingShown::NotCounted, "its effects were not counted before and after".to_owned());
     }
     let judging = Judging { tool, seen };
+    if let Some(late) = judging.late_write() {
+        return late;
+    }
     match kind {
         ServerScenario::SameCallTwice => judging.same_call_twice(),
         ServerScenario::SameKeyTwice => judging.once_in_all(judging.result("twice with one key")),
@@ -289,6 +295,17 @@ impl Judging<'_> {
 
     fn any_ok(&self) -> bool {
         self.seen.calls.iter().any(|call| self.tool.says_ok(call))
+    }
+
+    /// A write that came after the last answer: the caller takes the operation for finished.
+    fn late_write(&self) -> Option<Judgment> {
+        let late = self.seen.late_effects();
+        if self.tool.is_late || late == 0 {
+            return None;
+        }
+        let came = if late == 1 { "one of them comes" } else { "some of them come" };
+        let message = self.result("answers and goes on writing");
+        Some(fail(FindingKind::LateWrite, format!("{message}; {came} after its last answer")))
     }
 
     /// Two calls without a key are two operations, unless the annotations say otherwise.

@@ -218,7 +218,9 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
     async fn run(&mut self, on: &mut OnEvent<'_>) -> Result<Tested, CertifyError> {
         on(CertifyEvent::Phase("smoke trials: every tool once without faults"));
         let (listed, first) = self.list(on).await?;
+        let all = listed.len();
         let mut tools = self.known_tools(listed);
+        let are_all_known = tools.len() == all;
         let reads = self.call_without_faults(&mut tools, first.lists.first(), on).await?;
         let planned = self.plan(&tools)?;
         planned.server.save(&self.options.folder)?;
@@ -251,7 +253,13 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             });
             let of_tool: Vec<(&ServerCase, &ObservedTrial)> = of_tool.collect();
             let verify = self.options.tools.tool(&facts.name).verify;
-            self.findings.extend(descriptions::findings(tool, facts, &of_tool, &reads, verify));
+            self.findings.extend(descriptions::findings(
+                tool,
+                facts,
+                &of_tool,
+                (&reads, are_all_known),
+                verify,
+            ));
         }
         let notes = self.notes(&trials, &reads, &first);
         let (_, server) = first.identity.clone().unwrap_or_default();
@@ -389,6 +397,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         }
         let answers = self.options.tools.answers.iter();
         notes.extend(answers.map(|answer| format!("the answers file declares the answer {answer}")));
+        notes.extend(bridge(&self.options.command));
         if let Some((protocol, server)) = &first.identity {
             notes.push(format!("it calls itself {server}, and speaks MCP {protocol}"));
         }
@@ -444,6 +453,21 @@ fn package_digest(package: &InstalledPackage) -> FileDigest {
     FileDigest { name, sha256: sha256(list) }
 }
 
+/// The note that a command is only a bridge to a server elsewhere.
+fn bridge(command: &[String]) -> Option<String> {
+    const BRIDGES: [&str; 5] = ["mcp-remote", "mcp-proxy", "supergateway", "mcp-bridge", "mcp-server-proxy"];
+    let name = |word: &str| {
+        let last = word.rsplit('/').next().unwrap_or(word);
+        last.split('@').next().unwrap_or(last).to_owned()
+    };
+    let bridge = command.iter().map(|word| name(word)).find(|name| BRIDGES.contains(&name.as_str()))?;
+    let remote = command.iter().find(|word| word.starts_with("http://") || word.starts_with("https://"))?;
+    Some(format!(
+        "`{bridge}` is a bridge to the server at {remote}: what was tested is the bridge, and that server was not \
+         reached; test it with --mcp-url"
+    ))
+}
+
 /// The list that the driver wrote.
 fn read_list(folder: &Path) -> io::Result<Vec<ListedTool>> {
     let is_list = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
@@ -451,4 +475,18 @@ fn read_list(folder: &Path) -> io::Result<Vec<ListedTool>> {
     let path = files.next().ok_or_else(|| io::Error::other("the server's tools were not written"))?;
     let list: ListedTools = serde_json::from_slice(&std::fs::read(path)?)?;
     Ok(list.tools)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bridge_to_a_remote_server_is_recognized() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let note = bridge(&words("npx -y mcp-remote@0.1.29 https://mcp.example.com/sse")).unwrap();
+        assert!(note.starts_with("`mcp-remote` is a bridge to the server at https://mcp.example.com/sse"));
+        assert!(bridge(&words("npx -y @acme/mcp-server --url https://api.example.com")).is_none());
+        assert!(bridge(&words("npx -y mcp-remote")).is_none());
+    }
 }

@@ -11,6 +11,7 @@ use super::observed::{ObservedTrial, form, short};
 use super::scenarios::CalledTool;
 use crate::certify::statement::CertifiedFinding;
 use crate::certify::{CertifyError, OnEvent, typeable};
+use crate::domain::FindingKind;
 use crate::mcp::client::{CallOutcome, DriverStep, ListedTool, TRIAL_PLACEHOLDER, ToolCall};
 
 /// The maximum number of operations of one tool that are made to fail.
@@ -168,9 +169,21 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         for tool in tools {
             let Some(seen) = calls.get(&tool.id) else { continue };
             self.note_server(seen, &tool.listed.name, list);
-            if let Some(why) = not_callable(seen) {
-                self.not_tested
-                    .push(format!("`{}` could not be called without faults: {why}", tool.listed.name));
+            let name = &tool.listed.name;
+            match not_callable(seen) {
+                None => {}
+                // It says that it failed, and it did not.
+                Some(why) if !seen.effects.is_empty() => self.findings.push(CertifiedFinding {
+                    kind: FindingKind::Underclaimed.as_str().to_owned(),
+                    fails: false,
+                    message: format!("`{name}` fails after its effect, without a fault: {why}."),
+                    fix: "if the backend answers otherwise than hapax, declare its answer (--answers); if not, \
+                          let the tool say that the effect happened"
+                        .to_owned(),
+                }),
+                Some(why) => {
+                    self.not_tested.push(format!("`{name}` could not be called without faults: {why}"));
+                }
             }
         }
         Ok(calls)
@@ -250,8 +263,11 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         let mut operations = seen.effect_operations();
         operations.truncate(MAX_OPERATIONS);
         let source = EffectSource::Backend(operations);
-        let facts = self.facts(tool, seen.effects.len(), effect.clone(), source);
-        Some(ToolFacts { unclear_success: unclear_success(seen), ..facts })
+        // If all of its writes come after its answer, it hands them to something else.
+        let (all, late) = (seen.effects.len(), seen.late_effects());
+        let effects = if late < all { all - late } else { all };
+        let facts = self.facts(tool, effects, effect.clone(), source);
+        Some(ToolFacts { unclear_success: unclear_success(seen), is_late: late == all, ..facts })
     }
 
     fn facts(&self, tool: &ServerTool, effects: usize, effect: String, source: EffectSource) -> ToolFacts {
@@ -264,6 +280,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             keyed: tool.call.key.is_some(),
             callers: usize::try_from(callers).unwrap_or(usize::MAX),
             source,
+            is_late: false,
             unclear_success: None,
         }
     }
@@ -324,8 +341,8 @@ fn not_callable(seen: &ObservedTrial) -> Option<String> {
     if let Some(what) = seen.unsupported.first() {
         why += &format!("; hapax does not have {what} yet");
     }
-    if !seen.effects.is_empty() {
-        why += "; a write reached the backend, so it may need another answer: see --answers";
+    if let Some(write) = seen.writes.first() {
+        why += &format!("; a write reached the backend: {}", write.request());
     }
     Some(why)
 }

@@ -141,6 +141,7 @@ impl Driver {
             }
             DriverStep::CallAtOnce { call, callers } => self.call_at_once(call, *callers).await?,
             DriverStep::Count(call) => self.count(&connection, call).await?,
+            DriverStep::Watch { time } => tokio::time::sleep(*time).await,
             DriverStep::Cancel { call, after, wait } => {
                 match connection.send(call, &self.name).await {
                     Ok(pending) => {
@@ -232,8 +233,7 @@ impl Driver {
 
     fn called(&self, call: &ToolCall, outcome: CallOutcome, text: &str) -> io::Result<()> {
         let text = text.chars().take(MAX_TEXT).collect();
-        let is_ended = outcome == CallOutcome::NotAwaited;
-        let ended_at = is_ended.then(|| Timestamp::now().as_millisecond());
+        let ended_at = Some(Timestamp::now().as_millisecond());
         print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text, ended_at })
     }
 

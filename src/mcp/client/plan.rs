@@ -76,6 +76,11 @@ pub(crate) enum DriverStep {
     },
     /// Calls a tool that reads, and counts the name of the trial in its result.
     Count(ToolCall),
+    /// Stays connected for this time: a server can write after its answer.
+    Watch {
+        /// How long.
+        time: Duration,
+    },
     /// Calls a tool, and cancels the call after a time. Then waits for a time, and asks whether the server
     /// still answers.
     Cancel {
@@ -139,7 +144,8 @@ pub(crate) enum DriverRecord {
         outcome: CallOutcome,
         /// The text of the result, or why there is none; shortened.
         text: String,
-        /// When a call was cancelled or its connection closed, in milliseconds since 1970.
+        /// When it was answered or cancelled, or its connection closed, in milliseconds since 1970. Earlier builds
+        /// wrote it only for calls without a result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_at: Option<i64>,
     },
@@ -200,6 +206,13 @@ impl CallOutcome {
     /// Whether there is a result that is not an error. Of a read, an empty list is as good as any other.
     pub(crate) fn is_result(self) -> bool {
         matches!(self, CallOutcome::Ok | CallOutcome::Unclear)
+    }
+
+    /// Whether the server answered, with a result or an error.
+    pub(crate) fn is_answer(self) -> bool {
+        let is_error =
+            matches!(self, CallOutcome::Error | CallOutcome::ErrorInText | CallOutcome::ProtocolError);
+        self.is_result() || is_error
     }
 }
 
