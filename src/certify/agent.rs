@@ -192,6 +192,7 @@ pub(crate) async fn certify_agent(
         golden_set: Some(golden_sets::digest().map_err(|error| CertifyError::Evidence(error.to_string()))?),
         files: Vec::new(),
         score: None,
+        unlisted_writes: Vec::new(),
         findings,
         not_tested,
         notes: replaced.into_iter().chain(promise.map(note)).collect(),

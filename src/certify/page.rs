@@ -76,7 +76,11 @@ pub(super) fn numbers(
         numbers.push(("callers at once", callers.passed.to_string(), more));
     }
     if let Some(score) = tested.score {
-        numbers.push(("score", format!("{score} of 3"), String::new()));
+        let more = match tested.unlisted_writes.len() {
+            0 => String::new(),
+            count => format!("without {} that the file does not list", counted(count, "command")),
+        };
+        numbers.push(("score", format!("{score} of 3"), more));
     }
     let as_known = tested.controls.iter().filter(|check| check.is_as_known()).count();
     let controls = format!("{as_known} of {}", tested.controls.len());

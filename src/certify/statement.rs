@@ -97,6 +97,9 @@ pub(crate) struct Tested {
     /// The score of a command-line tool, 0 to 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) score: Option<u8>,
+    /// The commands of a command-line tool that its help shows as writing, and that were not tested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unlisted_writes: Vec<String>,
     /// The controls in the same run.
     pub(crate) controls: Vec<ControlCheck>,
     pub(crate) findings: Vec<CertifiedFinding>,
@@ -447,6 +450,7 @@ pub(super) mod tests {
             golden_set: None,
             files: vec![FileDigest { name: "tool.yaml".to_owned(), sha256: "cd".repeat(32) }],
             score: Some(2),
+            unlisted_writes: Vec::new(),
             findings: Vec::new(),
             not_tested: vec!["`list`: it is marked safe and is only read".to_owned()],
             notes: Vec::new(),

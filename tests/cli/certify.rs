@@ -305,6 +305,30 @@ fn a_tool_with_keys_scores_3_and_is_certified() {
 }
 
 #[test]
+fn a_command_that_writes_and_is_not_in_the_file_is_named_and_the_score_says_so() {
+    let workspace = Workspace::new();
+    let script = "#!/bin/sh\ncase \"$1\" in\n  add) echo \"$2\" >> items ;;\n  list) cat items 2>/dev/null || true ;;\n  \
+                  *) printf 'Commands:\\n  add     Add an item\\n  list    List items\\n  wipe    Delete all items\\n' ;;\n\
+                  esac\n";
+    workspace.write("todo", script);
+    workspace.write(
+        "tool.yaml",
+        "tool: todo\nstate: { run: [sh, ./todo, list], count: lines }\ncommands:\n  add: { kind: mutating, run: [sh, \
+         ./todo, add, \"${value}\"] }\n",
+    );
+    let arguments = ["certify", "--cli", "tool.yaml", "--level", "0.2", "--callers", "1", "--out", "out"];
+    let called = workspace.call(&arguments).expect(1);
+    let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("not tested: `wipe`: --help shows that it writes"), "{}", called.stdout);
+    assert!(!text.contains("not tested: `list`") && !text.contains("not tested: `add`"), "{}", called.stdout);
+    assert!(
+        text.contains("score: 0 of 3 (without 1 command that the file does not list)"),
+        "{}",
+        called.stdout
+    );
+}
+
+#[test]
 fn a_tool_without_keys_scores_0_and_fails() {
     let workspace = Workspace::new();
     workspace.write("tool.yaml", &tool_file("without-keys", ""));

@@ -120,8 +120,17 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
 ];
 
 /// The modules that a service may import.
-const SERVICE: &[&str] =
-    &["description", "endpoints", "idempotency", "index", "money", "service", "services", "word_enum"];
+const SERVICE: &[&str] = &[
+    "description",
+    "endpoints",
+    "idempotency",
+    "index",
+    "money",
+    "result_text",
+    "service",
+    "services",
+    "word_enum",
+];
 
 /// The packages: the folder of the source of each, and its table.
 fn packages() -> [(PathBuf, ImportTable); 2] {

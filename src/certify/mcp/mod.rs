@@ -10,6 +10,7 @@ mod observed;
 mod scenarios;
 mod tools;
 mod tools_file;
+mod variables;
 
 use std::future::Future;
 use std::io;
@@ -272,6 +273,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             golden_set: None,
             files: self.options.tools.files.clone(),
             score: None,
+            unlisted_writes: Vec::new(),
             findings: std::mem::take(&mut self.findings),
             not_tested: std::mem::take(&mut self.not_tested),
             notes,
@@ -362,7 +364,23 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
                 break;
             }
         }
-        Err(CertifyError::Server(reasons.swap_remove(0)))
+        Err(self.unusable(reasons.swap_remove(0)))
+    }
+
+    /// Why the server cannot be tested, with the variables that it reads if it needs a credential.
+    fn unusable(&self, why: String) -> CertifyError {
+        if !variables::needs_credential(&why) {
+            return CertifyError::Server(why);
+        }
+        let names = variables::read_by(&self.options.server.program);
+        let names: Vec<String> = names.into_iter().filter(|name| !self.options.tools.sets(name)).collect();
+        CertifyError::Server(match names.as_slice() {
+            [] => why,
+            names => format!(
+                "{why}; set what it needs in a tools file (--tools, `env`), any value does. It reads the variables {}",
+                names.join(", ")
+            ),
+        })
     }
 
     /// What was tested. A server that already runs is known by the list of its tools.

@@ -9,11 +9,14 @@ use super::arguments::CallArguments;
 use super::judge::{EffectSource, ToolFacts};
 use super::observed::{ObservedTrial, form, short};
 use super::scenarios::CalledTool;
+use super::variables::needs_credential;
 use crate::certify::statement::CertifiedFinding;
 use crate::certify::{CertifyError, OnEvent, typeable};
 use crate::domain::FindingKind;
 use crate::mcp::client::{CallOutcome, DriverStep, ListedTool, TRIAL_PLACEHOLDER, ToolCall};
 
+/// A server with this many tools is asked with one call whether it needs a credential.
+const MANY_TOOLS: usize = 8;
 /// The maximum number of operations of one tool that are made to fail.
 const MAX_OPERATIONS: usize = 3;
 /// The number of callers at once in the scenario about them; the trials with more callers go further.
@@ -164,8 +167,10 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             let call = DriverStep::Call(tool.call(tool.call.with_key(1)));
             (tool.id.clone(), vec![DriverStep::List, call, DriverStep::List])
         });
+        let steps: Vec<(String, Vec<DriverStep>)> = steps.collect();
+        self.check_credential(&steps, on).await?;
         let calls: BTreeMap<String, ObservedTrial> =
-            self.run_steps("calls", steps.collect(), on).await?.into_iter().collect();
+            self.run_steps("calls", steps, on).await?.into_iter().collect();
         for tool in tools {
             let Some(seen) = calls.get(&tool.id) else { continue };
             self.note_server(seen, &tool.listed.name, list);
@@ -187,6 +192,23 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             }
         }
         Ok(calls)
+    }
+
+    /// Calls one tool of a server with many: if it needs a credential, all of them do.
+    async fn check_credential(
+        &mut self,
+        steps: &[(String, Vec<DriverStep>)],
+        on: &mut OnEvent<'_>,
+    ) -> Result<(), CertifyError> {
+        let Some(first) = steps.first().filter(|_| steps.len() >= MANY_TOOLS) else { return Ok(()) };
+        let called = self.run_steps("first-call", vec![first.clone()], on).await?;
+        let Some((_, seen)) = called.first() else { return Ok(()) };
+        match not_callable(seen) {
+            Some(why) if seen.writes.is_empty() && needs_credential(&why) => {
+                Err(self.unusable(format!("`{}` says: {why}", first.0)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Calls each tool for which the tools file names a read, and whose effects are not at the backend, with two
