@@ -75,7 +75,7 @@ fn has_value(content: &Value, path: &str, wanted: &Value) -> bool {
     match (found, wanted) {
         (None, _) => false,
         (Some(Value::String(text)), Value::String(pattern)) => is_match(pattern, text),
-        (Some(Value::String(text)), wanted) => *text == wanted.to_string(),
+        (Some(Value::String(text)), wanted) => is_match(&wanted.to_string(), text),
         (Some(found), Value::String(pattern)) => is_match(pattern, &found.to_string()),
         (Some(found), wanted) => found == wanted,
     }
