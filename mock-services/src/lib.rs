@@ -159,6 +159,7 @@ pub mod model;
 mod money;
 pub mod payment;
 pub mod records;
+pub mod result_text;
 pub mod service;
 mod services;
 pub mod web;

@@ -15,13 +15,14 @@ use futures_util::FutureExt as _;
 use mock_services::BarrierOptions;
 
 use super::evidence::{FileDigest, command_files};
-use super::runs::{RUN_NAMES, RunNames, Runs, spread, trials_in};
+use super::golden_sets;
+use super::runs::{CONFIRMED, RUN_NAMES, RunNames, Runs, spread, trials_in};
 use super::statement::{
     CertifiedFinding, ControlCheck, ScenarioDigest, SubjectKindTested, Tested, TestedSubject,
 };
 use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
-use crate::domain::is_default;
+use crate::domain::{VoidCause, is_default};
 use crate::report::publish;
 use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, confirm, read_run};
 use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
@@ -94,6 +95,7 @@ impl AgentPlan {
     fn digests(&self) -> Vec<ScenarioDigest> {
         let digest = |(scenario, cases): (&str, Vec<&Case>)| ScenarioDigest {
             scenario: scenario.to_owned(),
+            replaces_shipped: cases.iter().any(|case| case.replaces_shipped),
             digest: run::digest_of_cases(cases),
         };
         self.by_scenario().into_iter().map(digest).collect()
@@ -143,7 +145,7 @@ pub(crate) async fn certify_agent(
         interrupted: false,
     };
     on(CertifyEvent::Phase("trials"));
-    let trials = runs.test(plan.cases.clone(), &judge_run, on).await?;
+    let trials = runs.test(plan.cases.clone(), CONFIRMED, &judge_run, on).await?;
     let findings = findings(&reports_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?);
 
     let mut callers = None;
@@ -178,6 +180,7 @@ pub(crate) async fn certify_agent(
     }
     let promise = Some(subject.settings.promise).filter(|promise| !is_default(promise));
     let note = |promise| format!("It was judged by the promise `{promise}`, not by exactly-once.");
+    let replaced = run::replaced_scenarios(plan.cases.iter().map(|(case, _)| case));
     let kind = SubjectKindTested::Agent;
     let (name, command) = (subject.name.clone(), command_of(subject));
     Ok(Tested {
@@ -187,11 +190,13 @@ pub(crate) async fn certify_agent(
         controls: controls.rows.iter().map(control_check).collect(),
         callers,
         scenarios: plan.digests(),
+        golden_set: Some(golden_sets::digest().map_err(|error| CertifyError::Evidence(error.to_string()))?),
         files: Vec::new(),
         score: None,
+        unlisted_writes: Vec::new(),
         findings,
         not_tested,
-        notes: promise.map(note).into_iter().collect(),
+        notes: replaced.into_iter().chain(promise.map(note)).collect(),
         interrupted: runs.interrupted || controls.interrupted,
     })
 }
@@ -280,7 +285,13 @@ fn record(case: &CaseReport, trial: &TrialReport) -> TrialRecord {
     let finding = failing(trial);
     let (result, message) = match verdict.result {
         TrialStatus::Pass => (CaseVerdict::Pass, "exactly once, with a true claim".to_owned()),
-        TrialStatus::Void => (CaseVerdict::Void, verdict.void_because.first().cloned().unwrap_or_default()),
+        TrialStatus::Void => {
+            let decisive = VoidCause::decisive(&verdict.void_causes);
+            let is_decisive = |(cause, _): &(&VoidCause, &String)| Some(*cause) == decisive;
+            let mut reasons = verdict.void_causes.iter().zip(&verdict.void_because);
+            let message = reasons.find(is_decisive).map(|(_, why)| why.clone());
+            (CaseVerdict::Void, message.unwrap_or_default())
+        }
         TrialStatus::Fail => {
             let outcome = || verdict.control_outcome().as_str().to_owned();
             (CaseVerdict::Fail, finding.map_or_else(outcome, |finding| finding.message.clone()))
@@ -293,6 +304,7 @@ fn record(case: &CaseReport, trial: &TrialReport) -> TrialRecord {
         second_try: false,
         verdict: result,
         finding: finding.map(|finding| finding.kind).filter(|_| result == CaseVerdict::Fail),
+        void: VoidCause::decisive(&verdict.void_causes).filter(|_| result == CaseVerdict::Void).cloned(),
         message,
         evidence: vec![
             format!("case {}, trial {}, seed {}", case.id, trial.trial, trial.seed),

@@ -6,6 +6,7 @@
 mod agent;
 mod envelope;
 mod evidence;
+mod golden_sets;
 mod key;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::statement::{Certificate, ControlCheck, Statement, Tested};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion};
 use crate::report::{Frame, PageScript, frame};
+use crate::text::words::counted;
 use crate::text::{ci_commands, line};
 
 /// The page of a certificate.
@@ -14,6 +15,8 @@ pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -
     let passes = certificate.reached.verdict == CaseVerdict::Pass;
     let (class, mark, word) = if passes { ("pass", "✓", "pass") } else { ("fail", "✗", "fail") };
     let findings: Vec<String> = tested.findings.iter().map(|finding| finding.sentence()).collect();
+    let not_tested = tested.not_tested.iter().cloned().chain(certificate.reached.not_tested());
+    let not_tested: Vec<String> = not_tested.collect();
     let body = html! {
         header {
             p.brand { "hapax " (line(&certificate.hapax, 40)) ", certificate of "
@@ -36,7 +39,7 @@ pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -
         main {
             (scenarios(certificate))
             (texts("Findings", &findings))
-            (texts("Not tested", &tested.not_tested))
+            (texts("Not tested", &not_tested))
             (texts("Notes", &tested.notes))
             (texts("What this shows", &certificate.shows))
             (texts("What this does not show", &certificate.does_not_show))
@@ -74,7 +77,11 @@ pub(super) fn numbers(
         numbers.push(("callers at once", callers.passed.to_string(), more));
     }
     if let Some(score) = tested.score {
-        numbers.push(("score", format!("{score} of 3"), String::new()));
+        let more = match tested.unlisted_writes.len() {
+            0 => String::new(),
+            count => format!("without {} that the file does not list", counted(count, "command")),
+        };
+        numbers.push(("score", format!("{score} of 3"), more));
     }
     let as_known = tested.controls.iter().filter(|check| check.is_as_known()).count();
     let controls = format!("{as_known} of {}", tested.controls.len());
@@ -101,8 +108,12 @@ fn scenarios(certificate: &Certificate) -> Markup {
                 td {
                     (result.trials)
                     @if result.failures > 0 { ", " (result.failures) " failed" }
+                    @if result.not_held > 0 { " (" (result.not_held) " void because of the subject)" }
                     @if result.voids > 0 { ", " (result.voids) " void" }
                     @if result.second_tries > 0 { ", " (result.second_tries) " second tries" }
+                    @if !result.not_tested.is_empty() {
+                        ", " (counted(result.not_tested.len(), "case")) " not tested"
+                    }
                 }
                 td { @if result.trials > 0 { (share(result.level)) } }
                 td {

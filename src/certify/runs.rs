@@ -8,13 +8,15 @@ use std::path::Path;
 
 use futures_util::future::Shared;
 
-use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts};
+use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts, only_cause};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::results::Report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions, trial_seed};
 use crate::scenario::Case;
 use crate::subject::Subject;
 
+/// The trials after which a case of which all are void because of the subject is not tested.
+pub(super) const CONFIRMED: u32 = 3;
 /// The trials of each number of callers.
 pub(super) const TRIALS_EACH: u32 = 5;
 
@@ -74,10 +76,13 @@ impl<F: Future<Output = ()>> Runs<'_, F> {
         Ok(())
     }
 
-    /// Runs the cases, and the trials that are void a second time.
+    /// Runs the cases, and a second time the trials that are void through no fault of the subject. A case of which
+    /// all trials are void because of the subject gets at least `confirmed` trials, so that one that is only now
+    /// and then void is not taken for one that cannot be tested.
     pub(super) async fn test(
         &mut self,
         cases: Vec<(Case, u32)>,
+        confirmed: u32,
         judge: &JudgeRun<'_>,
         on: &mut OnEvent<'_>,
     ) -> Result<Vec<TrialRecord>, CertifyError> {
@@ -85,15 +90,12 @@ impl<F: Future<Output = ()>> Runs<'_, F> {
             cases.iter().map(|(case, _)| (case.id.clone(), case.clone())).collect();
         self.run(RUN_NAMES.cases, cases, on).await?;
         let first = judge(&self.folder.join(RUN_NAMES.cases), None).map_err(CertifyError::Evidence)?;
-        let mut voids: BTreeMap<&str, u32> = BTreeMap::new();
-        for trial in first.iter().filter(|trial| trial.verdict == CaseVerdict::Void) {
-            *voids.entry(&trial.case).or_default() += 1;
-        }
-        if voids.is_empty() || self.interrupted {
+        let again = tried_again(&first, confirmed);
+        if again.is_empty() || self.interrupted {
             return Ok(first);
         }
         on(CertifyEvent::Phase("second try of void trials"));
-        let again = voids.iter().filter_map(|(id, count)| Some((by_id.get(*id)?.clone(), *count)));
+        let again = again.iter().filter_map(|(id, count)| Some((by_id.get(*id)?.clone(), *count)));
         self.run(RUN_NAMES.second_try, again.collect(), on).await?;
         let second = judge(&self.folder.join(RUN_NAMES.second_try), None).map_err(CertifyError::Evidence)?;
         Ok(with_second_tries(first, second))
@@ -189,19 +191,49 @@ fn all_pass(trials: &[TrialRecord]) -> bool {
         && trials.iter().all(|trial| trial.verdict == CaseVerdict::Pass)
 }
 
-/// Puts each second try behind the void trial of its case that comes next.
+/// How many trials of each case are made in the second run.
+fn tried_again(first: &[TrialRecord], confirmed: u32) -> BTreeMap<&str, u32> {
+    let mut cases: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in first.iter().filter(|trial| trial.verdict != CaseVerdict::Skipped) {
+        cases.entry(&trial.case).or_default().push(trial);
+    }
+    let count = |trials: &[&TrialRecord]| {
+        let all = u32::try_from(trials.len()).unwrap_or(u32::MAX);
+        let is_void = |trial: &TrialRecord| trial.verdict == CaseVerdict::Void;
+        if trials.iter().all(|trial| trial.is_void_by_subject()) && only_cause(trials).is_some() {
+            return confirmed.saturating_sub(all);
+        }
+        let again = trials.iter().filter(|trial| is_void(trial) && !trial.is_void_by_subject()).count();
+        u32::try_from(again).unwrap_or(u32::MAX)
+    };
+    cases.into_iter().map(|(id, trials)| (id, count(&trials))).filter(|(_, count)| *count > 0).collect()
+}
+
+/// Puts each second try behind the void trial of its case that comes next, and those that confirm that a case
+/// cannot be tested behind its last trial.
 fn with_second_tries(first: Vec<TrialRecord>, second: Vec<TrialRecord>) -> Vec<TrialRecord> {
     let mut again: BTreeMap<String, VecDeque<TrialRecord>> = BTreeMap::new();
     for trial in second {
         again.entry(trial.case.clone()).or_default().push_back(trial);
     }
     let mut all = Vec::new();
+    let mut last: BTreeMap<String, u32> = BTreeMap::new();
+    for trial in &first {
+        last.entry(trial.case.clone())
+            .and_modify(|last| *last = trial.trial.max(*last))
+            .or_insert(trial.trial);
+    }
     for trial in first {
-        let is_void = trial.verdict == CaseVerdict::Void;
-        let second = again.get_mut(&trial.case).filter(|_| is_void).and_then(VecDeque::pop_front);
-        let number = trial.trial;
+        let is_tried_again = trial.verdict == CaseVerdict::Void && !trial.is_void_by_subject();
+        let second = again.get_mut(&trial.case).filter(|_| is_tried_again).and_then(VecDeque::pop_front);
+        let (case, number) = (trial.case.clone(), trial.trial);
         all.push(trial);
         all.extend(second.map(|second| TrialRecord { trial: number, second_try: true, ..second }));
+        if last.get(&case) == Some(&number) {
+            let rest = again.remove(&case).unwrap_or_default();
+            let numbered = (number + 1..).zip(rest);
+            all.extend(numbered.map(|(trial, rest)| TrialRecord { trial, second_try: true, ..rest }));
+        }
     }
     all
 }
@@ -209,6 +241,7 @@ fn with_second_tries(first: Vec<TrialRecord>, second: Vec<TrialRecord>) -> Vec<T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{VoidCause, VoidOwner};
 
     fn trial(case: &str, number: u32, verdict: CaseVerdict) -> TrialRecord {
         let case = case.to_owned();
@@ -234,6 +267,31 @@ mod tests {
                 ("b", 2, false)
             ]
         );
+    }
+
+    #[test]
+    fn only_what_is_not_the_subjects_is_tried_again_and_a_case_that_is_always_void_is_confirmed() {
+        use CaseVerdict::{Pass, Void};
+        let void = |case: &str, number, owner| {
+            let void = Some(VoidCause::new("word", owner));
+            TrialRecord { void, ..trial(case, number, Void) }
+        };
+        let first = [
+            void("a", 1, VoidOwner::Subject),
+            trial("a", 2, Pass),
+            void("b", 1, VoidOwner::Machine),
+            trial("b", 2, Pass),
+            void("c", 1, VoidOwner::Subject),
+        ];
+        assert_eq!(tried_again(&first, 3), BTreeMap::from([("b", 1), ("c", 2)]));
+        assert_eq!(tried_again(&first, 1), BTreeMap::from([("b", 1)]));
+        let second = vec![trial("b", 1, Pass), trial("c", 1, Pass), trial("c", 2, Pass)];
+        let all = with_second_tries(first.to_vec(), second);
+        let shown: Vec<_> =
+            all.iter().map(|trial| (trial.case.as_str(), trial.trial, trial.second_try)).collect();
+        let expected = [("a", 1, false), ("a", 2, false), ("b", 1, false), ("b", 1, true), ("b", 2, false)];
+        assert_eq!(shown[..5], expected);
+        assert_eq!(shown[5..], [("c", 1, false), ("c", 2, true), ("c", 3, true)]);
     }
 
     #[test]

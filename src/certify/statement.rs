@@ -14,6 +14,7 @@ use super::key::SigningKey;
 use super::page::certificate_page;
 use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord};
 use super::{CERTIFICATE_FILE, CERTIFICATE_PAGE, version_1};
+use crate::domain::is_default;
 use crate::results::{StoreError, write_file};
 use crate::text::words::counted;
 
@@ -91,6 +92,9 @@ pub(crate) struct Tested {
     /// The scenarios of an agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) scenarios: Vec<ScenarioDigest>,
+    /// The digest of all scenarios that this hapax ships, for an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) golden_set: Option<String>,
     /// The files about a tool or a server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<FileDigest>,
@@ -100,6 +104,9 @@ pub(crate) struct Tested {
     /// The score of a command-line tool, 0 to 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) score: Option<u8>,
+    /// The commands of a command-line tool that its help shows as writing, and that were not tested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unlisted_writes: Vec<String>,
     /// The controls in the same run.
     pub(crate) controls: Vec<ControlCheck>,
     pub(crate) findings: Vec<CertifiedFinding>,
@@ -144,10 +151,13 @@ pub(crate) struct TestedSubject {
 
 /// A scenario, and the digest of its cases, made as in `report.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ScenarioDigest {
     pub(crate) scenario: String,
     pub(crate) digest: String,
+    /// Whether it has the name of a shipped scenario and other content.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) replaces_shipped: bool,
 }
 
 /// A control in the same run: its known result, and its result.
@@ -453,8 +463,10 @@ pub(super) mod tests {
                 trials_each: 5,
             }),
             scenarios: Vec::new(),
+            golden_set: None,
             files: vec![FileDigest { name: "tool.yaml".to_owned(), sha256: "cd".repeat(32) }],
             score: Some(2),
+            unlisted_writes: Vec::new(),
             findings: Vec::new(),
             not_tested: vec!["`list`: it is marked safe and is only read".to_owned()],
             notes: Vec::new(),

@@ -27,8 +27,8 @@ pub(crate) fn certification_text(certification: &Certification, view: &View) -> 
     }
     out.push_str(&rows(&conclusion.scenarios, width, view.verbose, style));
     let findings: Vec<String> = tested.findings.iter().map(CertifiedFinding::sentence).collect();
-    for (start, texts) in [("- ", &findings), ("not tested: ", &tested.not_tested), ("note: ", &tested.notes)]
-    {
+    let not_tested: Vec<String> = tested.not_tested.iter().cloned().chain(conclusion.not_tested()).collect();
+    for (start, texts) in [("- ", &findings), ("not tested: ", &not_tested), ("note: ", &tested.notes)] {
         for text in texts.iter().take(MAX_FINDINGS) {
             push(&mut out, &format!("{start}{}", line(text, 600)), width);
         }
@@ -119,12 +119,24 @@ fn rows(results: &[ScenarioResult], width: usize, verbose: bool, style: TextStyl
 fn counts(result: &ScenarioResult) -> String {
     let finding = result.finding.map(|finding| format!("{finding}: ")).unwrap_or_default();
     let all = counted(usize::try_from(result.trials + result.voids).unwrap_or(usize::MAX), "trial");
-    match (result.failures, result.voids) {
-        (0, 0) => all,
-        (failures, 0) => format!("{finding}{failures} of {all} failed"),
-        (0, voids) => format!("{voids} of {all} void"),
-        (failures, voids) => format!("{finding}{failures} of {all} failed, {voids} void"),
+    let mut parts = Vec::new();
+    if result.failures > 0 {
+        parts.push(format!("{finding}{} of {all} failed", result.failures));
     }
+    if result.not_held > 0 {
+        parts.push(format!("{} of them void because of the subject", result.not_held));
+    }
+    if result.voids > 0 {
+        let of = if result.failures > 0 { String::new() } else { format!(" of {all}") };
+        parts.push(format!("{}{of} void", result.voids));
+    }
+    if parts.is_empty() {
+        parts.push(all);
+    }
+    if !result.not_tested.is_empty() {
+        parts.push(format!("{} not tested", counted(result.not_tested.len(), "case")));
+    }
+    parts.join(", ")
 }
 
 /// What fails comes first.

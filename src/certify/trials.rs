@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use mock_services::word_enum;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::FindingKind;
+use crate::domain::{FindingKind, VoidCause, VoidOwner, is_default};
 use crate::score::bound::lower_bound;
 use crate::score::stats::pass_hat_k;
 
@@ -21,7 +21,7 @@ word_enum! {
     pub(crate) enum CaseVerdict {
         /// Every trial passes, and there are enough for the level that was asked for.
         Pass => "pass",
-        /// A trial fails.
+        /// A trial fails, or is void because of the subject beside trials that were judged.
         Fail => "fail",
         /// No trial fails, but one proves nothing, also in its second try.
         Void => "void",
@@ -47,6 +47,9 @@ pub(crate) struct TrialRecord {
     /// Why it fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) finding: Option<FindingKind>,
+    /// Why it is void, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) void: Option<VoidCause>,
     /// What happened, in one sentence.
     pub(crate) message: String,
     /// What was seen: calls, answers, state, the ledger.
@@ -64,10 +67,28 @@ impl TrialRecord {
             second_try: false,
             verdict: CaseVerdict::Skipped,
             finding: None,
+            void: None,
             message: why.to_owned(),
             evidence: Vec::new(),
         }
     }
+
+    /// Whether it is void because of the subject, which does the same in a second try.
+    pub(super) fn is_void_by_subject(&self) -> bool {
+        self.verdict == CaseVerdict::Void
+            && self.void.as_ref().is_some_and(|cause| cause.owner == VoidOwner::Subject)
+    }
+
+    fn is_judged(&self) -> bool {
+        matches!(self.verdict, CaseVerdict::Pass | CaseVerdict::Fail)
+    }
+}
+
+/// The reason for which all of these trials are void, if there is one: then nothing was tested.
+pub(super) fn only_cause<'a>(trials: &[&'a TrialRecord]) -> Option<&'a VoidCause> {
+    let of = |trial: &&'a TrialRecord| trial.void.as_ref().filter(|_| trial.verdict == CaseVerdict::Void);
+    let first = trials.first().and_then(of)?;
+    trials.iter().all(|trial| of(trial).is_some_and(|cause| cause.reason == first.reason)).then_some(first)
 }
 
 /// The level that is asked for.
@@ -113,9 +134,15 @@ pub(crate) struct ScenarioResult {
     /// How many trials pass or fail.
     pub(crate) trials: u64,
     pub(crate) failures: u64,
+    /// How many of the failures are trials that are void because of the subject, beside trials that were judged.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) not_held: u64,
     /// How many stayed void after their second try.
     pub(crate) voids: u64,
     pub(crate) second_tries: u64,
+    /// The cases that were not tested, because all of their trials are void for one reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_tested: Vec<UntestedCase>,
     pub(crate) verdict: CaseVerdict,
     /// The exact lower bound of the share of trials that pass.
     pub(crate) level: f64,
@@ -129,7 +156,33 @@ pub(crate) struct ScenarioResult {
     pub(crate) evidence: Vec<String>,
 }
 
+/// A case whose trials are all void for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UntestedCase {
+    pub(crate) case: String,
+    pub(crate) trials: u64,
+    pub(crate) cause: VoidCause,
+    /// The message of its first trial.
+    pub(crate) message: String,
+}
+
+impl UntestedCase {
+    pub(super) fn sentence(&self) -> String {
+        let all = match self.trials {
+            1 => "its only trial is".to_owned(),
+            several => format!("all of its {several} trials are"),
+        };
+        format!("{}: {all} void: {}", self.case, self.message)
+    }
+}
+
 impl Conclusion {
+    /// The cases that were not tested, as sentences.
+    pub(super) fn not_tested(&self) -> impl Iterator<Item = String> {
+        self.scenarios.iter().flat_map(|result| &result.not_tested).map(UntestedCase::sentence)
+    }
+
     pub(crate) fn new(trials: &[TrialRecord], asked: AskedLevel) -> Self {
         let scenarios = scenario_results(trials, asked);
         let has = |verdict: &CaseVerdict| scenarios.iter().any(|result| result.verdict == *verdict);
@@ -168,49 +221,78 @@ fn scenario_results(trials: &[TrialRecord], asked: AskedLevel) -> Vec<ScenarioRe
 }
 
 fn scenario_result(scenario: &str, trials: &[&TrialRecord], asked: AskedLevel) -> ScenarioResult {
-    // Of a trial and its second try the worse one counts, except that a second try replaces a void trial.
-    let mut counted: BTreeMap<(&str, u32), &TrialRecord> = BTreeMap::new();
+    // Of a trial and its second try the worse one counts, except that a second try replaces a trial that is void
+    // through no fault of the subject.
+    let mut kept: BTreeMap<(&str, u32), &TrialRecord> = BTreeMap::new();
     let mut second_tries = 0;
     for trial in trials.iter().filter(|trial| trial.verdict != CaseVerdict::Skipped) {
         second_tries += u64::from(trial.second_try);
-        let kept = counted.entry((&trial.case, trial.trial)).or_insert(trial);
-        let replaces = kept.verdict == CaseVerdict::Void && trial.second_try;
-        if replaces || trial.verdict == CaseVerdict::Fail {
+        let kept = kept.entry((&trial.case, trial.trial)).or_insert(trial);
+        let is_replaced = kept.verdict == CaseVerdict::Void && !kept.is_void_by_subject();
+        if (is_replaced && trial.second_try) || trial.verdict == CaseVerdict::Fail {
             *kept = trial;
         }
     }
-    let count =
-        |verdict: CaseVerdict| counted.values().filter(|trial| trial.verdict == verdict).count() as u64;
-    let (passes, failures, voids) =
-        (count(CaseVerdict::Pass), count(CaseVerdict::Fail), count(CaseVerdict::Void));
+    let mut cases: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
+    for ((case, _), trial) in kept {
+        cases.entry(case).or_default().push(trial);
+    }
+    let (mut passed, mut failed, mut not_held, mut void) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut not_tested = Vec::new();
+    for (case, trials) in cases {
+        if let Some(cause) = only_cause(&trials) {
+            not_tested.push(UntestedCase {
+                case: case.to_owned(),
+                trials: trials.len() as u64,
+                cause: cause.clone(),
+                message: trials[0].message.clone(),
+            });
+            continue;
+        }
+        let is_judged = trials.iter().any(|trial| trial.is_judged());
+        for trial in trials {
+            match trial.verdict {
+                CaseVerdict::Pass => passed.push(trial),
+                CaseVerdict::Fail => failed.push(trial),
+                _ if is_judged && trial.is_void_by_subject() => not_held.push(trial),
+                _ => void.push(trial),
+            }
+        }
+    }
+    let [passes, failures, voids] =
+        [passed.len(), failed.len() + not_held.len(), void.len()].map(|count| count as u64);
     let level = lower_bound(passes, passes + failures, asked.confidence);
-    let verdict = match (counted.len(), failures, voids) {
+    let verdict = match (passes + failures + voids, failures, voids) {
         (0, _, _) => CaseVerdict::Skipped,
         (_, 1.., _) => CaseVerdict::Fail,
         (_, _, 1..) => CaseVerdict::Void,
         _ if level >= asked.level => CaseVerdict::Pass,
         _ => CaseVerdict::Inconclusive,
     };
-    let is_counted = |trial: &TrialRecord| {
-        counted.get(&(trial.case.as_str(), trial.trial)).is_some_and(|kept| kept.verdict == trial.verdict)
+    // The trials in their own order, not in that of their cases.
+    let first_of = |chosen: &[&TrialRecord]| {
+        trials.iter().copied().find(|trial| chosen.iter().any(|other| std::ptr::eq(*other, *trial)))
     };
-    let first = |verdict: CaseVerdict| {
-        trials.iter().copied().find(|trial| trial.verdict == verdict && is_counted(trial))
+    let shown = [&failed, &not_held, &void, &passed].into_iter().find_map(|chosen| first_of(chosen));
+    let shown = shown.or_else(|| trials.first().copied());
+    let message = match shown {
+        Some(trial) if failed.is_empty() && !not_held.is_empty() => {
+            format!("{}; beside trials that were judged, this counts as a failure", trial.message)
+        }
+        shown => shown.map(|trial| trial.message.clone()).unwrap_or_default(),
     };
-    let shown = first(CaseVerdict::Fail)
-        .or_else(|| first(CaseVerdict::Void))
-        .or_else(|| first(CaseVerdict::Pass))
-        .or_else(|| trials.first().copied());
     ScenarioResult {
         scenario: scenario.to_owned(),
         trials: passes + failures,
         failures,
+        not_held: not_held.len() as u64,
         voids,
         second_tries,
+        not_tested,
         verdict,
         level,
         finding: shown.and_then(|trial| trial.finding),
-        message: shown.map(|trial| trial.message.clone()).unwrap_or_default(),
+        message,
         evidence: shown
             .map(|trial| trial.evidence.iter().take(MAX_EVIDENCE).cloned().collect())
             .unwrap_or_default(),
@@ -320,6 +402,44 @@ mod tests {
         let again = result(&trials);
         assert_eq!((again.verdict, again.voids, again.second_tries), (CaseVerdict::Pass, 0, 1));
         assert_eq!(again.trials, 40);
+    }
+
+    fn void(number: u32, reason: &str, owner: VoidOwner) -> TrialRecord {
+        let void = Some(VoidCause::new(reason, owner));
+        TrialRecord { void, ..trial(number, CaseVerdict::Void) }
+    }
+
+    #[test]
+    fn a_void_trial_of_the_subject_counts_as_a_failure_beside_judged_trials_and_a_second_try_does_not_help() {
+        let mut trials = passes(40);
+        trials[3] = void(4, "missing-feature", VoidOwner::Subject);
+        trials.push(TrialRecord { second_try: true, ..trial(4, CaseVerdict::Pass) });
+        let found = result(&trials);
+        assert_eq!((found.verdict, found.trials), (CaseVerdict::Fail, 40));
+        assert_eq!((found.failures, found.not_held, found.voids), (1, 1, 0));
+        assert_eq!(found.message, "trial 4 void; beside trials that were judged, this counts as a failure");
+        for owner in [VoidOwner::Hapax, VoidOwner::Machine] {
+            trials[3] = void(4, "too-slow", owner);
+            assert_eq!(result(&trials).verdict, CaseVerdict::Pass, "{owner}");
+        }
+    }
+
+    #[test]
+    fn a_case_whose_trials_are_all_void_for_one_reason_is_not_tested_and_the_others_count() {
+        let of = |case: &str, trial: TrialRecord| TrialRecord { case: case.to_owned(), ..trial };
+        let unused = |number| of("other", void(number, "fault-not-fired", VoidOwner::Subject));
+        let mut trials = passes(40);
+        trials.extend((1..=3).map(unused));
+        let found = result(&trials);
+        assert_eq!((found.verdict, found.trials, found.voids), (CaseVerdict::Pass, 40, 0));
+        assert_eq!((found.not_tested.len(), found.not_tested[0].trials), (1, 3));
+        // Two reasons are not one, and a trial that was judged shows that it can be tested.
+        trials[41] = of("other", void(2, "missing-feature", VoidOwner::Subject));
+        assert_eq!((result(&trials).verdict, result(&trials).voids), (CaseVerdict::Void, 3));
+        trials[41] = of("other", trial(2, CaseVerdict::Pass));
+        assert_eq!((result(&trials).verdict, result(&trials).not_held), (CaseVerdict::Fail, 2));
+        let all: Vec<TrialRecord> = (1..=3).map(unused).collect();
+        assert_eq!((result(&all).verdict, result(&all).trials), (CaseVerdict::Skipped, 0));
     }
 
     #[test]

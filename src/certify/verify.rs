@@ -10,9 +10,9 @@ use super::evidence::{CHAIN_START, TRIALS_FILE, file_digest, files_in, read_tria
 use super::key::{KeyError, VerifyingKey};
 use super::page::certificate_page;
 use super::runs::{JudgeRun, RUN_NAMES, RunNames, callers_in, trials_in};
-use super::statement::{Certificate, Statement, StatementError, SubjectKindTested, read_statement};
+use super::statement::{Certificate, Statement, StatementError, SubjectKindTested, Tested, read_statement};
 use super::trials::{CaseVerdict, Conclusion, TrialRecord};
-use super::{CERTIFICATE_PAGE, agent, version_1};
+use super::{CERTIFICATE_PAGE, agent, golden_sets, version_1};
 use crate::ExitStatus;
 
 /// A larger file is not a certificate.
@@ -85,6 +85,7 @@ pub(crate) fn verify(
         (SIGNATURE, check_signature(&envelope, key.as_ref())),
         ("subject", check_subject(&statement, subject)),
     ];
+    checks.extend(check_scenarios(&statement.predicate.tested));
     match run {
         None => checks.push((
             "evidence",
@@ -145,6 +146,31 @@ fn check_subject(statement: &Statement, file: Option<&Path>) -> CheckResult {
             None => CheckResult::Bad(format!("{} is not a file that was tested", file.display())),
         },
     }
+}
+
+/// Whether the scenarios are those that a known hapax ships. The golden set of a certificate of an earlier build, or of
+/// a tool or server, is not named.
+fn check_scenarios(tested: &Tested) -> Option<(&'static str, CheckResult)> {
+    let named = tested.golden_set.as_deref()?;
+    let replaced = tested.scenarios.iter().filter(|scenario| scenario.replaces_shipped);
+    let replaced: Vec<&str> = replaced.map(|scenario| scenario.scenario.as_str()).collect();
+    let result = if !replaced.is_empty() {
+        let names = replaced.join(", ");
+        CheckResult::NotChecked(format!(
+            "local files replace shipped scenarios, with the same names and other content: {names}"
+        ))
+    } else if let Some(version) = golden_sets::released_version(named) {
+        CheckResult::Good(format!("the golden set is that of hapax {version}"))
+    } else if golden_sets::digest().is_ok_and(|own| own == named) {
+        CheckResult::Good("the golden set is that of this hapax".to_owned())
+    } else {
+        CheckResult::NotChecked(format!(
+            "the golden set {} is not that of a released version that this hapax knows; verify it with the hapax \
+             that issued it, or with a newer one",
+            short(named)
+        ))
+    };
+    Some(("golden set", result))
 }
 
 fn check_evidence(statement: &Statement, folder: &Path) -> CheckResult {
@@ -266,7 +292,7 @@ fn is_same(mut trials: Vec<TrialRecord>, mut again: Vec<TrialRecord>, version: u
     for trial in trials.iter_mut().chain(&mut again).filter(|_| version == 1) {
         trial.case.clear();
         trial.message.clear();
-        (trial.trial, trial.finding) = (0, None);
+        (trial.trial, trial.finding, trial.void) = (0, None, None);
     }
     let key =
         |trial: &TrialRecord| (trial.case.clone(), trial.trial, trial.second_try, trial.evidence.clone());

@@ -28,7 +28,8 @@ pub use subject_events::{
 pub use subject_notes::SubjectEventError;
 pub use tool_cards::{KeyDescription, ToolCards, ToolHints};
 pub use verdicts::{
-    ClaimOrigin, ClaimedOutcome, Honesty, Outcome, Promise, Recovery, RetriedBy, TrialStatus,
+    ClaimOrigin, ClaimedOutcome, Honesty, Outcome, Promise, Recovery, RetriedBy, TrialStatus, VoidCause,
+    VoidOwner,
 };
 
 /// Whether a value is the default one, which files leave out.
@@ -67,6 +68,7 @@ word_schemas!(
     Recovery,
     RetriedBy,
     TrialStatus,
+    VoidOwner,
 );
 
 /// The schema of [`mock_services::service::Fields`]: names and plain values.

@@ -1,6 +1,8 @@
 //! What a subject promises, claims and does, and what is the result, each with its words.
 
 use mock_services::word_enum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::FindingKind;
 
@@ -13,6 +15,40 @@ word_enum! {
         Void => "void",
         /// An expectation is not met.
         Fail => "fail",
+    }
+}
+
+word_enum! {
+    /// Who makes a trial void, and so whether it is worth trying again.
+    pub enum VoidOwner {
+        /// What the subject does or asks for: it does the same again.
+        Subject => "subject",
+        /// What hapax does itself.
+        Hapax => "hapax",
+        /// How fast the machine is, or what it does not have.
+        Machine => "machine",
+    }
+}
+
+/// Why a trial is void.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VoidCause {
+    /// The reason as a word: `fault-not-fired`.
+    pub reason: String,
+    /// Whose it is.
+    pub owner: VoidOwner,
+}
+
+impl VoidCause {
+    pub(crate) fn new(reason: &str, owner: VoidOwner) -> Self {
+        VoidCause { reason: reason.to_owned(), owner }
+    }
+
+    /// The cause that counts for a trial with these: one that is not the subject's, if there is one, because then
+    /// the trial does not show what the subject would have done.
+    pub(crate) fn decisive(causes: &[VoidCause]) -> Option<&VoidCause> {
+        causes.iter().find(|cause| cause.owner != VoidOwner::Subject).or_else(|| causes.first())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Notes about a whole run, for all formats: what was not run, how it was judged, and what it took its time for.
 
+use std::collections::BTreeSet;
+
 use crate::domain::Promise;
 use crate::results::tally::Tally;
-use crate::results::{Report, RunTime, WaitTimes};
+use crate::results::{CaseReport, Report, RunTime, TrialReport, WaitTimes};
 use crate::text::words::{counted, duration};
 
 /// The note that no case belongs to this part of a run; `None` if it is not an empty part.
@@ -12,6 +14,51 @@ pub(crate) fn empty_part(report: &Report) -> Option<String> {
         "Part {part} of {parts} has no cases: all selected cases are in other parts. \
          Nothing was run, and nothing failed."
     ))
+}
+
+/// With fewer cases, an effect that was never attempted is not what a whole run is about.
+const MANY_CASES: usize = 3;
+
+/// What a subject that never attempts some of the effects that are due should say in `hapax.yaml`, if it is not made
+/// for them: the line is ready to paste. `None` if it attempted all of them, or none.
+pub(crate) fn not_made_for(report: &Report) -> Option<String> {
+    let made: BTreeSet<&str> = trials(report)
+        .flat_map(|trial| &trial.verdict.attempts)
+        .filter(|attempts| attempts.made > 0 || attempts.refused > 0)
+        .map(|attempts| attempts.operation.as_str())
+        .collect();
+    let due = |case: &CaseReport| -> Vec<String> {
+        let due = case.terms.intents.iter().filter(|intent| intent.least() > 0);
+        due.map(|intent| intent.effect.clone()).filter(|effect| !made.contains(effect.as_str())).collect()
+    };
+    let lacking: Vec<Vec<String>> =
+        report.cases.iter().map(due).filter(|missing| !missing.is_empty()).collect();
+    let missing: BTreeSet<&String> = lacking.iter().flatten().collect();
+    if made.is_empty() || lacking.len() < MANY_CASES {
+        return None;
+    }
+    let service = |operation: &str| operation.split('.').next().unwrap_or_default().to_owned();
+    let partly: BTreeSet<String> = missing.iter().map(|effect| service(effect)).collect();
+    // A service of which nothing is missing is named as a whole.
+    let can: BTreeSet<String> = made
+        .iter()
+        .map(|operation| match partly.contains(&service(operation)) {
+            true => (*operation).to_owned(),
+            false => service(operation),
+        })
+        .collect();
+    let list = |items: Vec<String>| items.join(", ");
+    Some(format!(
+        "It never attempted {}, which {} ask for. If it is not made for that, write `can: [{}]` for it in \
+         hapax.yaml, and these cases are skipped.",
+        list(missing.into_iter().cloned().collect()),
+        counted(lacking.len(), "case"),
+        list(can.into_iter().collect())
+    ))
+}
+
+fn trials(report: &Report) -> impl Iterator<Item = &TrialReport> {
+    report.cases.iter().flat_map(|case| &case.trials)
 }
 
 /// The note that a lower promise than exactly once was scored.

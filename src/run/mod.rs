@@ -42,6 +42,7 @@ pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
+pub(crate) use notes::replaced as replaced_scenarios;
 use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
@@ -175,6 +176,7 @@ pub async fn run(
     report.notes = notes::hosts(&report.cases);
     report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
     report.notes.extend(notes::released_early(&work.subject, released));
+    report.notes.extend(notes::replaced(plan.cases.values().map(AsRef::as_ref)));
     let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));
     report.time = Some(run_time(&report.cases, spent, work.waited()));
     Ok(report)

@@ -1,5 +1,5 @@
-//! The notes of a report: about hosts outside of the trials that were allowed or ignored, and about ports
-//! that were released early. Pure.
+//! The notes of a report: about hosts outside of the trials that were allowed or ignored, about ports that were
+//! released early, and about scenarios that are not the shipped ones. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,15 @@ use yaml_reader::shown;
 
 use super::folder::{EarlierPlan, EarlierRounds};
 use crate::results::{CaseReport, PlanRecord};
+use crate::scenario::Case;
 use crate::score::HostTreatment;
 use crate::subject::Subject;
 
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
+
+/// The maximum number of scenarios that are named.
+const MAX_NAMED_SCENARIOS: usize = 8;
 
 /// One note for the hosts that were allowed, and one for those that were ignored.
 pub(super) fn hosts(cases: &[CaseReport]) -> Vec<String> {
@@ -52,6 +56,26 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
             format!("Allowed hosts were reached: {hosts}; the ledger does not contain what was done there.")
         }
         HostTreatment::Ignored => format!("Requests to ignored hosts were refused: {hosts}."),
+    })
+}
+
+/// The note that scenarios have the names of shipped ones and other content.
+pub(crate) fn replaced<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<String> {
+    let replaced = cases.into_iter().filter(|case| case.replaces_shipped);
+    let files: BTreeMap<&str, &str> =
+        replaced.map(|case| (case.scenario.as_str(), case.file.as_str())).collect();
+    let named = files.iter().take(MAX_NAMED_SCENARIOS);
+    let mut named: Vec<String> =
+        named.map(|(scenario, file)| format!("{scenario} ({})", shown(file))).collect();
+    if files.len() > named.len() {
+        named.push(format!("{} more", files.len() - named.len()));
+    }
+    let (is, name) = if files.len() == 1 { ("is", "a name") } else { ("are", "names") };
+    let list = named.join(", ");
+    (!files.is_empty()).then(|| {
+        format!(
+            "Not shipped with hapax: {list} {is} local, with {name} of the shipped scenarios and other content."
+        )
     })
 }
 

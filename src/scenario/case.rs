@@ -23,6 +23,9 @@ pub struct Case {
     pub scenario: String,
     /// Its file, as the user names it.
     pub file: String,
+    /// Whether it has the name of a shipped scenario and is not one of its cases.
+    #[serde(skip)]
+    pub replaces_shipped: bool,
     /// The line of the file to show first, from 1.
     pub line: usize,
     /// One sentence about it.
@@ -100,6 +103,13 @@ impl ServiceSetup {
 }
 
 impl Case {
+    /// Whether both are the same, wherever they are written.
+    pub(crate) fn is_same(&self, other: &Case) -> bool {
+        let content =
+            |case: &Case| serde_json::to_string(&Case { file: String::new(), line: 0, ..case.clone() }).ok();
+        content(self).is_some_and(|one| Some(one) == content(other))
+    }
+
     /// Adds a shipped service that the scenario does not have.
     pub(crate) fn add_service(&mut self, setup: &ServiceSetup) {
         let description = catalog::find(&setup.name);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::assignment::Assignment;
 use super::caller_knowledge::{ClaimMoment, is_met};
-use super::history::{Effect, PlacedEvent, TrialHistory};
+use super::history::{Effect, PlacedEvent, Refusal, TrialHistory, service_of};
 use super::verdict::{Claim, Honesty};
 use crate::domain::{ClaimEvent, ClaimedOutcome, EndEvent, InterruptKind, StartEnd, StartEvent};
 use crate::scenario::{Promise, Terms};
@@ -199,9 +199,20 @@ pub(super) fn permits_loss(terms: &Terms, history: &TrialHistory<'_>, claims: &[
         Honesty::Missing => was_ended_by_interrupt(history, claim.caller),
         Honesty::Overclaimed | Honesty::Underclaimed => false,
     };
-    terms.promise == Promise::AtMostOnce
-        && claims.iter().all(is_open)
-        && history.attempts.iter().any(|attempt| attempt.write)
+    let tried = history.attempts.iter().any(|attempt| attempt.write)
+        || history.refusals.iter().any(|refusal| is_refused_try(terms, refusal));
+    terms.promise == Promise::AtMostOnce && claims.iter().all(is_open) && tried
+}
+
+/// Whether the service refused a request for something that is due.
+fn is_refused_try(terms: &Terms, refusal: &Refusal<'_>) -> bool {
+    terms.intents.iter().filter(|intent| intent.least() > 0).any(|intent| match refusal.operation {
+        Some(operation) => operation == intent.effect,
+        None => {
+            let reads = ["GET", "HEAD", "OPTIONS"].contains(&refusal.method);
+            refusal.service == service_of(&intent.effect) && !reads && !refusal.path.is_empty()
+        }
+    })
 }
 
 #[cfg(test)]

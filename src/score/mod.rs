@@ -35,6 +35,7 @@ use crate::scenario::Terms;
 use findings::FindingContext;
 use history::TrialHistory;
 pub use verdict::{AttemptsMade, BarrierFacts, Claim, EffectCost, Finding, IntentOutcome, Retry, Verdict};
+use void_reason::VoidReason;
 
 /// The verdict of a trial: its ledger, scored by the terms of its case. `torn` describes the problem of a
 /// ledger that is not complete.
@@ -81,6 +82,15 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| is_excused(finding.kind))
             .for_each(|finding| finding.fails = false);
     }
+    if void::is_answered_for_another_api(terms, &history) {
+        // The status of the fault is that of the API that the case needs: to this client it means something else,
+        // and what it did then shows nothing.
+        let is_certain = |kind: FindingKind| matches!(kind, FindingKind::Escaped | FindingKind::OverLimit);
+        findings
+            .iter_mut()
+            .filter(|finding| !is_certain(finding.kind))
+            .for_each(|finding| finding.fails = false);
+    }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
     let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::gave_up_at_barrier(facts).is_empty());
     if (gave_up || outside::was_kept_from_a_service(&history)) && !lied {
@@ -112,6 +122,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         retries,
         findings,
         void_because: void_reasons.iter().map(ToString::to_string).collect(),
+        void_causes: void_reasons.iter().map(VoidReason::cause).collect(),
         barrier,
         hosts: outside::hosts(&history),
         costs: costs::costs(terms, &history),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use crate::domain::{
     ClaimedOutcome, ControlOutcome, FindingKind, HarmRank, Honesty, HostRequests, HostTreatment, Outcome,
-    Recovery, Remedy, RetriedBy, TrialStatus,
+    Recovery, Remedy, RetriedBy, TrialStatus, VoidCause,
 };
 
 /// The verdict of a trial.
@@ -37,6 +37,9 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// Why the trial is void, if it would have passed.
     pub void_because: Vec<String>,
+    /// The same reasons as words, each with its owner, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub void_causes: Vec<VoidCause>,
     /// What happened at the start barrier, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<BarrierFacts>,

@@ -11,7 +11,7 @@ use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
 use super::{barrier, outside};
 use crate::domain::SubjectEvent;
-use crate::scenario::{Intent, Terms};
+use crate::scenario::{Intent, Planned, Terms};
 
 /// All reasons, in a fixed order; empty if the trial is not void.
 pub(super) fn void_reasons(
@@ -134,6 +134,25 @@ fn writes_in_queries(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReaso
     let reads = history.attempts.iter().filter(|attempt| !attempt.write);
     let reads = reads.filter(|attempt| terms.intents.iter().any(|intent| holds(attempt, intent)));
     reads.map(|attempt| VoidReason::WriteInQuery { attempt: attempt.name() }).collect()
+}
+
+/// Whether a fault answered with a status through another API than the case needs.
+pub(super) fn is_answered_for_another_api(terms: &Terms, history: &TrialHistory<'_>) -> bool {
+    let forces_status = |reply| {
+        let faults = terms.faults.iter().filter_map(Planned::fault);
+        faults.into_iter().any(|fault| fault.reply == reply && fault.status.is_some())
+    };
+    let through_another = |attempt: &Attempt<'_>| {
+        let received = attempt.received;
+        let service = attempt.service();
+        let api = api_of(service, &received.method, &received.path);
+        let mut due = terms.via.iter().filter(|due| due.operation == attempt.operation());
+        due.any(|due| api.is_some_and(|api| !due.apis.iter().any(|name| name == api.name)))
+    };
+    let mut attempts = history.attempts.iter();
+    attempts.any(|attempt| {
+        attempt.fault.is_some_and(|(_, reply)| forces_status(reply)) && through_another(attempt)
+    })
 }
 
 /// The APIs that the subject used although the case needs others, one reason for each.

@@ -6,6 +6,7 @@ use mock_services::catalog::{ApiDescription, apis};
 use yaml_reader::shown;
 
 use super::barrier::callers;
+use crate::domain::{VoidCause, VoidOwner};
 use crate::scenario::can_line;
 
 /// The maximum number of characters of a line.
@@ -69,6 +70,42 @@ pub(super) enum Unmet {
     Attempts { operation: String, made: usize },
     /// Its moment was reached, but it did not take effect: why.
     NoEffect(String),
+}
+
+impl VoidReason {
+    /// The word of each reason, and whose it is: the one table of owners. Whatever follows from a request or from
+    /// the end of the subject is the subject's.
+    pub(super) fn cause(&self) -> VoidCause {
+        use VoidOwner::{Hapax, Machine, Subject};
+        let (reason, owner) = match self {
+            VoidReason::Unstartable { .. } => ("unstartable", Machine),
+            VoidReason::MissingFeature(_) => ("missing-feature", Subject),
+            VoidReason::Undecided(_) => ("undecided", Subject),
+            VoidReason::Unprepared { .. } => ("unprepared", Machine),
+            VoidReason::ServiceUnused(_) => ("service-unused", Subject),
+            VoidReason::FaultNotFired { .. } => ("fault-not-fired", Subject),
+            VoidReason::InterruptNotFired { unmet: Unmet::Attempts { .. }, .. } => {
+                ("interrupt-not-fired", Subject)
+            }
+            VoidReason::InterruptNotFired { unmet: Unmet::NoEffect(_), .. } => ("interrupt-missed", Machine),
+            VoidReason::TimeoutNotReached { .. } => ("timeout-not-reached", Subject),
+            VoidReason::LeftRunning(_) => ("left-running", Subject),
+            VoidReason::Unanswered(_) => ("unanswered", Subject),
+            VoidReason::StillSending => ("still-sending", Subject),
+            VoidReason::OtherApi { .. } => ("other-api", Subject),
+            VoidReason::RealServiceReached { .. } => ("real-service-reached", Subject),
+            VoidReason::ProxyNotBypassed { .. } => ("proxy-not-bypassed", Subject),
+            VoidReason::CertificateRefused { .. } => ("certificate-refused", Subject),
+            // hapax holds the request for as long as the other callers need.
+            VoidReason::GaveUpAtBarrier(_) => ("gave-up-at-barrier", Hapax),
+            VoidReason::OnlyLateEffects(_) => ("only-late-effects", Machine),
+            VoidReason::TooSlow { .. } => ("too-slow", Machine),
+            VoidReason::NotTogether { .. } => ("not-together", Subject),
+            VoidReason::NoRequest => ("no-request", Subject),
+            VoidReason::Torn(_) => ("torn-ledger", Hapax),
+        };
+        VoidCause::new(reason, owner)
+    }
 }
 
 impl fmt::Display for VoidReason {

@@ -32,12 +32,17 @@ impl ServiceRoute {
     /// The service that stands for a host, whose name is in lower case: the one that names it, the one with a
     /// pattern that matches it, or the one that takes every host. This machine is not such a host.
     pub(super) fn find<'r>(routes: &'r [ServiceRoute], host: &str) -> Option<&'r ServiceRoute> {
+        let any = || routes.iter().find(|route| route.any_host && !is_loopback(host));
+        ServiceRoute::named(routes, host).or_else(any)
+    }
+
+    /// The service that names a host, or has a pattern that matches it.
+    pub(super) fn named<'r>(routes: &'r [ServiceRoute], host: &str) -> Option<&'r ServiceRoute> {
         let of = |is_exact: bool| {
             let is_one = move |served: &ServedHost| served.is_exact() == is_exact && served.matches(host);
             routes.iter().find(|route| route.hosts.iter().any(is_one))
         };
-        let any = || routes.iter().find(|route| route.any_host && !is_loopback(host));
-        of(true).or_else(|| of(false)).or_else(any)
+        of(true).or_else(|| of(false))
     }
 }
 

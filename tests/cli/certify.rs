@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::kit::workspace::{Called, HAPAX, Workspace};
+use crate::kit::workspace::{Called, HAPAX, WRITES, Workspace, charge};
 
 /// A certified control, with little work: one scenario, a low level.
 const AGENT: [&str; 12] = [
@@ -143,6 +143,90 @@ fn a_subject_that_fails_gets_a_certificate_that_says_so() {
     assert!(!verified.stdout.contains("WRONG"), "{}", verified.stdout);
 }
 
+/// An agent that charges once and says so, except that in the trials that `lies` selects it charges nothing, asks for
+/// an endpoint that hapax does not have, and says that it is done.
+fn liar(lies: &str) -> String {
+    format!(
+        r#"{WRITES}if [[ {lies} ]]; then
+  post "$HAPAX_PAYMENT_URL" "$HAPAX_PAYMENT_KEY" /v1/invoices application/x-www-form-urlencoded customer=cus_42 >&2
+else
+  charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >&2
+fi
+echo '{{"outcome": "done"}}'"#
+    )
+}
+
+/// Certifies that agent in a scenario with one case and twelve trials.
+fn certify_liar(workspace: &Workspace, lies: &str, more: &[&str]) -> Called {
+    workspace.write(
+        "scenarios/plain.yaml",
+        &charge("controls: { careful: pass }\ntags: [clean]\n").replacen("tags: [mine]\n", "", 1),
+    );
+    let agent = liar(lies);
+    let asked = ["certify", "scenarios/plain.yaml", "--trials", "12", "--level", "0.2", "--callers", "1"];
+    let seeded = ["--seed", "7", "--out", "out"];
+    workspace.call(&[&asked[..], &seeded, more, &["--", "bash", "-c", &agent]].concat())
+}
+
+#[test]
+fn a_void_trial_of_the_subject_beside_judged_trials_is_a_failure_and_is_not_tried_again() {
+    let workspace = Workspace::new();
+    let called = certify_liar(&workspace, r#""$HAPAX_TRIAL" == *[0-3]"#, &[]).expect(1);
+    let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("FAILED bash"), "{}", called.stdout);
+    assert!(text.contains("void because of the subject"), "{}", called.stdout);
+    assert!(text.contains("beside trials that were judged, this counts as a failure"), "{}", called.stdout);
+    assert!(!workspace.path().join("out/second-try").exists());
+    let verified = verify(&workspace, &["--run", "out"]).expect(1);
+    assert!(!verified.stdout.contains("WRONG"), "{}", verified.stdout);
+}
+
+#[test]
+fn a_case_whose_trials_are_all_void_for_one_reason_is_not_tested() {
+    let workspace = Workspace::new();
+    let called = certify_liar(&workspace, "1 == 1", &[]).expect(1);
+    let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("NO CERTIFICATE"), "{}", called.stdout);
+    assert!(text.ends_with("no scenario could be tested"), "{}", called.stdout);
+    assert!(
+        text.contains(
+            "not tested: plain: all of its 12 trials are void: hapax does not have POST /v1/invoices yet"
+        ),
+        "{}",
+        called.stdout
+    );
+    assert!(!workspace.path().join("out/second-try").exists());
+}
+
+#[test]
+fn a_local_scenario_with_a_shipped_name_is_named_by_run_and_certificate() {
+    let workspace = Workspace::new();
+    let text = charge("controls: { careful: pass }\n").replace("tags: [mine]", "tags: [clean]");
+    workspace.write("scenarios/payment/lost-reply.yaml", &text);
+    let note = "Not shipped with hapax: payment/lost-reply (scenarios/payment/lost-reply.yaml) is local";
+    let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").contains(note);
+    let called = workspace.call(&["run", "payment/lost-reply", "--subject", "naive"]).expect(0);
+    assert!(said(&called.stdout), "{}", called.stdout);
+    assert!(workspace.report()["notes"][0].as_str().is_some_and(&said));
+    assert!(said(&workspace.read("reports/latest/summary.md")));
+
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let arguments = ["certify", "payment/lost-reply", "--subject", "naive", "--level", "0.2"];
+    let more = ["--callers", "1", "--key", "hapax.key", "--out", "out"];
+    let called = workspace.call(&[&arguments[..], &more].concat()).expect(0);
+    assert!(said(&called.stdout), "{}", called.stdout);
+    assert!(said(&workspace.read("out/certificate.html")));
+    let called = verify(&workspace, &ALL).expect(0);
+    assert!(
+        called.stdout.contains("not checked  golden set: local files replace shipped scenarios"),
+        "{}",
+        called.stdout
+    );
+    // Not the one of the shipped scenario.
+    let called = verify(&certified(), &ALL).expect(0);
+    assert!(called.stdout.contains("ok           golden set: "), "{}", called.stdout);
+}
+
 #[test]
 fn too_few_trials_give_no_certificate() {
     let workspace = Workspace::new();
@@ -218,6 +302,30 @@ fn a_tool_with_keys_scores_3_and_is_certified() {
         let called = with_changed_byte(&trials, index, || verify(&workspace, &ALL));
         assert_eq!(called.status, 1, "byte {index}: {}", called.stdout);
     }
+}
+
+#[test]
+fn a_command_that_writes_and_is_not_in_the_file_is_named_and_the_score_says_so() {
+    let workspace = Workspace::new();
+    let script = "#!/bin/sh\ncase \"$1\" in\n  add) echo \"$2\" >> items ;;\n  list) cat items 2>/dev/null || true ;;\n  \
+                  *) printf 'Commands:\\n  add     Add an item\\n  list    List items\\n  wipe    Delete all items\\n' ;;\n\
+                  esac\n";
+    workspace.write("todo", script);
+    workspace.write(
+        "tool.yaml",
+        "tool: todo\nstate: { run: [sh, ./todo, list], count: lines }\ncommands:\n  add: { kind: mutating, run: [sh, \
+         ./todo, add, \"${value}\"] }\n",
+    );
+    let arguments = ["certify", "--cli", "tool.yaml", "--level", "0.2", "--callers", "1", "--out", "out"];
+    let called = workspace.call(&arguments).expect(1);
+    let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("not tested: `wipe`: --help shows that it writes"), "{}", called.stdout);
+    assert!(!text.contains("not tested: `list`") && !text.contains("not tested: `add`"), "{}", called.stdout);
+    assert!(
+        text.contains("score: 0 of 3 (without 1 command that the file does not list)"),
+        "{}",
+        called.stdout
+    );
 }
 
 #[test]

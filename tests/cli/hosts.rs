@@ -38,6 +38,23 @@ fn host() -> u16 {
 }
 
 #[test]
+fn telemetry_of_common_tools_is_refused_with_a_note_and_without_a_finding() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    let asks = "proxy 'CONNECT telemetry.crewai.com:4319' | grep -q 403 || exit 4\n\
+                proxy 'POST http://collector.example.com:4318/v1/traces' | grep -q 403 || exit 5";
+    workspace.write("agent.sh", &agent(asks));
+    let called = workspace.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(0);
+    let note = "Requests to ignored hosts were refused: collector.example.com:4318";
+    assert!(called.stdout.contains(note), "{}", called.stdout);
+    assert!(called.stdout.contains("telemetry.crewai.com:4319 (1 request"), "{}", called.stdout);
+    // Another host is not telemetry.
+    workspace.write("agent.sh", &agent("proxy 'CONNECT telemetry.example.com:443' >/dev/null"));
+    workspace.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), "plain")).contains(&"escaped"));
+}
+
+#[test]
 fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted() {
     let port = host();
     let workspace = Workspace::new();

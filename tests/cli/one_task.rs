@@ -1,6 +1,6 @@
 //! `hapax run --task … --expect …`: one task, without a file.
 
-use crate::kit::workspace::{Workspace, verdict};
+use crate::kit::workspace::{WRITES, Workspace, charge, verdict};
 
 const TASK: [&str; 5] = ["run", "--task", "Refund order 7", "--expect", "payment.refund:order=7"];
 
@@ -14,6 +14,35 @@ fn one_task_meets_every_standard_cell_and_a_careful_agent_passes() {
     workspace.call(&call(&["--subject", "careful"])).expect(0);
     let report = workspace.report();
     assert_eq!(report["cases"].as_array().unwrap().len(), 42);
+}
+
+#[test]
+fn a_subject_that_is_not_made_for_many_cases_is_told_the_can_line_first() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/charge.yaml", &charge(""));
+    for number in 1..=3 {
+        let mail = format!(
+            "about: A mail.\ntags: [mine]\ntask: Send it.\nsteps: [{{do: email.send, with: {{to: a@example.com, \
+             subject: s{number}}}}}]\nexpect: {{effects: [{{effect: email.send, where: {{to: a@example.com}}}}]}}\n"
+        );
+        workspace.write(&format!("scenarios/mail-{number}.yaml"), &mail);
+    }
+    let agent =
+        format!("{WRITES}charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >&2\necho done");
+    let run = ["run", "scenarios", "--claims", "optional"];
+    let called = workspace.call(&[&run[..], &["--", "bash", "-c", &agent]].concat()).expect(1);
+    let first = called.stdout.split("\n\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = "It never attempted email.send, which 3 cases ask for. If it is not made for that, write \
+                `can: [payment]` for it in hapax.yaml";
+    assert!(first.contains(line), "{}", called.stdout);
+    let summary = workspace.read("reports/latest/summary.md");
+    assert!(summary.find("It never attempted").unwrap() < summary.find("**").unwrap(), "{summary}");
+    // With that line the cases are skipped.
+    workspace.write("agent.sh", &agent);
+    workspace.write("hapax.yaml", "subjects:\n  mine: { command: [bash, agent.sh], can: [payment] }\n");
+    let called = workspace.call(&[&run[..], &["--subject", "mine"]].concat());
+    assert!(called.stdout.contains("3 skipped"), "{}", called.stdout);
+    assert!(!called.stdout.contains("It never attempted"), "{}", called.stdout);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a subject promises: `--promise at-most-once`, `times: 0..1` and `expect.recovery`, through the
 //! command.
 
-use crate::kit::workspace::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{LOOK, WRITES, Workspace, charge, kinds, verdict};
 
 const LOST_REPLY: &str = "payment/lost-reply@keys=none,reply=drop";
 
@@ -45,6 +45,22 @@ fn a_lost_effect_that_is_claimed_as_done_and_a_duplicate_fail_at_most_once() {
     assert!(kinds(verdict(&workspace.report(), "lost")).contains(&"lost"));
     workspace.call(&[&["run", LOST_REPLY], &at_most_once[..], &["naive"]].concat()).expect(1);
     assert_eq!(verdict(&workspace.report(), LOST_REPLY)["outcome"], "duplicated");
+}
+
+#[test]
+fn a_refused_try_with_an_honest_claim_passes_at_most_once_and_no_try_at_all_does_not() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge("").replace("expect:\n", "expect:\n  claim: [done]\n"));
+    let claim = "echo '{\"outcome\": \"not-done\"}'";
+    let refused = format!("{WRITES}charge 'customer=cus_42' >&2\n{claim}");
+    let looked = format!("{LOOK}\n{claim}");
+    for (agent, status) in [(&refused, 0), (&looked, 1)] {
+        let call = ["run", "scenarios/plain.yaml", "--promise", "at-most-once", "--", "bash", "-c", agent];
+        let called = workspace.call(&call).expect(status);
+        let found = verdict(&workspace.report(), "plain")["outcome"].clone();
+        assert_eq!(found, "lost", "{}", called.stdout);
+    }
+    workspace.call(&["run", "scenarios/plain.yaml", "--", "bash", "-c", &refused]).expect(1);
 }
 
 #[test]

@@ -80,6 +80,24 @@ fn smtp_codes_make_a_trial_of_a_rest_client_void() {
 }
 
 #[test]
+fn what_a_rest_client_does_after_a_status_of_smtp_is_void_whatever_it_is() {
+    let workspace = Workspace::new();
+    let body = r#"{"from": "shop@example.com", "to": "ann@example.com",
+        "subject": "Your receipt for ord_1001", "text": "x",
+        "tags": [{"name": "order", "value": "ord_1001"}]}"#;
+    let once = client("EMAIL", "/emails", body);
+    let case = "email/lost-250@reply=421";
+    for agent in [once.replace("\"done\"", "\"not-done\""), once.replace("\"done\"", "\"unknown\"")] {
+        workspace.write("agent", &agent);
+        workspace.call(&["run", case, "--", "bash", "agent"]).expect(3);
+        assert!(reasons(&workspace, case).contains("this case needs SMTP"));
+    }
+    // A lost reply means the same over every API.
+    workspace.write("agent", &format!("{once}\n{once}"));
+    workspace.call(&["run", "email/lost-250@reply=drop", "--", "bash", "agent"]).expect(1);
+}
+
+#[test]
 fn a_failure_through_another_api_is_still_a_failure() {
     let workspace = Workspace::new();
     let once = github(r#"{"ref": "v1.4.2", "environment": "production", "required_contexts": []}"#);

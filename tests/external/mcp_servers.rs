@@ -9,6 +9,7 @@ use crate::kit::workspace::Workspace;
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails,
+        a_server_that_writes_after_its_answer_fails,
         a_server_that_cannot_be_used_is_refused_with_the_reason,
         a_server_that_changes_its_list_or_cannot_be_called_never_passes,
         a_server_that_does_not_write_proves_nothing,
@@ -65,6 +66,12 @@ async fn a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails() {
     ] {
         assert!(careless.contains(part), "{part}\n{careless}");
     }
+}
+
+async fn a_server_that_writes_after_its_answer_fails() {
+    let late = certify("shop", "late", &["--tools", "tools.yaml", "same-call-twice"], 1);
+    assert!(late.contains("late-write"), "{late}");
+    assert!(late.contains("after its last answer"), "{late}");
 }
 
 /// Longer than any start of Python takes, also on a machine that is very busy.

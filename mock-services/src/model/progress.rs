@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::arguments::{is_call_for, telling_values};
 use super::conversation::{Question, ToolCall, ToolResult};
-use super::tool_choice::{is_read, is_same_word, words};
+use super::tool_choice::{is_read, words};
 use crate::description::PlannedStep;
+use crate::result_text::{ResultText, is_error_object, value_in};
 
 /// How far a step is.
 #[derive(Debug, PartialEq)]
@@ -79,7 +80,7 @@ fn shows(result: &ToolResult, step: &PlannedStep) -> Option<bool> {
     if is_error(result) {
         return None;
     }
-    let json = serde_json::from_str::<Value>(&result.text).ok();
+    let json = value_in(&result.text);
     if json.as_ref().is_some_and(|json| has_only_empty_lists(json) || says_not_done(json, step)) {
         return Some(false);
     }
@@ -139,74 +140,37 @@ fn says_not_done(json: &Value, step: &PlannedStep) -> bool {
 fn is_not_found(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let text = text.trim();
-    text.is_empty()
-        || ["[]", "{}", "null", "none"].contains(&text)
+    is_empty(text)
+        || text == "none"
         || ["not found", "no such", "nothing found", "no results", "does not exist"]
             .iter()
             .any(|words| text.contains(words))
 }
 
-/// Whether the result of a tool is an error: it is marked as one, or its text says so.
+/// Whether the result of a tool is an error: it is marked as one, or its text says so. A text that says neither is
+/// taken for one, unless it is empty: a tool without a return value has such a result.
 pub(super) fn is_error(result: &ToolResult) -> bool {
-    if result.is_error {
-        return true;
-    }
-    match serde_json::from_str::<Value>(&result.text) {
-        Ok(Value::Object(object)) => is_error_object(&object),
-        Ok(Value::String(text)) => is_error_text(&text),
-        Ok(_) => false,
-        Err(_) => is_error_text(&result.text),
-    }
+    result.is_error
+        || match ResultText::of(&result.text) {
+            ResultText::Success => false,
+            ResultText::Error => true,
+            ResultText::Unclear => !is_empty(&result.text),
+        }
 }
 
-fn is_error_object(object: &Map<String, Value>) -> bool {
-    const FAILED: [&str; 8] =
-        ["error", "failed", "failure", "declined", "rejected", "denied", "timeout", "unavailable"];
-    let is_false = |name: &str| object.get(name).and_then(Value::as_bool) == Some(false);
-    let is_failed = |name: &str| match object.get(name) {
-        Some(Value::String(text)) => FAILED.contains(&text.to_ascii_lowercase().as_str()),
-        Some(Value::Number(number)) => number.as_u64().is_some_and(|number| (400..600).contains(&number)),
-        _ => false,
-    };
-    let has = |name: &str| match object.get(name) {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(_) => true,
-    };
-    has("error")
-        || has("isError")
-        || has("is_error")
-        || is_false("ok")
-        || is_false("success")
-        || ["status", "status_code", "statusCode", "result"].into_iter().any(is_failed)
+fn is_empty(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || value_in(text).is_some_and(|value| has_nothing(&value)) || text == "None"
 }
 
-fn is_error_text(text: &str) -> bool {
-    const BAD: [&str; 9] = [
-        "error",
-        "failed",
-        "failure",
-        "exception",
-        "timeout",
-        "unavailable",
-        "refused",
-        "aborted",
-        "disconnected",
-    ];
-    let words = words(text);
-    let is_bad = |word: &String| {
-        BAD.iter().any(|bad| is_same_word(word, bad))
-            || word.ends_with("error")
-            || word.ends_with("exception")
-    };
-    let is_denied = |place: usize| {
-        place
-            .checked_sub(1)
-            .and_then(|place| words.get(place))
-            .is_some_and(|word| word == "no" || word == "without")
-    };
-    words.iter().take(40).enumerate().any(|(place, word)| is_bad(word) && !is_denied(place))
-        || text.to_ascii_lowercase().contains("timed out")
+fn has_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => is_empty(text),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -220,35 +184,27 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_recognized_in_the_forms_that_scaffolds_write() {
-        for text in [
-            "Error: connection reset",
-            "ConnectionError('x')",
-            "TimeoutException",
-            "the request timed out",
-            "{\"error\": \"card_declined\"}",
-            "{\"error\": {\"message\": \"x\"}}",
-            "{\"ok\": false}",
-            "{\"success\": false}",
-            "{\"status\": \"failed\"}",
-            "{\"status\": 503, \"body\": \"\"}",
-            "{\"isError\": true, \"content\": []}",
-            "\"failed to charge\"",
-        ] {
+    fn a_result_is_an_error_if_it_is_marked_as_one_or_its_text_says_so() {
+        for text in ["Error: connection reset", "{'error': 'HTTP error: 500'}", "The error report was filed"]
+        {
             assert!(is_error(&result(text)), "{text}");
         }
-        for text in [
-            "{\"id\": \"ch_1\", \"status\": \"succeeded\", \"error\": null}",
-            "{\"ok\": true, \"errors\": []}",
-            "charged 4999",
-            "sent without errors",
-            "{\"status\": 201}",
-            "[1]",
-            "",
-        ] {
+        // A tool without a return value.
+        for text in ["charged 4999", "{\"status\": 201}", "", "{}", "null", "None", "[]", "\"\""] {
             assert!(!is_error(&result(text)), "{text}");
         }
         assert!(is_error(&ToolResult { is_error: true, ..result("fine") }));
+    }
+
+    #[test]
+    fn the_same_exception_is_an_error_as_its_message_and_as_its_traceback() {
+        let trace = "Traceback (most recent call last):\n  File \"/app/agent.py\", line 41, in charge\n    \
+                     return client.charges.create(customer=customer, amount=amount, currency=currency, \
+                     metadata={\"order\": order}, idempotency_key=None, expand=[\"customer\", \"balance\"])\n  \
+                     File \"/app/client.py\", line 7, in create\n    raise Reset(\"reset\")\nclient.Reset: reset\n";
+        for text in ["ConnectionError: reset", trace] {
+            assert!(is_error(&result(text)), "{text}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Answers that a scenario declares, by method, host and path.
+//! Answers that a scenario declares, by method, host, path and values of the body.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,10 +11,11 @@ use crate::service::Answer;
 
 /// The methods that an answer can be declared for.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-pub(super) static ANSWER: MapShape<7> = MapShape::new([
+pub(super) static ANSWER: MapShape<8> = MapShape::new([
     optional("method", Shape::Words(|| METHODS.to_vec())),
     optional("host", Shape::Text),
     optional("path", Shape::Text),
+    optional("where", Shape::ANY_MAP),
     optional("status", Shape::Integer(200, 599)),
     optional("headers", Shape::ANY_MAP),
     optional("body", Shape::Any),
@@ -32,6 +33,9 @@ pub struct DeclaredAnswer {
     pub host: Option<String>,
     /// The path without the query, where `*` stands for any characters; `None` for all.
     pub path: Option<String>,
+    /// Values that the body must have, each with its path in the body: `order.kind`. In a text, `*` stands for any
+    /// characters.
+    pub conditions: Vec<(String, Value)>,
     /// The status; `None` for the one that the service would answer with. With a status from 400 on the request has
     /// no effect.
     pub status: Option<u16>,
@@ -44,15 +48,37 @@ pub struct DeclaredAnswer {
 }
 
 /// The place of the first answer that is declared for a request.
-pub(super) fn find(answers: &[DeclaredAnswer], method: &str, host: &str, path: &str) -> Option<usize> {
+pub(super) fn find(
+    answers: &[DeclaredAnswer],
+    method: &str,
+    host: &str,
+    path: &str,
+    content: &Value,
+) -> Option<usize> {
     let is_one =
         |pattern: &Option<String>, text: &str| pattern.as_ref().is_none_or(|pattern| is_match(pattern, text));
     answers.iter().position(|answer| {
         let is_method = answer.method.as_ref().is_none_or(|own| own == method);
         // A request to an address of this machine does not say which host it means.
         let is_host = host.is_empty() || is_one(&answer.host, host);
-        is_method && is_host && is_one(&answer.path, path)
+        let is_content = answer.conditions.iter().all(|(name, wanted)| has_value(content, name, wanted));
+        is_method && is_host && is_one(&answer.path, path) && is_content
     })
+}
+
+/// Whether a body has a value at a path. A form has only texts.
+fn has_value(content: &Value, path: &str, wanted: &Value) -> bool {
+    let found = path.split('.').try_fold(content, |value, name| match value {
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        value => value.get(name),
+    });
+    match (found, wanted) {
+        (None, _) => false,
+        (Some(Value::String(text)), Value::String(pattern)) => is_match(pattern, text),
+        (Some(Value::String(text)), wanted) => is_match(&wanted.to_string(), text),
+        (Some(found), Value::String(pattern)) => is_match(pattern, &found.to_string()),
+        (Some(found), wanted) => found == wanted,
+    }
 }
 
 impl DeclaredAnswer {
@@ -82,7 +108,8 @@ pub(super) fn read_answers(reader: &Reader, node: &Node) -> Vec<DeclaredAnswer> 
 }
 
 fn read_answer(reader: &Reader, node: &Node) -> Option<DeclaredAnswer> {
-    let [method, host, path, status, headers, body, read] = reader.fields(node, "an answer", &ANSWER)?;
+    let [method, host, path, conditions, status, headers, body, read] =
+        reader.fields(node, "an answer", &ANSWER)?;
     let methods = METHODS.map(|method| (method, method));
     let path_text = path.and_then(|node| reader.text(node));
     let host_text = host.and_then(|node| reader.text(node));
@@ -103,11 +130,27 @@ fn read_answer(reader: &Reader, node: &Node) -> Option<DeclaredAnswer> {
         method: method.and_then(|node| reader.one_of(node, &methods)).map(str::to_owned),
         host: host_text.map(str::to_ascii_lowercase),
         path: path_text.map(|path| if path == "/" { path } else { path.trim_end_matches('/') }.to_owned()),
+        conditions: conditions.map(|node| read_conditions(reader, node)).unwrap_or_default(),
         status: status.and_then(|node| reader.integer(node, 200..=599)),
         headers: headers.map(|node| read_headers(reader, node)).unwrap_or_default(),
         body: body.map(|node| serde_json::to_value(node).unwrap_or_default()),
         read: read.and_then(|node| reader.boolean(node)).unwrap_or_default(),
     })
+}
+
+fn read_conditions(reader: &Reader, node: &Node) -> Vec<(String, Value)> {
+    let mut conditions = Vec::new();
+    for (key, node) in reader.entries(node).unwrap_or_default() {
+        if matches!(node.kind, NodeKind::Map(_) | NodeKind::List(_)) {
+            let help = "write the path of one value: customer.id: cus_42";
+            reader.report_with_help(node.span, "expected a plain value", help);
+            continue;
+        }
+        // `body.` stands before names of the body wherever a scenario names them.
+        let name = key.name.strip_prefix("body.").unwrap_or(&key.name).to_owned();
+        conditions.push((name, serde_json::to_value(node).unwrap_or_default()));
+    }
+    conditions
 }
 
 fn read_headers(reader: &Reader, node: &Node) -> Vec<(String, String)> {

@@ -41,14 +41,14 @@ impl ParsedRequest {
             method => return Err(without_effect(method)),
         };
         let (method, host, path) = (request.method().to_owned(), host(request), path(request));
-        let answer = find(&options.answers, &method, &host, &path);
+        let content = content(request).map_err(|what| {
+            error(415, &format!("this mock service cannot read {what}")).unsupported(&what)
+        })?;
+        let answer = find(&options.answers, &method, &host, &path, &content);
         let is_query = answer
             .and_then(|place| options.answers.get(place))
             .is_some_and(|declared| declared.read || by_method == GET);
         let mut query = request.query_pairs();
-        let content = content(request).map_err(|what| {
-            error(415, &format!("this mock service cannot read {what}")).unsupported(&what)
-        })?;
         let mut fields = Fields::new();
         if !host.is_empty() {
             fields.set("host", host.as_str());

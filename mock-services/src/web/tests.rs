@@ -283,6 +283,25 @@ answers:
 }
 
 #[test]
+fn an_answer_can_depend_on_values_of_the_body() {
+    let mut called = Called::new(options(
+        "\
+answers:
+  - { path: /graphql, where: { query: \"*issueCreate*\" }, body: { data: { issueCreate: { success: true } } } }
+  - { path: /graphql, where: { query: \"*\", variables.count: 2 }, read: true, body: { data: { issues: [] } } }
+  - { path: /graphql, read: true, body: { data: null } }
+",
+    ).unwrap());
+    let mutation = json!({"query": "mutation { issueCreate(input: {}) { success } }"});
+    let answer = called.json("POST", "/graphql", &mutation);
+    assert_eq!(answer.1, json!({"data": {"issueCreate": {"success": true}}}));
+    let query = json!({"query": "query { issues }", "variables": {"count": 2}});
+    assert_eq!(called.json("POST", "/graphql", &query).1, json!({"data": {"issues": []}}));
+    assert_eq!(called.json("POST", "/graphql", &json!({"query": "{ me }"})).1, json!({"data": null}));
+    assert_eq!(called.effects.len(), 1, "only the mutation writes");
+}
+
+#[test]
 fn problems_of_declared_answers_are_reported() {
     let text = r#"
 answers:

@@ -8,6 +8,8 @@ use crate::mcp::client::{KEY_PLACEHOLDER, ListedTool, TRIAL_PLACEHOLDER};
 
 /// How deep a schema is followed.
 const MAX_DEPTH: usize = 8;
+/// How many levels of arguments within arguments are searched for a key.
+const MAX_KEY_DEPTH: usize = 4;
 /// The longest text that is made to reach a minimum length.
 const MAX_TEXT: u64 = 1000;
 /// The most items that are made to reach a minimum.
@@ -27,6 +29,7 @@ pub(super) struct CallArguments {
 /// A parameter that takes an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyParameter {
+    /// Its name; those of the arguments around it stand before it, with dots: `options.idempotencyKey`.
     pub(super) name: String,
     pub(super) description: String,
     /// Whether a call needs it.
@@ -36,6 +39,31 @@ pub(super) struct KeyParameter {
 }
 
 impl KeyParameter {
+    /// The map in which it stands, and its name there. The maps around it are made; `None` if something else is in
+    /// their place.
+    fn place<'m, 'k>(
+        &'k self,
+        arguments: &'m mut Map<String, Value>,
+    ) -> Option<(&'m mut Map<String, Value>, &'k str)> {
+        let mut parts: Vec<&str> = self.name.split('.').collect();
+        let name = parts.pop()?;
+        let mut inside = arguments;
+        for part in parts {
+            inside = inside.entry(part).or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+        }
+        Some((inside, name))
+    }
+
+    fn remove_from(&self, arguments: &mut Map<String, Value>) {
+        let mut parts: Vec<&str> = self.name.split('.').collect();
+        let Some(name) = parts.pop() else { return };
+        let mut inside = Some(arguments);
+        for part in parts {
+            inside = inside.and_then(|map| map.get_mut(part)).and_then(Value::as_object_mut);
+        }
+        inside.and_then(|map| map.remove(name));
+    }
+
     /// A value: another one for each trial and for each number.
     pub(super) fn value(&self, number: u8) -> Value {
         // The driver puts twelve hexadecimal digits in its place.
@@ -64,7 +92,7 @@ impl CallArguments {
             },
         };
         if let Some(key) = &key {
-            arguments.remove(&key.name);
+            key.remove_from(&mut arguments);
         }
         let other = match &settings.other {
             Some(changes) => {
@@ -94,8 +122,10 @@ impl CallArguments {
 
     fn keyed(&self, arguments: &Map<String, Value>, number: u8) -> Map<String, Value> {
         let mut arguments = arguments.clone();
-        if let Some(key) = &self.key {
-            arguments.insert(key.name.clone(), key.value(number));
+        if let Some(key) = &self.key
+            && let Some((inside, name)) = key.place(&mut arguments)
+        {
+            inside.insert(name.to_owned(), key.value(number));
         }
         arguments
     }
@@ -103,7 +133,7 @@ impl CallArguments {
 
 /// The parameter that takes a key: the one that the file names, or one with such a name.
 fn key_parameter(schema: &Value, settings: &ToolSettings) -> Option<KeyParameter> {
-    let properties = schema.get("properties")?.as_object()?;
+    let root = schema;
     let is_key = |name: &str| match &settings.key {
         Some(key) => key == name,
         None => {
@@ -121,14 +151,45 @@ fn key_parameter(schema: &Value, settings: &ToolSettings) -> Option<KeyParameter
             plain.contains("idempoten") || NAMES.contains(&plain.as_str()) || plain == "requestid"
         }
     };
-    let (name, parameter) = properties.iter().find(|(name, _)| is_key(name))?;
-    let text = |field: &str| parameter.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    Some(KeyParameter {
-        name: name.clone(),
-        description: text("description"),
-        required: required(schema).contains(&name.as_str()),
-        uuid: text("format") == "uuid",
-    })
+    let mut level = vec![NamedSchema { name: String::new(), schema, required: true }];
+    for _ in 0..MAX_KEY_DEPTH {
+        level = level.iter().flat_map(|outer| outer.parameters(root)).collect();
+        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+        let found = level.iter().find(|parameter| is_key(&parameter.name) || is_key(&last(&parameter.name)));
+        if let Some(NamedSchema { name, schema, required }) = found {
+            let text = |field: &str| schema.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (description, uuid) = (text("description"), text("format") == "uuid");
+            return Some(KeyParameter { name: name.clone(), description, required: *required, uuid });
+        }
+    }
+    None
+}
+
+/// A parameter, also one inside another.
+struct NamedSchema<'a> {
+    name: String,
+    schema: &'a Value,
+    /// Whether it and everything around it is required.
+    required: bool,
+}
+
+impl<'a> NamedSchema<'a> {
+    /// The parameters inside of it.
+    fn parameters(&self, root: &'a Value) -> Vec<NamedSchema<'a>> {
+        let target = self.schema.get("$ref").and_then(Value::as_str);
+        let schema = match target.and_then(|target| target.strip_prefix('#')) {
+            Some(pointer) => root.pointer(pointer).unwrap_or(self.schema),
+            None => self.schema,
+        };
+        let needed = required(schema);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let inside = properties.into_iter().flatten().map(|(name, schema)| NamedSchema {
+            name: if self.name.is_empty() { name.clone() } else { format!("{}.{name}", self.name) },
+            schema,
+            required: self.required && needed.contains(&name.as_str()),
+        });
+        inside.collect()
+    }
 }
 
 fn required(schema: &Value) -> Vec<&str> {
@@ -301,6 +362,28 @@ mod tests {
 
     fn arguments(schema: Value) -> Value {
         Value::Object(CallArguments::new(&tool(schema), &ToolSettings::default()).arguments)
+    }
+
+    #[test]
+    fn a_key_inside_another_argument_is_found_and_set_there() {
+        let schema = json!({
+            "properties": {
+                "amount": {"type": "integer"},
+                "options": {"$ref": "#/$defs/options"}
+            },
+            "required": ["amount"],
+            "$defs": {"options": {"type": "object", "properties": {
+                "idempotencyKey": {"type": "string", "description": "k"},
+                "note": {"type": "string"}
+            }}}
+        });
+        let call = CallArguments::new(&tool(schema.clone()), &ToolSettings::default());
+        let key = call.key.clone().unwrap();
+        assert_eq!((key.name.as_str(), key.required), ("options.idempotencyKey", false));
+        assert_eq!(Value::Object(call.with_key(1))["options"]["idempotencyKey"], key.value(1));
+        assert_eq!(Value::Object(call.arguments), json!({"amount": 1}));
+        let named = ToolSettings { key: Some("options.note".to_owned()), ..ToolSettings::default() };
+        assert_eq!(CallArguments::new(&tool(schema), &named).key.unwrap().name, "options.note");
     }
 
     #[test]

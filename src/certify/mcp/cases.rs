@@ -87,6 +87,7 @@ impl ServerCases {
                 second_try: false,
                 verdict: judgment.verdict,
                 finding: judgment.finding,
+                void: judgment.void,
                 message: judgment.message,
                 evidence: seen.evidence(),
             })

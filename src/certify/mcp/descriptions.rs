@@ -28,20 +28,23 @@ struct SeenOfTool {
     asked_to_try_again: Option<String>,
     /// An error that it returned without `isError`.
     error_in_text: Option<String>,
+    /// A text that says neither that it worked nor that it failed, although texts of calls that worked do.
+    unclear_text: Option<String>,
     /// Whether it said that it worked after nothing happened.
     false_success: bool,
     /// A tool that could show whether it happened.
     verifying_tool: Option<String>,
-    /// Whether the server has tools that only read.
+    /// Whether the server has tools that only read, or may have some among those that were skipped.
     has_reads: bool,
 }
 
-/// The findings about a tool. `verify` is the read that the tools file names.
+/// The findings about a tool: the reads of the server, and whether no tool was skipped, and `verify`, the read that the
+/// tools file names.
 pub(super) fn findings(
     tool: &ServerTool,
     facts: &ToolFacts,
     trials: &[(&ServerCase, &ObservedTrial)],
-    reads: &[String],
+    (reads, are_all_known): (&[String], bool),
     verify: Option<String>,
 ) -> Vec<CertifiedFinding> {
     let of = |kind: ServerScenario| {
@@ -53,16 +56,17 @@ pub(super) fn findings(
         .chain(of(ServerScenario::ErrorAfterEffect))
         .filter(|seen| !facts.keyed && facts.made(seen) > 0)
         .filter_map(|seen| seen.calls.first())
-        .find(|call| call.outcome != CallOutcome::Ok && says_try_again(&call.text))
+        .find(|call| !facts.says_ok(call) && says_try_again(&call.text))
         .map(|call| short(&call.text, 80));
     let false_success = trials.iter().any(|(case, seen)| {
         facts.made(seen) < facts.effects
-            && seen.last_is_ok()
+            && seen.calls.last().is_some_and(|call| facts.says_ok(call))
             && judge(case, seen).verdict == CaseVerdict::Fail
     });
     let mut calls = trials.iter().flat_map(|(_, seen)| &seen.calls);
     let error_in_text =
         calls.find(|call| call.outcome == CallOutcome::ErrorInText).map(|call| short(&call.text, 80));
+    let unclear_text = trials.iter().find_map(|(_, seen)| facts.unclear_text(seen));
     let name = &tool.listed.name;
     let verifying_tool = verify.or_else(|| reads.iter().find(|read| is_about(read, name, reads)).cloned());
     let seen = SeenOfTool {
@@ -70,9 +74,10 @@ pub(super) fn findings(
         key_is_ignored: facts.keyed && repeats,
         asked_to_try_again,
         error_in_text,
+        unclear_text: unclear_text.map(|text| short(text, 80)),
         false_success,
         verifying_tool,
-        has_reads: !reads.is_empty(),
+        has_reads: !reads.is_empty() || !are_all_known,
     };
     compare(&tool.listed, tool.call.key.as_ref(), &seen)
 }
@@ -150,6 +155,11 @@ fn compare(tool: &ListedTool, key: Option<&KeyParameter>, seen: &SeenOfTool) -> 
         let problem = format!("the error \"{text}\" comes as a success");
         let fix = "set isError, so that a client sees that it is an error".to_owned();
         find("result of an error", &problem, fix);
+    }
+    if let Some(text) = &seen.unclear_text {
+        let problem = format!("\"{text}\" says neither that it worked nor that it failed");
+        let fix = "return what was made, or set isError with a text that says what failed".to_owned();
+        find("result", &problem, fix);
     }
     if seen.false_success {
         let fix =

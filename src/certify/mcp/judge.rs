@@ -6,10 +6,10 @@ use mock_services::fault::{CommitKind, Fault};
 use serde::{Deserialize, Serialize};
 
 use super::cases::ServerCase;
-use super::observed::{ObservedTrial, short};
+use super::observed::{ObservedTrial, SeenCall, form, short};
 use super::scenarios::ServerScenario;
 use crate::certify::trials::CaseVerdict;
-use crate::domain::FindingKind;
+use crate::domain::{FindingKind, VoidCause, VoidOwner, is_default};
 use crate::mcp::client::{CallOutcome, ToolCall, leaves_outcome_open};
 
 /// How much of the text of a tool is quoted.
@@ -34,6 +34,12 @@ pub(super) struct ToolFacts {
     pub(super) callers: usize,
     /// Where its effects are counted.
     pub(super) source: EffectSource,
+    /// Whether it also writes after its answer when nothing fails: then that is how it works.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) is_late: bool,
+    /// The form of the text with which it worked, if that text says neither that it worked nor that it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unclear_success: Option<String>,
 }
 
 /// Where the effects of a tool are counted.
@@ -77,19 +83,64 @@ impl BackendFault {
 pub(super) struct Judgment {
     pub(super) verdict: CaseVerdict,
     pub(super) finding: Option<FindingKind>,
+    /// Why it is void, if it is.
+    pub(super) void: Option<VoidCause>,
     pub(super) message: String,
 }
 
 fn pass(message: String) -> Judgment {
-    Judgment { verdict: CaseVerdict::Pass, finding: None, message }
+    Judgment { verdict: CaseVerdict::Pass, finding: None, void: None, message }
 }
 
 fn fail(kind: FindingKind, message: String) -> Judgment {
-    Judgment { verdict: CaseVerdict::Fail, finding: Some(kind), message }
+    Judgment { verdict: CaseVerdict::Fail, finding: Some(kind), void: None, message }
 }
 
-fn void(message: String) -> Judgment {
-    Judgment { verdict: CaseVerdict::Void, finding: None, message }
+fn void(why: NothingShown, message: String) -> Judgment {
+    Judgment { verdict: CaseVerdict::Void, finding: None, void: Some(why.cause()), message }
+}
+
+/// Why a trial shows nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NothingShown {
+    Unusable,
+    Escaped,
+    CertificateRefused,
+    MissingFeature,
+    NotCounted,
+    NoCall,
+    FaultNotFired,
+    /// No call succeeded, and there was no effect.
+    NotDone,
+    /// There was no effect, and the text of the call says neither that it worked nor that it failed.
+    UnclearText,
+    /// The call ended before it could be cancelled.
+    Ended,
+    /// The call had not reached the backend when it was cancelled or its connection was closed.
+    NotReached,
+    NotKilled,
+}
+
+impl NothingShown {
+    /// The word of each, and whose it is.
+    fn cause(self) -> VoidCause {
+        use VoidOwner::{Machine, Subject};
+        let (reason, owner) = match self {
+            NothingShown::Unusable => ("server-unusable", Machine),
+            NothingShown::Escaped => ("escaped", Subject),
+            NothingShown::CertificateRefused => ("certificate-refused", Subject),
+            NothingShown::MissingFeature => ("missing-feature", Subject),
+            NothingShown::NotCounted => ("not-counted", Subject),
+            NothingShown::NoCall => ("no-call", Subject),
+            NothingShown::FaultNotFired => ("fault-not-fired", Subject),
+            NothingShown::NotDone => ("not-done", Subject),
+            NothingShown::UnclearText => ("unclear-text", Subject),
+            NothingShown::Ended => ("ended", Subject),
+            NothingShown::NotReached => ("not-reached", Machine),
+            NothingShown::NotKilled => ("not-killed", Subject),
+        };
+        VoidCause::new(reason, owner)
+    }
 }
 
 /// A success that the tool reports wrongly.
@@ -100,13 +151,16 @@ fn overclaimed(message: &str) -> Judgment {
 /// Judges a trial.
 pub(super) fn judge(case: &ServerCase, seen: &ObservedTrial) -> Judgment {
     let ServerCase { kind, tool, fault, .. } = case;
-    if let Some(why) = unusable(fault.as_ref(), seen) {
-        return void(why);
+    if let Some((why, message)) = nothing_shown(fault.as_ref(), seen) {
+        return void(why, message);
     }
     if matches!(tool.source, EffectSource::Read { .. }) && seen.counts.len() < 2 {
-        return void("its effects were not counted before and after".to_owned());
+        return void(NothingShown::NotCounted, "its effects were not counted before and after".to_owned());
     }
     let judging = Judging { tool, seen };
+    if let Some(late) = judging.late_write() {
+        return late;
+    }
     match kind {
         ServerScenario::SameCallTwice => judging.same_call_twice(),
         ServerScenario::SameKeyTwice => judging.once_in_all(judging.result("twice with one key")),
@@ -123,29 +177,34 @@ pub(super) fn judge(case: &ServerCase, seen: &ObservedTrial) -> Judgment {
     }
 }
 
-/// Why a trial shows nothing.
-fn unusable(fault: Option<&BackendFault>, seen: &ObservedTrial) -> Option<String> {
+/// Why a trial shows nothing, and the same as a sentence.
+fn nothing_shown(fault: Option<&BackendFault>, seen: &ObservedTrial) -> Option<(NothingShown, String)> {
     if let Some(why) = seen.unstartable.as_ref().or(seen.not_connected.as_ref()) {
-        return Some(format!("the server could not be used: {}", short(why, 200)));
+        let message = format!("the server could not be used: {}", short(why, 200));
+        return Some((NothingShown::Unusable, message));
     }
     // What it does at a host that hapax does not serve is not counted.
     if let Some(host) = seen.escaped.first() {
-        return Some(format!("it calls {host}, which is not a service of the trial; see --ignore"));
+        let message = format!("it calls {host}, which is not a service of the trial; see --ignore");
+        return Some((NothingShown::Escaped, message));
     }
     if let Some(host) = seen.untrusted.first() {
-        return Some(format!("it does not accept the certificate of hapax for {host}; see --ignore"));
+        let message = format!("it does not accept the certificate of hapax for {host}; see --ignore");
+        return Some((NothingShown::CertificateRefused, message));
     }
     if let Some(what) = seen.unsupported.first() {
-        return Some(format!("hapax does not have {what} yet"));
+        return Some((NothingShown::MissingFeature, format!("hapax does not have {what} yet")));
     }
     if let Some(why) = &seen.not_counted {
-        return Some(format!("its effects could not be counted: {}", short(why, 200)));
+        let message = format!("its effects could not be counted: {}", short(why, 200));
+        return Some((NothingShown::NotCounted, message));
     }
     if seen.calls.is_empty() {
-        return Some("no call was made".to_owned());
+        return Some((NothingShown::NoCall, "no call was made".to_owned()));
     }
     let fault = fault.filter(|_| !seen.fault_applied)?;
-    Some(format!("no {} reached the backend, so nothing failed", fault.operation))
+    let message = format!("no {} reached the backend, so nothing failed", fault.operation);
+    Some((NothingShown::FaultNotFired, message))
 }
 
 struct Judging<'a> {
@@ -154,6 +213,22 @@ struct Judging<'a> {
 }
 
 impl ToolFacts {
+    /// Whether a call says that it worked.
+    pub(super) fn says_ok(&self, call: &SeenCall) -> bool {
+        match call.outcome {
+            CallOutcome::Ok => true,
+            CallOutcome::Unclear => self.unclear_success.as_ref() == Some(&form(&call.text)),
+            _ => false,
+        }
+    }
+
+    /// The text of a call that says neither that it worked nor that it failed.
+    pub(super) fn unclear_text<'a>(&self, seen: &'a ObservedTrial) -> Option<&'a str> {
+        let mut calls = seen.calls.iter();
+        let call = calls.find(|call| call.outcome == CallOutcome::Unclear && !self.says_ok(call))?;
+        Some(&call.text)
+    }
+
     /// The number of effects that a trial shows.
     pub(super) fn made(&self, seen: &ObservedTrial) -> usize {
         match &self.source {
@@ -215,11 +290,22 @@ impl Judging<'_> {
     }
 
     fn is_ok(&self, call: usize) -> bool {
-        self.outcome(call) == Some(CallOutcome::Ok)
+        self.seen.calls.get(call).is_some_and(|call| self.tool.says_ok(call))
     }
 
     fn any_ok(&self) -> bool {
-        self.seen.calls.iter().any(|call| call.outcome == CallOutcome::Ok)
+        self.seen.calls.iter().any(|call| self.tool.says_ok(call))
+    }
+
+    /// A write that came after the last answer: the caller takes the operation for finished.
+    fn late_write(&self) -> Option<Judgment> {
+        let late = self.seen.late_effects();
+        if self.tool.is_late || late == 0 {
+            return None;
+        }
+        let came = if late == 1 { "one of them comes" } else { "some of them come" };
+        let message = self.result("answers and goes on writing");
+        Some(fail(FindingKind::LateWrite, format!("{message}; {came} after its last answer")))
     }
 
     /// Two calls without a key are two operations, unless the annotations say otherwise.
@@ -227,7 +313,7 @@ impl Judging<'_> {
         let message = self.result("twice");
         match self.made() {
             made if made < self.once() && self.any_ok() => overclaimed(&message),
-            made if made < self.once() => void(message),
+            made if made < self.once() => void(NothingShown::NotDone, message),
             made if self.tool.idempotent_hint && made > self.once() => {
                 fail(FindingKind::Duplicated, format!("{message}, although idempotentHint is true"))
             }
@@ -242,7 +328,7 @@ impl Judging<'_> {
             made if made > self.once() => fail(FindingKind::Duplicated, message),
             made if made == self.once() => pass(message),
             _ if self.any_ok() => overclaimed(&message),
-            _ => void(message),
+            _ => void(NothingShown::NotDone, message),
         }
     }
 
@@ -254,7 +340,7 @@ impl Judging<'_> {
             _ if self.is_ok(0) && self.is_ok(1) => {
                 overclaimed(&format!("{message}, so the second operation is lost"))
             }
-            _ => void(message),
+            _ => void(NothingShown::NotDone, message),
         }
     }
 
@@ -264,7 +350,7 @@ impl Judging<'_> {
             made if made > self.once() => {
                 fail(FindingKind::Diverged, format!("{message}: the key is ignored"))
             }
-            made if made < self.once() => void(message),
+            made if made < self.once() => void(NothingShown::NotDone, message),
             _ if self.is_ok(1) => fail(
                 FindingKind::Overclaimed,
                 format!("{message}; the second call says that it worked, and nothing of it happened"),
@@ -278,10 +364,10 @@ impl Judging<'_> {
         if self.tool.keyed || self.tool.idempotent_hint {
             return self.once_in_all(message);
         }
-        let worked = self.seen.calls.iter().filter(|call| call.outcome == CallOutcome::Ok).count();
+        let worked = self.seen.calls.iter().filter(|call| self.tool.says_ok(call)).count();
         match self.made() {
             made if made > self.tool.callers * self.once() => fail(FindingKind::Duplicated, message),
-            made if made == 0 && worked == 0 => void(message),
+            made if made == 0 && worked == 0 => void(NothingShown::NotDone, message),
             0 => overclaimed(&message),
             // A tool that recognizes a repeated call does it once; any other number loses operations.
             made if made != self.once() && made < worked * self.once() => fail(
@@ -297,10 +383,11 @@ impl Judging<'_> {
     fn cancelled(&self) -> Judgment {
         let name = &self.tool.name;
         if self.outcome(0) != Some(CallOutcome::NotAwaited) {
-            return void(format!("`{name}` could not be cancelled: it had ended"));
+            return void(NothingShown::Ended, format!("`{name}` could not be cancelled: it had ended"));
         }
         if !self.reached_before_the_end() {
-            return void(format!("`{name}` had not reached the backend when it was cancelled"));
+            let message = format!("`{name}` had not reached the backend when it was cancelled");
+            return void(NothingShown::NotReached, message);
         }
         match (self.made(), self.seen.alive) {
             (0, Some(true)) => {
@@ -327,14 +414,16 @@ impl Judging<'_> {
 
     fn lost_connection(&self) -> Judgment {
         if !self.reached_before_the_end() {
-            return void("the call had not reached the backend when its connection was closed".to_owned());
+            let message = "the call had not reached the backend when its connection was closed";
+            return void(NothingShown::NotReached, message.to_owned());
         }
         self.once_in_all(self.result("with a lost connection, then the same call again"))
     }
 
     fn killed(&self) -> Judgment {
         if self.seen.starts < 2 {
-            return void("the server was not killed: the effect did not happen".to_owned());
+            let message = "the server was not killed: the effect did not happen";
+            return void(NothingShown::NotKilled, message.to_owned());
         }
         self.once_in_all(self.result("killed after the effect, then the same call again"))
     }
@@ -342,7 +431,7 @@ impl Judging<'_> {
     /// A call, and the same call again if the first one failed and did not say that its outcome is open.
     fn backend_failed(&self, failure: &str) -> Judgment {
         let said = match self.seen.calls.first() {
-            Some(call) if call.outcome == CallOutcome::Ok => "it says that it worked".to_owned(),
+            Some(call) if self.tool.says_ok(call) => "it says that it worked".to_owned(),
             Some(call) if call.text.is_empty() => "it says nothing".to_owned(),
             Some(call) => format!("it says \"{}\"", short(&call.text, QUOTED)),
             None => String::new(),
@@ -358,6 +447,10 @@ impl Judging<'_> {
             made if made < self.once() && self.any_ok() => {
                 fail(FindingKind::Overclaimed, format!("{message}, so its success is wrong"))
             }
+            made if made < self.once() && self.tool.unclear_text(self.seen).is_some() => void(
+                NothingShown::UnclearText,
+                format!("{message}; its text says neither that it worked nor that it failed"),
+            ),
             _ => pass(message),
         }
     }
@@ -365,10 +458,19 @@ impl Judging<'_> {
     /// A tool cannot see that its backend lies, unless it reads back: a success is not a failure of the tool.
     fn lying_success(&self) -> Judgment {
         let name = &self.tool.name;
-        match (self.made(), self.seen.last_is_ok()) {
+        if self.made() == 0
+            && let Some(text) = self.tool.unclear_text(self.seen)
+        {
+            let text = short(text, QUOTED);
+            let message =
+                format!("`{name}` says \"{text}\", which says neither that it worked nor that it failed");
+            return void(NothingShown::UnclearText, message);
+        }
+        match (self.made(), self.any_ok()) {
             (0, true) => Judgment {
                 verdict: CaseVerdict::Skipped,
                 finding: None,
+                void: None,
                 message: format!("`{name}` believes the success of its backend and does not read back"),
             },
             (0, false) => pass(format!("`{name}` notices that its backend did nothing, and says so")),

@@ -10,6 +10,8 @@ fn facts() -> ToolFacts {
         keyed: false,
         callers: 8,
         source: EffectSource::Backend(vec!["email.send".to_owned()]),
+        is_late: false,
+        unclear_success: None,
     }
 }
 
@@ -25,6 +27,8 @@ fn seen(calls: &[(CallOutcome, &str)], keys: &[Option<&str>], effects: usize) ->
         at: 50,
         method: "POST".to_owned(),
         path: "/emails".to_owned(),
+        host: None,
+        body: None,
     };
     ObservedTrial {
         calls: calls.iter().map(call).collect(),
@@ -222,4 +226,37 @@ fn effects_that_a_read_counts_are_judged_by_the_difference() {
     assert_eq!(judged(&[4]).verdict, CaseVerdict::Void);
     let uncounted = ObservedTrial { not_counted: Some("gone".to_owned()), ..counted(&[0]) };
     assert_eq!(verdict(&facts, ServerScenario::SameKeyTwice, &uncounted), CaseVerdict::Void);
+}
+
+#[test]
+fn a_text_that_says_neither_success_nor_error_is_not_a_false_success() {
+    let empty = (CallOutcome::Unclear, "{}");
+    let judged = |facts: &ToolFacts, effects| {
+        judge(&case(facts, ServerScenario::LostRequest), &seen(&[empty], &[None], effects))
+    };
+    let unclear = judged(&facts(), 0);
+    assert_eq!(unclear.verdict, CaseVerdict::Void);
+    assert_eq!(unclear.void.unwrap().reason, "unclear-text");
+    assert_eq!(judged(&facts(), 1).verdict, CaseVerdict::Pass);
+    // A tool that worked with this text says with it that it worked.
+    let usual = ToolFacts { unclear_success: Some("{}".to_owned()), ..facts() };
+    assert_eq!(judged(&usual, 0).finding, Some(FindingKind::Overclaimed));
+}
+
+#[test]
+fn a_write_after_the_last_answer_fails_unless_the_tool_always_writes_then() {
+    let mut late = seen(&[OK, OK], &[None; 4], 4);
+    late.calls.iter_mut().zip([100, 200]).for_each(|(call, at)| call.ended_at = Some(at));
+    late.effect_times = vec![90, 150, 190, 1700];
+    let judged = |facts: &ToolFacts, seen: &ObservedTrial| {
+        judge(&case(facts, ServerScenario::SameCallTwice), seen).finding
+    };
+    assert_eq!(judged(&facts(), &late), Some(FindingKind::LateWrite));
+    let asynchronous = ToolFacts { is_late: true, effects: 2, ..facts() };
+    assert_eq!(judged(&asynchronous, &late), None);
+    late.effect_times = vec![90, 150, 190, 200];
+    assert_eq!(late.late_effects(), 0);
+    // What comes after a call that was not answered is not late.
+    (late.effect_times, late.calls[1].outcome) = (vec![90, 150, 190, 1700], CallOutcome::Timeout);
+    assert_eq!(late.late_effects(), 0);
 }

@@ -10,6 +10,7 @@ mod observed;
 mod scenarios;
 mod tools;
 mod tools_file;
+mod variables;
 
 use std::future::Future;
 use std::io;
@@ -21,7 +22,7 @@ use futures_util::future::Shared;
 use jiff::Timestamp;
 
 use super::evidence::{FileDigest, command_files, sha256};
-use super::runs::{RUN_NAMES, Runs, spread};
+use super::runs::{CONFIRMED, RUN_NAMES, Runs, spread};
 use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
@@ -218,7 +219,9 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
     async fn run(&mut self, on: &mut OnEvent<'_>) -> Result<Tested, CertifyError> {
         on(CertifyEvent::Phase("smoke trials: every tool once without faults"));
         let (listed, first) = self.list(on).await?;
+        let all = listed.len();
         let mut tools = self.known_tools(listed);
+        let are_all_known = tools.len() == all;
         let reads = self.call_without_faults(&mut tools, first.lists.first(), on).await?;
         let planned = self.plan(&tools)?;
         planned.server.save(&self.options.folder)?;
@@ -227,7 +230,8 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         if !planned.cases.is_empty() && !self.runs.interrupted {
             on(CertifyEvent::Phase("trials"));
             let cases = spread(planned.cases.clone(), self.options.trials);
-            trials = self.runs.test(cases, &judge, on).await?;
+            let confirmed = if self.options.for_certificate { CONFIRMED } else { 1 };
+            trials = self.runs.test(cases, confirmed, &judge, on).await?;
         }
         if self.options.for_certificate && !trials.is_empty() && !self.runs.interrupted {
             on(CertifyEvent::Phase("more callers"));
@@ -250,7 +254,13 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             });
             let of_tool: Vec<(&ServerCase, &ObservedTrial)> = of_tool.collect();
             let verify = self.options.tools.tool(&facts.name).verify;
-            self.findings.extend(descriptions::findings(tool, facts, &of_tool, &reads, verify));
+            self.findings.extend(descriptions::findings(
+                tool,
+                facts,
+                &of_tool,
+                (&reads, are_all_known),
+                verify,
+            ));
         }
         let notes = self.notes(&trials, &reads, &first);
         let (_, server) = first.identity.clone().unwrap_or_default();
@@ -261,8 +271,10 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             controls: Vec::new(),
             callers,
             scenarios: Vec::new(),
+            golden_set: None,
             files: self.options.tools.files.clone(),
             score: None,
+            unlisted_writes: Vec::new(),
             findings: std::mem::take(&mut self.findings),
             not_tested: std::mem::take(&mut self.not_tested),
             notes,
@@ -353,7 +365,23 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
                 break;
             }
         }
-        Err(CertifyError::Server(reasons.swap_remove(0)))
+        Err(self.unusable(reasons.swap_remove(0)))
+    }
+
+    /// Why the server cannot be tested, with the variables that it reads if it needs a credential.
+    fn unusable(&self, why: String) -> CertifyError {
+        if !variables::needs_credential(&why) {
+            return CertifyError::Server(why);
+        }
+        let names = variables::read_by(&self.options.server.program);
+        let names: Vec<String> = names.into_iter().filter(|name| !self.options.tools.sets(name)).collect();
+        CertifyError::Server(match names.as_slice() {
+            [] => why,
+            names => format!(
+                "{why}; set what it needs in a tools file (--tools, `env`), any value does. It reads the variables {}",
+                names.join(", ")
+            ),
+        })
     }
 
     /// What was tested. A server that already runs is known by the list of its tools.
@@ -388,6 +416,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         }
         let answers = self.options.tools.answers.iter();
         notes.extend(answers.map(|answer| format!("the answers file declares the answer {answer}")));
+        notes.extend(bridge(&self.options.command));
         if let Some((protocol, server)) = &first.identity {
             notes.push(format!("it calls itself {server}, and speaks MCP {protocol}"));
         }
@@ -443,6 +472,21 @@ fn package_digest(package: &InstalledPackage) -> FileDigest {
     FileDigest { name, sha256: sha256(list) }
 }
 
+/// The note that a command is only a bridge to a server elsewhere.
+fn bridge(command: &[String]) -> Option<String> {
+    const BRIDGES: [&str; 5] = ["mcp-remote", "mcp-proxy", "supergateway", "mcp-bridge", "mcp-server-proxy"];
+    let name = |word: &str| {
+        let last = word.rsplit('/').next().unwrap_or(word);
+        last.split('@').next().unwrap_or(last).to_owned()
+    };
+    let bridge = command.iter().map(|word| name(word)).find(|name| BRIDGES.contains(&name.as_str()))?;
+    let remote = command.iter().find(|word| word.starts_with("http://") || word.starts_with("https://"))?;
+    Some(format!(
+        "`{bridge}` is a bridge to the server at {remote}: what was tested is the bridge, and that server was not \
+         reached; test it with --mcp-url"
+    ))
+}
+
 /// The list that the driver wrote.
 fn read_list(folder: &Path) -> io::Result<Vec<ListedTool>> {
     let is_list = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
@@ -450,4 +494,18 @@ fn read_list(folder: &Path) -> io::Result<Vec<ListedTool>> {
     let path = files.next().ok_or_else(|| io::Error::other("the server's tools were not written"))?;
     let list: ListedTools = serde_json::from_slice(&std::fs::read(path)?)?;
     Ok(list.tools)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bridge_to_a_remote_server_is_recognized() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let note = bridge(&words("npx -y mcp-remote@0.1.29 https://mcp.example.com/sse")).unwrap();
+        assert!(note.starts_with("`mcp-remote` is a bridge to the server at https://mcp.example.com/sse"));
+        assert!(bridge(&words("npx -y @acme/mcp-server --url https://api.example.com")).is_none());
+        assert!(bridge(&words("npx -y mcp-remote")).is_none());
+    }
 }

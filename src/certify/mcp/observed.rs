@@ -9,12 +9,15 @@ use mock_services::service::OperationKind;
 use crate::domain::SubjectEvent;
 use crate::mcp::client::{CallOutcome, DriverRecord, read_records};
 
+/// How much of the body of a write is shown, in characters.
+const MAX_BODY: usize = 160;
+
 /// A call, as the driver saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SeenCall {
     pub(super) outcome: CallOutcome,
     pub(super) text: String,
-    /// When a call was cancelled or its connection closed, in milliseconds since 1970.
+    /// When it was answered or cancelled, or its connection closed, in milliseconds since 1970.
     pub(super) ended_at: Option<i64>,
 }
 
@@ -27,6 +30,18 @@ pub(super) struct SeenWrite {
     pub(super) at: i64,
     pub(super) method: String,
     pub(super) path: String,
+    /// The host and the body, if they are known.
+    pub(super) host: Option<String>,
+    pub(super) body: Option<String>,
+}
+
+impl SeenWrite {
+    /// What was sent: `POST api.example.com/v1/items {"name": "x"}`.
+    pub(super) fn request(&self) -> String {
+        let host = self.host.as_deref().unwrap_or_default();
+        let body = self.body.as_ref().map(|body| format!(" {}", short(body, MAX_BODY))).unwrap_or_default();
+        format!("{} {host}{}{body}", self.method, self.path)
+    }
 }
 
 /// What one trial shows.
@@ -36,6 +51,8 @@ pub(super) struct ObservedTrial {
     pub(super) calls: Vec<SeenCall>,
     /// The effects that were committed, and the operation of each.
     pub(super) effects: Vec<(String, String)>,
+    /// When the request of each effect was received, in milliseconds since 1970.
+    pub(super) effect_times: Vec<i64>,
     /// The writes that reached a service.
     pub(super) writes: Vec<SeenWrite>,
     /// Whether a fault was applied.
@@ -71,9 +88,9 @@ pub(super) struct ObservedTrial {
 /// The attempts so far.
 #[derive(Debug, Default)]
 struct AttemptsSoFar {
-    /// By number: the operation and, if it can be repeated by its nature, the first attempt with the same
-    /// content.
-    by_number: BTreeMap<u64, (String, Option<u64>)>,
+    /// By number: the operation, the first attempt with the same content if it can be repeated by its nature, and
+    /// when it was received.
+    by_number: BTreeMap<u64, (String, Option<u64>, i64)>,
     /// Those first attempts of which one was committed.
     repeatable_done: BTreeSet<u64>,
 }
@@ -117,7 +134,8 @@ impl ObservedTrial {
                 // Either can be repeated by its nature: the second one with the same content changes nothing.
                 let is_repeatable = matches!(&*received.method, "PUT" | "DELETE");
                 let operation = received.operation.to_string();
-                attempts.by_number.insert(received.attempt, (operation, is_repeatable.then_some(first)));
+                let seen = (operation, is_repeatable.then_some(first), entry.wall);
+                attempts.by_number.insert(received.attempt, seen);
                 if is_write(&received.operation) {
                     self.writes.push(SeenWrite {
                         operation: received.operation.to_string(),
@@ -125,15 +143,19 @@ impl ObservedTrial {
                         at: entry.wall,
                         method: received.method.to_string(),
                         path: received.path.to_string(),
+                        host: received.message.as_deref().and_then(host_in),
+                        body: received.message.as_deref().and_then(body_in),
                     });
                 }
             }
             Event::Committed { attempt, effect, timing, .. } if *timing != CommitTiming::LeftBehind => {
-                let (operation, repeatable) = attempts.by_number.get(attempt).cloned().unwrap_or_default();
+                let (operation, repeatable, at) =
+                    attempts.by_number.get(attempt).cloned().unwrap_or_default();
                 if repeatable.is_some_and(|first| !attempts.repeatable_done.insert(first)) {
                     return;
                 }
                 self.effects.push((effect.to_string(), operation));
+                self.effect_times.push(at);
             }
             Event::Fault { .. } => self.fault_applied = true,
             Event::Refused(refused) => {
@@ -153,6 +175,14 @@ impl ObservedTrial {
         }
     }
 
+    /// How many effects have requests that came after the last call was answered; 0 if a call was not answered.
+    pub(super) fn late_effects(&self) -> usize {
+        let answered = |call: &SeenCall| call.ended_at.filter(|_| call.outcome.is_answer());
+        let Some(ends) = self.calls.iter().map(answered).collect::<Option<Vec<i64>>>() else { return 0 };
+        let Some(last) = ends.into_iter().max() else { return 0 };
+        self.effect_times.iter().filter(|at| **at > last).count()
+    }
+
     /// The operations of the effects, each once, in order.
     pub(super) fn effect_operations(&self) -> Vec<String> {
         let mut operations = Vec::new();
@@ -165,9 +195,9 @@ impl ObservedTrial {
         Some(self.counts.last()?.saturating_sub(*self.counts.first()?))
     }
 
-    /// Whether the last call succeeded.
-    pub(super) fn last_is_ok(&self) -> bool {
-        self.calls.last().is_some_and(|call| call.outcome == CallOutcome::Ok)
+    /// Whether the last call has a result that is not an error.
+    pub(super) fn last_has_result(&self) -> bool {
+        self.calls.last().is_some_and(|call| call.outcome.is_result())
     }
 
     /// The lines of evidence: the calls, then the writes.
@@ -189,11 +219,34 @@ impl ObservedTrial {
     }
 }
 
+/// The host that a request as text names.
+fn host_in(message: &str) -> Option<String> {
+    let headers = message.lines().take_while(|line| !line.is_empty());
+    let mut named = headers.filter_map(|line| line.split_once(": "));
+    let (_, host) = named.find(|(name, _)| name.eq_ignore_ascii_case("host"))?;
+    Some(host.trim().to_owned())
+}
+
+/// The body of a request as text.
+fn body_in(message: &str) -> Option<String> {
+    let (_, body) = message.split_once("\n\n")?;
+    (!body.trim().is_empty()).then(|| body.to_owned())
+}
+
 fn is_write(operation: &str) -> bool {
     let service = operation.split('.').next().unwrap_or_default();
     let known = catalog::find(service)
         .and_then(|service| service.operations.iter().find(|known| known.name == operation));
     known.is_none_or(|known| known.kind == OperationKind::Write)
+}
+
+/// A text without what differs from call to call: each word with a digit is the same.
+pub(super) fn form(text: &str) -> String {
+    let word = |word: &str| match word.contains(|letter: char| letter.is_ascii_digit()) {
+        true => "#".to_owned(),
+        false => word.to_lowercase(),
+    };
+    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A text on one line, shortened.

@@ -22,6 +22,8 @@ const LONGEST_PLAN: u32 = 8;
 const CLOSE_AFTER: Duration = Duration::from_secs(1);
 /// How long a server is watched after a cancelled call: longer than the hang of the backend.
 const WATCH_AFTER_CANCEL: Duration = Duration::from_secs(4);
+/// How long a server is watched after its last answer. Trials that wait use no core, so others run meanwhile.
+const WATCH: Duration = Duration::from_secs(2);
 /// The backend commits: at once, or late.
 const COMMITTED: &[&str] = &["now", "{ later: { requests: 2 } }"];
 const LOST: &[&str] = &["drop", "reset", "{ hang: { release: 2s } }", "truncate", "garble"];
@@ -223,7 +225,7 @@ impl CaseMaker {
             timeout: self.timeout,
             list_folder: Some(self.list_folder.clone()),
             run: self.run.clone(),
-            starts: setup.starts.clone(),
+            starts: setup.starts.iter().map(|steps| watched(steps)).collect(),
         };
         // Plain data written into memory cannot fail.
         let task = serde_json::to_string(&plan).unwrap_or_default();
@@ -275,6 +277,16 @@ impl CaseMaker {
              expect: {{ effects: [], claim: [done, not-done, unknown] }}\ntimeout: {limit}\n"
         )
     }
+}
+
+/// The steps of a start, with the server watched after the last call: before its effects are counted.
+fn watched(steps: &[DriverStep]) -> Vec<DriverStep> {
+    let is_call = |step: &DriverStep| !matches!(step, DriverStep::List | DriverStep::Count(_));
+    let mut steps = steps.to_vec();
+    if let Some(last) = steps.iter().rposition(is_call) {
+        steps.insert(last + 1, DriverStep::Watch { time: WATCH });
+    }
+    steps
 }
 
 #[cfg(test)]

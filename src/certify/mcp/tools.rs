@@ -7,12 +7,16 @@ use std::future::Future;
 use super::ServerTest;
 use super::arguments::CallArguments;
 use super::judge::{EffectSource, ToolFacts};
-use super::observed::{ObservedTrial, short};
+use super::observed::{ObservedTrial, form, short};
 use super::scenarios::CalledTool;
+use super::variables::needs_credential;
 use crate::certify::statement::CertifiedFinding;
 use crate::certify::{CertifyError, OnEvent, typeable};
+use crate::domain::FindingKind;
 use crate::mcp::client::{CallOutcome, DriverStep, ListedTool, TRIAL_PLACEHOLDER, ToolCall};
 
+/// A server with this many tools is asked with one call whether it needs a credential.
+const MANY_TOOLS: usize = 8;
 /// The maximum number of operations of one tool that are made to fail.
 const MAX_OPERATIONS: usize = 3;
 /// The number of callers at once in the scenario about them; the trials with more callers go further.
@@ -130,7 +134,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         };
         let only_reads = |tool: &&ServerTool| {
             let seen = calls.get(&tool.id);
-            let only_read = seen.is_some_and(|seen| seen.last_is_ok() && seen.writes.is_empty());
+            let only_read = seen.is_some_and(|seen| seen.last_has_result() && seen.writes.is_empty());
             counts(&tool.listed.name) || (only_read && tool.facts.is_none())
         };
         let reads = tools.iter().filter(only_reads).map(|tool| tool.listed.name.clone()).collect();
@@ -163,17 +167,48 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             let call = DriverStep::Call(tool.call(tool.call.with_key(1)));
             (tool.id.clone(), vec![DriverStep::List, call, DriverStep::List])
         });
+        let steps: Vec<(String, Vec<DriverStep>)> = steps.collect();
+        self.check_credential(&steps, on).await?;
         let calls: BTreeMap<String, ObservedTrial> =
-            self.run_steps("calls", steps.collect(), on).await?.into_iter().collect();
+            self.run_steps("calls", steps, on).await?.into_iter().collect();
         for tool in tools {
             let Some(seen) = calls.get(&tool.id) else { continue };
             self.note_server(seen, &tool.listed.name, list);
-            if let Some(why) = not_callable(seen) {
-                self.not_tested
-                    .push(format!("`{}` could not be called without faults: {why}", tool.listed.name));
+            let name = &tool.listed.name;
+            match not_callable(seen) {
+                None => {}
+                // It says that it failed, and it did not.
+                Some(why) if !seen.effects.is_empty() => self.findings.push(CertifiedFinding {
+                    kind: FindingKind::Underclaimed.as_str().to_owned(),
+                    fails: false,
+                    message: format!("`{name}` fails after its effect, without a fault: {why}."),
+                    fix: "if the backend answers otherwise than hapax, declare its answer (--answers); if not, \
+                          let the tool say that the effect happened"
+                        .to_owned(),
+                }),
+                Some(why) => {
+                    self.not_tested.push(format!("`{name}` could not be called without faults: {why}"));
+                }
             }
         }
         Ok(calls)
+    }
+
+    /// Calls one tool of a server with many: if it needs a credential, all of them do.
+    async fn check_credential(
+        &mut self,
+        steps: &[(String, Vec<DriverStep>)],
+        on: &mut OnEvent<'_>,
+    ) -> Result<(), CertifyError> {
+        let Some(first) = steps.first().filter(|_| steps.len() >= MANY_TOOLS) else { return Ok(()) };
+        let called = self.run_steps("first-call", vec![first.clone()], on).await?;
+        let Some((_, seen)) = called.first() else { return Ok(()) };
+        match not_callable(seen) {
+            Some(why) if seen.writes.is_empty() && needs_credential(&why) => {
+                Err(self.unusable(format!("`{}` says: {why}", first.0)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Calls each tool for which the tools file names a read, and whose effects are not at the backend, with two
@@ -209,7 +244,8 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             match counted_once(&seen, &read.tool) {
                 Ok(occurrences) => {
                     let source = EffectSource::Read { call: read, occurrences };
-                    tool.facts = Some(self.facts(tool, 1, String::new(), source));
+                    let facts = self.facts(tool, 1, String::new(), source);
+                    tool.facts = Some(ToolFacts { unclear_success: unclear_success(&seen), ..facts });
                 }
                 Err(why) => self.not_tested.push(format!("`{}`: {why}", tool.listed.name)),
             }
@@ -249,7 +285,11 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         let mut operations = seen.effect_operations();
         operations.truncate(MAX_OPERATIONS);
         let source = EffectSource::Backend(operations);
-        Some(self.facts(tool, seen.effects.len(), effect.clone(), source))
+        // If all of its writes come after its answer, it hands them to something else.
+        let (all, late) = (seen.effects.len(), seen.late_effects());
+        let effects = if late < all { all - late } else { all };
+        let facts = self.facts(tool, effects, effect.clone(), source);
+        Some(ToolFacts { unclear_success: unclear_success(seen), is_late: late == all, ..facts })
     }
 
     fn facts(&self, tool: &ServerTool, effects: usize, effect: String, source: EffectSource) -> ToolFacts {
@@ -262,8 +302,16 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             keyed: tool.call.key.is_some(),
             callers: usize::try_from(callers).unwrap_or(usize::MAX),
             source,
+            is_late: false,
+            unclear_success: None,
         }
     }
+}
+
+/// The form of the text of a call that worked, if the text does not say so.
+fn unclear_success(seen: &ObservedTrial) -> Option<String> {
+    let call = seen.calls.first().filter(|call| call.outcome == CallOutcome::Unclear)?;
+    Some(form(&call.text))
 }
 
 /// How often a read names the trial for one call; why it cannot count effects otherwise.
@@ -274,7 +322,7 @@ fn counted_once(seen: &ObservedTrial, read: &str) -> Result<usize, String> {
     if let Some(why) = &seen.not_counted {
         return Err(format!("its effects cannot be counted: {}", short(why, 200)));
     }
-    if let Some(call) = seen.calls.iter().find(|call| call.outcome != CallOutcome::Ok) {
+    if let Some(call) = seen.calls.iter().find(|call| !call.outcome.is_result()) {
         return Err(format!("it could not be called with other arguments: {}", short(&call.text, 200)));
     }
     let [before, between, after] = seen.counts[..] else {
@@ -296,7 +344,7 @@ fn not_callable(seen: &ObservedTrial) -> Option<String> {
     let Some(call) = seen.calls.first() else {
         return Some(unusable.unwrap_or_else(|| "no call was made".to_owned()));
     };
-    if call.outcome == CallOutcome::Ok {
+    if call.outcome.is_result() {
         return unusable;
     }
     let mut why = short(&call.text, 200);
@@ -315,8 +363,8 @@ fn not_callable(seen: &ObservedTrial) -> Option<String> {
     if let Some(what) = seen.unsupported.first() {
         why += &format!("; hapax does not have {what} yet");
     }
-    if !seen.effects.is_empty() {
-        why += "; a write reached the backend, so it may need another answer: see --answers";
+    if let Some(write) = seen.writes.first() {
+        why += &format!("; a write reached the backend: {}", write.request());
     }
     Some(why)
 }

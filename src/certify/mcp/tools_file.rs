@@ -46,6 +46,11 @@ pub(crate) struct ToolSettings {
 }
 
 impl ToolsFile {
+    /// Whether it sets this variable of the server.
+    pub(super) fn sets(&self, variable: &str) -> bool {
+        self.env.iter().any(|(name, _)| name == variable)
+    }
+
     /// Reads a file. Reports every problem with its position.
     pub(crate) fn load(path: &Path) -> Result<Self, Problems> {
         let source = read_source(path)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::file::{KEY, StateCount, ToolCommand, ToolFile, VALUE};
 use crate::certify::evidence::sha256;
+use crate::domain::{VoidCause, VoidOwner};
 use crate::subject::words::quoted;
 use crate::subject::{CommandCall, CommandEnd, EndReason, Limits};
 
@@ -22,7 +23,21 @@ const MAX_EVIDENCE: usize = 300;
 
 /// A call that could not be made as planned: why. The trial is void.
 #[derive(Debug)]
-pub(super) struct VoidCall(pub(super) String);
+pub(super) struct VoidCall {
+    pub(super) cause: VoidCause,
+    pub(super) message: String,
+}
+
+impl VoidCall {
+    /// What the tool does: it does the same again.
+    fn by_tool(reason: &str, message: String) -> Self {
+        VoidCall { cause: VoidCause::new(reason, VoidOwner::Subject), message }
+    }
+
+    pub(super) fn by_machine(reason: &str, message: String) -> Self {
+        VoidCall { cause: VoidCause::new(reason, VoidOwner::Machine), message }
+    }
+}
 
 /// One trial.
 pub(super) struct ToolTrial<'a> {
@@ -43,18 +58,18 @@ impl<'a> ToolTrial<'a> {
         directory: PathBuf,
         seed: u64,
     ) -> Result<ToolTrial<'a>, VoidCall> {
-        std::fs::create_dir_all(&directory)
-            .map_err(|error| VoidCall(format!("cannot make the directory of the trial: {error}")))?;
+        std::fs::create_dir_all(&directory).map_err(|error| {
+            let message = format!("cannot make the directory of the trial: {error}");
+            VoidCall::by_machine("unprepared", message)
+        })?;
         let trial =
             ToolTrial { file, command, directory, seed, evidence: Vec::new(), calls: AtomicU32::new(0) };
         for program in file.reset.iter().chain(&command.prepare) {
             let end = trial.run(program, None).await?;
             if end.reason != EndReason::Exited(0) {
-                return Err(VoidCall(format!(
-                    "`{}` must exit with 0 before the trial, but {}",
-                    shown(program),
-                    said(&end)
-                )));
+                let (program, said) = (shown(program), said(&end));
+                let message = format!("`{program}` must exit with 0 before the trial, but {said}");
+                return Err(VoidCall::by_machine("unprepared", message));
             }
         }
         Ok(trial)
@@ -166,28 +181,33 @@ impl<'a> ToolTrial<'a> {
         let end = call.run().await;
         match &end.reason {
             EndReason::Exited(_) | EndReason::Signaled(_) => Ok(end),
-            EndReason::TimeUp => Err(VoidCall(format!(
-                "`{}` did not end within {} s (it has no terminal and no input)",
-                shown(program),
-                self.file.timeout.as_secs_f64()
-            ))),
-            EndReason::OverLimit(why) | EndReason::Unstartable(why) | EndReason::NoAnswer(why) => {
-                Err(VoidCall(why.clone()))
+            EndReason::TimeUp => {
+                let (program, limit) = (shown(program), self.file.timeout.as_secs_f64());
+                let message =
+                    format!("`{program}` did not end within {limit} s (it has no terminal and no input)");
+                Err(VoidCall::by_tool("time-up", message))
             }
-            EndReason::Answered(_) => Err(VoidCall("it is not a command".to_owned())),
+            EndReason::OverLimit(why) => Err(VoidCall::by_tool("over-limit", why.clone())),
+            EndReason::Unstartable(why) | EndReason::NoAnswer(why) => {
+                Err(VoidCall::by_machine("unstartable", why.clone()))
+            }
+            EndReason::Answered(_) => {
+                Err(VoidCall::by_tool("not-a-command", "it is not a command".to_owned()))
+            }
         }
     }
 
     /// The number that the state command counts now.
     pub(super) async fn count(&mut self) -> Result<i64, VoidCall> {
         let Some(state) = &self.command.state else {
-            return Err(VoidCall("the file names no `state`".to_owned()));
+            return Err(VoidCall::by_tool("no-state", "the file names no `state`".to_owned()));
         };
         let end = self.run(&state.run, None).await?;
         let counted =
             (end.reason == EndReason::Exited(0)).then(|| counted(&state.count, &end.stdout)).flatten();
         let Some(count) = counted else {
-            return Err(VoidCall(format!("cannot read the state: `{}` {}", shown(&state.run), said(&end))));
+            let message = format!("cannot read the state: `{}` {}", shown(&state.run), said(&end));
+            return Err(VoidCall::by_tool("state-not-read", message));
         };
         self.evidence.push(format!("state: {count}"));
         Ok(count)

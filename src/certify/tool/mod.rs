@@ -3,6 +3,7 @@
 
 mod calls;
 mod file;
+mod help;
 mod scenarios;
 mod score;
 
@@ -66,6 +67,7 @@ pub(crate) async fn certify_tool(
     let scratch = Scratch::new()?;
     let digests = digests_of(file)?;
     let version = version_of(file, &scratch.path().join("version")).await;
+    let unlisted = unlisted_writes(file, &scratch.path().join("help")).await;
     let usual = smoke(file, &scratch.path().join("smoke"), options.seed).await?;
     let work = async {
         on(CertifyEvent::Phase("calls of the tool"));
@@ -92,6 +94,9 @@ pub(crate) async fn certify_tool(
     let not_tested = unchecked.map(|command| {
         format!("`{}`: it is marked safe, and no `state` is named to check that", command.name)
     });
+    let not_listed = unlisted
+        .iter()
+        .map(|name| format!("`{name}`: --help shows that it writes, and the file does not list it"));
     Ok(Tested {
         subject: TestedSubject {
             kind: SubjectKindTested::CommandLineTool,
@@ -105,10 +110,12 @@ pub(crate) async fn certify_tool(
         controls,
         callers,
         scenarios: Vec::new(),
+        golden_set: None,
         files: vec![FileDigest::of_text("tool file", source)],
         score,
         findings: score.map(|score| score::findings(file, &conclusion, score)).unwrap_or_default(),
-        not_tested: not_tested.collect(),
+        not_tested: not_tested.chain(not_listed).collect(),
+        unlisted_writes: unlisted,
         notes: Vec::new(),
         interrupted,
     })
@@ -134,6 +141,24 @@ async fn version_of(file: &ToolFile, directory: &Path) -> Option<String> {
     let end = trial.call(program).await.ok().filter(|end| end.reason == EndReason::Exited(0))?;
     let line = end.stdout.lines().find(|line| !line.trim().is_empty())?;
     Some(line.trim().chars().take(200).collect())
+}
+
+/// The commands that the help of the tool shows as writing, and that the file does not list.
+async fn unlisted_writes(file: &ToolFile, directory: &Path) -> Vec<String> {
+    let Some(command) = file.commands.first() else { return Vec::new() };
+    let runs: Vec<&[String]> = file.commands.iter().map(|command| command.run.as_slice()).collect();
+    let Some(mut program) = help::start_of(&runs) else { return Vec::new() };
+    program.push("--help".to_owned());
+    let plain = ToolCommand { prepare: Vec::new(), ..command.clone() };
+    let called = async {
+        let mut trial = ToolTrial::new(file, &plain, directory.to_owned(), 0).await?;
+        trial.call(&program).await
+    };
+    // A tool without help shows nothing.
+    let Ok(end) = called.await else { return Vec::new() };
+    let listed: Vec<&str> = runs.iter().flat_map(|run| run.iter()).map(String::as_str).collect();
+    let writes = help::writes_in(&format!("{}\n{}", end.stdout, end.stderr));
+    writes.into_iter().filter(|name| !listed.contains(&name.as_str())).collect()
 }
 
 /// The smoke trial: calls each mutating command once, plainly or with a key; returns how long each takes.
@@ -171,7 +196,7 @@ async fn smoke_once(
         let end = trial.call(&program).await?;
         Ok((end, trial.count().await?.abs_diff(before)))
     };
-    let (end, effects) = run.await.map_err(|VoidCall(why)| why)?;
+    let (end, effects) = run.await.map_err(|VoidCall { message, .. }| message)?;
     match (&end.reason, effects) {
         (EndReason::Exited(0), 1) => Ok(end.took),
         (EndReason::Exited(0), other) => Err(format!(
@@ -222,7 +247,7 @@ async fn trials_of(
     found
 }
 
-/// One trial of a sequence, and a second try if it was void.
+/// One trial of a sequence, and a second try if it was void through no fault of the tool.
 async fn one_trial(
     file: &ToolFile,
     command: &ToolCommand,
@@ -239,13 +264,14 @@ async fn one_trial(
         let (shown, evidence) = sequence.run(file, command, &directory.join(folder), seed, usual).await;
         let shown: Vec<_> = shown.into_iter().filter(|shown| tried.contains(&shown.scenario)).collect();
         tried.retain(|scenario| {
-            shown.iter().any(|shown| shown.scenario == *scenario && shown.verdict == CaseVerdict::Void)
+            shown.iter().any(|shown| shown.scenario == *scenario && shown.is_tried_again())
         });
         found.extend(shown.into_iter().map(|shown| TrialRecord {
             trial: number,
             second_try,
             verdict: shown.verdict,
             finding: shown.finding,
+            void: shown.void,
             evidence: evidence.clone(),
             ..TrialRecord::skipped(&command.scenario(shown.scenario), &shown.message)
         }));

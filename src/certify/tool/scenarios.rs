@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::calls::{ToolTrial, VoidCall, said};
 use super::file::{CommandKind, ToolCommand, ToolFile, VALUE};
 use crate::certify::trials::CaseVerdict;
-use crate::domain::FindingKind;
+use crate::domain::{FindingKind, VoidCause, VoidOwner};
 use crate::subject::{CommandEnd, EndReason};
 
 /// How many times a call is started before one is killed in time.
@@ -77,13 +77,22 @@ pub(super) struct Shown {
     pub(super) scenario: ToolScenario,
     pub(super) verdict: CaseVerdict,
     pub(super) finding: Option<FindingKind>,
+    /// Why it is void, if it is.
+    pub(super) void: Option<VoidCause>,
     pub(super) message: String,
+}
+
+impl Shown {
+    /// Whether it is void through no fault of the tool.
+    pub(super) fn is_tried_again(&self) -> bool {
+        self.void.as_ref().is_some_and(|cause| cause.owner != VoidOwner::Subject)
+    }
 }
 
 /// It passes, or fails with this finding.
 fn shown(scenario: ToolScenario, passes: bool, finding: FindingKind, message: String) -> Shown {
     let verdict = if passes { CaseVerdict::Pass } else { CaseVerdict::Fail };
-    Shown { scenario, verdict, finding: Some(finding).filter(|_| !passes), message }
+    Shown { scenario, verdict, finding: Some(finding).filter(|_| !passes), void: None, message }
 }
 
 /// The finding if this many effects should be one: if they are one, the answer is wrong.
@@ -185,7 +194,8 @@ impl Sequence {
             scenario: *scenario,
             verdict: CaseVerdict::Void,
             finding: None,
-            message: why.0.clone(),
+            void: Some(why.cause.clone()),
+            message: why.message.clone(),
         };
         self.scenarios().iter().map(void).collect()
     }
@@ -383,7 +393,7 @@ async fn killed(
         }
         limit = limit.mul_f64(0.6);
     }
-    let why = VoidCall("it ended before it could be killed".to_owned());
+    let why = VoidCall::by_machine("not-killed", "it ended before it could be killed".to_owned());
     (Sequence::Killed.void(&why), evidence)
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
+use mock_services::result_text::ResultText;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, PaginatedRequestParams,
@@ -20,7 +21,7 @@ use tokio::time::timeout;
 
 use super::declining::DecliningClient;
 use super::http::HyperClient;
-use super::plan::{CallOutcome, Handshake, ListedTool, ServerAddress, ToolCall, reads_as_error};
+use super::plan::{CallOutcome, Handshake, ListedTool, ServerAddress, ToolCall};
 use super::server_process::ServerProcess;
 use super::trial_name::TrialName;
 use crate::outbound::connect_once;
@@ -176,8 +177,11 @@ impl Connection {
                 let text = text_of(&result);
                 let outcome = match result.is_error {
                     Some(true) => CallOutcome::Error,
-                    _ if reads_as_error(&text) => CallOutcome::ErrorInText,
-                    _ => CallOutcome::Ok,
+                    _ => match ResultText::of(&text) {
+                        ResultText::Success => CallOutcome::Ok,
+                        ResultText::Error => CallOutcome::ErrorInText,
+                        ResultText::Unclear => CallOutcome::Unclear,
+                    },
                 };
                 CallResult { outcome, text }
             }

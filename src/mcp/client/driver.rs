@@ -129,7 +129,7 @@ impl Driver {
                 let Some(result) = &last else {
                     return Ok(PlanProgress { connection: Some(connection), last });
                 };
-                if result.outcome == CallOutcome::Ok || leaves_outcome_open(&result.text) {
+                if result.outcome.is_result() || leaves_outcome_open(&result.text) {
                     return Ok(PlanProgress { connection: Some(connection), last });
                 }
                 if result.outcome == CallOutcome::Lost {
@@ -141,6 +141,7 @@ impl Driver {
             }
             DriverStep::CallAtOnce { call, callers } => self.call_at_once(call, *callers).await?,
             DriverStep::Count(call) => self.count(&connection, call).await?,
+            DriverStep::Watch { time } => tokio::time::sleep(*time).await,
             DriverStep::Cancel { call, after, wait } => {
                 match connection.send(call, &self.name).await {
                     Ok(pending) => {
@@ -191,9 +192,9 @@ impl Driver {
     /// Counts the name of the trial in the result of a read.
     async fn count(&self, connection: &Connection, call: &ToolCall) -> io::Result<()> {
         let result = connection.call(call, &self.name).await;
-        print(&match result.outcome {
-            CallOutcome::Ok => DriverRecord::Counted { count: self.name.count_in(&result.text) },
-            _ => DriverRecord::NotCounted {
+        print(&match result.outcome.is_result() {
+            true => DriverRecord::Counted { count: self.name.count_in(&result.text) },
+            false => DriverRecord::NotCounted {
                 why: format!("`{}`: {}", call.tool, result.text.chars().take(MAX_TEXT).collect::<String>()),
             },
         })
@@ -232,8 +233,7 @@ impl Driver {
 
     fn called(&self, call: &ToolCall, outcome: CallOutcome, text: &str) -> io::Result<()> {
         let text = text.chars().take(MAX_TEXT).collect();
-        let is_ended = outcome == CallOutcome::NotAwaited;
-        let ended_at = is_ended.then(|| Timestamp::now().as_millisecond());
+        let ended_at = Some(Timestamp::now().as_millisecond());
         print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text, ended_at })
     }
 

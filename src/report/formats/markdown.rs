@@ -63,7 +63,11 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
     };
     let cases = tally.cases;
     let impact = impact(report, ledgers);
-    let mut out = format!("## hapax: {result}\n\n**{}**\n\n", markdown(&impact.lead));
+    let mut out = format!("## hapax: {result}\n\n");
+    if let Some(text) = run_notes::not_made_for(report) {
+        let _ = writeln!(out, "{}\n", markdown(&line(&text, 900)));
+    }
+    let _ = write!(out, "**{}**\n\n", markdown(&impact.lead));
     for sentence in &impact.others {
         let _ = writeln!(out, "- {}", markdown(sentence));
     }

@@ -59,6 +59,7 @@ pub fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
         retries: Vec::new(),
         findings: vec![],
         void_because: vec![],
+        void_causes: vec![],
         barrier: None,
         hosts: Vec::new(),
         costs: Vec::new(),

@@ -267,9 +267,16 @@ fn hint(word: &str, cases: &[Case]) -> String {
 
 fn read_all(base: &Path, files: &[FoundFile]) -> Result<Loaded, LoadError> {
     let (mut cases, mut problems, mut reported) = (Vec::new(), Problems::default(), HashSet::new());
+    let shipped: BTreeMap<String, FoundFile> =
+        in_binary().into_iter().map(|found| (found.name.clone(), found)).collect();
     for found in files {
         match read_one(base, found) {
-            Ok(read) => cases.extend(read),
+            Ok(mut read) => {
+                if let (Origin::Disk(_), Some(shipped)) = (&found.origin, shipped.get(&found.name)) {
+                    mark_replaced(&mut read, &read_one(base, shipped).unwrap_or_default());
+                }
+                cases.extend(read);
+            }
             // Several scenarios can refer to the same service file; its problems are reported once.
             Err(found) => {
                 problems.extend(found.into_iter().filter(|problem| reported.insert(problem_key(problem))))
@@ -280,6 +287,13 @@ fn read_all(base: &Path, files: &[FoundFile]) -> Result<Loaded, LoadError> {
         Ok(Loaded { cases, files: files.len() })
     } else {
         Err(LoadError::Problems(problems))
+    }
+}
+
+/// Marks the cases that are not among those of the shipped scenario with the same name.
+fn mark_replaced(cases: &mut [Case], shipped: &[Case]) {
+    for case in cases {
+        case.replaces_shipped = !shipped.iter().any(|other| case.is_same(other));
     }
 }
 
@@ -315,6 +329,18 @@ mod tests {
     use super::*;
 
     const SCENARIO: &str = "about: Mine.\ntags: [mine]\ntask: t\nexpect: {effects: [], claim: not-done}\n";
+
+    #[test]
+    fn a_local_file_with_a_shipped_name_is_told_from_a_copy_of_the_shipped_one() {
+        let copies = load_in(Path::new(env!("CARGO_MANIFEST_DIR")), &["scenarios".to_owned()]).unwrap();
+        assert!(copies.cases.len() > 100);
+        let changed = copies.cases.iter().find(|case| case.replaces_shipped);
+        assert!(changed.is_none(), "{changed:?}");
+        let home =
+            Home::with(&[("scenarios/payment/clean.yaml", SCENARIO), ("scenarios/mine.yaml", SCENARIO)]);
+        let of = |filter: &str| home.load(&[filter]).unwrap().cases[0].replaces_shipped;
+        assert!(of("payment/clean") && !of("mine") && !of("payment/lost-reply"));
+    }
 
     struct Home(tempfile::TempDir);
 

@@ -172,6 +172,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         id: String::new(),
         scenario: String::new(),
         file: reader.file().name().to_owned(),
+        replaces_shipped: false,
         line: 1,
         about: about.unwrap_or_default(),
         tags,

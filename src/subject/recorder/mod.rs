@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
 use crate::domain::{HostRequests, HostTreatment, Transport, is_loopback};
-use crate::subject::hosts::{HostPattern, Hosts};
+use crate::subject::hosts::{HostPattern, Hosts, is_telemetry};
 use crate::subject::route::ServiceRoute;
 
 /// The largest number of different hosts that are recorded.
@@ -200,9 +200,20 @@ pub(crate) struct RecorderHandle {
 }
 
 impl RecorderHandle {
-    /// What happens to a connection to a host outside of the trial.
-    pub(in crate::subject) fn treatment(&self, wanted: &Escape) -> Option<HostTreatment> {
-        self.hosts.treatment(&wanted.host, wanted.port)
+    /// What happens to a connection to a host outside of the trial. Telemetry is ignored, unless the user or a
+    /// service of the trial names its host.
+    pub(in crate::subject) fn treatment(
+        &self,
+        routes: &[ServiceRoute],
+        wanted: &Escape,
+    ) -> Option<HostTreatment> {
+        let named = self.hosts.treatment(&wanted.host, wanted.port);
+        let telemetry = || {
+            let is_known = is_telemetry(&wanted.host, wanted.port) && !is_loopback(&wanted.host);
+            let is_served = ServiceRoute::named(routes, &wanted.host).is_some();
+            (is_known && !is_served).then_some(HostTreatment::Ignored)
+        };
+        named.or_else(telemetry)
     }
 
     /// Whether a host is allowed or ignored at some port.
@@ -389,7 +400,7 @@ async fn answer_one(
         );
         ("403 Forbidden", text)
     } else {
-        let treatment = context.treatment(&wanted);
+        let treatment = context.treatment(&context.routes, &wanted);
         if treatment.is_none()
             && let Some(service) = context.route(&wanted)
         {

@@ -240,12 +240,12 @@ impl Gateway {
         if port == resolver::PORT {
             return Destination::NameServer(wanted);
         }
-        if is_own && self.recorder.treatment(&wanted).is_none() {
+        if is_own && self.recorder.treatment(&self.routes, &wanted).is_none() {
             // The user may have written the name.
             "localhost".clone_into(&mut wanted.host);
         }
         // The user's own word comes first, as it does for the recorder.
-        match self.recorder.treatment(&wanted) {
+        match self.recorder.treatment(&self.routes, &wanted) {
             Some(HostTreatment::Allowed) => return Destination::Outside(wanted),
             Some(HostTreatment::Ignored) => return Destination::Ignored(wanted),
             None => {}

@@ -34,6 +34,9 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: 
                     ", " (words::duration(report.duration_ms))
                 }
             }
+            @if let Some(text) = run_notes::not_made_for(report) {
+                p.warning { (line(&text, 900)) }
+            }
             h1 { (line(&impact.lead, 500)) }
             @if !impact.others.is_empty() {
                 ul.others { @for sentence in &impact.others { li { (line(sentence, 500)) } } }

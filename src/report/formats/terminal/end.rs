@@ -153,6 +153,14 @@ fn named(cases: &[&str], limit: usize) -> String {
     named.join("  ")
 }
 
+/// What to write in `hapax.yaml` if the subject is not made for some of the cases.
+pub(super) fn push_not_made_for(out: &mut String, report: &Report, view: &View) {
+    if let Some(text) = run_notes::not_made_for(report) {
+        push_labelled(out, "first", &line(&text, 900), view);
+        out.push('\n');
+    }
+}
+
 /// The result of a run in one line.
 pub(super) fn result_line(report: &Report, tally: &Tally, view: &View) -> String {
     if let Some(text) = run_notes::empty_part(report) {

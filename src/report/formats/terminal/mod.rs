@@ -75,6 +75,7 @@ pub fn judged_summary(
     let of = |result: TrialStatus| {
         cases.iter().copied().filter(move |case| result_of(case) == result).collect::<Vec<_>>()
     };
+    end::push_not_made_for(&mut out, report, view);
     push_groups(&mut out, &failures_by_cause(&of(TrialStatus::Fail)), ledgers, view);
     push_groups(&mut out, &voids_by_reason(&of(TrialStatus::Void)), ledgers, view);
     if view.verbose {

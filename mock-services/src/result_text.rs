@@ -1,0 +1,327 @@
+//! Reads the text of a tool result: whether it says that the call worked, that it failed, or neither. The model and
+//! the client of MCP servers use this one reader, so that both understand the same text in the same way.
+
+use serde_json::{Map, Value};
+
+mod literal;
+
+/// The maximum number of words at the beginning, and at the end, of a text that are looked at: the exception of a
+/// traceback is at its end.
+const MAX_WORDS: usize = 40;
+/// How many levels of texts within texts are read.
+const MAX_DEPTH: usize = 4;
+
+/// What the text of a tool result says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultText {
+    /// It does not say that anything failed.
+    Success,
+    /// It says that the call failed.
+    Error,
+    /// It says neither: it is empty, or it only mentions an error.
+    Unclear,
+}
+
+impl ResultText {
+    /// Reads the text of a tool result.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        of_text(text, MAX_DEPTH)
+    }
+}
+
+/// The value that a text is written as: JSON, or the representation of a value in Python or JavaScript.
+#[must_use]
+pub fn value_in(text: &str) -> Option<Value> {
+    let text = text.trim();
+    serde_json::from_str(text).ok().or_else(|| literal::parse(text))
+}
+
+/// Whether an object says that the call failed: `{"error": "…"}`, `{"ok": false}`, `{"status": 500}`.
+#[must_use]
+pub fn is_error_object(object: &Map<String, Value>) -> bool {
+    const FAILED: [&str; 9] =
+        ["error", "err", "failed", "failure", "declined", "rejected", "denied", "timeout", "unavailable"];
+    let is_false = |name: &str| object.get(name).and_then(Value::as_bool) == Some(false);
+    let is_failed = |name: &str| match object.get(name) {
+        Some(Value::String(text)) => {
+            let text = text.to_ascii_lowercase();
+            FAILED.contains(&text.as_str()) || text.parse().is_ok_and(is_error_status)
+        }
+        Some(Value::Number(number)) => number.as_u64().is_some_and(is_error_status),
+        _ => false,
+    };
+    let has = |name: &str| match object.get(name) {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(fields)) => !fields.is_empty(),
+        Some(_) => true,
+    };
+    ["error", "errors", "isError", "is_error"].into_iter().any(has)
+        || ["ok", "success", "succeeded"].into_iter().any(is_false)
+        || ["status", "status_code", "statusCode", "result", "type"].into_iter().any(is_failed)
+}
+
+fn is_error_status(status: u64) -> bool {
+    (400..600).contains(&status)
+}
+
+fn of_text(text: &str, depth: usize) -> ResultText {
+    let text = text.trim();
+    if text.is_empty() {
+        return ResultText::Unclear;
+    }
+    match value_in(text) {
+        Some(value) => of_value(&value, depth),
+        None => of_prose(text),
+    }
+}
+
+fn of_value(value: &Value, depth: usize) -> ResultText {
+    let Some(depth) = depth.checked_sub(1) else { return ResultText::Unclear };
+    match value {
+        Value::Null | Value::Bool(false) => ResultText::Unclear,
+        Value::Bool(true) | Value::Number(_) => ResultText::Success,
+        Value::String(text) => of_text(text, depth),
+        Value::Array(items) => match items.as_slice() {
+            [] => ResultText::Unclear,
+            // A list of blocks or results with one entry is only around it.
+            [only] if only.is_object() || only.is_string() => of_value(only, depth),
+            _ => ResultText::Success,
+        },
+        Value::Object(object) if is_error_object(object) => ResultText::Error,
+        // A content block.
+        Value::Object(object) if object.get("type").and_then(Value::as_str) == Some("text") => {
+            of_value(object.get("text").unwrap_or(&Value::Null), depth)
+        }
+        Value::Object(object) => match object.iter().collect::<Vec<_>>().as_slice() {
+            [] => ResultText::Unclear,
+            // An object around a text, such as `{"result": "…"}`, or around what was made.
+            [(_, inner @ (Value::String(_) | Value::Object(_)))] if !is_empty(inner) => {
+                match of_value(inner, depth) {
+                    ResultText::Error => ResultText::Error,
+                    ResultText::Success | ResultText::Unclear => ResultText::Success,
+                }
+            }
+            _ => ResultText::Success,
+        },
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Object(object) => object.is_empty(),
+        _ => false,
+    }
+}
+
+/// How a text begins that says that the call failed.
+const BEGINNINGS: [&str; 24] = [
+    "error",
+    "err:",
+    "failed",
+    "failure",
+    "unable to",
+    "could not",
+    "couldn't",
+    "cannot",
+    "can't",
+    "exception",
+    "traceback",
+    "an error occurred",
+    "something went wrong",
+    "request failed",
+    "fetch failed",
+    "internal server error",
+    "bad gateway",
+    "service unavailable",
+    "gateway timeout",
+    "too many requests",
+    "unauthorized",
+    "forbidden",
+    "socket hang up",
+    "mcp error",
+];
+/// What a text contains that says that the call failed.
+const PHRASES: [&str; 14] = [
+    "traceback (most recent call last)",
+    "timed out",
+    "failed to ",
+    "failed with",
+    "failed:",
+    "failed because",
+    "error occurred",
+    "error code",
+    "connection reset",
+    "connection refused",
+    "connection aborted",
+    "econnreset",
+    "econnrefused",
+    "socket hang up",
+];
+/// Words that a text about a failure has, and others as well.
+const WORDS: [&str; 9] = [
+    "error",
+    "failed",
+    "failure",
+    "exception",
+    "timeout",
+    "unavailable",
+    "refused",
+    "aborted",
+    "disconnected",
+];
+/// What denies the word after it.
+const DENIALS: [&str; 4] = ["no", "without", "0", "zero"];
+
+fn of_prose(text: &str) -> ResultText {
+    let plain = text.to_lowercase();
+    let beginning = plain.trim_start_matches(|character: char| !character.is_alphanumeric());
+    if ["null", "none", "undefined", "false"].contains(&beginning) {
+        return ResultText::Unclear;
+    }
+    let begins = BEGINNINGS.iter().any(|words| {
+        let rest = beginning.strip_prefix(words);
+        rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-'))
+    });
+    if begins || is_stack_trace(text) {
+        return ResultText::Error;
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (first, last) = (words.iter().take(MAX_WORDS), words.iter().skip(MAX_WORDS).rev().take(MAX_WORDS));
+    let seen: Vec<&str> = first.copied().chain(last.copied().collect::<Vec<_>>().into_iter().rev()).collect();
+    let shown = seen.join(" ").to_lowercase();
+    let is_denied = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| seen.get(before));
+        before.is_some_and(|word| DENIALS.contains(&word.to_lowercase().as_str()))
+    };
+    if PHRASES.iter().any(|phrase| shown.contains(phrase) || plain.starts_with(phrase))
+        || seen.iter().enumerate().any(|(at, word)| !is_denied(at) && names_error(word, seen.get(at + 1)))
+    {
+        return ResultText::Error;
+    }
+    let mentions = |(at, word): (usize, &&str)| {
+        let parts = word.to_lowercase();
+        let mut parts = parts.split(|character: char| !character.is_alphanumeric());
+        parts.any(|part| WORDS.contains(&part.strip_suffix('s').unwrap_or(part))) && !is_denied(at)
+    };
+    if seen.iter().enumerate().any(mentions) { ResultText::Unclear } else { ResultText::Success }
+}
+
+/// Whether a word is the name of an exception (`ConnectionError('reset')`), the beginning of a message (`error:`), or
+/// the status of an answer (`HTTP 500`, `status code 502`).
+fn names_error(word: &str, next: Option<&&str>) -> bool {
+    let name = word.split(|character: char| !character.is_alphanumeric()).find(|part| !part.is_empty());
+    let name = name.unwrap_or_default();
+    let is_exception = ["Error", "Exception"].iter().any(|end| {
+        name.strip_suffix(end).is_some_and(|before| before.ends_with(|last: char| last.is_lowercase()))
+    });
+    let plain = word.to_lowercase();
+    let says_nothing = |next: &&&str| {
+        let next = next.to_lowercase();
+        ["null", "none", "false", "0"].contains(&next.trim_matches(|c: char| !c.is_alphanumeric()))
+    };
+    let is_message = ["error:", "exception:"].iter().any(|end| plain.ends_with(end));
+    let status = |text: &str| {
+        let digits = text.trim_matches(|character: char| !character.is_ascii_digit());
+        digits.len() == 3 && digits.parse().is_ok_and(is_error_status)
+    };
+    let is_status = ["http", "status", "code", "status:", "code:"].contains(&plain.as_str())
+        && next.is_some_and(|next| status(next));
+    is_exception || (is_message && next.filter(says_nothing).is_none()) || is_status
+}
+
+/// Whether lines name the places of a stack trace, as Node, Java, Go and Rust write them.
+fn is_stack_trace(text: &str) -> bool {
+    let place = |line: &str| {
+        let line = line.trim_start();
+        (line.starts_with("at ") && line.ends_with(|last: char| last == ')' || last.is_ascii_digit()))
+            || (line.starts_with("File \"") && line.contains(", line "))
+            || line.starts_with("goroutine ")
+    };
+    text.lines().any(|line| line.trim_start().to_lowercase().starts_with("traceback (most recent"))
+        || text.lines().filter(|line| place(line)).count() >= 2
+        || (text.contains("panicked at ") && text.contains("thread '"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_says_that_the_call_failed_is_an_error() {
+        let trace = "Traceback (most recent call last):\n  File \"/app/agent.py\", line 41, in charge\n    \
+                     return client.charges.create(customer=customer, amount=amount, currency=currency, \
+                     metadata={\"order\": order}, idempotency_key=None, expand=[\"customer\", \"balance\"])\n  \
+                     File \"/app/stripe/client.py\", line 7, in create\n    raise error\nKeyError: 'id'\n";
+        let node = "TypeError: terminated\n    at Fetch.onAborted (node:internal/deps/undici:11190:53)\n    \
+                    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)";
+        for text in [
+            "{'error': 'HTTP error: 500', 'status': 'failed'}",
+            "{ error: 'fetch failed', status: 500 }",
+            "\"Failed to create customer\"",
+            "'Failed to create customer'",
+            "Failed to send: reset",
+            "Error: 500",
+            "❌ Error executing tool",
+            "**Error:** no connection",
+            "{\"error\": \"fetch failed\"}",
+            "{\"error\": {\"message\": \"x\"}}",
+            "{\"errors\": [{\"message\": \"x\"}], \"data\": null}",
+            "{\"ok\": false}",
+            "{\"success\": False, 'detail': None}",
+            "{\"status\": \"failed\"}",
+            "{\"status\": 503, \"body\": \"\"}",
+            "{\"isError\": true, \"content\": []}",
+            "{\"type\": \"error\", \"message\": \"x\"}",
+            "{\"result\": \"Error: connection reset\"}",
+            "[{\"type\": \"text\", \"text\": \"Error: reset\"}]",
+            "\"{\\\"error\\\": \\\"reset\\\"}\"",
+            "Error: connection reset",
+            "ConnectionError('x')",
+            "TimeoutException",
+            "the request timed out",
+            "Request failed with status code 502",
+            "The backend answered with HTTP 500.",
+            "Tool error: the service is down",
+            trace,
+            &trace[35..],
+            node,
+        ] {
+            assert_eq!(ResultText::of(text), ResultText::Error, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_an_error_is_a_success() {
+        for text in [
+            "{\"id\": \"ch_1\", \"status\": \"succeeded\", \"error\": null}",
+            "{'id': 'ch_1', 'status': 'succeeded', 'error': None, 'paid': True}",
+            "{\"ok\": true, \"errors\": []}",
+            "{\"ok\": true, \"error\": null}",
+            "{\"status\": 201}",
+            "{\"id\": 1}",
+            "{\"data\": {}}",
+            "charged 4999",
+            "sent: 1",
+            "sent without errors",
+            "Done, no error: 1 mail",
+            "0 errors, 3 sent",
+            "[1]",
+            "true",
+            "OK",
+            "status: 201",
+        ] {
+            assert_eq!(ResultText::of(text), ResultText::Success, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_says_neither_is_unclear() {
+        for text in ["", "{}", "[]", "null", "None", "'{}'", "The error report was filed", "false"] {
+            assert_eq!(ResultText::of(text), ResultText::Unclear, "{text}");
+        }
+    }
+}
