@@ -45,6 +45,7 @@ mod served;
 mod side_effects;
 mod silence;
 mod smoke;
+mod spent_faults;
 mod start_environment;
 mod statistics;
 #[cfg(target_os = "linux")]

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::effect_fields;
 use super::metadata::Metadata;
-use super::objects::{Charge, Customer, Intent, PaymentMethod, Price, Product, Refund, Subscription, Token};
+use super::objects::{
+    Charge, Customer, Expandable, Intent, PaymentMethod, Price, Product, Refund, Subscription, Token,
+};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
@@ -198,6 +200,24 @@ impl PaymentChange {
         Some(EffectFacts { effect: effect.into(), id: id.clone(), fields })
     }
 
+    /// The effects that a request asks for with this change. An intent and a hold ask for a charge, although
+    /// only a capture is one.
+    pub(crate) fn asked(&self) -> Vec<EffectFacts> {
+        let (id, fields) = match self {
+            PaymentChange::IntentSaved(intent) => (&intent.id, drafted(intent)),
+            PaymentChange::ChargeSaved(charge) if charge.paid && !charge.captured => {
+                (&charge.id, charged(charge, charge.amount))
+            }
+            described => return described.describe().into_iter().collect(),
+        };
+        let facts = |effect: &'static str| EffectFacts {
+            effect: effect.into(),
+            id: id.clone(),
+            fields: fields.clone(),
+        };
+        ["payment.charge", "payment.hold"].map(facts).into()
+    }
+
     /// The ledger's facts, at the end of a trial, of money that is still authorized.
     pub(crate) fn left_behind(&self, state: &PaymentState) -> Option<EffectFacts> {
         let PaymentChange::ChargeSaved(charge) = self else { return None };
@@ -225,6 +245,18 @@ fn charged(charge: &Charge, amount: i64) -> Fields {
         .with_some("on_behalf_of", charge.on_behalf_of.as_deref())
         .with_some("transfer_destination", charge.receiving_account.as_deref());
     charge.metadata.describe(&mut fields);
+    fields
+}
+
+/// The fields of the charge that an intent would make.
+fn drafted(intent: &Intent) -> Fields {
+    let mut fields = Fields::new()
+        .with("amount", intent.amount)
+        .with("currency", intent.currency)
+        .with_some("customer", intent.customer.as_ref().map(Expandable::id))
+        .with_some("description", intent.description.as_deref())
+        .with("payment_intent", intent.id.as_str());
+    intent.metadata.describe(&mut fields);
     fields
 }
 

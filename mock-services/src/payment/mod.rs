@@ -123,6 +123,10 @@ impl Service for Payment {
         effect.0.describe()
     }
 
+    fn asked_effects(&self, effect: &PaymentEffect) -> Vec<EffectFacts> {
+        effect.0.asked()
+    }
+
     fn left_behind(&self, state: &PaymentState, effect: &PaymentEffect) -> Option<EffectFacts> {
         effect.0.left_behind(state)
     }
