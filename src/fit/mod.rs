@@ -147,6 +147,11 @@ fn unasked<'t>(intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = C
     })
 }
 
+/// Whether a text names another label of the same kind instead of this one: `ord_1002` instead of `ord_1001`.
+pub(crate) fn names_another(label: &Value, text: &str) -> bool {
+    matches!(mention(label, [].iter(), &Fields::new().with("text", text)), Mention::Other(_))
+}
+
 enum Compared<'f> {
     Same,
     /// The effect does not have the field, and need not have it.

@@ -30,6 +30,9 @@ pub struct Terms {
     /// The accepted ways to recover from an ambiguous reply; if it is empty, any way is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery: Vec<Recovery>,
+    /// The effects whose order matters, the first first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
     /// The minimum and maximum numbers of attempts.
     pub attempts: Vec<Budget>,
     /// Whether a retry before the time of `Retry-After` fails.

@@ -11,6 +11,7 @@ use super::history::Effect;
 use super::history::{Attempt, TrialHistory, service_of};
 use super::records::mismatches;
 use super::recovery::{AmbiguousWrite, FollowUp, ambiguous_writes, follow_ups};
+use super::showing_reads::could_show;
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
@@ -208,7 +209,11 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     }
 
     fn was_accepted(&self, effect: &Effect<'_>) -> bool {
-        self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_success(attempt))
+        self.history.attempt(effect.attempt).is_some_and(|attempt| {
+            attempt.write
+                && reported_success(attempt)
+                && attempt.answer.is_some_and(|answer| answer.n < self.at)
+        })
     }
 
     /// Whether the caller could know of an effect: it caused the effect, it made a fresh read afterwards, or
@@ -220,7 +225,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
                 let shows = if own.write {
                     own.received.replay
                 } else {
-                    !was_stale(own) && catalog::reveals(own.operation(), cause.operation())
+                    !was_stale(own) && could_show(self.history, own, cause)
                 };
                 own.n > effect.n && shows && self.got_success(own)
             })

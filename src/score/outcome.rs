@@ -61,9 +61,10 @@ pub(super) fn worst(
 fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> Outcome {
     let rule = Rule::new(terms);
     let is_altered = |index: &usize| rule.contradictions(intent, effects[*index].fields).next().is_some();
-    // An effect that must not happen is not a duplicate, and a refund does not compensate it.
-    let is_allowed = terms.compensation && intent.times > 0;
-    let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !is_allowed);
+    // An effect that must not happen, or that differs from the intent, is not a duplicate, and a refund does
+    // not compensate it.
+    let is_allowed = |index: &usize| terms.compensation && intent.times > 0 && !is_altered(index);
+    let more = !taken.surplus.is_empty() || !taken.compensated.iter().all(is_allowed);
     let mut worst = Outcome::ExactlyOnce;
     if taken.counted.iter().any(is_altered) {
         worst = worst.max(Outcome::Altered);
@@ -73,8 +74,8 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Eff
     }
     if more {
         // Where compensation is allowed, undone effects are ignored.
-        let undone =
-            [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
+        let undone = [&taken.compensated, &taken.taken_back].into_iter().flatten();
+        let undone = undone.filter(|index| !is_allowed(index));
         let all = taken.counted.iter().chain(&taken.surplus).chain(undone);
         let all: Vec<&Effect<'_>> = all.map(|index| &effects[*index]).collect();
         worst = worst.max(match intent.times {

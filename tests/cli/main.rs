@@ -23,6 +23,7 @@ mod late;
 mod laws;
 mod locks;
 mod log;
+mod lucky_passes;
 mod machines;
 mod many_callers;
 mod mcp;

@@ -22,7 +22,7 @@ pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, Stored
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
 pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};
-pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
+pub use hosts::{ServedHost, ServedHostError, covers_top_level, is_glob_match, is_match, read_served_hosts};
 pub use options::{AFTER, AFTER_DEFINITION, read_after, read_texts};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
@@ -52,6 +52,9 @@ pub struct ServiceDescription {
     pub effects: Vec<EffectDescription>,
     /// For each read, the writes that it reveals: it shows whether they have happened.
     pub reveals: Vec<(String, Vec<String>)>,
+    /// Whether a read of one path can show what a write to another path changed, where
+    /// [`ServiceDescription::reveals`] allows it.
+    pub shows_path: fn(read: &str, write: &str) -> bool,
     /// How it treats idempotency keys if a scenario does not say.
     pub profile: Profile,
     /// The protocols that it accepts.
@@ -107,6 +110,7 @@ impl ServiceDescription {
             operations: service.operations().to_vec(),
             effects: Vec::new(),
             reveals: Vec::new(),
+            shows_path: |_, _| true,
             profile: service.idempotency().profile,
             transports: service.transports(),
             apis: &[],

@@ -58,12 +58,29 @@ const REVEALS: &[(&str, &[&str])] = &[
     ("payment.get", MONEY),
     ("payment.list", MONEY),
     ("payment.search", MONEY),
-    ("payment.methods", MONEY),
+    ("payment.methods", &["payment.method"]),
     ("payment.customers", &["payment.customer"]),
     ("payment.products", &["payment.product", "payment.update-product", "payment.delete-product"]),
     ("payment.prices", &["payment.price", "payment.update-price"]),
     ("payment.subscriptions", &["payment.subscribe", "payment.upgrade", "payment.unsubscribe"]),
 ];
+
+/// Whether a read of one path can show what a write to another one changed. A direct charge has no intent, and
+/// a balance does not say what changed it.
+fn shows_path(read: &str, write: &str) -> bool {
+    let kind = |path: &str| match path.trim_start_matches("/v1/").split('/').collect::<Vec<_>>()[..] {
+        ["charges", _, "refund" | "refunds", ..] => "refunds".to_owned(),
+        [kind, ..] => kind.to_owned(),
+        [] => String::new(),
+    };
+    match (kind(write).as_str(), kind(read).as_str()) {
+        (_, "balance" | "tokens") => false,
+        ("charges", read) => read == "charges",
+        ("payment_intents", read) => matches!(read, "charges" | "payment_intents"),
+        ("refunds", read) => matches!(read, "refunds" | "charges" | "payment_intents"),
+        _ => true,
+    }
+}
 
 const CHARGE_VALUES: &[UsualValue] = &[
     UsualValue::new("application_fee_amount", "none"),
@@ -143,6 +160,7 @@ pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
         effects: effects(),
         reveals: ServiceDescription::revealed(REVEALS),
+        shows_path,
         apis: APIS,
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
