@@ -170,6 +170,7 @@ pub async fn run(
     let released = work.late.release();
     let mut report = report_of(done, !complete);
     report.notes = notes::hosts(&report.cases);
+    report.notes.extend(notes::silenced(&work.subject.settings));
     report.notes.extend(notes::released_early(&work.subject, released));
     let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));
     report.time = Some(run_time(&report.cases, spent, work.waited()));

@@ -1,7 +1,9 @@
 //! The hosts outside of a trial: requests to allowed hosts are forwarded, requests to ignored hosts are
 //! refused without a finding, and requests to all other hosts are refused with a finding. Pure.
 
-use mock_services::catalog::is_match;
+use std::fmt;
+
+use mock_services::catalog::{covers_top_level, is_match};
 use serde::Serialize;
 use yaml_reader::shown;
 
@@ -44,6 +46,16 @@ pub struct HostPattern {
     port: Option<u16>,
 }
 
+/// As in `hapax.yaml`: `api.openai.com`, `localhost:11434`.
+impl fmt::Display for HostPattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(out, "{}:{port}", self.host),
+            None => out.write_str(&self.host),
+        }
+    }
+}
+
 /// Why a text is not a host that can be allowed or ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; {help}")]
@@ -74,7 +86,7 @@ impl HostPattern {
     /// When it is not a pattern of hosts, or matches the real host of a service.
     pub fn ignored(text: &str) -> Result<Self, HostError> {
         let pattern = HostPattern::parse(text)?;
-        if pattern.host.rsplit('.').next().is_some_and(|last| last.contains('*')) {
+        if covers_top_level(&pattern.host) {
             let help = "write the end of the host name: *.sentry.io";
             return Err(host_error(format!("`{}` matches every host", shown(text)), help));
         }
