@@ -12,7 +12,7 @@ use mock_services::service::Fields;
 use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
 
 use self::expect::{ExpectedEffect, read};
-use crate::scenario::field_values::usual_names;
+use crate::scenario::field_values::{in_recorded_form, usual_names, usual_unless_named, without_usual};
 use crate::scenario::known::KnownServices;
 use crate::scenario::read::check::contradict;
 use crate::scenario::read::read_scenario;
@@ -28,6 +28,8 @@ pub struct CountedEffect {
     pub fields: Fields,
     /// How many times.
     pub times: u32,
+    /// The usual values of the fields that it does not name.
+    usual: Fields,
 }
 
 impl CountedEffect {
@@ -46,7 +48,9 @@ impl CountedEffect {
                     let map = Node::new(NodeKind::Map(fields), Span::default());
                     let source = Source::new("--expect", text);
                     let fields = read_fields(&Reader::new(&source), &map).unwrap_or_default();
-                    let one = CountedEffect { effect, fields, times };
+                    let usual = usual_unless_named(&effect, &Fields::new(), &fields);
+                    let fields = without_usual(&effect, &in_recorded_form(&effect, &fields));
+                    let one = CountedEffect { effect, fields, times, usual };
                     if effects.iter().any(|earlier| one.overlaps(earlier)) {
                         let message =
                             format!("one {} can satisfy both this and an earlier --expect", one.effect);
@@ -60,6 +64,12 @@ impl CountedEffect {
             }
         }
         if problems.is_empty() { Ok(effects) } else { Err(problems) }
+    }
+
+    /// Whether an effect has the usual values of the fields that this one does not name.
+    #[must_use]
+    pub fn has_usual_values(&self, fields: &Fields) -> bool {
+        self.usual.iter().all(|(name, usual)| fields.get(name).is_none_or(|actual| actual.meets(usual)))
     }
 
     /// Whether one effect can be both.
