@@ -62,6 +62,10 @@ pub struct Terms {
     pub barrier: bool,
     /// The operations of the services of the case.
     pub operations: Vec<OperationTerm>,
+    /// What the task names, by field: the values of its steps and effects, and the mail addresses in its text, whose
+    /// field is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<(String, String)>,
     /// Names of fields: the name in the scenario, and the name in the requests of this subject.
     #[serde(default)]
     pub fields: Vec<(String, String)>,

@@ -72,6 +72,25 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         }
     }
 
+    /// Whether each effect of the task of this start had happened at least once: where several callers share a task,
+    /// each may speak for its own part of it.
+    pub(super) fn has_begun(&self) -> bool {
+        let (terms, effects) =
+            (self.terms, self.effects(|effect| effect.n < self.at || self.was_accepted(effect)));
+        let assignment = assignment(terms, &effects);
+        let is_due = |index: &usize| terms.intents.get(*index).is_some_and(|intent| intent.done_at() > 0);
+        let has_begun = |index: usize| {
+            let (intent, taken) = (&terms.intents[index], &assignment.intents[index]);
+            is_met(terms, intent, taken, &effects, 1)
+        };
+        match self.task() {
+            None => (0..terms.intents.len()).filter(is_due).all(has_begun),
+            // Without steps, the intents of the turn are not known.
+            Some([]) => true,
+            Some(indexes) => indexes.iter().copied().filter(is_due).all(has_begun),
+        }
+    }
+
     /// Whether nothing had happened that the caller could know of.
     pub(super) fn has_no_known_effect(&self) -> bool {
         let effects = self.effects(|effect| effect.n < self.at);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use mock_services::catalog;
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
 use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd};
 use mock_services::service::{Fields, TaskShare};
@@ -10,6 +11,7 @@ use yaml_reader::shown;
 use crate::domain::{
     ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
 };
+use crate::fit::Rule;
 use crate::scenario::Terms;
 
 /// The contents of a ledger.
@@ -213,9 +215,13 @@ impl<'a> TrialHistory<'a> {
         sorted.sort_by_key(|entry| entry.n);
         let writes: HashMap<&str, bool> =
             terms.operations.iter().map(|term| (term.name.as_str(), term.write)).collect();
-        let mut history = TrialHistory::default();
+        let (mut history, rule) = (TrialHistory::default(), Rule::new(terms));
         let is_named = |name: &str| terms.intents.iter().any(|intent| intent.effect == name);
-        let costs = terms.operations.iter().filter(|term| term.cost && !is_named(&term.name));
+        let counts = |name: &str| {
+            let counts_with = catalog::describe_effect(name).and_then(|effect| effect.counts_with);
+            is_named(name) || counts_with.is_some_and(is_named)
+        };
+        let costs = terms.operations.iter().filter(|term| term.cost && !counts(&term.name));
         let costs: Vec<&str> = costs.map(|term| term.name.as_str()).collect();
         let mut ordinals: HashMap<&str, u32> = HashMap::new();
         for entry in &sorted {
@@ -246,6 +252,8 @@ impl<'a> TrialHistory<'a> {
                     history.costs.push(Effect { n: entry.n, attempt, name: effect, id, fields, timing });
                 }
                 Event::Withheld { effect, .. } if costs.contains(&&**effect) => {}
+                Event::Committed { effect, fields, .. } | Event::Withheld { effect, fields, .. }
+                    if rule.is_beside(effect, fields) => {}
                 _ => history.take(entry),
             }
         }

@@ -129,9 +129,9 @@ impl CommittedEffect<'_> {
             && expected.has_usual_values(self.fields)
     }
 
-    /// Whether any number of them is accepted.
+    /// Whether any number of them is accepted: costs, and steps beside a task, because no task says who is meant.
     fn is_cost(&self) -> bool {
-        catalog::describe_effect(self.name).is_some_and(|effect| effect.is_cost)
+        catalog::describe_effect(self.name).is_some_and(|effect| effect.is_cost || !effect.own.is_empty())
     }
 }
 

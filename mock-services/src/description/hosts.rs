@@ -111,8 +111,7 @@ pub fn read_served_hosts(reader: &Reader, node: &Node) -> Vec<ServedHost> {
 }
 
 /// Whether a pattern matches hosts of many owners: every host, or all below a name such as `com` or `co.uk`.
-#[must_use]
-pub fn covers_top_level(pattern: &str) -> bool {
+fn covers_top_level(pattern: &str) -> bool {
     let labels: Vec<&str> = pattern.rsplit('.').collect();
     let is_star = |label: &&str| label.contains('*');
     match labels.as_slice() {

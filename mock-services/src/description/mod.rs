@@ -22,7 +22,7 @@ pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, Stored
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
 pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};
-pub use hosts::{ServedHost, ServedHostError, covers_top_level, is_glob_match, is_match, read_served_hosts};
+pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
 pub use options::{AFTER, AFTER_DEFINITION, read_after, read_texts};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
@@ -229,7 +229,7 @@ impl ServiceDescription {
             }
         }
         for effect in &self.effects {
-            if !is_write(&effect.name) {
+            if !is_write(effect.of.unwrap_or(&effect.name)) {
                 problems.push(format!("the effect {} is not a write of the service", effect.name));
             }
             let others = effect.needs.iter().map(String::as_str).chain(effect.made_by.iter().copied());

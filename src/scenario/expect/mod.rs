@@ -4,6 +4,7 @@ mod each;
 pub(super) mod times;
 
 use mock_services::catalog::{self, StoreKind};
+use mock_services::examples;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
@@ -376,7 +377,7 @@ fn read_order(reader: &Reader, known: &KnownServices, node: &Node, intents: &[Pl
         }
     }
     if let [_] | [] = items {
-        let help = "for example: order: [payment.charge, email.send]";
+        let help = format!("for example: order: {}", examples::ORDER);
         reader.report_with_help(node.span, "an order needs at least two effects", help);
     }
     order

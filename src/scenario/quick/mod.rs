@@ -133,6 +133,11 @@ fn matrix_name_in(option: &str, text: &str) -> Option<Problem> {
     Some(Problem::new(&Source::new(option, text), Span::new(at, at + 2), message).with_help(help))
 }
 
+/// The operation that has an effect: the one of its name, unless there is none.
+fn operation_of(effect: &str) -> &str {
+    catalog::describe_effect(effect).and_then(|effect| effect.of).unwrap_or(effect)
+}
+
 /// Reports an effect that changes something which no other expected effect creates.
 fn missing_prerequisite(text: &str, one: &ExpectedEffect, all: &[(&str, ExpectedEffect)]) -> Option<Problem> {
     let first = catalog::describe_effect(&one.effect)?.needs.as_deref()?;
@@ -151,7 +156,7 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
     let mut services: Vec<&str> = Vec::new();
     for one in asked {
         let service = one.effect.split('.').next().unwrap_or_default();
-        push_new(&mut effects, &one.effect);
+        push_new(&mut effects, operation_of(&one.effect));
         push_new(&mut services, service);
     }
     let keyed = catalog::services()
@@ -167,7 +172,7 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
     let _ = writeln!(out, "steps:");
     for one in asked {
         let step = map(vec![
-            ("do", NodeKind::Text(one.effect.clone())),
+            ("do", NodeKind::Text(operation_of(&one.effect).to_owned())),
             ("with", NodeKind::Map(step_of(one, known))),
         ]);
         (0..one.times).for_each(|_| _ = writeln!(out, "  - {}", flow(step.clone())));
@@ -237,7 +242,7 @@ fn set_up(out: &mut String, services: &[(&str, Preparation)], keyed: Option<&str
 
 /// The expected fields that the step has.
 fn step_of(one: &ExpectedEffect, known: &KnownServices) -> Vec<(Key, Node)> {
-    let Some(operation) = known.find(&one.effect) else { return Vec::new() };
+    let Some(operation) = known.find(operation_of(&one.effect)) else { return Vec::new() };
     let takes = |name: &str| operation.has_field(name) || step_fields(operation).contains(&name);
     one.fields.iter().filter(|(key, _)| takes(&key.name)).cloned().collect()
 }
