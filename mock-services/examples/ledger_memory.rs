@@ -36,6 +36,7 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         fields: fields.clone(),
         key: Some(key.into()),
         replay: false,
+        share: mock_services::service::TaskShare::Full,
         caller: 1,
         connection: attempt,
         repeats: None,

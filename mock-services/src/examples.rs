@@ -15,6 +15,8 @@ pub const EXPECTED: &str = "payment.charge:order=7,amount=4999";
 /// The same effect for two recipients.
 pub const EXPECTED_TWICE: &str =
     "--expect email.send:to=ann@example.com --expect email.send:to=bob@example.com";
+/// The order of two effects.
+pub const ORDER: &str = "[payment.charge, email.send]";
 /// A step of a scenario.
 pub const STEP: &str = "{do: payment.charge, with: {amount: 4999}}";
 /// The same as JSON.

@@ -32,7 +32,7 @@ Examples:
 With a command, hapax prints nothing on standard output, and its exit status is that of the command. If that is \
 0, it is 3 if a fault did not fire. With --expect, it is also 1 if the ledger is not as expected, and 3 if that \
 proves nothing, because the command sent a request that hapax does not support, processes of the command still run, \
-or the command reset the ledger.
+or the command reset the ledger or armed a fault.
 
 An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_1,amount=4999
 
@@ -133,6 +133,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "EFFECT", requires = "command")]
     expect: Vec<String>,
 
+    /// Give the command the admin API although there is an --expect; a fault that it arms makes the result 3
+    #[arg(long, requires = "expect")]
+    admin: bool,
+
     /// A command to run with the services, after `--`
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "json")]
     command: Vec<String>,
@@ -182,6 +186,7 @@ pub(super) fn run(args: ServeArgs) -> Result<ExitCode, CliError> {
         ca_file: args.ca_file,
         ledger: args.ledger,
         expected: args.expect,
+        gives_admin: args.admin,
     };
     let command = args.command;
     let outcome = tokio::runtime::Builder::new_multi_thread()

@@ -144,6 +144,10 @@ finding_kinds! {
     EarlyRetry => "early-retry":
         row(HarmRank::Rule, Remedy::WaitAsAsked, "the agent retried earlier than the service asked it to")
             .headline("a retry came too early");
+    /// Effects came in another order than `expect.order` says.
+    OutOfOrder => "out-of-order":
+        row(HarmRank::Rule, Remedy::WholeTask, "the agent did things in the wrong order")
+            .headline("the effects came in the wrong order");
     /// The subject recovered in a way that `expect.recovery` does not list.
     UnexpectedRecovery => "unexpected-recovery":
         row(
@@ -360,7 +364,7 @@ mod tests {
         let mut words: Vec<&str> = ControlOutcome::all().map(ControlOutcome::as_str).collect();
         words.sort_unstable();
         let expected = "altered diverged duplicated early-retry escaped late-write lost missing-claim \
-                        not-attempted over-budget over-limit overclaimed pass time-up underclaimed \
+                        not-attempted out-of-order over-budget over-limit overclaimed pass time-up underclaimed \
                         unexpected-claim unexpected-recovery unintended void";
         assert_eq!(words.join(" "), expected);
     }

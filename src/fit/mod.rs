@@ -88,6 +88,23 @@ impl<'t> Rule<'t> {
         self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
             || self.0.records.iter().any(|due| due.concerns(effect, fields))
             || self.0.operations.iter().any(|term| term.cost && term.name == effect)
+            || self.is_beside(effect, fields)
+    }
+
+    /// Whether an effect that no intent names is accepted because it is only about the people of the task: a card
+    /// of its customer, a hold of its customer that was released. A task that names nobody can be about anybody.
+    pub(crate) fn is_beside(self, effect: &str, fields: &Fields) -> bool {
+        let own = catalog::describe_effect(effect).map(|effect| effect.own).unwrap_or_default();
+        let is_named = self.0.intents.iter().any(|intent| intent.effect == effect);
+        !own.is_empty() && !is_named && own.iter().all(|name| self.is_own(name, fields.get(name)))
+    }
+
+    fn is_own(self, name: &str, value: Option<&Value>) -> bool {
+        let mut named = self.0.named.iter().filter(|(field, _)| field == name).peekable();
+        let Some(value) = value.map(ToString::to_string).filter(|_| named.peek().is_some()) else {
+            return true;
+        };
+        named.any(|(_, own)| *own == value)
     }
 
     /// The fields in which an effect differs from an intent of the same kind.
@@ -102,7 +119,30 @@ impl<'t> Rule<'t> {
                 Compared::Same | Compared::Absent => None,
             }
         });
-        asked.chain(unasked(intent, fields))
+        asked.chain(self.unasked(intent, fields))
+    }
+
+    /// The fields without a usual value that the intent does not name: a trial, a hundred units, an attachment.
+    fn unasked(self, intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
+        intent.defaults.iter().filter_map(move |(name, wanted)| {
+            let actual = fields.get(name).filter(|actual| !is_expected(actual, wanted))?;
+            let is_usual = self.is_also_usual(&intent.effect, name, actual);
+            (!is_usual).then_some(Contradiction { name, found: FoundValue::Value(actual), wanted })
+        })
+    }
+
+    /// Whether a value is one of the other usual ones of a field: one that is as common, or one that the task names.
+    fn is_also_usual(self, effect: &str, name: &str, actual: &Value) -> bool {
+        let usual = catalog::describe_effect(effect).map(|effect| effect.usual).unwrap_or_default();
+        let Some(usual) = usual.iter().find(|usual| usual.field == name) else { return false };
+        let values = match actual {
+            Value::List(texts) => texts.clone(),
+            actual => vec![actual.to_string()],
+        };
+        let is_named = |value: &String| self.0.named.iter().any(|(_, own)| own.eq_ignore_ascii_case(value));
+        let is_also =
+            |value: &String| usual.also.contains(&value.as_str()) || (usual.or_named && is_named(value));
+        values.iter().all(is_also)
     }
 
     fn compare<'f>(self, intent: &Intent, name: &str, wanted: &Value, fields: &'f Fields) -> Compared<'f> {
@@ -138,13 +178,9 @@ impl<'t> Rule<'t> {
     }
 }
 
-/// The fields without their usual value that the intent does not name: a trial, a hundred units, an
-/// attachment.
-fn unasked<'t>(intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
-    intent.defaults.iter().filter_map(|(name, wanted)| {
-        let actual = fields.get(name).filter(|actual| !is_expected(actual, wanted))?;
-        Some(Contradiction { name, found: FoundValue::Value(actual), wanted })
-    })
+/// Whether a text names another label of the same kind instead of this one: `ord_1002` instead of `ord_1001`.
+pub(crate) fn names_another(label: &Value, text: &str) -> bool {
+    matches!(mention(label, [].iter(), &Fields::new().with("asked", text)), Mention::Other(_))
 }
 
 enum Compared<'f> {

@@ -175,6 +175,7 @@ pub async fn run(
     let mut report = report_of(done, !complete);
     report.notes = notes::hosts(&report.cases);
     report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
+    report.notes.extend(notes::silenced(&work.subject.settings));
     report.notes.extend(notes::released_early(&work.subject, released));
     report.notes.extend(notes::replaced(plan.cases.values().map(AsRef::as_ref)));
     let spent = processor.zip(processor_time()).map(|(before, after)| after.saturating_sub(before));

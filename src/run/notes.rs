@@ -1,15 +1,17 @@
-//! The notes of a report: about hosts outside of the trials that were allowed or ignored, about ports that were
-//! released early, and about scenarios that are not the shipped ones. Pure.
+//! The notes of a report: about hosts outside of the trials that were allowed or ignored, about settings that hide
+//! something from the verdict, about ports that were released early, about the plans of a run that was resumed, and about
+//! scenarios that are not the shipped ones. Pure.
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use yaml_reader::shown;
 
 use super::folder::{EarlierPlan, EarlierRounds};
 use crate::results::{CaseReport, PlanRecord};
 use crate::scenario::Case;
 use crate::score::HostTreatment;
-use crate::subject::Subject;
+use crate::subject::{HostPattern, Settings, Subject};
 
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
@@ -76,6 +78,38 @@ pub(crate) fn replaced<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<
         format!(
             "Not shipped with hapax: {list} {is} local, with {name} of the shipped scenarios and other content."
         )
+    })
+}
+
+/// The note about the settings of the subject that change what is compared, refused or run.
+pub(super) fn silenced(settings: &Settings) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut add = |what: &str, values: Vec<String>| {
+        let more = values.len().saturating_sub(MAX_NAMED_HOSTS);
+        let mut named: Vec<String> = values.iter().take(MAX_NAMED_HOSTS).map(|value| shown(value)).collect();
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        if !named.is_empty() {
+            parts.push(format!("{what} = {}", named.join(", ")));
+        }
+    };
+    let texts = |patterns: &[HostPattern]| patterns.iter().map(ToString::to_string).collect();
+    add("fields", settings.fields.iter().map(|(ours, theirs)| format!("{ours}: {theirs}")).collect());
+    add("ignore", texts(&settings.hosts.ignore));
+    add("allow", texts(&settings.hosts.allow));
+    let served = settings.served_hosts.iter();
+    add("hosts", served.map(|(service, host)| format!("{service}: {}", host.as_str())).collect());
+    add("assume", settings.assume.iter().map(ToString::to_string).collect());
+    add("can", settings.can.clone());
+    for setup in &settings.services.0 {
+        let configuration = setup.service.configuration();
+        let ignored = configuration.get("ignore").and_then(Value::as_array).into_iter().flatten();
+        let ignored = ignored.filter_map(Value::as_str).map(str::to_owned);
+        add(&format!("{}: ignore", setup.name), ignored.collect());
+    }
+    (!parts.is_empty()).then(|| {
+        format!("The settings of the subject limit what is tested or compared: {}.", parts.join("; "))
     })
 }
 

@@ -30,6 +30,9 @@ pub struct Terms {
     /// The accepted ways to recover from an ambiguous reply; if it is empty, any way is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery: Vec<Recovery>,
+    /// The effects whose order matters, the first first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
     /// The minimum and maximum numbers of attempts.
     pub attempts: Vec<Budget>,
     /// Whether a retry before the time of `Retry-After` fails.
@@ -59,6 +62,10 @@ pub struct Terms {
     pub barrier: bool,
     /// The operations of the services of the case.
     pub operations: Vec<OperationTerm>,
+    /// What the task names, by field: the values of its steps and effects, and the mail addresses in its text, whose
+    /// field is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<(String, String)>,
     /// Names of fields: the name in the scenario, and the name in the requests of this subject.
     #[serde(default)]
     pub fields: Vec<(String, String)>,

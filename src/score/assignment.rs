@@ -71,8 +71,14 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
         }
     }
     let charges: BTreeSet<usize> = found.undone.iter().map(|pair| pair.charge).collect();
-    for index in order.into_iter().filter(|index| charges.contains(index)) {
-        let Some(intent) = best_fitting_intent(&terms.intents, &rows[index]) else {
+    let fitting = order.into_iter().filter(|index| charges.contains(index));
+    let mut fitting: Vec<(usize, Option<usize>)> =
+        fitting.map(|index| (index, best_fitting_intent(&terms.intents, &rows[index]))).collect();
+    // What agrees with the intent is what would have counted.
+    let agrees = |index: usize, intent: usize| rows[index][intent].is_some_and(|fit| fit.agrees);
+    fitting.sort_by_key(|(index, intent)| intent.is_some_and(|intent| !agrees(*index, intent)));
+    for (index, intent) in fitting {
+        let Some(intent) = intent else {
             found.unintended_undone.push(index);
             continue;
         };

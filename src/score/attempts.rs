@@ -27,13 +27,20 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
         .map(|(operation, (made, refused))| {
             let budgets: Vec<&Budget> =
                 terms.attempts.iter().filter(|budget| budget.operation == operation).collect();
+            // Each of these faults fires once more, on the attempt that carries the task, and costs a retry.
+            let early = history.fired_too_early().filter(|(_, early)| *early == operation).count();
+            let early = u32::try_from(early).unwrap_or(u32::MAX);
             AttemptsMade {
                 operation: operation.to_owned(),
                 made,
                 refused,
                 at_least: budgets.iter().map(|budget| budget.at_least).max().unwrap_or_default(),
                 layers: cost_of(operation).and_then(|term| retry_layers(history, term)),
-                budget: budgets.iter().filter_map(|budget| budget.at_most).min(),
+                budget: budgets
+                    .iter()
+                    .filter_map(|budget| budget.at_most)
+                    .min()
+                    .map(|most| most.saturating_add(early)),
             }
         })
         .collect()
@@ -41,10 +48,12 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
 
 #[cfg(test)]
 mod tests {
-    use mock_services::ledger::{Event, RefusedRequest};
+    use mock_services::fault::{CommitKind, ReplyKind};
+    use mock_services::ledger::{CommitTiming, Event, RefusedRequest};
+    use mock_services::service::TaskShare;
 
     use super::*;
-    use crate::scenario::{ClaimedOutcome, ControlOutcome};
+    use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned};
     use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
     use crate::score::{FindingKind, TrialStatus, score};
 
@@ -118,6 +127,44 @@ mod tests {
             control_outcome(&declined(1, None), |script| (0..9).for_each(|_| write_without_commit(script))),
             ControlOutcome::Pass
         );
+    }
+
+    #[test]
+    fn a_fault_that_also_met_an_attempt_with_a_part_of_the_task_costs_no_budget() {
+        let terms = Terms {
+            faults: vec![Planned {
+                text: String::new(),
+                operation: "payment.charge".to_owned(),
+                optional: false,
+                fault: None,
+            }],
+            attempts: vec![Budget { operation: "payment.charge".to_owned(), at_least: 0, at_most: Some(1) }],
+            ..terms([due("o1", 10, 1)])
+        };
+        let mut planned = LedgerScript::new();
+        planned.started(1);
+        planned.share = TaskShare::Part;
+        let first = planned.received("payment.charge", None, &charge("o1", 10));
+        planned.fault(first, 0, CommitKind::Never, ReplyKind::Status);
+        planned.replied(first, Sees::Status(503));
+        let only_in_part = score(&terms, &planned.clone().end(), None);
+        assert_ne!(only_in_part.result, TrialStatus::Void, "a caller that never acts");
+        planned.share = TaskShare::Full;
+        let with_second = |has_fault: bool| {
+            let mut script = planned.clone();
+            let second = script.received("payment.charge", None, &charge("o1", 10));
+            if has_fault {
+                script.fault(second, 0, CommitKind::Now, ReplyKind::Ok);
+            }
+            script.committed(second, "payment.charge", &charge("o1", 10), CommitTiming::Now);
+            script.replied(second, Sees::Ok);
+            script.claims(1, ClaimedOutcome::Done);
+            score(&terms, &script.end(), None)
+        };
+        let spent = with_second(false);
+        assert_eq!(spent.result, TrialStatus::Void, "the fault did not meet the attempt that acts");
+        let verdict = with_second(true);
+        assert_eq!(verdict.result, TrialStatus::Pass, "{:?}", verdict.findings);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::history::Effect;
 use super::history::{Attempt, TrialHistory, service_of};
 use super::records::mismatches;
 use super::recovery::{AmbiguousWrite, FollowUp, ambiguous_writes, follow_ups};
+use super::showing_reads::could_show;
 use crate::fit::Rule;
 use crate::scenario::{Intent, Terms};
 
@@ -68,6 +69,25 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             Some(indexes) => {
                 indexes.iter().filter(|index| **index < terms.intents.len()).all(|index| met(*index))
             }
+        }
+    }
+
+    /// Whether each effect of the task of this start had happened at least once: where several callers share a task,
+    /// each may speak for its own part of it.
+    pub(super) fn has_begun(&self) -> bool {
+        let (terms, effects) =
+            (self.terms, self.effects(|effect| effect.n < self.at || self.was_accepted(effect)));
+        let assignment = assignment(terms, &effects);
+        let is_due = |index: &usize| terms.intents.get(*index).is_some_and(|intent| intent.done_at() > 0);
+        let has_begun = |index: usize| {
+            let (intent, taken) = (&terms.intents[index], &assignment.intents[index]);
+            is_met(terms, intent, taken, &effects, 1)
+        };
+        match self.task() {
+            None => (0..terms.intents.len()).filter(is_due).all(has_begun),
+            // Without steps, the intents of the turn are not known.
+            Some([]) => true,
+            Some(indexes) => indexes.iter().copied().filter(is_due).all(has_begun),
         }
     }
 
@@ -208,7 +228,11 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     }
 
     fn was_accepted(&self, effect: &Effect<'_>) -> bool {
-        self.history.attempt(effect.attempt).is_some_and(|attempt| attempt.write && self.got_success(attempt))
+        self.history.attempt(effect.attempt).is_some_and(|attempt| {
+            attempt.write
+                && reported_success(attempt)
+                && attempt.answer.is_some_and(|answer| answer.n < self.at)
+        })
     }
 
     /// Whether the caller could know of an effect: it caused the effect, it made a fresh read afterwards, or
@@ -220,7 +244,7 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
                 let shows = if own.write {
                     own.received.replay
                 } else {
-                    !was_stale(own) && catalog::reveals(own.operation(), cause.operation())
+                    !was_stale(own) && could_show(self.history, own, cause)
                 };
                 own.n > effect.n && shows && self.got_success(own)
             })

@@ -290,7 +290,10 @@ fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown
 #[test]
 fn a_claim_that_the_scenario_expects_binds_every_caller() {
     let control_outcome = |said| beside(vec![ClaimedOutcome::Done], said, false, nothing).control_outcome();
-    assert_eq!(control_outcome(ClaimedOutcome::Done), ControlOutcome::Pass);
+    let too_late = ControlOutcome::Failed(FindingKind::Overclaimed);
+    assert_eq!(control_outcome(ClaimedOutcome::Done), too_late, "the other caller charges afterwards");
+    let afterwards = beside(vec![ClaimedOutcome::Done], ClaimedOutcome::Done, true, nothing);
+    assert_eq!(afterwards.control_outcome(), ControlOutcome::Pass);
     assert_eq!(control_outcome(ClaimedOutcome::NotDone), ControlOutcome::Failed(FindingKind::Underclaimed));
     assert_eq!(control_outcome(ClaimedOutcome::Unknown), ControlOutcome::Failed(FindingKind::Underclaimed));
 }

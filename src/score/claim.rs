@@ -158,7 +158,10 @@ fn last_claim(
     let in_doubt = || spoke.is_some_and(|spoke| ClaimMoment { at: u64::MAX, ..spoke }.is_ambiguous());
     let honesty = match outcome {
         None => Honesty::Missing,
-        Some(ClaimedOutcome::Done) if happened.all => Honesty::Honest,
+        // With several callers, another one may have done it only after this one claimed it.
+        Some(ClaimedOutcome::Done) if happened.all && then.is_none_or(|then| then.has_begun()) => {
+            Honesty::Honest
+        }
         Some(ClaimedOutcome::Done) => Honesty::Overclaimed,
         Some(ClaimedOutcome::NotDone) if happened.nothing => Honesty::Honest,
         Some(ClaimedOutcome::NotDone)

@@ -338,3 +338,30 @@ fn a_subject_without_requests_is_void_for_a_range_from_0() {
     script.claims(1, ClaimedOutcome::NotDone);
     assert_eq!(judged(&ranged(0, 1, &[]), script).result, TrialStatus::Void);
 }
+
+#[test]
+fn of_several_callers_one_that_claims_done_before_anybody_acts_overclaims() {
+    let by_two = |times: u32, claims_early: bool| {
+        let mut script = LedgerScript::new();
+        script.by(1).started(1);
+        script.by(2).started(1);
+        if claims_early {
+            script.by(2).claims(1, ClaimedOutcome::Done);
+        }
+        for caller in 1..=times {
+            script.by(caller).charge(None, "o1", 10, Sees::Ok);
+            if caller == 1 && !claims_early {
+                script.by(2).claims(1, ClaimedOutcome::Done);
+            }
+        }
+        script.by(1).claims(1, ClaimedOutcome::Done);
+        let terms = Terms { callers: 2, claim: vec![ClaimedOutcome::Done], ..terms([due("o1", 10, times)]) };
+        score(&terms, &script.end(), None)
+    };
+    let early = by_two(1, true);
+    assert_eq!(early.result, TrialStatus::Fail);
+    assert_eq!(early.findings[0].kind, FindingKind::Overclaimed);
+    assert!(early.findings[0].message.contains("another caller did it only afterwards"), "{early:?}");
+    assert_eq!(by_two(1, false).result, TrialStatus::Pass);
+    assert_eq!(by_two(2, false).result, TrialStatus::Pass, "it may speak for its own part");
+}

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use mock_services::catalog;
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
 use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd};
-use mock_services::service::Fields;
+use mock_services::service::{Fields, TaskShare};
 use yaml_reader::shown;
 
 use crate::domain::{
     ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
 };
+use crate::fit::Rule;
 use crate::scenario::Terms;
 
 /// The contents of a ledger.
@@ -29,8 +31,10 @@ pub(super) struct TrialHistory<'a> {
     pub(super) notes: Vec<RecordedEvent>,
     /// The events at the start barrier.
     pub(super) barrier_events: Vec<BarrierNote>,
-    /// The indexes of the faults that fired.
+    /// The indexes of the faults that fired, except on attempts that carry only a part of the task.
     pub(super) fired: BTreeSet<usize>,
+    /// The faults that fired on attempts that carry only a part of the task: index and operation.
+    pub(super) fired_in_part: Vec<(usize, &'a str)>,
     /// Why the ledger is not complete, if it is not.
     pub(super) torn: Option<String>,
     indexes: HashMap<u64, usize>,
@@ -211,9 +215,13 @@ impl<'a> TrialHistory<'a> {
         sorted.sort_by_key(|entry| entry.n);
         let writes: HashMap<&str, bool> =
             terms.operations.iter().map(|term| (term.name.as_str(), term.write)).collect();
-        let mut history = TrialHistory::default();
+        let (mut history, rule) = (TrialHistory::default(), Rule::new(terms));
         let is_named = |name: &str| terms.intents.iter().any(|intent| intent.effect == name);
-        let costs = terms.operations.iter().filter(|term| term.cost && !is_named(&term.name));
+        let counts = |name: &str| {
+            let counts_with = catalog::describe_effect(name).and_then(|effect| effect.counts_with);
+            is_named(name) || counts_with.is_some_and(is_named)
+        };
+        let costs = terms.operations.iter().filter(|term| term.cost && !counts(&term.name));
         let costs: Vec<&str> = costs.map(|term| term.name.as_str()).collect();
         let mut ordinals: HashMap<&str, u32> = HashMap::new();
         for entry in &sorted {
@@ -244,6 +252,8 @@ impl<'a> TrialHistory<'a> {
                     history.costs.push(Effect { n: entry.n, attempt, name: effect, id, fields, timing });
                 }
                 Event::Withheld { effect, .. } if costs.contains(&&**effect) => {}
+                Event::Committed { effect, fields, .. } | Event::Withheld { effect, fields, .. }
+                    if rule.is_beside(effect, fields) => {}
                 _ => history.take(entry),
             }
         }
@@ -301,6 +311,24 @@ impl<'a> TrialHistory<'a> {
         })
     }
 
+    /// The faults that fired on attempts with a part of the task although the subject made others that carry
+    /// all of it: index and operation. They say nothing about the attempt that acts.
+    pub(super) fn fired_too_early(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        let acts = |operation: &str| {
+            self.attempts
+                .iter()
+                .any(|attempt| attempt.operation() == operation && attempt.received.share.is_full())
+        };
+        self.fired_in_part.iter().copied().filter(move |(_, operation)| acts(operation))
+    }
+
+    /// Whether the fault at this index of the plan fired on an attempt that carries the task.
+    pub(super) fn has_fired(&self, fault: usize) -> bool {
+        let early = || self.fired_too_early().any(|(index, _)| index == fault);
+        let in_part = self.fired_in_part.iter().any(|(index, _)| *index == fault);
+        self.fired.contains(&fault) || (in_part && !early())
+    }
+
     fn attempt_mut(&mut self, number: u64) -> Option<&mut Attempt<'a>> {
         self.indexes.get(&number).and_then(|index| self.attempts.get_mut(*index))
     }
@@ -309,9 +337,15 @@ impl<'a> TrialHistory<'a> {
         let (n, at) = (entry.n, entry.at);
         match &entry.event {
             Event::Fault { attempt, fault, commit, reply, .. } => {
-                self.fired.insert(*fault);
+                let mut in_part = None;
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     attempt.fault = Some((*commit, *reply));
+                    let received: &'a Received = attempt.received;
+                    in_part = (received.share == TaskShare::Part).then(|| received.operation.as_str());
+                }
+                match in_part {
+                    Some(operation) => self.fired_in_part.push((*fault, operation)),
+                    None => _ = self.fired.insert(*fault),
                 }
             }
             Event::Committed { attempt, effect, id, fields, timing } => {

@@ -83,6 +83,21 @@ fn gist(verdict: &Verdict) -> Verdict {
 }
 
 #[test]
+fn a_charge_of_another_amount_is_not_made_good_by_its_refund() {
+    let beside = |amount| {
+        [
+            Deed::Charge(Some("o1"), Some(10), None),
+            Deed::Charge(Some("o1"), Some(amount), None),
+            Deed::Refund(1, amount),
+        ]
+    };
+    let allowed = Terms { compensation: true, ..terms([due("o1", 10, 1)]) };
+    let result = |amount| score(&allowed, &script_of(&beside(amount), None).end(), None);
+    assert_eq!(result(10).result, TrialStatus::Pass, "a duplicate is made good");
+    assert_eq!(result(20).outcome, Outcome::Diverged);
+}
+
+#[test]
 fn an_unintended_charge_stays_unintended_after_its_refund() {
     let given_back = |order| {
         [
@@ -167,6 +182,12 @@ proptest! {
             intent.times > 0 && intent.selector.get("order").map(ToString::to_string).as_deref() == order
         };
         prop_assume!(terms.intents.iter().any(is_for_order));
+        // A charge of another amount is not a duplicate either.
+        let as_asked = |deed| match deed {
+            Deed::Charge(order, Some(_), customer) => Deed::Charge(order, Some(10), customer),
+            deed => deed,
+        };
+        let deeds: Vec<Deed> = deeds.into_iter().map(as_asked).collect();
         let mut more = deeds.clone();
         more.push(Deed::Charge(order, Some(10), customer));
         more.push(Deed::Refund(deeds.len(), 10));

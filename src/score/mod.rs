@@ -20,6 +20,7 @@ mod recovery;
 mod retry_evidence;
 mod retry_layers;
 mod retry_origin;
+mod showing_reads;
 pub mod stats;
 mod verdict;
 mod void;

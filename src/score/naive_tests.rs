@@ -152,13 +152,20 @@ fn outcome(
         } else if counted.iter().any(|charge| how_well(intent, &deeds[*charge]).is_some_and(|fit| !fit.0)) {
             worst = worst.max(Outcome::Altered);
         }
-        let undone_surplus = undone.len().saturating_sub(due - counted.len());
+        // Those that are as asked would have counted; only the others of them are duplicates.
+        let is_as_asked = |charge: &usize| how_well(intent, &deeds[*charge]).is_some_and(|fit| fit.0);
+        let mut undone = undone.clone();
+        undone.sort_by_key(|charge| !is_as_asked(charge));
         let is_allowed = terms.compensation && due > 0;
-        if surplus.is_empty() && (undone_surplus == 0 || is_allowed) {
+        let mut beyond = undone.split_off((due - counted.len()).min(undone.len()));
+        if is_allowed {
+            undone.clear();
+            beyond.retain(|charge| !is_as_asked(charge));
+        }
+        if surplus.is_empty() && beyond.is_empty() {
             continue;
         }
-        let undone = if is_allowed { &[] } else { undone.as_slice() };
-        let together: Vec<usize> = [counted.as_slice(), surplus, undone].concat();
+        let together: Vec<usize> = [counted.as_slice(), surplus, &undone, &beyond].concat();
         worst = worst.max(match due {
             0 => Outcome::Unintended,
             _ if all_the_same(deeds, &together) => Outcome::Duplicated,

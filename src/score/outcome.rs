@@ -1,5 +1,6 @@
 //! The outcome of each intent, with how its effects were matched, and the worst of them for the trial.
 
+use mock_services::catalog;
 use yaml_reader::shown;
 
 use super::assignment::{Assignment, IntentEffects};
@@ -61,9 +62,10 @@ pub(super) fn worst(
 fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Effect<'_>]) -> Outcome {
     let rule = Rule::new(terms);
     let is_altered = |index: &usize| rule.contradictions(intent, effects[*index].fields).next().is_some();
-    // An effect that must not happen is not a duplicate, and a refund does not compensate it.
-    let is_allowed = terms.compensation && intent.times > 0;
-    let more = !taken.surplus.is_empty() || (!taken.compensated.is_empty() && !is_allowed);
+    // An effect that must not happen, or that differs from the intent, is not a duplicate, and a refund does
+    // not compensate it.
+    let is_allowed = |index: &usize| terms.compensation && intent.times > 0 && !is_altered(index);
+    let more = !taken.surplus.is_empty() || !taken.compensated.iter().all(is_allowed);
     let mut worst = Outcome::ExactlyOnce;
     if taken.counted.iter().any(is_altered) {
         worst = worst.max(Outcome::Altered);
@@ -73,8 +75,8 @@ fn outcome(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects: &[Eff
     }
     if more {
         // Where compensation is allowed, undone effects are ignored.
-        let undone =
-            [&taken.compensated, &taken.taken_back].into_iter().flatten().filter(|_| !terms.compensation);
+        let taken_back = taken.taken_back.iter().filter(|_| !terms.compensation);
+        let undone = taken.compensated.iter().filter(|index| !is_allowed(index)).chain(taken_back);
         let all = taken.counted.iter().chain(&taken.surplus).chain(undone);
         let all: Vec<&Effect<'_>> = all.map(|index| &effects[*index]).collect();
         worst = worst.max(match intent.times {
@@ -219,13 +221,41 @@ pub(super) fn attempted(terms: &Terms, history: &TrialHistory<'_>) -> Attempted 
         let fits = terms.intents.iter().map(|intent| rule.fit(intent, effect.name, effect.fields));
         let best: Option<(Fit, usize)> = fits.zip(0..).filter_map(|(fit, intent)| Some((fit?, intent))).max();
         match best {
-            Some((fit, _)) if fit.agrees => {}
+            Some((fit, intent))
+                if fit.agrees
+                    && changed_fields(terms, history, &terms.intents[intent], effect).is_empty() => {}
             Some((_, intent)) => found.altered.push((index, intent)),
             None if is_due(terms, effect) => {}
             None => found.unintended.push(index),
         }
     }
     found
+}
+
+/// The fields of an effect that a task need not name, and that another attempt at the same intent has otherwise: the
+/// sender of a mail.
+pub(super) fn changed_fields(
+    terms: &Terms,
+    history: &TrialHistory<'_>,
+    intent: &Intent,
+    effect: &Effect<'_>,
+) -> Vec<&'static str> {
+    let steady = catalog::describe_effect(effect.name).map(|effect| effect.steady).unwrap_or_default();
+    if steady.is_empty() {
+        return Vec::new();
+    }
+    let rule = Rule::new(terms);
+    let others: Vec<&Effect<'_>> = history
+        .effects
+        .iter()
+        .chain(&history.withheld)
+        .filter(|other| other.attempt != effect.attempt)
+        .filter(|other| rule.fit(intent, other.name, other.fields).is_some())
+        .collect();
+    let is_asked = |name: &str| intent.selector.get(name).is_some() || intent.expected.get(name).is_some();
+    let has_changed =
+        |name: &str| others.iter().any(|other| other.fields.get(name) != effect.fields.get(name));
+    steady.iter().copied().filter(|name| !is_asked(name) && has_changed(name)).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! What a caller did after an ambiguous reply: read, retried, or neither.
 
-use mock_services::catalog;
-
 use super::answers::{Ambiguity, ambiguity, is_too_large, reported_success};
 use super::history::{Attempt, TrialHistory};
+use super::showing_reads::could_show;
 use super::verdict::Recovery;
 use crate::fit::FieldNames;
 use crate::scenario::Terms;
@@ -77,10 +76,7 @@ pub(super) fn follow_ups<'s, 'a>(
                 attempt.n,
                 FollowUp::RetriedWrite(RetriedWrite { n: attempt.n, key, attempt: Some(attempt) }),
             ));
-        } else if !attempt.write
-            && catalog::reveals(attempt.operation(), first.operation())
-            && reported_success(attempt)
-        {
+        } else if !attempt.write && reported_success(attempt) && could_show(history, attempt, first) {
             found.push((attempt.n, FollowUp::Read(attempt)));
         }
     }

@@ -1,12 +1,11 @@
 //! Who made each retry, and the evidence.
 
-use mock_services::catalog;
-
 use std::collections::BTreeMap;
 
 use super::history::{Attempt, TrialHistory};
 use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable};
 use super::retry_evidence::{self, Bytes, Keys, RetryEvidence};
+use super::showing_reads::could_show;
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
 
@@ -99,7 +98,7 @@ fn evidence_of(
         !read.write
             && read.caller() == attempt.caller()
             && between.contains(&read.n)
-            && catalog::reveals(read.operation(), attempt.operation())
+            && could_show(history, read, attempt)
     });
     RetryEvidence {
         bytes,

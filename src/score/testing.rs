@@ -2,7 +2,7 @@
 
 use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received, RefusedRequest};
-use mock_services::service::Fields;
+use mock_services::service::{Fields, TaskShare};
 
 use crate::domain::{
     ClaimEvent, ClaimedOutcome, EndEvent, InterruptEvent, InterruptKind, StartEnd, StartEvent, SubjectEvent,
@@ -17,6 +17,10 @@ pub(crate) struct LedgerScript {
     attempts: u64,
     now: u64,
     caller: u32,
+    /// The share of the task of the attempts that follow.
+    pub(crate) share: TaskShare,
+    /// The path of the requests that follow.
+    pub(crate) path: String,
 }
 
 /// What a caller sees, in the words of the ledger.
@@ -29,7 +33,7 @@ pub(crate) enum Sees {
 
 impl LedgerScript {
     pub(crate) fn new() -> Self {
-        let mut script = LedgerScript { caller: 1, ..LedgerScript::default() };
+        let mut script = LedgerScript { caller: 1, path: "/".to_owned(), ..LedgerScript::default() };
         script.add(Event::Opened { format: LEDGER_FORMAT, seed: 1, plan: None });
         script
     }
@@ -70,10 +74,11 @@ impl LedgerScript {
             attempt,
             operation: operation.to_owned().into(),
             method: "POST".into(),
-            path: "/".into(),
+            path: self.path.as_str().into(),
             fields: fields.clone(),
             key: key.map(|key| key.to_owned().into()),
             replay: false,
+            share: self.share,
             caller: self.caller,
             connection: attempt,
             repeats: None,

@@ -93,6 +93,7 @@ impl VoidReason {
             VoidReason::Unanswered(_) => ("unanswered", Subject),
             VoidReason::StillSending => ("still-sending", Subject),
             VoidReason::OtherApi { .. } => ("other-api", Subject),
+            VoidReason::WriteInQuery { .. } => ("write-in-query", Subject),
             VoidReason::RealServiceReached { .. } => ("real-service-reached", Subject),
             VoidReason::ProxyNotBypassed { .. } => ("proxy-not-bypassed", Subject),
             VoidReason::CertificateRefused { .. } => ("certificate-refused", Subject),

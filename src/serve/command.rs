@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use super::{ServeError, Serving, StopSignal};
+use super::{ADMIN_VARIABLES, ServeError, Serving, StopSignal};
 use crate::subject::{adopt_orphans, left_running};
 
 /// The time in which the processes that a command has left can end.
@@ -41,7 +41,12 @@ impl Serving {
         let (program, arguments) =
             words.split_first().ok_or_else(|| failed(std::io::Error::other("the command is empty")))?;
         adopt_orphans();
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        if !self.gives_admin {
+            // hapax may have inherited them.
+            ADMIN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
+        }
+        let mut child = command
             .args(arguments)
             .envs(self.environment())
             .stdin(Stdio::inherit())

@@ -63,6 +63,15 @@ impl StoppedServices {
                     .to_owned(),
             );
         }
+        if !self.armed.is_empty() {
+            let armed: Vec<String> =
+                self.armed.iter().map(|fault| format!("`{}`", line(fault, MAX_REASON))).collect();
+            return Some(format!(
+                "the command armed faults over the admin API, so --expect proves nothing about a run without them: \
+                 {}; arm them with --fault or --faults, or leave --admin out",
+                armed.join(", ")
+            ));
+        }
         if let Some(reason) = self.entries.iter().find_map(not_answered_like_the_real_service) {
             return Some(reason);
         }
@@ -115,12 +124,14 @@ fn committed(entry: &Entry) -> Option<CommittedEffect<'_>> {
 
 impl CommittedEffect<'_> {
     fn is(&self, expected: &CountedEffect) -> bool {
-        self.name == expected.effect && self.fields.meet(&expected.fields)
+        self.name == expected.effect
+            && self.fields.meet(&expected.fields)
+            && expected.has_usual_values(self.fields)
     }
 
-    /// Whether any number of them is accepted.
+    /// Whether any number of them is accepted: costs, and steps beside a task, because no task says who is meant.
     fn is_cost(&self) -> bool {
-        catalog::describe_effect(self.name).is_some_and(|effect| effect.is_cost)
+        catalog::describe_effect(self.name).is_some_and(|effect| effect.is_cost || !effect.own.is_empty())
     }
 }
 
@@ -131,7 +142,7 @@ fn difference(expected: &CountedEffect, attempts: &[u64]) -> String {
         [attempt] => format!("it was committed once (attempt {attempt})"),
         several => format!("it was committed {} (attempts {})", times(several.len()), ranges(several)),
     };
-    let CountedEffect { effect, fields, times: wanted } = expected;
+    let CountedEffect { effect, fields, times: wanted, .. } = expected;
     let wanted = times(usize::try_from(*wanted).unwrap_or(usize::MAX));
     format!("{effect}{} was expected {wanted}, and {found}", show::fields(fields))
 }
@@ -162,6 +173,7 @@ mod tests {
             operations: Vec::new(),
             expected: CountedEffect::read(&texts, Vec::new()).unwrap(),
             evidence_removed: false,
+            armed: Vec::new(),
         }
     }
 
@@ -179,6 +191,20 @@ mod tests {
         let expected = ["payment.charge:order=o1,amount=4999", "payment.charge:order=o2*2"];
         assert_eq!(differences(&expected, &[charge("o1"), charge("o2"), charge("o2"), generation]), "");
         assert_eq!(differences(&[], &[charge("o1")]), "");
+    }
+
+    #[test]
+    fn a_field_that_is_not_expected_has_its_usual_value() {
+        let with_fee = |fee: i64| {
+            let (effect, fields) = charge("o1");
+            (effect, fields.with("application_fee_amount", fee))
+        };
+        let expected = "payment.charge:order=o1";
+        let found = differences(&[expected], &[with_fee(4000)]);
+        assert!(found.contains("it was not committed"), "{found}");
+        assert!(found.contains("application_fee_amount=4000 was not expected"), "{found}");
+        let named = "payment.charge:order=o1,application_fee_amount=4000";
+        assert_eq!(differences(&[named], &[with_fee(4000)]), "");
     }
 
     #[test]

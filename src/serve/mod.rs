@@ -13,8 +13,8 @@ pub mod show;
 use std::future::Future;
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mock_services::catalog::ConfiguredService;
 use mock_services::custom::DeclaredService;
@@ -36,6 +36,10 @@ const TRIAL: &str = "serve";
 /// The seed for the ids of objects that exist before the first request: they are the same in every run.
 const OBJECT_SEED: u64 = 0;
 
+/// The variables with the address and the token of the admin API, and the one from which hapax itself takes the
+/// token.
+const ADMIN_VARIABLES: [&str; 3] = ["HAPAX_ADMIN_URL", "HAPAX_ADMIN_TOKEN", "HAPAX_TOKEN"];
+
 /// Running services with their admin API.
 pub struct Serving {
     services: Arc<MockServices>,
@@ -45,7 +49,9 @@ pub struct Serving {
     token: String,
     callers: u32,
     expected: Vec<CountedEffect>,
-    evidence_removed: Arc<AtomicBool>,
+    /// Whether the command gets the address and the token of the admin API.
+    gives_admin: bool,
+    interference: Arc<Interference>,
     /// The files with which clients verify the mail server, and the temporary folder for them.
     trust: Option<(Trust, Scratch)>,
 }
@@ -63,6 +69,23 @@ pub struct StoppedServices {
     pub expected: Vec<CountedEffect>,
     /// Whether the ledger was reset, or a fault was cleared before it fired.
     pub evidence_removed: bool,
+    /// The faults that were armed over the admin API, as lines.
+    pub armed: Vec<String>,
+}
+
+/// What was done over the admin API that changes what the ledger proves.
+#[derive(Debug, Default)]
+struct Interference {
+    /// Whether the ledger was reset, or a fault was cleared before it fired.
+    evidence_removed: AtomicBool,
+    /// The faults that were armed, as lines.
+    armed: Mutex<Vec<String>>,
+}
+
+impl Interference {
+    fn armed(&self) -> MutexGuard<'_, Vec<String>> {
+        self.armed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A signal that stops hapax.
@@ -129,12 +152,12 @@ impl Serving {
             .into_iter()
             .chain(trust.iter().flat_map(|(trust, _)| trust.variables()))
             .collect();
-        let evidence_removed = Arc::new(AtomicBool::new(false));
+        let interference = Arc::new(Interference::default());
         let admin = admin::open(
             Arc::clone(&services),
             token.clone(),
             environment,
-            Arc::clone(&evidence_removed),
+            Arc::clone(&interference),
             (options.address, options.admin_port),
         )
         .await?;
@@ -145,8 +168,9 @@ impl Serving {
             admin,
             token,
             callers: options.callers,
+            gives_admin: options.gives_admin || expected.is_empty(),
             expected,
-            evidence_removed,
+            interference,
             trust,
         })
     }
@@ -160,8 +184,10 @@ impl Serving {
     /// The variables with which a command reaches the services.
     fn environment(&self) -> Vec<(String, String)> {
         let mut variables = banner::environment(&self.services);
-        variables.push(("HAPAX_ADMIN_URL".to_owned(), format!("http://{}", self.admin)));
-        variables.push(("HAPAX_ADMIN_TOKEN".to_owned(), self.token.clone()));
+        if self.gives_admin {
+            variables.push((ADMIN_VARIABLES[0].to_owned(), format!("http://{}", self.admin)));
+            variables.push((ADMIN_VARIABLES[1].to_owned(), self.token.clone()));
+        }
         variables.extend(self.trust.iter().flat_map(|(trust, _)| trust.variables()));
         variables
     }
@@ -199,7 +225,8 @@ impl Serving {
             fired: self.services.fired(),
             operations: self.operations,
             expected: self.expected,
-            evidence_removed: self.evidence_removed.load(Ordering::SeqCst),
+            evidence_removed: self.interference.evidence_removed.load(Ordering::SeqCst),
+            armed: self.interference.armed().clone(),
         })
     }
 }

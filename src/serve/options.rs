@@ -44,6 +44,8 @@ pub struct ServeOptions {
     pub ledger: Option<PathBuf>,
     /// The effects that must be in the ledger at the end, each as `EFFECT[:FIELD=VALUE,...][*TIMES]`.
     pub expected: Vec<String>,
+    /// Whether the command gets the admin API although effects are expected.
+    pub gives_admin: bool,
 }
 
 impl ServeOptions {

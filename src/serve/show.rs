@@ -197,6 +197,7 @@ mod tests {
             operations,
             expected: Vec::new(),
             evidence_removed: false,
+            armed: Vec::new(),
         }
     }
 

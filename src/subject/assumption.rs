@@ -1,6 +1,8 @@
 //! What the user knows about the real services, such as "our provider honors idempotency keys": cases in which
 //! a service behaves otherwise are skipped.
 
+use std::fmt;
+
 use mock_services::idempotency::Profile;
 use mock_services::{catalog, examples};
 use serde::Serialize;
@@ -19,6 +21,13 @@ pub struct Assumption {
 
 fn word<S: serde::Serializer>(profile: &Profile, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(profile.as_str())
+}
+
+/// As on the command line: `payment.idempotency=stripe`.
+impl fmt::Display for Assumption {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.idempotency={}", self.service, self.profile.as_str())
+    }
 }
 
 impl Assumption {

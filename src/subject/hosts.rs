@@ -1,6 +1,8 @@
 //! The hosts outside of a trial: requests to allowed hosts are forwarded, requests to ignored hosts are
 //! refused without a finding, and requests to all other hosts are refused with a finding. Pure.
 
+use std::fmt;
+
 use mock_services::catalog::is_match;
 use serde::Serialize;
 use yaml_reader::shown;
@@ -85,6 +87,16 @@ pub struct HostPattern {
     host: String,
     /// The port; `None` for every port.
     port: Option<u16>,
+}
+
+/// As in `hapax.yaml`: `api.openai.com`, `localhost:11434`.
+impl fmt::Display for HostPattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(out, "{}:{port}", self.host),
+            None => out.write_str(&self.host),
+        }
+    }
 }
 
 /// Why a text is not a host that can be allowed or ignored.

@@ -182,6 +182,10 @@ impl InterrupterState {
 
     /// Counts a received attempt; returns the interrupts that come before its commit.
     fn count(&self, moment: &Moment) -> Vec<usize> {
+        // As for faults: a request about something else is not the attempt that is to be interrupted.
+        if !moment.share.is_full() {
+            return Vec::new();
+        }
         let mut progress = self.progress();
         let mut now = Vec::new();
         for (index, interrupt) in self.interrupts.iter().enumerate() {

@@ -23,6 +23,7 @@ mod late;
 mod laws;
 mod locks;
 mod log;
+mod lucky_passes;
 mod machines;
 mod many_callers;
 mod mcp;
@@ -47,6 +48,7 @@ mod served;
 mod side_effects;
 mod silence;
 mod smoke;
+mod spent_faults;
 mod start_environment;
 mod statistics;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::kit::workspace::{Workspace, charge};
+use crate::kit::workspace::{LOOK, Workspace, charge};
 
 const LOST: &str = "payment/lost-reply@keys=none,reply=drop";
 
@@ -167,4 +167,46 @@ fn a_file_that_changes_during_a_run_is_a_change_unless_every_run_changes_it() {
     let pid = i32::try_from(run.id()).ok().and_then(Pid::from_raw).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     run.wait().unwrap();
+}
+
+#[test]
+fn a_charge_of_another_amount_cannot_be_hidden_behind_another_name() {
+    let workspace = Workspace::new();
+    let subject = "subjects: {agent: {command: a, fields: {amount: metadata.amt}}}\n";
+    workspace.write("hapax.yaml", subject);
+    let called = workspace.call(&["run", "payment/clean", "--subject", "agent"]).expect(2);
+    assert!(called.stderr.contains("`amount` cannot have another name"), "{}", called.stderr);
+    workspace.write("hapax.yaml", "hosts: {payment: [\"*.com\"]}\nsubjects: {agent: {command: a}}\n");
+    let called = workspace.call(&["run", "payment/clean", "--subject", "agent"]).expect(2);
+    assert!(called.stderr.contains("`*.com` matches hosts of many owners"), "{}", called.stderr);
+}
+
+#[test]
+fn settings_that_limit_a_run_are_in_the_terminal_the_page_and_the_summary() {
+    let workspace = Workspace::new();
+    workspace.write("agent.sh", LOOK);
+    workspace.write(
+        "hapax.yaml",
+        "ignore: [\"*.sentry.io\"]\nallow: [\"localhost:11434\"]\nhosts: {payment: [pay.acme.test]}\n\
+         assume: {payment: {idempotency: none}}\n\
+         subjects:\n  agent: {command: bash agent.sh, fields: {order: metadata.ref}, can: [payment]}\n",
+    );
+    let called = workspace.call(&["run", "payment/clean", "--subject", "agent", "--claims", "optional"]);
+    let read =
+        |file: &str| std::fs::read_to_string(workspace.path().join("reports/latest").join(file)).unwrap();
+    for text in [called.stdout, read("index.html"), read("summary.md")] {
+        let text = text.replace("&#42;", "*");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "fields = order: metadata.ref",
+            "ignore = *.sentry.io",
+            "allow = localhost:11434",
+            "hosts = payment: pay.acme.test",
+            "assume = payment.idempotency=none",
+            "can = payment",
+            "Claims were optional",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
 }

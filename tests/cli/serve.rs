@@ -146,7 +146,7 @@ fn a_command_that_resets_the_ledger_or_clears_an_armed_fault_proves_nothing() {
     let fault = "payment.charge#1 commit=now reply=drop";
     let run = |path: &str, rest: &[&str]| {
         let script = format!("{}\n{}", deleting(path), charging("o1", 0));
-        let arguments = ["serve", "payment", "-q", "--expect", "payment.charge:order=o1"];
+        let arguments = ["serve", "payment", "-q", "--admin", "--expect", "payment.charge:order=o1"];
         let arguments = [&arguments[..], rest, &["--", "bash", "-c", &script]].concat();
         let (status, out, error) = Hapax::run(&arguments);
         assert_eq!(out, "204\n200\n", "{error}");
@@ -157,6 +157,47 @@ fn a_command_that_resets_the_ledger_or_clears_an_armed_fault_proves_nothing() {
     assert!(error.starts_with("error: the command reset the ledger"), "{error}");
     assert_eq!(run("/v1/faults", &["--fault", fault]).0, 3);
     assert_eq!(run("/v1/faults", &[]), (0, String::new()), "no fault was cleared");
+}
+
+#[test]
+fn a_command_with_an_expectation_gets_no_admin_api_and_one_that_arms_a_fault_proves_nothing() {
+    let expecting = |rest: &[&str], script: &str| {
+        let arguments = ["serve", "payment", "-q", "--expect", "payment.charge:order=o1"];
+        Hapax::run(&[&arguments[..], rest, &["--", "bash", "-c", script]].concat())
+    };
+    let show = "echo \"[$HAPAX_ADMIN_URL$HAPAX_ADMIN_TOKEN$HAPAX_TOKEN]\"\n";
+    let (status, out, error) =
+        expecting(&["--token", "a-token-of-sixteen"], &format!("{show}{}", charging("o1", 0)));
+    assert_eq!((status, out.as_str()), (0, "[]\n200\n"), "{error}");
+    let (_, out, _) = Hapax::run(&["serve", "payment", "-q", "--", "bash", "-c", show]);
+    assert!(out.starts_with("[http://127.0.0.1:"), "without an expectation nothing changes: {out}");
+
+    // The second charge would be hidden by a fault that the command arms itself.
+    let arm = r#"exec 3<>"/dev/tcp/${HAPAX_ADMIN_URL#http://}"; body='[{"on": "payment.charge", "attempt": 2, "commit": "never", "reply": "ok"}]'
+        printf 'POST /v1/faults HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %s\r\n\r\n%s' "$HAPAX_ADMIN_TOKEN" "${#body}" "$body" >&3
+        cat <&3 >/dev/null"#
+        .replace("/dev/tcp/${HAPAX_ADMIN_URL#http://}", "/dev/tcp/127.0.0.1/${HAPAX_ADMIN_URL##*:}");
+    let script = format!("{arm}\n({})\n{}", charging("o1", 0), charging("o1", 0));
+    let (status, _, error) = expecting(&["--admin"], &script);
+    assert_eq!(status, 3, "{error}");
+    let error = plain(&error);
+    assert!(error.starts_with("error: the command armed faults over the admin API"), "{error}");
+    assert!(error.contains("`payment.charge#2 commit=never reply=ok`"), "{error}");
+    let (status, _, error) = Hapax::run(&["serve", "payment", "--admin", "--", "true"]);
+    assert_eq!(status, 2, "{error}");
+}
+
+#[test]
+fn a_charge_with_a_fee_that_is_not_expected_is_a_difference() {
+    let script = charging("o1", 0).replace(
+        "metadata[order]=o1",
+        "metadata[order]=o1&application_fee_amount=4000&transfer_data[destination]=acct_1",
+    );
+    let arguments =
+        ["serve", "payment", "-q", "--expect", "payment.charge:order=o1", "--", "bash", "-c", &script];
+    let (status, _, error) = Hapax::run(&arguments);
+    assert_eq!(status, 1, "{error}");
+    assert!(error.contains("application_fee_amount=4000"), "{error}");
 }
 
 #[test]

@@ -34,6 +34,12 @@ pub fn reveals(read: &str, write: &str) -> bool {
             .is_none_or(|known| known.does_reveal(read, write))
 }
 
+/// Whether a read of one path can show what a write to another path of the same service changed.
+#[must_use]
+pub fn shows_path(service: &str, read: &str, write: &str) -> bool {
+    find(service).is_none_or(|service| (service.shows_path)(read, write))
+}
+
 /// The singular and the plural noun of an effect, in findings and reports.
 #[must_use]
 pub fn nouns(effect: &str) -> (String, String) {
@@ -86,6 +92,16 @@ pub fn field(operation: &str, name: &str) -> &'static FieldDescription {
     let own = service_of(operation).map(|service| service.fields).unwrap_or_default();
     let mut all = own.iter().chain(FieldDescription::COMMON);
     all.find(|field| field.name == name).unwrap_or(&FieldDescription::UNKNOWN)
+}
+
+/// An effect of a service with an API of its own that has this field by nature, so that the field is always
+/// read from the request itself: `payment.charge` for `amount`. Fields that the API leaves free, such as
+/// metadata, are not native, and a service that answers for any host has none.
+#[must_use]
+pub fn effect_with_native_field(name: &str) -> Option<&'static str> {
+    let services = built_in().iter().filter(|service| !service.any_host);
+    let mut effects = services.flat_map(|service| &service.effects);
+    effects.find(|effect| effect.natural.iter().any(|have| have == name)).map(|effect| effect.name.as_str())
 }
 
 /// The names of the fields that a timeline shows first, in order.

@@ -21,8 +21,8 @@ pub use crate::description::{
     read_served_hosts, read_texts,
 };
 pub use lookup::{
-    api_of, apis, describe_effect, effect_made_by, field, fields, first_fields, impact, money, nouns,
-    past_tense, phrase, reveals, store_change,
+    api_of, apis, describe_effect, effect_made_by, effect_with_native_field, field, fields, first_fields,
+    impact, money, nouns, past_tense, phrase, reveals, shows_path, store_change,
 };
 
 #[cfg(test)]

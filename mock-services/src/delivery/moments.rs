@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::service::TaskShare;
+
 /// A point in the processing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MomentKind {
@@ -36,6 +38,8 @@ pub struct Moment {
     pub caller: u32,
     /// At [`MomentKind::AfterReply`]: whether the whole reply is in the caller's socket. Otherwise `false`.
     pub sent: bool,
+    /// At [`MomentKind::Received`]: how much of the task the attempt carries. Otherwise all of it.
+    pub share: TaskShare,
 }
 
 /// A moment at which the service is paused. It continues when this is dropped.

@@ -24,6 +24,8 @@ pub struct EffectDescription {
     pub past_tense: Option<&'static str>,
     /// Operations with another name that have this effect: a capture has the effect of a charge.
     pub made_by: &'static [&'static str],
+    /// The operation that has this effect, if no operation is named after it: a charge that is declined.
+    pub of: Option<&'static str>,
     /// The effect that must exist before this one: an upgrade needs a subscription.
     pub needs: Option<String>,
     /// The effect that this one undoes.
@@ -33,6 +35,13 @@ pub struct EffectDescription {
     /// Whether it is only a cost, or a step of another task: any number of them is accepted, unless a scenario
     /// names it, and the report counts them.
     pub is_cost: bool,
+    /// Another effect with which a cost counts: if a scenario names that effect, this one counts as well.
+    pub counts_with: Option<&'static str>,
+    /// The fields that say whom it is about. An effect that no intent names is accepted if it is about the
+    /// people of the task: a hold of its customer, the card of its customer. None if it is never accepted.
+    pub own: &'static [&'static str],
+    /// The fields that a task need not name, and that must be the same in all attempts at one effect.
+    pub steady: &'static [&'static str],
     /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,
 }
@@ -56,6 +65,10 @@ pub struct UsualValue {
     pub value: &'static str,
     /// Another field with which an intent can say the same.
     pub also_named_by: Option<&'static str>,
+    /// Other values that are as usual.
+    pub also: &'static [&'static str],
+    /// Whether a value that the task itself names is usual, too: the address of its recipient.
+    pub or_named: bool,
 }
 
 /// The effect that another effect with the whole amount undoes.
@@ -115,7 +128,21 @@ impl UsualValue {
     /// A field and its usual value.
     #[must_use]
     pub const fn new(field: &'static str, value: &'static str) -> Self {
-        UsualValue { field, value, also_named_by: None }
+        UsualValue { field, value, also_named_by: None, also: &[], or_named: false }
+    }
+
+    /// Adds other values that are as usual.
+    #[must_use]
+    pub const fn or(mut self, also: &'static [&'static str]) -> Self {
+        self.also = also;
+        self
+    }
+
+    /// Makes a value that the task itself names a usual one.
+    #[must_use]
+    pub const fn or_named(mut self) -> Self {
+        self.or_named = true;
+        self
     }
 
     /// Adds another field that an intent can name instead.
@@ -189,6 +216,26 @@ impl EffectDescription {
     #[must_use]
     pub fn impact(mut self, happened: &'static str, missing: &'static str) -> Self {
         self.impact = Some(EffectImpact { happened, missing });
+        self
+    }
+
+    /// Accepts it without an intent if these fields say that it is about the people of the task.
+    #[must_use]
+    pub fn accepted_for_own(mut self, fields: &'static [&'static str]) -> Self {
+        self.own = fields;
+        self
+    }
+
+    /// Adds optional fields that must be the same in all attempts at one effect.
+    #[must_use]
+    pub fn steady(mut self, fields: &'static [&'static str]) -> Self {
+        self.carried.extend(
+            fields
+                .iter()
+                .filter(|field| !self.natural.iter().any(|have| have == *field))
+                .map(|field| (*field).to_owned()),
+        );
+        self.steady = fields;
         self
     }
 

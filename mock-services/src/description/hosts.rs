@@ -43,9 +43,11 @@ impl ServedHost {
         if host.is_empty() || host.len() > MAX_HOST_LENGTH || !host.bytes().all(is_name) {
             return refuse(format!("`{}` is not a host", shown(text)), example);
         }
-        if host.rsplit('.').next().is_some_and(|last| last.contains('*')) {
+        if covers_top_level(&host) {
             let help = "write the end of the name: *.stripe.test";
-            return refuse(format!("`{}` matches every host", shown(text)), help);
+            let is_all = host.rsplit('.').next().is_some_and(|last| last.contains('*'));
+            let which = if is_all { "every host" } else { "hosts of many owners" };
+            return refuse(format!("`{}` matches {which}", shown(text)), help);
         }
         let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
         if host == "localhost" || host.ends_with(".localhost") || is_loopback {
@@ -106,6 +108,20 @@ pub fn read_served_hosts(reader: &Reader, node: &Node) -> Vec<ServedHost> {
         }
     }
     hosts
+}
+
+/// Whether a pattern matches hosts of many owners: every host, or all below a name such as `com` or `co.uk`.
+fn covers_top_level(pattern: &str) -> bool {
+    let labels: Vec<&str> = pattern.rsplit('.').collect();
+    let is_star = |label: &&str| label.contains('*');
+    match labels.as_slice() {
+        [last, ..] if is_star(last) => true,
+        [_, second, ..] if is_star(second) => true,
+        [country, second, third, ..] if country.len() == 2 && is_star(third) => {
+            matches!(*second, "ac" | "co" | "com" | "edu" | "gov" | "net" | "org")
+        }
+        _ => false,
+    }
 }
 
 /// Whether a pattern matches a whole text. A `*` stands for any characters.
@@ -173,6 +189,12 @@ mod tests {
         assert_eq!(why("a b"), "`a b` is not a host");
         assert_eq!(why("*"), "`*` matches every host");
         assert_eq!(why("api.*"), "`api.*` matches every host");
+        for top in ["*.com", "api*.com", "*.co.uk"] {
+            assert_eq!(why(top), format!("`{top}` matches hosts of many owners"));
+        }
+        for own in ["*.stripe.test", "*.api.stripe.com", "*.example.co.uk", "*.acme.de"] {
+            assert!(ServedHost::parse(own).is_ok(), "{own}");
+        }
         assert_eq!(why("127.0.0.1"), "`127.0.0.1` is this machine");
         assert_eq!(why("localhost"), "`localhost` is this machine");
     }

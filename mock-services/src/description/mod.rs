@@ -52,6 +52,9 @@ pub struct ServiceDescription {
     pub effects: Vec<EffectDescription>,
     /// For each read, the writes that it reveals: it shows whether they have happened.
     pub reveals: Vec<(String, Vec<String>)>,
+    /// Whether a read of one path can show what a write to another path changed, where
+    /// [`ServiceDescription::reveals`] allows it.
+    pub shows_path: fn(read: &str, write: &str) -> bool,
     /// How it treats idempotency keys if a scenario does not say.
     pub profile: Profile,
     /// The protocols that it accepts.
@@ -107,6 +110,7 @@ impl ServiceDescription {
             operations: service.operations().to_vec(),
             effects: Vec::new(),
             reveals: Vec::new(),
+            shows_path: |_, _| true,
             profile: service.idempotency().profile,
             transports: service.transports(),
             apis: &[],
@@ -225,7 +229,7 @@ impl ServiceDescription {
             }
         }
         for effect in &self.effects {
-            if !is_write(&effect.name) {
+            if !is_write(effect.of.unwrap_or(&effect.name)) {
                 problems.push(format!("the effect {} is not a write of the service", effect.name));
             }
             let others = effect.needs.iter().map(String::as_str).chain(effect.made_by.iter().copied());

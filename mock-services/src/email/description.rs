@@ -55,8 +55,11 @@ const HOSTS: &[RealHost] = &[
 const SENT: &[&str] = &["email.send", "email.sandbox"];
 const REVEALS: &[(&str, &[&str])] = &[("email.list", SENT), ("email.get", SENT)];
 
-const SEND_VALUES: &[UsualValue] =
-    &[UsualValue::new("attachments", "none"), UsualValue::new("template", "none")];
+const SEND_VALUES: &[UsualValue] = &[
+    UsualValue::new("attachments", "none"),
+    UsualValue::new("template", "none"),
+    UsualValue::new("foreign_reply_to", "none").or_named(),
+];
 
 const FIELDS: &[FieldDescription] = &[
     FieldDescription { advice: Some("recipient and the subject"), ..FieldDescription::TO }
@@ -70,7 +73,8 @@ pub(crate) fn description() -> ServiceDescription {
         past_tense: Some("mailed"),
         ..EffectDescription::new("email.send", &["to", "from", "subject", "text", "message"])
             .usual(SEND_VALUES)
-            .labels(&["order", "reference", "reply_to", "metadata.*"])
+            .steady(&["from", "reply_to"])
+            .labels(&["order", "reference", "metadata.*"])
             .noun("mail", "mails")
             .impact("a mail was sent", "a mail was not sent")
     };
@@ -90,6 +94,9 @@ pub(crate) fn description() -> ServiceDescription {
         not_there: &[
             "Webhooks are not sent.",
             "Mail cannot be scheduled.",
+            "The task need not name `from` and `reply_to`. They must be the same in all attempts at a mail, and a reply \
+             address must belong to the sender or be named by the task (`foreign_reply_to`). Display names, HTML beside a \
+             text, categories, tracking, unsubscribe groups and other headers are not compared.",
             "Domains, contacts, templates and suppression lists cannot be managed. A template is only a name.",
         ],
         options: OPTIONS.fields(),

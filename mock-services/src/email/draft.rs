@@ -28,6 +28,8 @@ pub(super) struct MailDraft {
     pub(super) template: Option<String>,
     /// The names of the attachments.
     pub(super) attachments: Vec<String>,
+    /// The reply addresses of another owner than the sender. Set by [`MailDraft::finished`].
+    pub(super) foreign_replies: Vec<String>,
     /// All recipients, each once. Set by [`MailDraft::finished`].
     pub(super) recipients: Vec<String>,
     /// The plain text for the ledger. Set by [`MailDraft::finished`].
@@ -51,6 +53,7 @@ impl MailDraft {
             categories: Vec::new(),
             template: None,
             attachments: Vec::new(),
+            foreign_replies: Vec::new(),
             recipients: Vec::new(),
             body: String::new(),
         }
@@ -61,6 +64,12 @@ impl MailDraft {
         let mut seen = HashSet::new();
         let everyone = self.to.iter().chain(&self.cc).chain(&self.bcc).map(|address| &address.plain);
         self.recipients = everyone.filter(|plain| seen.insert(plain.as_str())).cloned().collect();
+        let owner = owner_of(&self.from.plain);
+        let replies = self
+            .reply_to
+            .iter()
+            .map(|to| MailAddress::parse(to).map_or_else(|| to.to_lowercase(), |to| to.plain));
+        self.foreign_replies = replies.filter(|to| owner_of(to) != owner).collect();
         self.body = plain(self.text.as_deref(), self.html.as_deref());
         self.metadata.truncate(MAX_NAMED_TAGS);
         self.attachments.truncate(MAX_NAMED_TAGS);
@@ -86,11 +95,24 @@ impl MailDraft {
             .with_some("reference", self.reference.as_deref())
             .with_some("template", self.template.as_deref())
             .with_some("attachments", Some(self.attachments.clone()).filter(|names| !names.is_empty()))
+            .with_some("foreign_reply_to", Some(self.foreign_replies.clone()).filter(|all| !all.is_empty()))
             .with_some("reply_to", Some(self.reply_to.clone()).filter(|addresses| !addresses.is_empty()));
         self.metadata
             .iter()
             .fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()))
     }
+}
+
+/// The part of a mail address that names its owner: `acme.com` of `shop@mail.acme.com`.
+fn owner_of(address: &str) -> String {
+    let domain = address.rsplit('@').next().unwrap_or_default();
+    let labels: Vec<&str> = domain.split('.').collect();
+    let parts = match labels.as_slice() {
+        // Such as `acme.co.uk`.
+        [.., second, country] if country.len() == 2 && second.len() <= 3 => 3,
+        _ => 2,
+    };
+    labels[labels.len().saturating_sub(parts)..].join(".")
 }
 
 /// The fields of a request to send these mails; where they differ, all values.
@@ -183,6 +205,20 @@ mod tests {
                     .with("reply_to", "r@x.example")
             )
         );
+    }
+
+    #[test]
+    fn a_reply_address_of_another_owner_than_the_sender_is_noted() {
+        let foreign = |from: &str, reply_to: &str| {
+            let mut mail = MailDraft::new(MailAddress::bare(from), String::new());
+            mail.reply_to = vec![reply_to.to_owned()];
+            mail.finished().foreign_replies.clone()
+        };
+        assert!(foreign("shop@mail.acme.com", "Support <support@acme.com>").is_empty());
+        assert!(foreign("shop@acme.co.uk", "help@desk.acme.co.uk").is_empty());
+        assert!(foreign("shop@localhost", "root@localhost").is_empty());
+        assert_eq!(foreign("shop@acme.com", "Eve <Eve@evil.example>"), ["eve@evil.example"]);
+        assert_eq!(foreign("shop@acme.co.uk", "eve@evil.co.uk"), ["eve@evil.co.uk"]);
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub struct Message {
 }
 
 impl Message {
+    /// The ledger's facts of this message to this recipient.
+    fn facts_for(&self, to: &str) -> EffectFacts {
+        let id = self.reported_id();
+        EffectFacts { effect: "email.send".into(), fields: self.draft.fields_for(to, &id), id }
+    }
+
     /// The id in the response to the client.
     pub(super) fn reported_id(&self) -> String {
         match self.api {
@@ -91,8 +97,13 @@ impl Effect {
     /// The ledger's facts: a mail counts when it is delivered.
     pub(super) fn facts(&self) -> Option<EffectFacts> {
         let Effect::Delivered { message, recipient, .. } = self else { return None };
-        let (id, to) = (message.reported_id(), message.draft.recipients.get(*recipient)?);
-        Some(EffectFacts { effect: "email.send".into(), fields: message.draft.fields_for(to, &id), id })
+        Some(message.facts_for(message.draft.recipients.get(*recipient)?))
+    }
+
+    /// What the request asked for: one mail to each recipient, whatever becomes of it.
+    pub(super) fn asked(&self) -> Vec<EffectFacts> {
+        let Effect::Accepted(message) = self else { return Vec::new() };
+        message.draft.recipients.iter().map(|to| message.facts_for(to)).collect()
     }
 }
 

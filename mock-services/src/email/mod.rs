@@ -239,6 +239,10 @@ impl Service for Email {
         effect.facts()
     }
 
+    fn asked_effects(&self, effect: &Effect) -> Vec<EffectFacts> {
+        effect.asked()
+    }
+
     fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {
         match EmailApi::from_request(request) {
             EmailApi::Resend => resend::failure(status),

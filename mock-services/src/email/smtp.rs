@@ -48,8 +48,8 @@ fn fill(draft: &mut MailDraft, parsed: &Message<'_>) {
         let shown = name.map_or_else(|| plain.to_owned(), |name| format!("{name} <{plain}>"));
         draft.from = MailAddress { shown, plain: plain.to_lowercase() };
     }
-    let reply_to = parsed.reply_to().and_then(|all| all.first()).and_then(|one| one.address());
-    draft.reply_to = reply_to.map(str::to_owned).into_iter().collect();
+    let reply_to = parsed.reply_to().into_iter().flat_map(|all| all.iter()).filter_map(|one| one.address());
+    draft.reply_to = reply_to.map(str::to_owned).collect();
     draft.subject = parsed.subject().unwrap_or_default().to_owned();
     let texts = (0..parsed.text_body_count()).filter_map(|part| parsed.body_text(part));
     draft.text = joined(texts);

@@ -5,23 +5,20 @@ use super::core::{Core, RequestAssessment};
 use super::job::Job;
 use crate::fault::{Application, Attempt, Commit, Fault};
 use crate::ledger::AttemptId;
-use crate::service::{Operation, OperationKind, Service};
+use crate::service::{Operation, OperationKind, Service, TaskShare};
 
 impl<S: Service> Engine<S> {
-    /// Counts an attempt, and returns the fault that applies to it.
+    /// Counts an attempt with this share of the task, and returns the fault that applies to it.
     pub(super) fn choose_fault(
         &self,
         core: &Core<S>,
         job: &Job<S>,
-        operation: &Operation,
+        (operation, share): (&Operation, TaskShare),
         assessment: &RequestAssessment<S::Effect>,
     ) -> (AttemptId, Option<(usize, Fault)>) {
         let attempt = self.ledger().next_attempt();
         let chosen = self.plan.armed().and_then(|mut plan| {
-            let asked = Attempt {
-                intended: core.is_intended(job, assessment),
-                ..asked(job, operation, attempt.number)
-            };
+            let asked = Attempt { share, ..asked(job, operation, attempt.number) };
             plan.choose(&asked, |fault| self.application(core, assessment, fault))
         });
         (attempt, chosen)
@@ -73,6 +70,6 @@ fn asked<'a, S: Service>(job: &'a Job<S>, operation: &'a Operation, id: u64) -> 
         operation: &operation.name,
         caller: job.origin.caller,
         fields: &job.recognized.fields,
-        intended: true,
+        share: TaskShare::Full,
     }
 }

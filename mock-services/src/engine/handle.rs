@@ -7,17 +7,20 @@ use yaml_reader::write_duration;
 use super::core::{Cause, Core, RequestAssessment};
 use super::job::{self, Job};
 use super::{Engine, message};
-use crate::delivery::{AnswerDelivery, ClientGone, Delivery, LastByteHold, MomentKind, Origin, PendingReply};
+use crate::delivery::{
+    AnswerDelivery, ClientGone, Delivery, LastByteHold, Moment, MomentKind, Origin, PendingReply,
+};
 use crate::fault::{After, Commit, Fault, StatusReply};
 use crate::idempotency::Profile;
 use crate::ledger::{AttemptId, Event, Received};
-use crate::service::{Answer, Context, OperationKind, Request, Service};
+use crate::service::{Answer, Context, OperationKind, Request, Service, TaskShare};
 
 /// An attempt that was recorded, with the fault that applies to it.
 struct AcceptedAttempt<Effect> {
     attempt: AttemptId,
     /// Its operation, as its index among those of the service.
     operation: usize,
+    share: TaskShare,
     fault: Option<Fault>,
     assessment: RequestAssessment<Effect>,
 }
@@ -89,9 +92,9 @@ impl<S: Service> Engine<S> {
             }
             ReceiveOutcome::Finished(finished) => finished,
             ReceiveOutcome::Held(held) => {
-                self.moments
-                    .hold(&self.moment(MomentKind::Received, cause(&job, held.attempt, held.operation)))
-                    .await;
+                let cause = cause(&job, held.attempt, held.operation);
+                let moment = Moment { share: held.share, ..self.moment(MomentKind::Received, cause) };
+                self.moments.hold(&moment).await;
                 let finished = self.while_paused(|core| {
                     let assessment = core.assess(&job, 0);
                     self.finish(core, &job, AcceptedAttempt { assessment, ..held })
@@ -162,9 +165,10 @@ impl<S: Service> Engine<S> {
         let service = self.service();
         let index = core.operation(job, &assessment);
         let operation = &service.operations()[index];
+        let share = self.task_share(core, job, &assessment);
         let (attempt, chosen) = match stale {
             Some((attempt, index, fault)) => (attempt, Some((index, fault))),
-            None => self.choose_fault(core, job, operation, &assessment),
+            None => self.choose_fault(core, job, (operation, share), &assessment),
         };
         core.count_read(operation.kind);
         let repeats = core.repeats(job, attempt.number);
@@ -176,6 +180,7 @@ impl<S: Service> Engine<S> {
             fields: job.recognized.fields.clone(),
             key: job.shown_key(service, self.idempotency.profile),
             replay: matches!(assessment, RequestAssessment::Replay(_)),
+            share,
             caller: job.origin.caller,
             connection: job.origin.connection,
             repeats,
@@ -192,14 +197,33 @@ impl<S: Service> Engine<S> {
                 drawn: self.drawn(*index, fault).map(Into::into),
             });
         }
-        let accepted =
-            AcceptedAttempt { attempt, operation: index, fault: chosen.map(|(_, fault)| fault), assessment };
+        let accepted = AcceptedAttempt {
+            attempt,
+            operation: index,
+            share,
+            fault: chosen.map(|(_, fault)| fault),
+            assessment,
+        };
         if self.moments.wanted(MomentKind::Received) {
             // Closed while the core is locked, so that no other request gets in between.
             self.gate.close();
             return ReceiveOutcome::Held(accepted);
         }
         ReceiveOutcome::Finished(self.finish(core, job, accepted))
+    }
+
+    /// The share of the task of an attempt; all of it where nobody asks.
+    fn task_share(
+        &self,
+        core: &Core<S>,
+        job: &Job<S>,
+        assessment: &RequestAssessment<S::Effect>,
+    ) -> TaskShare {
+        if self.plan.armed().is_some() || self.moments.wanted(MomentKind::Received) {
+            core.task_share(job, assessment)
+        } else {
+            TaskShare::Full
+        }
     }
 
     /// The delay after which a fault commits, where it was drawn from the seed.
@@ -217,7 +241,7 @@ impl<S: Service> Engine<S> {
         job: &Arc<Job<S>>,
         accepted: AcceptedAttempt<S::Effect>,
     ) -> FinishedAttempt {
-        let AcceptedAttempt { attempt, operation, fault, assessment } = accepted;
+        let AcceptedAttempt { attempt, operation, fault, assessment, .. } = accepted;
         let cause = cause(job, attempt, operation);
         let reply = fault.as_ref().map(|fault| fault.reply.behavior());
         if let Some(lag) = reply.and_then(|reply| reply.lag()) {

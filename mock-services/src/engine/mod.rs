@@ -25,7 +25,7 @@ use crate::delivery::{Gate, Listener, Moment, MomentKind, Moments, Origin};
 use crate::fault::{IntendedEffects, SharedPlan};
 use crate::idempotency::Idempotency;
 use crate::ledger::{ClosedBy, Event, Ledger};
-use crate::service::{Context, IdSource, Service};
+use crate::service::{Context, IdSource, Service, TaskShare};
 pub(crate) use barrier::StartBarrier;
 pub use barrier::{AwaitedCallers, BarrierOptions};
 pub(crate) use paused::Paused;
@@ -193,7 +193,14 @@ impl<S: Service> Engine<S> {
 
     fn moment(&self, kind: MomentKind, cause: Cause) -> Moment {
         let operation = self.service().operations()[cause.operation].name.to_string();
-        Moment { kind, operation, attempt: cause.attempt, caller: cause.caller, sent: false }
+        Moment {
+            kind,
+            operation,
+            attempt: cause.attempt,
+            caller: cause.caller,
+            sent: false,
+            share: TaskShare::Full,
+        }
     }
 
     /// Counts a request of a caller, and returns its number.

@@ -66,8 +66,8 @@ pub struct Trigger {
 }
 
 /// Whether the task intends an effect. A fault on a write applies to an attempt only if this holds for at
-/// least one of its effects; otherwise a subject could use the fault up with a write that the task does not
-/// ask for. Attempts without effects are not filtered.
+/// least one of the effects that it asks for; otherwise a subject could use the fault up with a write that the
+/// task does not ask for. Attempts that ask for no effect are not filtered.
 pub type IntendedEffects = Arc<dyn Fn(&EffectFacts) -> bool + Send + Sync>;
 
 /// Attempt numbers, counted from 1.

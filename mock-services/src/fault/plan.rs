@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fault::{After, Commit, Fault};
-use crate::service::{Fields, mix};
+use crate::service::{Fields, TaskShare, mix};
 
 /// Added to the seed of times, so that they do not depend on the draws of chances.
 const TIME_SALT: u64 = 0x6c61_7465_7200;
@@ -18,7 +18,10 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 struct Armed {
     fault: Fault,
+    /// The attempts with the full share of the task.
     seen: u32,
+    /// The attempts with a part of it, before the first one with the full share.
+    seen_in_part: u32,
     fired: Vec<u64>,
 }
 
@@ -33,8 +36,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) caller: u32,
     /// The fields of its request.
     pub(crate) fields: &'a Fields,
-    /// Whether one of its effects is intended, or it has none that count.
-    pub(crate) intended: bool,
+    /// How much of the task it carries: nothing if it asks for effects and none of them is intended.
+    pub(crate) share: TaskShare,
 }
 
 /// Whether a fault can apply to an attempt that matches its trigger.
@@ -71,7 +74,8 @@ impl Plan {
 
     /// Adds faults after those that are armed.
     pub(crate) fn arm(&mut self, faults: Vec<Fault>) {
-        self.armed.extend(faults.into_iter().map(|fault| Armed { fault, seen: 0, fired: Vec::new() }));
+        let armed = |fault| Armed { fault, seen: 0, seen_in_part: 0, fired: Vec::new() };
+        self.armed.extend(faults.into_iter().map(armed));
     }
 
     /// The armed faults with the attempts that they have not seen yet, counted as a fault that is armed now
@@ -79,7 +83,7 @@ impl Plan {
     pub(crate) fn left(&self) -> Vec<Fault> {
         let left = |armed: &Armed| {
             let mut fault = armed.fault.clone();
-            fault.trigger.attempts = fault.trigger.attempts.behind(armed.seen);
+            fault.trigger.attempts = fault.trigger.attempts.behind(armed.count());
             fault
         };
         self.armed.iter().map(left).collect()
@@ -120,7 +124,7 @@ impl Plan {
             if application == Application::NotCounted {
                 continue;
             }
-            armed.seen += 1;
+            armed.see(attempt);
             if chosen.is_none() && armed.is_due(seed, index) && application == Application::Possible {
                 armed.fired.push(attempt.id);
                 chosen = Some((index, armed.drawn(seed, index)));
@@ -144,14 +148,14 @@ impl Plan {
                 others.push(index);
                 continue;
             }
-            armed.seen += 1;
+            armed.see(attempt);
             if chosen.is_none() && armed.is_due(seed, index) {
                 chosen = Some(index);
             }
         }
         let index = chosen?;
         for other in others {
-            self.armed[other].seen += 1;
+            self.armed[other].see(attempt);
         }
         Some((index, self.armed[index].fault.clone()))
     }
@@ -179,7 +183,7 @@ impl Plan {
     pub(crate) fn fired(&self) -> Vec<Fired> {
         let fired = |armed: &Armed| Fired {
             fault: armed.fault.clone(),
-            seen: armed.seen,
+            seen: armed.count(),
             attempts: armed.fired.clone(),
         };
         self.armed.iter().map(fired).collect()
@@ -187,18 +191,30 @@ impl Plan {
 }
 
 impl Armed {
+    /// Counts an attempt.
+    fn see(&mut self, attempt: &Attempt<'_>) {
+        let in_part = attempt.share == TaskShare::Part && !self.fault.trigger.any_effect;
+        *(if in_part { &mut self.seen_in_part } else { &mut self.seen }) += 1;
+    }
+
+    /// The number of the attempt that it has seen last. The first attempt with the full share of the task
+    /// starts the count again.
+    fn count(&self) -> u32 {
+        if self.seen > 0 { self.seen } else { self.seen_in_part }
+    }
+
     /// Whether it fires on the attempt that it has seen last.
     fn is_due(&self, seed: u64, index: usize) -> bool {
         let trigger = &self.fault.trigger;
-        trigger.attempts.include(self.seen)
-            && trigger.chance.is_none_or(|chance| drawn(seed, index, self.seen) < chance)
+        trigger.attempts.include(self.count())
+            && trigger.chance.is_none_or(|chance| drawn(seed, index, self.count()) < chance)
     }
 
     /// The fault for the attempt that it has seen last, with its time drawn from the seed.
     fn drawn(&self, seed: u64, index: usize) -> Fault {
         let mut fault = self.fault.clone();
         if let Commit::LaterWithin(first, last) = fault.commit {
-            let share = drawn(mix(seed ^ TIME_SALT), index, self.seen);
+            let share = drawn(mix(seed ^ TIME_SALT), index, self.count());
             let (first, last) = (first.as_millis(), last.as_millis());
             let millis = first + (share * (last.saturating_sub(first) + 1) as f64) as u128;
             let time = Duration::from_millis(u64::try_from(millis.min(last)).unwrap_or(u64::MAX));
@@ -207,11 +223,20 @@ impl Armed {
         fault
     }
 
+    /// Whether an attempt with this share of the task is counted.
+    fn accepts(&self, share: TaskShare) -> bool {
+        match share {
+            TaskShare::None => false,
+            TaskShare::Part => self.seen == 0,
+            TaskShare::Full => true,
+        }
+    }
+
     fn fits(&self, attempt: &Attempt<'_>) -> bool {
         let trigger = &self.fault.trigger;
         trigger.on == attempt.operation
             && trigger.caller.is_none_or(|caller| caller == attempt.caller)
-            && (attempt.intended || trigger.any_effect)
+            && (trigger.any_effect || self.accepts(attempt.share))
             && attempt.fields.meet(&trigger.fields)
     }
 }
@@ -242,7 +267,7 @@ mod tests {
     }
 
     fn attempt<'a>(id: u64, caller: u32, fields: &'a Fields) -> Attempt<'a> {
-        Attempt { id, operation: "payment.charge", caller, fields, intended: true }
+        Attempt { id, operation: "payment.charge", caller, fields, share: TaskShare::Full }
     }
 
     fn chosen(plan: &mut Plan, attempt: &Attempt<'_>) -> Option<usize> {
@@ -287,9 +312,27 @@ mod tests {
         any.trigger.any_effect = true;
         let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![1])), any]);
         let none = Fields::new();
-        let unintended = Attempt { intended: false, ..attempt(1, 1, &none) };
+        let unintended = Attempt { share: TaskShare::None, ..attempt(1, 1, &none) };
         assert_eq!(chosen(&mut plan, &unintended), Some(1));
         assert_eq!(chosen(&mut plan, &attempt(2, 1, &none)), Some(0));
+    }
+
+    #[test]
+    fn a_part_of_the_task_counts_until_an_attempt_has_the_full_share() {
+        let none = Fields::new();
+        let shares = |shares: &[TaskShare]| {
+            let mut plan = Plan::new(1, vec![fault("payment.charge", Attempts::These(vec![2]))]);
+            let attempts =
+                (1..).zip(shares).map(|(id, share)| Attempt { share: *share, ..attempt(id, 1, &none) });
+            for attempt in attempts {
+                plan.choose(&attempt, |_| Application::Possible);
+            }
+            plan.fired().remove(0).attempts
+        };
+        use TaskShare::{Full, None as Nothing, Part};
+        assert_eq!(shares(&[Part, Part, Part]), [2], "a caller that has no other attempts");
+        assert_eq!(shares(&[Nothing, Part, Full, Part, Full]), [5], "the second with the full share");
+        assert_eq!(shares(&[Part, Part, Full, Full]), [2, 4], "the fault also meets the attempt that acts");
     }
 
     #[test]

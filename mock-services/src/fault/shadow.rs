@@ -150,7 +150,7 @@ mod tests {
                 let fields = Fields::new();
                 let operation = "payment.charge";
                 let attempt =
-                    crate::fault::Attempt { id, operation, caller: 1, fields: &fields, intended: true };
+                    crate::fault::Attempt { id, operation, caller: 1, fields: &fields, share: crate::service::TaskShare::Full };
                 plan.choose(&attempt, |_| Application::Possible);
             }
             for (index, fired) in plan.fired().into_iter().enumerate() {

@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{CommitKind, ReplyKind, SilenceEnd};
-use crate::service::Fields;
+use crate::service::{Fields, TaskShare};
 use crate::word_enum;
 
 /// The number of the format of ledgers. It changes when entries of one version cannot be read by another.
@@ -208,6 +208,9 @@ pub struct Received {
     /// Whether its answer was already stored under that key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub replay: bool,
+    /// How much of the task it carries, if a fault or a listener waits for attempts.
+    #[serde(default, skip_serializing_if = "TaskShare::is_full")]
+    pub share: TaskShare,
     /// The caller.
     pub caller: u32,
     /// The connection.

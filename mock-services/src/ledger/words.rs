@@ -361,6 +361,7 @@ mod tests {
             fields: charged(),
             key: Some("a-key-of-18-letters".into()),
             replay,
+            share: crate::service::TaskShare::Full,
             caller: 1,
             connection: 3,
             repeats: None,

@@ -4,6 +4,7 @@
 
 mod api;
 mod arguments;
+mod carried_task;
 mod cassette;
 mod conversation;
 mod cut;
@@ -21,7 +22,7 @@ mod tests;
 mod tool_choice;
 
 use crate::service::{
-    Answer, Context, CutPlace, Decision, EffectFacts, Operation, Recognized, Request, Service,
+    Answer, Context, CutPlace, Decision, EffectFacts, Operation, Recognized, Request, Service, TaskShare,
 };
 pub use cassette::{Cassette, CassetteError, RecordedAnswer};
 use conversation::{ModelApi, Question};
@@ -76,6 +77,7 @@ impl Model {
             .map_err(|stuck| api::invalid(api, &stuck.message).undecided(&stuck.message))?;
         let answer = api::answer(&question, &next.generation, context);
         let mut turn = GeneratedTurn::new(&question, conversation, before, &next, context);
+        turn.share = carried_task::task_share(&self.options.tasks, &question);
         if self.options.billing == TokenBilling::Delivered {
             turn.bill_by_delivery(answer.body.len());
         }
@@ -107,7 +109,10 @@ impl Model {
         if found.status >= 400 {
             return Err(answer);
         }
-        let turn = GeneratedTurn::replayed(question, conversation, before, found.line, context);
+        let mut turn = GeneratedTurn::replayed(question, conversation, before, found.line, context);
+        if question.previous.is_none() {
+            turn.share = carried_task::task_share(&self.options.tasks, question);
+        }
         Ok(Decision::accept(answer, vec![Effect(turn)]))
     }
 }
@@ -151,6 +156,10 @@ impl Service for Model {
 
     fn describe(&self, effect: &Effect) -> Option<EffectFacts> {
         Some(effect.0.facts())
+    }
+
+    fn task_share(&self, effect: &Effect) -> TaskShare {
+        effect.0.share
     }
 
     fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {

@@ -7,7 +7,7 @@ use super::conversation::Question;
 use super::next_turn::NextTurn;
 use super::route::{GENERATE, operations};
 use super::stored::{StoredAnswer, StoredAnswers};
-use crate::service::{Context, EffectFacts, Fields};
+use crate::service::{Context, EffectFacts, Fields, TaskShare};
 
 /// The longest text of a generation in the ledger, in characters.
 const MAX_TEXT: usize = 200;
@@ -29,6 +29,8 @@ pub(super) struct GeneratedTurn {
     stored: Option<(String, StoredAnswer)>,
     /// The id of the answer that the request has continued.
     continued: Option<String>,
+    /// How much of the task its conversation carries. What a recorded answer continues is not known.
+    pub(super) share: TaskShare,
 }
 
 impl ModelState {
@@ -85,7 +87,8 @@ impl GeneratedTurn {
         let stored =
             api::stored_id(question, context).map(|id| (id, StoredAnswer::new(question, &next.generation)));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
-        GeneratedTurn { conversation, id, fields, stored, continued: question.previous.clone() }
+        let (continued, share) = (question.previous.clone(), TaskShare::Full);
+        GeneratedTurn { conversation, id, fields, stored, continued, share }
     }
 
     /// Bills only the share of the answer that is delivered; its body has this many bytes.
@@ -108,7 +111,7 @@ impl GeneratedTurn {
             .with("generation", i64::try_from(before + 1).unwrap_or(i64::MAX))
             .with("recorded_line", i64::try_from(line).unwrap_or(i64::MAX));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
-        GeneratedTurn { conversation, id, fields, stored: None, continued: None }
+        GeneratedTurn { conversation, id, fields, stored: None, continued: None, share: TaskShare::Full }
     }
 
     pub(super) fn facts(&self) -> EffectFacts {

@@ -37,6 +37,8 @@ const FIELDS: &[FieldDescription] = &[
 ];
 
 const CHARGE: &[&str] = &["amount", "currency", "customer", "description", "charge", "payment_intent"];
+/// What stands on the statement of the payer's card.
+const STATEMENT: &[&str] = &["statement_descriptor", "statement_descriptor_suffix"];
 const SUBSCRIPTION: &[&str] = &["customer", "price", "quantity", "items", "currency", "subscription"];
 const LABELS: &[&str] = &["order", "metadata.*", "own_metadata.*"];
 
@@ -58,18 +60,48 @@ const REVEALS: &[(&str, &[&str])] = &[
     ("payment.get", MONEY),
     ("payment.list", MONEY),
     ("payment.search", MONEY),
-    ("payment.methods", MONEY),
+    ("payment.methods", &["payment.method"]),
     ("payment.customers", &["payment.customer"]),
     ("payment.products", &["payment.product", "payment.update-product", "payment.delete-product"]),
     ("payment.prices", &["payment.price", "payment.update-price"]),
     ("payment.subscriptions", &["payment.subscribe", "payment.upgrade", "payment.unsubscribe"]),
 ];
 
+/// Whether a read of one path can show what a write to another one changed. A direct charge has no intent, and
+/// a balance does not say what changed it.
+fn shows_path(read: &str, write: &str) -> bool {
+    let kind = |path: &str| match path.trim_start_matches("/v1/").split('/').collect::<Vec<_>>()[..] {
+        ["charges", _, "refund" | "refunds", ..] => "refunds".to_owned(),
+        [kind, ..] => kind.to_owned(),
+        [] => String::new(),
+    };
+    match (kind(write).as_str(), kind(read).as_str()) {
+        (_, "balance" | "tokens") => false,
+        ("charges", read) => read == "charges",
+        ("payment_intents", read) => matches!(read, "charges" | "payment_intents"),
+        ("refunds", read) => matches!(read, "refunds" | "charges" | "payment_intents"),
+        _ => true,
+    }
+}
+
 const CHARGE_VALUES: &[UsualValue] = &[
     UsualValue::new("application_fee_amount", "none"),
     UsualValue::new("on_behalf_of", "none"),
     UsualValue::new("transfer_destination", "none"),
+    UsualValue::new("account", "none"),
+    UsualValue::new("authorized", "none"),
+    UsualValue::new("receipt_email", "none").or_named(),
+    UsualValue::new("setup_future_usage", "none"),
+    UsualValue::new("shipping", "none"),
 ];
+const REFUND_VALUES: &[UsualValue] = &[
+    UsualValue::new("account", "none"),
+    UsualValue::new("instructions_email", "none").or_named(),
+    UsualValue::new("reason", "none").or(&["duplicate", "requested_by_customer"]),
+    UsualValue::new("refund_application_fee", "false"),
+    UsualValue::new("reverse_transfer", "false"),
+];
+const ACCOUNT_VALUES: &[UsualValue] = &[UsualValue::new("account", "none")];
 const SUBSCRIPTION_VALUES: &[UsualValue] = &[
     UsualValue::new("quantity", "1").or_named_by("items"),
     UsualValue::new("currency", "usd"),
@@ -98,9 +130,15 @@ const SUBSCRIPTION_VALUES: &[UsualValue] = &[
     UsualValue::new("proration_date", "none"),
     UsualValue::new("transfer_data", "none"),
     UsualValue::new("trial_settings", "none"),
+    UsualValue::new("account", "none"),
+    UsualValue::new("invoice_settings", "none"),
+    UsualValue::new("trial_from_plan", "none"),
 ];
-const CANCELLATION_VALUES: &[UsualValue] =
-    &[UsualValue::new("invoice_now", "false"), UsualValue::new("prorate", "false")];
+const CANCELLATION_VALUES: &[UsualValue] = &[
+    UsualValue::new("invoice_now", "false"),
+    UsualValue::new("prorate", "false"),
+    UsualValue::new("account", "none"),
+];
 const CUSTOMER_VALUES: &[UsualValue] = &[
     UsualValue::new("balance", "as it was"),
     UsualValue::new("email", "as it was"),
@@ -112,6 +150,7 @@ const CUSTOMER_VALUES: &[UsualValue] = &[
     UsualValue::new("tax_exempt", "as it was"),
     UsualValue::new("default_source", "as it was"),
     UsualValue::new("default_payment_method", "as it was"),
+    UsualValue::new("account", "none"),
 ];
 const PRODUCT_VALUES: &[UsualValue] = &[
     UsualValue::new("name", "as it was"),
@@ -125,17 +164,22 @@ const PRODUCT_VALUES: &[UsualValue] = &[
     UsualValue::new("tax_code", "as it was"),
     UsualValue::new("unit_label", "as it was"),
     UsualValue::new("url", "as it was"),
+    UsualValue::new("account", "none"),
 ];
 const PRICE_VALUES: &[UsualValue] = &[
     UsualValue::new("active", "as it was"),
     UsualValue::new("lookup_key", "as it was"),
     UsualValue::new("tax_behavior", "as it was"),
+    UsualValue::new("account", "none"),
 ];
 const LABEL_VALUES: &[UsualValue] = &[
     UsualValue::new("description", "as it was"),
     UsualValue::new("new_customer", "as it was"),
     UsualValue::new("receipt_email", "as it was"),
     UsualValue::new("shipping", "as it was"),
+    UsualValue::new("fraud_details", "as it was"),
+    UsualValue::new("setup_future_usage", "as it was"),
+    UsualValue::new("account", "none"),
 ];
 
 /// The catalog's description of the payment service.
@@ -143,6 +187,7 @@ pub(crate) fn description() -> ServiceDescription {
     ServiceDescription {
         effects: effects(),
         reveals: ServiceDescription::revealed(REVEALS),
+        shows_path,
         apis: APIS,
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
@@ -159,6 +204,11 @@ pub(crate) fn description() -> ServiceDescription {
             "Invoices, taxes, discounts and prorations are not computed, and a subscription makes no charge. \
              `latest_invoice` is an id that cannot be read.",
             "Cards are the only payment methods.",
+            "These parameters are accepted and not compared with the task: notes and texts that only the seller sees \
+             (the description and the metadata of a customer or a product, `transfer_group`, `radar_options`, \
+             `cancellation_details`), how a payment is authenticated (`off_session`, `mandate_data`, `return_url`, \
+             `payment_method_options`, `payment_behavior`, `payment_settings`), and the detaching of a card that is not \
+             the default.",
         ],
         options: configure::OPTIONS.fields(),
         prepare: configure::prepare,
@@ -174,6 +224,7 @@ fn effects() -> Vec<EffectDescription> {
         made_by: &["payment.capture"],
         ..EffectDescription::new("payment.charge", CHARGE)
             .usual(CHARGE_VALUES)
+            .steady(STATEMENT)
             .noun("charge", "charges")
             .impact("the customer paid", "the customer was not charged")
     };
@@ -182,7 +233,42 @@ fn effects() -> Vec<EffectDescription> {
             "Capture or cancel every authorization before the task is over, also after a lost reply or a \
              restart.",
         ),
-        ..EffectDescription::new("payment.hold", CHARGE).usual(CHARGE_VALUES).noun("open hold", "open holds")
+        ..EffectDescription::new("payment.hold", CHARGE)
+            .usual(CHARGE_VALUES)
+            .steady(STATEMENT)
+            .noun("open hold", "open holds")
+    };
+    let released = EffectDescription {
+        of: Some("payment.hold"),
+        ..EffectDescription::new("payment.released-hold", CHARGE)
+            .labels(STATEMENT)
+            .labels(&["receipt_email", "shipping", "setup_future_usage", "account"])
+            .accepted_for_own(&["customer"])
+            .noun("released hold", "released holds")
+    };
+    let declined = EffectDescription {
+        of: Some("payment.charge"),
+        fix_unintended: Some("Charge only the customers of the task: a declined charge is seen, too."),
+        ..EffectDescription::new("payment.declined", CHARGE)
+            .labels(STATEMENT)
+            .labels(&["receipt_email", "shipping", "setup_future_usage", "account"])
+            .accepted_for_own(&["customer"])
+            .noun("declined charge", "declined charges")
+    };
+    let new_customer = EffectDescription {
+        of: Some("payment.customer"),
+        fix_unintended: Some("Use the customer of the task, and create no other one."),
+        ..EffectDescription::new("payment.new-customer", &["customer"])
+            .labels(&["email", "name", "phone", "account"])
+            .accepted_for_own(&["customer"])
+            .noun("new customer", "new customers")
+    };
+    let method = EffectDescription {
+        fix_unintended: Some("Attach a card only to the customer of the task."),
+        ..EffectDescription::new("payment.method", &["payment_method", "customer"])
+            .labels(&["account"])
+            .accepted_for_own(&["customer"])
+            .noun("attached card", "attached cards")
     };
     let refunded = &["amount", "currency", "customer", "charge", "payment_intent", "reason"];
     let refund = EffectDescription {
@@ -196,6 +282,8 @@ fn effects() -> Vec<EffectDescription> {
             "Refund only what the task asks for; a duplicate is undone only by giving back all of it.",
         ),
         ..EffectDescription::new("payment.refund", refunded)
+            .usual(REFUND_VALUES)
+            .steady(&["reason"])
             .noun("refund", "refunds")
             .impact("the customer was refunded", "the customer was not refunded")
     };
@@ -228,17 +316,25 @@ fn effects() -> Vec<EffectDescription> {
         .usual(CUSTOMER_VALUES)
         .noun("change of a customer", "changes of a customer");
     let delete_customer = EffectDescription::new("payment.delete-customer", &["customer"])
+        .usual(ACCOUNT_VALUES)
         .noun("deletion of a customer", "deletions of a customer");
     // A product and its price can be a step of another task. They count only in a scenario that names them.
     let product = EffectDescription::new("payment.product", &["product", "name", "active"])
-        .labels(&["description"])
+        .labels(&["description", "account"])
         .noun("product", "products")
         .cost();
     let price =
         EffectDescription::new("payment.price", &["price", "product", "unit_amount", "currency", "active"])
-            .labels(&["interval", "interval_count", "lookup_key", "nickname"])
+            .labels(&["interval", "interval_count", "lookup_key", "nickname", "account"])
             .noun("price", "prices")
             .cost();
+    let delete_product = EffectDescription {
+        counts_with: Some("payment.product"),
+        ..EffectDescription::new("payment.delete-product", &["product", "name"])
+            .labels(&["account"])
+            .noun("deletion of a product", "deletions of a product")
+            .cost()
+    };
     let update_product = EffectDescription::new("payment.update-product", &["product"])
         .usual(PRODUCT_VALUES)
         .noun("change of a product", "changes of a product");
@@ -248,6 +344,8 @@ fn effects() -> Vec<EffectDescription> {
     let all = [
         charge,
         hold,
+        released,
+        declined,
         refund,
         subscribe,
         upgrade,
@@ -256,8 +354,11 @@ fn effects() -> Vec<EffectDescription> {
         relabel,
         customer,
         delete_customer,
+        new_customer,
+        method,
         product,
         update_product,
+        delete_product,
         price,
         update_price,
     ];

@@ -4,9 +4,13 @@
 
 use std::sync::Arc;
 
+use super::calls::CallContext;
+use super::calls::charge::steps::shipping_text;
 use super::effects::{EffectFields, PaymentChange};
 use super::metadata::Metadata;
-use super::objects::{Customer, Expandable, Price, Product, Subscription, SubscriptionItem};
+use super::objects::{
+    Customer, Expandable, PaymentMethod, Price, Product, ShippingDetails, Subscription, SubscriptionItem,
+};
 use crate::service::{Fields, Value};
 
 /// A subscription with all its items. `before` are the labels that it had before the call.
@@ -108,6 +112,51 @@ pub(crate) fn customer(old: &Customer, new: &Customer) -> Option<Fields> {
     };
     compare("default_payment_method", method(old), method(new));
     (fields.len() > 1).then_some(fields)
+}
+
+/// A new customer.
+pub(crate) fn new_customer(customer: &Customer) -> Fields {
+    Fields::new()
+        .with("customer", customer.id.as_str())
+        .with_some("email", customer.email.as_deref())
+        .with_some("name", customer.name.as_deref())
+        .with_some("phone", customer.phone.as_deref())
+}
+
+/// A payment method that is attached to a customer.
+pub(crate) fn attached_method(method: &PaymentMethod) -> Fields {
+    Fields::new()
+        .with("payment_method", method.id.as_str())
+        .with_some("customer", method.customer.as_ref().map(Expandable::id))
+}
+
+/// What the payer of a charge notices besides the money, as far as it is not what the customer has anyway: where
+/// the receipt and the goods go, and whether the card is kept for later charges.
+pub(crate) fn noticed(
+    context: &CallContext<'_>,
+    customer: Option<&str>,
+    (receipt_email, shipping): (Option<&str>, &Option<Box<ShippingDetails>>),
+    setup_future_usage: Option<&'static str>,
+) -> Option<Box<Fields>> {
+    if receipt_email.is_none() && shipping.is_none() && setup_future_usage.is_none() {
+        return None;
+    }
+    let customer = customer.and_then(|id| context.state.customer(context.options, id));
+    let fields = Fields::new()
+        .with_some("receipt_email", receipt_email.filter(|to| !is_own_address(customer.as_deref(), to)))
+        .with_some(
+            "shipping",
+            shipping_text(shipping).filter(|to| {
+                customer.as_ref().is_none_or(|own| shipping_text(&own.shipping).as_ref() != Some(to))
+            }),
+        )
+        .with_some("setup_future_usage", setup_future_usage);
+    (!fields.is_empty()).then(|| Box::new(fields))
+}
+
+/// Whether a mail address is that of the customer.
+pub(crate) fn is_own_address(customer: Option<&Customer>, address: &str) -> bool {
+    customer.and_then(|own| own.email.as_deref()).is_some_and(|own| own.eq_ignore_ascii_case(address))
 }
 
 /// A new product.

@@ -4,13 +4,34 @@ use std::sync::Arc;
 
 use super::effect_fields;
 use super::metadata::Metadata;
-use super::objects::{Charge, Customer, Intent, PaymentMethod, Price, Product, Refund, Subscription, Token};
+use super::objects::{
+    Charge, Customer, Expandable, Intent, PaymentMethod, Price, Product, Refund, Subscription, Token,
+};
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
 
 /// One committed change.
 #[derive(Debug, Clone)]
-pub struct PaymentEffect(pub(super) PaymentChange);
+pub struct PaymentEffect {
+    pub(super) change: PaymentChange,
+    /// The connected account that the request was made for (`Stripe-Account`).
+    pub(super) account: Option<Arc<str>>,
+}
+
+impl PaymentEffect {
+    /// A change on the account of the key.
+    pub(super) fn new(change: PaymentChange) -> Self {
+        PaymentEffect { change, account: None }
+    }
+
+    /// The facts with the account on which it happened.
+    pub(super) fn on_account(&self, mut facts: EffectFacts) -> EffectFacts {
+        if let Some(account) = &self.account {
+            facts.fields.set("account", &**account);
+        }
+        facts
+    }
+}
 
 /// The kinds of changes.
 #[derive(Debug, Clone)]
@@ -27,7 +48,9 @@ pub(crate) enum PaymentChange {
     Released(Arc<RefundedCharge>),
     /// The metadata of a refund changed.
     RefundSaved(Arc<Refund>),
-    /// A customer was created, or its notes changed.
+    /// A customer was created.
+    CustomerCreated(Arc<Customer>),
+    /// A customer that a request created changed, or only notes on a customer changed.
     CustomerSaved(Arc<Customer>),
     /// What a customer owes, receives or sees changed.
     CustomerChanged(Arc<Customer>, Arc<Fields>),
@@ -43,7 +66,9 @@ pub(crate) enum PaymentChange {
     Unsubscribed(Arc<Subscription>, Arc<Fields>),
     /// A subscription is not paid yet, or its metadata changed.
     SubscriptionSaved(Arc<Subscription>),
-    /// A payment method was created, changed, attached or detached.
+    /// A payment method was attached to a customer.
+    MethodAttached(Arc<PaymentMethod>),
+    /// A payment method was created, changed or detached.
     MethodSaved(Arc<PaymentMethod>),
     /// A token was created.
     TokenSaved(Arc<Token>),
@@ -53,7 +78,9 @@ pub(crate) enum PaymentChange {
     ProductCreated(Arc<Product>),
     /// A product that existed before the first request changed, as its buyers see it.
     ProductChanged(Arc<Product>, Arc<Fields>),
-    /// A product that a request created changed or was deleted, or only notes on a product changed.
+    /// A product was deleted.
+    ProductDeleted(Arc<Product>),
+    /// A product that a request created changed, or only notes on a product changed.
     ProductSaved(Arc<Product>),
     /// A price was created.
     PriceCreated(Arc<Price>),
@@ -83,6 +110,8 @@ pub(crate) struct RefundedCharge {
     pub(crate) labels: Metadata,
     /// The customer of the charge.
     pub(crate) customer: Option<String>,
+    /// What else the request asks for, by field.
+    pub(crate) noticed: Fields,
 }
 
 impl PaymentChange {
@@ -111,7 +140,8 @@ impl PaymentChange {
                 state.refunds.put(Arc::clone(&back.refund));
             }
             PaymentChange::RefundSaved(refund) => state.refunds.put(Arc::clone(refund)),
-            PaymentChange::CustomerSaved(customer)
+            PaymentChange::CustomerCreated(customer)
+            | PaymentChange::CustomerSaved(customer)
             | PaymentChange::CustomerChanged(customer, _)
             | PaymentChange::CustomerDeleted(customer) => {
                 for (id, card) in &customer.cards {
@@ -129,11 +159,14 @@ impl PaymentChange {
                 }
                 state.subscriptions.put(Arc::clone(subscription));
             }
-            PaymentChange::MethodSaved(method) => state.methods.put(Arc::clone(method)),
+            PaymentChange::MethodAttached(method) | PaymentChange::MethodSaved(method) => {
+                state.methods.put(Arc::clone(method));
+            }
             PaymentChange::TokenSaved(token) => state.tokens.put(Arc::clone(token)),
             PaymentChange::TokenUsed(id) => state.tokens.change(id, |token| token.used = true),
             PaymentChange::ProductCreated(product)
             | PaymentChange::ProductChanged(product, _)
+            | PaymentChange::ProductDeleted(product)
             | PaymentChange::ProductSaved(product) => state.products.put(Arc::clone(product)),
             PaymentChange::PriceCreated(price)
             | PaymentChange::PriceChanged(price, _)
@@ -153,6 +186,17 @@ impl PaymentChange {
             PaymentChange::CustomerChanged(customer, fields) => {
                 ("payment.customer", &customer.id, copied(fields))
             }
+            PaymentChange::CustomerCreated(customer) => {
+                ("payment.new-customer", &customer.id, effect_fields::new_customer(customer))
+            }
+            PaymentChange::MethodAttached(method) => {
+                ("payment.method", &method.id, effect_fields::attached_method(method))
+            }
+            PaymentChange::ProductDeleted(product) => (
+                "payment.delete-product",
+                &product.id,
+                Fields::new().with("product", product.id.as_str()).with("name", product.name.as_str()),
+            ),
             PaymentChange::CustomerDeleted(customer) => (
                 "payment.delete-customer",
                 &customer.id,
@@ -198,15 +242,36 @@ impl PaymentChange {
         Some(EffectFacts { effect: effect.into(), id: id.clone(), fields })
     }
 
-    /// The ledger's facts, at the end of a trial, of money that is still authorized.
+    /// The effects that a request asks for with this change. An intent and a hold ask for a charge, although
+    /// only a capture is one.
+    pub(crate) fn asked(&self) -> Vec<EffectFacts> {
+        let (id, fields) = match self {
+            PaymentChange::IntentSaved(intent) => (&intent.id, drafted(intent)),
+            PaymentChange::ChargeSaved(charge) if charge.paid && !charge.captured => {
+                (&charge.id, charged(charge, charge.amount))
+            }
+            described => return described.describe().into_iter().collect(),
+        };
+        let facts = |effect: &'static str| EffectFacts {
+            effect: effect.into(),
+            id: id.clone(),
+            fields: fields.clone(),
+        };
+        ["payment.charge", "payment.hold"].map(facts).into()
+    }
+
+    /// The ledger's facts, at the end of a trial, of money that was authorized and not captured, and of charges
+    /// that were declined: the payer sees both.
     pub(crate) fn left_behind(&self, state: &PaymentState) -> Option<EffectFacts> {
         let PaymentChange::ChargeSaved(charge) = self else { return None };
-        let charge = state
-            .charges
-            .get(&charge.id)
-            .filter(|charge| charge.paid && !charge.captured && !charge.refunded)?;
+        let charge = state.charges.get(&charge.id).filter(|charge| !charge.captured)?;
+        let effect = match (charge.paid, charge.refunded) {
+            (false, _) => "payment.declined",
+            (true, true) => "payment.released-hold",
+            (true, false) => "payment.hold",
+        };
         Some(EffectFacts {
-            effect: "payment.hold".into(),
+            effect: effect.into(),
             id: charge.id.clone(),
             fields: charged(charge, charge.amount),
         })
@@ -223,8 +288,26 @@ fn charged(charge: &Charge, amount: i64) -> Fields {
         .with_some("payment_intent", charge.payment_intent())
         .with_some("application_fee_amount", charge.application_fee_amount)
         .with_some("on_behalf_of", charge.on_behalf_of.as_deref())
-        .with_some("transfer_destination", charge.receiving_account.as_deref());
+        .with_some("transfer_destination", charge.receiving_account.as_deref())
+        .with_some("authorized", (charge.amount != amount).then_some(charge.amount))
+        .with_some("statement_descriptor", charge.statement_descriptor.as_deref())
+        .with_some("statement_descriptor_suffix", charge.statement_descriptor_suffix.as_deref());
+    for (name, value) in charge.noticed.iter().flat_map(|noticed| noticed.iter()) {
+        fields.set(name, value.clone());
+    }
     charge.metadata.describe(&mut fields);
+    fields
+}
+
+/// The fields of the charge that an intent would make.
+fn drafted(intent: &Intent) -> Fields {
+    let mut fields = Fields::new()
+        .with("amount", intent.amount)
+        .with("currency", intent.currency)
+        .with_some("customer", intent.customer.as_ref().map(Expandable::id))
+        .with_some("description", intent.description.as_deref())
+        .with("payment_intent", intent.id.as_str());
+    intent.metadata.describe(&mut fields);
     fields
 }
 
@@ -237,6 +320,9 @@ fn refunded(back: &RefundedCharge) -> Fields {
         .with("currency", refund.currency)
         .with_some("reason", refund.reason)
         .with_some("customer", back.customer.as_deref());
+    for (name, value) in back.noticed.iter() {
+        fields.set(name, value.clone());
+    }
     back.labels.describe_with_own(&refund.metadata, &mut fields);
     fields
 }

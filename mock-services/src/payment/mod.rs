@@ -43,6 +43,8 @@ pub use state::PaymentState;
 use calls::CallContext;
 use errors::PaymentError;
 
+use std::sync::Arc;
+
 use crate::idempotency::{Idempotency, KeyError, Profile};
 use crate::service::{
     Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal, Request,
@@ -88,24 +90,29 @@ impl Service for Payment {
         Ok(Recognized {
             operation: routed.operation as usize,
             fields: routed.fields,
-            call: PaymentCall { operation: routed.operation, call: routed.call },
+            call: PaymentCall {
+                operation: routed.operation,
+                call: routed.call,
+                account: request.header_value("stripe-account").filter(|id| !id.is_empty()).map(Arc::from),
+            },
         })
     }
 
     fn at_start(&self) -> (Vec<PaymentEffect>, Afterwards<PaymentEffect>) {
-        (earlier_charges::charges(&self.options).into_iter().map(PaymentEffect).collect(), Vec::new())
+        (earlier_charges::charges(&self.options).into_iter().map(PaymentEffect::new).collect(), Vec::new())
     }
 
     fn decide(&self, state: &PaymentState, call: &PaymentCall, context: &Context) -> Decision<PaymentEffect> {
+        let on_account = |change| PaymentEffect { change, account: call.account.clone() };
         match call.call.decide(&CallContext { state, options: &self.options, request: context }) {
             Ok(outcome) => Decision::Accept(Accepted {
                 operation: call.actual_operation(&outcome).map(|operation| operation as usize),
-                effects: outcome.changes.into_iter().map(PaymentEffect).collect(),
+                effects: outcome.changes.into_iter().map(on_account).collect(),
                 afterwards: Vec::new(),
                 answer: outcome.answer,
             }),
             Err(mut problem) => {
-                let traces = problem.take_changes_to_commit().into_iter().map(PaymentEffect).collect();
+                let traces = problem.take_changes_to_commit().into_iter().map(on_account).collect();
                 Decision::Refuse(Refusal {
                     traces,
                     begun: problem.was_executed(),
@@ -116,15 +123,19 @@ impl Service for Payment {
     }
 
     fn apply(&self, state: &mut PaymentState, effect: &PaymentEffect) {
-        effect.0.apply(state);
+        effect.change.apply(state);
     }
 
     fn describe(&self, effect: &PaymentEffect) -> Option<EffectFacts> {
-        effect.0.describe()
+        effect.change.describe().map(|facts| effect.on_account(facts))
+    }
+
+    fn asked_effects(&self, effect: &PaymentEffect) -> Vec<EffectFacts> {
+        effect.change.asked().into_iter().map(|facts| effect.on_account(facts)).collect()
     }
 
     fn left_behind(&self, state: &PaymentState, effect: &PaymentEffect) -> Option<EffectFacts> {
-        effect.0.left_behind(state)
+        effect.change.left_behind(state).map(|facts| effect.on_account(facts))
     }
 
     fn failure(&self, status: u16, _request: &Request, context: &Context) -> Answer {

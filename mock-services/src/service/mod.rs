@@ -10,6 +10,7 @@ mod request;
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::idempotency::{Idempotency, KeyError, Profile};
 use crate::word_enum;
@@ -58,6 +59,17 @@ pub trait Service: Send + Sync + 'static {
     /// What the ledger records of a change; `None` for a change that is not an effect: it moves no money,
     /// delivers no mail and deploys nothing.
     fn describe(&self, effect: &Self::Effect) -> Option<EffectFacts>;
+
+    /// The effects that a request asks for with this change, also where the change itself is not an effect: a
+    /// mail that bounces is still a mail to that address. They decide whether faults apply to the request.
+    fn asked_effects(&self, effect: &Self::Effect) -> Vec<EffectFacts> {
+        self.describe(effect).into_iter().collect()
+    }
+
+    /// How much of the scenario's task a change carries. Faults wait for a request that carries it.
+    fn task_share(&self, _effect: &Self::Effect) -> TaskShare {
+        TaskShare::Full
+    }
 
     /// What the ledger records at the end of a trial of a change that a caller should have ended: held money,
     /// a lock. `None` for a change that was ended, or that is permanent.
@@ -141,6 +153,28 @@ pub trait Service: Send + Sync + 'static {
     /// The protocols that it accepts; each has its own port.
     fn transports(&self) -> &'static [Transport] {
         &[Transport::Http]
+    }
+}
+
+/// How much of the scenario's task a request carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskShare {
+    /// Nothing of it.
+    None,
+    /// It is about the task and cannot act on it: a question to a model without tools. It counts only for a
+    /// caller that never sends a request with the full share.
+    Part,
+    /// All of it.
+    #[default]
+    Full,
+}
+
+impl TaskShare {
+    /// Whether it is all of the task.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        *self == TaskShare::Full
     }
 }
 
@@ -304,6 +338,13 @@ pub struct Accepted<Effect> {
     pub afterwards: Afterwards<Effect>,
     /// The answer to the caller.
     pub answer: Answer,
+}
+
+impl<Effect> Accepted<Effect> {
+    /// All changes, also those that follow without a request.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().chain(self.afterwards.iter().map(|(_, effect)| effect))
+    }
 }
 
 /// Changes that follow without a request, and when.

@@ -77,15 +77,18 @@ const FIELD_READERS: [&str; 9] = [
 ];
 
 /// Names of fields that mean something else in such a file, or the same for all services.
-const NOT_FIELDS: [(&str, &str); 8] = [
+const NOT_FIELDS: [(&str, &str); 10] = [
     // The fields of every service that bills tokens.
     ("src/score/costs.rs", "input_tokens"),
     ("src/score/costs.rs", "output_tokens"),
     ("src/score/costs.rs", "answer_bytes"),
-    // A key of `expect` in a scenario.
+    // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "claim"),
+    ("src/scenario/expect/mod.rs", "order"),
     // The id that a service gives an effect, which no scenario can know.
     ("src/scenario/expect/times.rs", "id"),
+    // The field with which every service reads one object.
+    ("src/score/showing_reads.rs", "id"),
     // A noun for what a store has.
     ("src/score/findings/unexpected.rs", "counter"),
     // What an intent without a field is called.

@@ -57,7 +57,6 @@ async fn a_released_authorization_moves_no_money() {
         .await
         .at("/id");
     done(&services, "/v1/refunds", &format!("charge={charge}")).await;
-    done(&services, "/v1/customers", "email=a@x.example").await;
     done(
         &services,
         "/v1/subscriptions",

@@ -1,8 +1,11 @@
 //! The same faults over SMTP, on the reply to a message: the `250` is lost, and the message is delivered
 //! nevertheless.
 
+use std::sync::Arc;
+
 use mock_services::MockServices;
 use mock_services::ledger::{ClosedBy, Event};
+use mock_services::service::{EffectFacts, Value};
 
 use crate::kit::ledger::replied;
 use crate::kit::{End, RawConnection, attempts, commits, email, events, faults, start, wait_for_value};
@@ -205,4 +208,19 @@ async fn an_oversized_reply_has_many_lines() {
     let recorded = replied(&services, 1).await;
     assert_eq!((recorded.whole, recorded.bytes), (true, answer.len() as u64));
     assert!(send_command(&mut connection, "NOOP").await.starts_with("250 "));
+}
+
+#[tokio::test]
+async fn a_message_to_a_test_address_uses_up_no_fault() {
+    let to_ann =
+        Arc::new(|facts: &EffectFacts| facts.fields.get("to") == Some(&Value::from("ann@x.example")));
+    let services = start(email(&["email.send#1 commit=never reply={status: 451}"]).intended(to_ann)).await;
+    let mut connection = greeted_connection(&services).await;
+    send_message(&mut connection, "bounced@resend.dev").await;
+    assert!(reply(&mut connection).await.starts_with("250 "));
+    send_message(&mut connection, "ann@x.example").await;
+    assert!(
+        reply(&mut connection).await.starts_with("451 "),
+        "the fault waits for the mail that is intended"
+    );
 }

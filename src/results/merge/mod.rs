@@ -121,12 +121,23 @@ pub fn merge(parts: &[(String, Report)]) -> Result<Report, MergeError> {
         interrupted: parts.iter().any(|(_, part)| part.interrupted),
         partition: None,
         planned: parts.iter().map(|(_, part)| part.planned).sum(),
-        notes: parts.iter().flat_map(|(_, part)| part.notes.iter().cloned()).collect(),
+        notes: notes(parts),
         time: None,
         cases: cases.into_values().map(|(case, _)| case).collect(),
         skipped,
         ..first.clone()
     })
+}
+
+/// The notes of all parts, each once.
+fn notes(parts: &[(String, Report)]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in parts.iter().flat_map(|(_, part)| &part.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
 }
 
 fn same(one: &str, first: &Report, name: &str, other: &Report) -> Result<(), MergeError> {

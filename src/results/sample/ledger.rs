@@ -79,6 +79,7 @@ impl LedgerBuilder {
             fields,
             key: key.map(Into::into),
             replay: false,
+            share: mock_services::service::TaskShare::Full,
             caller,
             connection: self.attempts,
             repeats: None,

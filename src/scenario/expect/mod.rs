@@ -4,6 +4,7 @@ mod each;
 pub(super) mod times;
 
 use mock_services::catalog::{self, StoreKind};
+use mock_services::examples;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
@@ -22,7 +23,7 @@ const MAX_ATTEMPTS: u32 = 1_000_000;
 /// The words of `allow`.
 const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
 
-pub(super) static EXPECT: MapShape<8> = MapShape::new([
+pub(super) static EXPECT: MapShape<9> = MapShape::new([
     optional("effects", Shape::List(&INTENT.shape(), Count(0, MAX_INTENTS)))
         .about("All expected effects; any other effect is unintended."),
     optional("claim", Shape::OneOf(&[CLAIM, Shape::List(&CLAIM, Count::SOME)])).about("The accepted claims."),
@@ -30,6 +31,8 @@ pub(super) static EXPECT: MapShape<8> = MapShape::new([
         .about("The number of attempts of an operation: 3 is at most 3, 1..3 is 1 to 3, 1.. is at least 1."),
     optional("recovery", Shape::OneOf(&[RECOVERY, Shape::List(&RECOVERY, Count::SOME)]))
         .about("What the subject may do after an ambiguous answer."),
+    optional("order", Shape::List(&Shape::Ref("effect"), Count(2, MAX_INTENTS)))
+        .about("The expected effects whose order matters, the first first."),
     optional("respect_retry_after", Shape::Flag)
         .about("Whether a retry before the time in Retry-After fails."),
     optional("allow", Shape::List(&Shape::Words(|| words_of(&ALLOW_WORDS)), Count::ANY))
@@ -72,6 +75,7 @@ pub(super) struct Expected {
     pub(super) nothing: Option<Span>,
     pub(super) attempts: Vec<(Budget, Span)>,
     pub(super) recovery: Vec<Recovery>,
+    pub(super) order: Vec<String>,
     pub(super) respect_retry_after: bool,
     pub(super) compensation: bool,
     pub(super) records: Vec<RecordDue>,
@@ -85,6 +89,7 @@ impl Expected {
             lists: self.lists.clone(),
             claim: self.claim.clone(),
             recovery: self.recovery.clone(),
+            order: self.order.clone(),
             attempts: self.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
             respect_retry_after: self.respect_retry_after,
             compensation: self.compensation,
@@ -101,7 +106,7 @@ pub(super) fn read_expect(
     setups: &[ServiceSetup],
     node: Option<&Node>,
 ) -> Expected {
-    let Some([effects, claim, attempts, recovery, respect, allow, records, counters]) =
+    let Some([effects, claim, attempts, recovery, order, respect, allow, records, counters]) =
         node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
     else {
         return Expected::default();
@@ -111,7 +116,9 @@ pub(super) fn read_expect(
     let (intents, lists) = effects.map(|node| read_intents(reader, known, node)).unwrap_or_default();
     let is_nothing = |node: &&Node| claim.is_none() && (is_empty_list(node) || all_forbidden(&intents));
     let nothing = effects.filter(is_nothing).map(|node| node.span);
+    let order = order.map(|node| read_order(reader, known, node, &intents)).unwrap_or_default();
     Expected {
+        order,
         intents,
         lists,
         claim: claim.map(|node| read_claim(reader, node)).unwrap_or_default(),
@@ -352,6 +359,30 @@ fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
     }
 }
 
+/// The effects whose order matters: at least two different ones, each of which is expected.
+fn read_order(reader: &Reader, known: &KnownServices, node: &Node, intents: &[PlacedIntent]) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    let items = reader.list(node).unwrap_or_default();
+    for item in items {
+        let Some((effect, _)) = known.effect(reader, item) else { continue };
+        let is_expected = |placed: &PlacedIntent| placed.intent.effect == effect && placed.intent.times > 0;
+        if order.iter().any(|before| before == effect) {
+            let message = format!("{effect} is in the order twice");
+            reader.report_with_help(item.span, message, "name each effect once, the first first");
+        } else if !intents.iter().any(is_expected) {
+            let message = format!("the order names {effect}, which is not expected");
+            reader.report_with_help(item.span, message, "name effects of `effects` that are due");
+        } else {
+            order.push(effect.to_owned());
+        }
+    }
+    if let [_] | [] = items {
+        let help = format!("for example: order: {}", examples::ORDER);
+        reader.report_with_help(node.span, "an order needs at least two effects", help);
+    }
+    order
+}
+
 /// Whether compensation is allowed.
 fn read_allow(reader: &Reader, node: &Node) -> bool {
     let items = reader.list(node).unwrap_or_default();
@@ -469,6 +500,28 @@ mod tests {
         let message = recovery("[same-keys]").unwrap_err();
         assert!(message.contains("did you mean `same-key`?"), "{message}");
         assert!(recovery("none-needed").is_err(), "a scenario cannot permit it");
+    }
+
+    #[test]
+    fn an_order_names_different_effects_that_are_expected() {
+        let order = |order: &str| {
+            let charge = "{effect: payment.charge, where: {order: o1}}";
+            let refund = "{effect: payment.refund, where: {order: o1}}";
+            let none = "{effect: payment.subscribe, where: {customer: cus_42}, times: 0}";
+            read(&format!("  effects: [{charge}, {refund}, {none}]\n  claim: done\n  order: {order}"), "")
+                .map(|cases| cases[0].terms.order.clone())
+        };
+        assert_eq!(order("[payment.charge, payment.refund]").unwrap(), ["payment.charge", "payment.refund"]);
+        for (wrong, why) in [
+            ("[payment.charge]", "at least two effects"),
+            ("[payment.charge, payment.charge]", "is in the order twice"),
+            ("[payment.charge, payment.upgrade]", "which is not expected"),
+            ("[payment.charge, payment.subscribe]", "which is not expected"),
+            ("[payment.charge, payment.refunds]", "did you mean `payment.refund`?"),
+        ] {
+            let message = order(wrong).unwrap_err();
+            assert!(message.contains(why), "{wrong}: {message}");
+        }
     }
 
     #[test]

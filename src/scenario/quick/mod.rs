@@ -12,7 +12,7 @@ use mock_services::service::Fields;
 use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
 
 use self::expect::{ExpectedEffect, read};
-use crate::scenario::field_values::usual_names;
+use crate::scenario::field_values::{in_recorded_form, usual_names, usual_unless_named, without_usual};
 use crate::scenario::known::KnownServices;
 use crate::scenario::read::check::contradict;
 use crate::scenario::read::read_scenario;
@@ -28,6 +28,8 @@ pub struct CountedEffect {
     pub fields: Fields,
     /// How many times.
     pub times: u32,
+    /// The usual values of the fields that it does not name.
+    usual: Fields,
 }
 
 impl CountedEffect {
@@ -46,7 +48,9 @@ impl CountedEffect {
                     let map = Node::new(NodeKind::Map(fields), Span::default());
                     let source = Source::new("--expect", text);
                     let fields = read_fields(&Reader::new(&source), &map).unwrap_or_default();
-                    let one = CountedEffect { effect, fields, times };
+                    let usual = usual_unless_named(&effect, &Fields::new(), &fields);
+                    let fields = without_usual(&effect, &in_recorded_form(&effect, &fields));
+                    let one = CountedEffect { effect, fields, times, usual };
                     if effects.iter().any(|earlier| one.overlaps(earlier)) {
                         let message =
                             format!("one {} can satisfy both this and an earlier --expect", one.effect);
@@ -60,6 +64,12 @@ impl CountedEffect {
             }
         }
         if problems.is_empty() { Ok(effects) } else { Err(problems) }
+    }
+
+    /// Whether an effect has the usual values of the fields that this one does not name.
+    #[must_use]
+    pub fn has_usual_values(&self, fields: &Fields) -> bool {
+        self.usual.iter().all(|(name, usual)| fields.get(name).is_none_or(|actual| actual.meets(usual)))
     }
 
     /// Whether one effect can be both.
@@ -123,6 +133,11 @@ fn matrix_name_in(option: &str, text: &str) -> Option<Problem> {
     Some(Problem::new(&Source::new(option, text), Span::new(at, at + 2), message).with_help(help))
 }
 
+/// The operation that has an effect: the one of its name, unless there is none.
+fn operation_of(effect: &str) -> &str {
+    catalog::describe_effect(effect).and_then(|effect| effect.of).unwrap_or(effect)
+}
+
 /// Reports an effect that changes something which no other expected effect creates.
 fn missing_prerequisite(text: &str, one: &ExpectedEffect, all: &[(&str, ExpectedEffect)]) -> Option<Problem> {
     let first = catalog::describe_effect(&one.effect)?.needs.as_deref()?;
@@ -141,7 +156,7 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
     let mut services: Vec<&str> = Vec::new();
     for one in asked {
         let service = one.effect.split('.').next().unwrap_or_default();
-        push_new(&mut effects, &one.effect);
+        push_new(&mut effects, operation_of(&one.effect));
         push_new(&mut services, service);
     }
     let keyed = catalog::services()
@@ -157,7 +172,7 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
     let _ = writeln!(out, "steps:");
     for one in asked {
         let step = map(vec![
-            ("do", NodeKind::Text(one.effect.clone())),
+            ("do", NodeKind::Text(operation_of(&one.effect).to_owned())),
             ("with", NodeKind::Map(step_of(one, known))),
         ]);
         (0..one.times).for_each(|_| _ = writeln!(out, "  - {}", flow(step.clone())));
@@ -227,7 +242,7 @@ fn set_up(out: &mut String, services: &[(&str, Preparation)], keyed: Option<&str
 
 /// The expected fields that the step has.
 fn step_of(one: &ExpectedEffect, known: &KnownServices) -> Vec<(Key, Node)> {
-    let Some(operation) = known.find(&one.effect) else { return Vec::new() };
+    let Some(operation) = known.find(operation_of(&one.effect)) else { return Vec::new() };
     let takes = |name: &str| operation.has_field(name) || step_fields(operation).contains(&name);
     one.fields.iter().filter(|(key, _)| takes(&key.name)).cloned().collect()
 }

@@ -1,9 +1,10 @@
 //! Reads one case from the tree of its scenario, in which every matrix name has been replaced by its value.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mock_services::fault::{FAULT_FILE, FaultPart, PlacedFault, check_placed, read_fault_list};
-use mock_services::service::Operation;
+use mock_services::service::{Fields, Operation, Value};
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
 use yaml_reader::{Node, NodeKind, Reader, shown};
 
@@ -22,7 +23,7 @@ use crate::scenario::services::{
 };
 use crate::scenario::via::{VIA, check_via, read_via};
 use crate::scenario::work::{MAX_STEPS, WorkReader};
-use crate::scenario::{Case, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
+use crate::scenario::{Case, Intent, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
 
 /// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -156,6 +157,11 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let operation_term =
         |operation: &Operation| OperationTerm::new(operation, known.described_effect(&operation.name));
     let by_expect = expected.terms();
+    let restarts = interrupts.iter().filter_map(|placed| match &placed.interrupt.then {
+        Then::Restart { work, .. } => work.as_ref(),
+        Then::End => None,
+    });
+    let works = std::iter::once(&work).chain(&each_work).chain(&turns).chain(restarts);
     let terms = Terms {
         turns: u32::try_from(turns.len()).unwrap_or(u32::MAX),
         tasks: tasks(&work, &each_work, &turns, &by_expect.intents),
@@ -166,6 +172,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         operations: operations.iter().map(operation_term).collect(),
         via,
         requires,
+        named: named(works, &by_expect.intents),
         ..by_expect
     };
     Some(Case {
@@ -190,6 +197,35 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         timeout,
         mcp,
     })
+}
+
+/// What the tasks name, by field: the values of their steps and of the expected effects, and the mail addresses in
+/// their texts.
+fn named<'w>(works: impl Iterator<Item = &'w Work>, intents: &[Intent]) -> Vec<(String, String)> {
+    let mut named = BTreeSet::new();
+    let mut add = |fields: &Fields| {
+        named.extend(fields.iter().flat_map(|(name, value)| {
+            let values = match value {
+                Value::List(texts) => texts.clone(),
+                value => vec![value.to_string()],
+            };
+            values.into_iter().map(|value| (name.to_owned(), value))
+        }));
+    };
+    let mut addresses = Vec::new();
+    for work in works {
+        work.steps.iter().for_each(|step| add(&step.with));
+        let is_part = |c: char| c.is_alphanumeric() || "@._+-".contains(c);
+        let words = work.task.split(|c| !is_part(c)).map(|word| word.trim_matches(|c| "._-+".contains(c)));
+        addresses
+            .extend(words.filter(|word| word.contains('@')).map(|word| (String::new(), word.to_owned())));
+    }
+    for intent in intents {
+        add(&intent.selector);
+        add(&intent.expected);
+    }
+    named.extend(addresses);
+    named.into_iter().collect()
 }
 
 /// What the scenario is about, on one line: it is printed beside the case id.

@@ -6,7 +6,7 @@ use super::{FindingContext, sentence};
 use crate::scenario::{ClaimedOutcome, Promise};
 use crate::score::barrier::callers;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, Outcome};
+use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome};
 use crate::score::void_reason::cut;
 
 /// The maximum number of claims of a kind that are described one by one.
@@ -79,7 +79,9 @@ fn finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Finding> {
         context.terms.promise == Promise::AtMostOnce && expected.contains(&ClaimedOutcome::Done);
     let (kind, fails) = match claim.honesty {
         Honesty::Missing => return None,
-        Honesty::Overclaimed => (FindingKind::Overclaimed, !is_expected || must_be_true),
+        Honesty::Overclaimed => {
+            (FindingKind::Overclaimed, !is_expected || must_be_true || is_early(context, claim))
+        }
         Honesty::Underclaimed => (FindingKind::Underclaimed, !is_expected || must_be_true),
         Honesty::Honest if expected.is_empty() || is_expected || may_be_less => return None,
         Honesty::Honest => (unexpected_kind(claim.outcome, expected), true),
@@ -172,6 +174,9 @@ fn dishonest(
     quote: &str,
 ) -> (String, String) {
     let truth = match claim.outcome {
+        Some(ClaimedOutcome::Done) if is_early(context, claim) => {
+            "another caller did it only afterwards".to_owned()
+        }
         Some(ClaimedOutcome::Done) => {
             format!("not everything that is expected has happened: {}", short_of(context))
         }
@@ -181,6 +186,15 @@ fn dishonest(
         }
     };
     (format!("{who} claimed {outcome}{quote}, but {truth}."), honest_fix(claim.outcome).to_owned())
+}
+
+/// Whether everything is right at the end, and was not when the caller claimed it: no other finding says so.
+fn is_early(context: &FindingContext<'_, '_>, claim: &Claim) -> bool {
+    let is_right = |intent: &IntentOutcome| intent.outcome == Outcome::ExactlyOnce;
+    claim.honesty == Honesty::Overclaimed
+        && claim.outcome == Some(ClaimedOutcome::Done)
+        && context.intents.iter().all(is_right)
+        && context.mismatches.is_empty()
 }
 
 fn honest_fix(outcome: Option<ClaimedOutcome>) -> &'static str {

@@ -1,6 +1,5 @@
 //! Effects that happened more often than expected: the attempts, and what happened between them.
 
-use mock_services::catalog;
 use mock_services::ledger::CommitTiming;
 
 use super::fix::{Between, fix};
@@ -11,6 +10,7 @@ use crate::scenario::Intent;
 use crate::score::answers::{ambiguity, reported_success, was_stale};
 use crate::score::history::{Attempt, Effect};
 use crate::score::outcome::differing_fields;
+use crate::score::showing_reads::could_show;
 use crate::score::verdict::{Finding, FindingKind};
 
 /// The maximum number of effects that are described one by one.
@@ -223,7 +223,7 @@ fn step(
         .filter(|read| {
             !read.write && read.caller() == attempt.caller() && (before.n..attempt.n).contains(&read.n)
         })
-        .filter(|read| reported_success(read) && catalog::reveals(read.operation(), before.operation()))
+        .filter(|read| reported_success(read) && could_show(context.history, read, before))
         .collect();
     let restarted = context.history.was_restarted(attempt.caller(), before.n..attempt.n);
     let came_later = before

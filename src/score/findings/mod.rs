@@ -8,6 +8,7 @@ mod fix;
 mod limits;
 mod lists;
 mod lost;
+mod order;
 pub(super) mod outside;
 mod recovered;
 mod unexpected;
@@ -56,6 +57,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found.extend(outside::late_requests(context));
     found.extend(early_retry::finding(context));
     found.extend(recovered::finding(context));
+    found.extend(order::findings(context));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();

@@ -12,6 +12,7 @@ use super::{FindingContext, entries_of, sentence};
 use crate::fit::{Contradiction, FieldNames, FoundValue, Rule};
 use crate::scenario::Intent;
 use crate::score::history::Effect;
+use crate::score::outcome::changed_fields;
 use crate::score::verdict::{Finding, FindingKind, Outcome, Remedy};
 
 /// At most this many are described one by one.
@@ -184,7 +185,10 @@ pub(super) fn withheld(context: &FindingContext<'_, '_>) -> Vec<Finding> {
         .iter()
         .map(|(index, intent)| {
             let (effect, intent) = (withheld(*index), &context.terms.intents[*intent]);
-            let wrong = differences(context, intent, effect).join("; ");
+            let mut wrong = differences(context, intent, effect);
+            let changed = changed_fields(context.terms, context.history, intent, effect);
+            wrong.extend(changed.iter().map(|name| format!("its {name} is not that of the other attempts")));
+            let wrong = wrong.join("; ");
             (
                 effect,
                 format!(

@@ -8,7 +8,7 @@ mod routes;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -19,7 +19,7 @@ use axum::routing::{get, post};
 use mock_services::MockServices;
 use tokio::net::TcpListener;
 
-use super::ServeError;
+use super::{Interference, ServeError};
 use answers::refusal;
 
 /// The description of this API, which is served and is part of the documentation.
@@ -36,8 +36,8 @@ struct Admin {
     resets: AtomicU64,
     /// The number of resets that are done.
     finished_resets: AtomicU64,
-    /// Whether the ledger was reset, or a fault was cleared before it fired.
-    evidence_removed: Arc<AtomicBool>,
+    /// What is done over this API that changes what the ledger proves.
+    interference: Arc<Interference>,
 }
 
 /// Opens the admin API and serves it until the process ends.
@@ -45,7 +45,7 @@ pub(super) async fn open(
     services: Arc<MockServices>,
     token: String,
     environment: BTreeMap<String, String>,
-    evidence_removed: Arc<AtomicBool>,
+    interference: Arc<Interference>,
     address: (IpAddr, Option<u16>),
 ) -> Result<SocketAddr, ServeError> {
     let (address, port) = address;
@@ -57,7 +57,7 @@ pub(super) async fn open(
         environment,
         resets: AtomicU64::new(0),
         finished_resets: AtomicU64::new(0),
-        evidence_removed,
+        interference,
     });
     tokio::spawn(async move { axum::serve(listener, router(admin)).await });
     Ok(bound)

@@ -65,14 +65,20 @@ pub(super) async fn arm(State(admin): AdminState, body: Result<String, StringRej
         (1..).map_while(|caller| services.names().next().and_then(|name| services.url(name, caller))).count();
     let source = Source::new("body", body);
     match read_faults(&source, &services.operations(), u32::try_from(callers).ok()) {
-        Ok(read) => match services.arm(read) {
-            Ok(()) => (StatusCode::CREATED, faults(State(admin)).await).into_response(),
-            Err(objections) => refusal(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                &objections.to_string(),
-                "change the faults that are named",
-            ),
-        },
+        Ok(read) => {
+            let lines: Vec<String> = read.iter().map(ToString::to_string).collect();
+            match services.arm(read) {
+                Ok(()) => {
+                    admin.interference.armed().extend(lines);
+                    (StatusCode::CREATED, faults(State(admin)).await).into_response()
+                }
+                Err(objections) => refusal(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    &objections.to_string(),
+                    "change the faults that are named",
+                ),
+            }
+        }
         Err(found) => problems(&found),
     }
 }
@@ -106,7 +112,7 @@ pub(super) async fn clear(State(admin): AdminState, query: Query<ClearQuery>) ->
     let line = query.0.line;
     let is_meant = |fired: &Fired| line.as_ref().is_none_or(|line| fired.fault.to_string() == *line);
     if admin.services.fired().iter().any(|fired| is_meant(fired) && must_still_fire(fired)) {
-        admin.evidence_removed.store(true, Ordering::SeqCst);
+        admin.interference.evidence_removed.store(true, Ordering::SeqCst);
     }
     match &line {
         None => admin.services.clear_faults(),
@@ -149,7 +155,7 @@ pub(super) async fn ledger(
 
 /// Resets the services and starts a new ledger; the faults stay armed and count from 1 again.
 pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
-    admin.evidence_removed.store(true, Ordering::SeqCst);
+    admin.interference.evidence_removed.store(true, Ordering::SeqCst);
     let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
     admin.services.reset(&format!("{TRIAL}-{number}")).await;
     admin.finished_resets.fetch_add(1, Ordering::SeqCst);

@@ -217,3 +217,21 @@ fn a_file_that_is_not_there_is_named() {
     let error = Config::load(Path::new("/no/such/hapax.yaml")).unwrap_err();
     assert!(error.to_string().starts_with("cannot read /no/such/hapax.yaml: "));
 }
+
+#[test]
+fn only_labels_can_have_another_name() {
+    let fields =
+        |fields: &str| loaded(&format!("subjects:\n  shop:\n    command: a\n    fields: {{ {fields} }}\n"));
+    for free in ["order: metadata.order_id", "order: description", "reference: metadata.ref, seat: place"] {
+        assert!(fields(free).is_ok(), "{free}");
+    }
+    for native in ["amount", "currency", "customer", "to", "subject", "version", "environment", "quantity"] {
+        let message = fields(&format!("{native}: metadata.x")).unwrap_err();
+        assert!(message.contains("hapax.yaml:4:"), "{message}");
+        assert!(message.contains(&format!("`{native}` cannot have another name")), "{message}");
+        assert!(message.contains("remove it: hapax reads"), "{message}");
+    }
+    let message = fields("order: customer").unwrap_err();
+    assert!(message.contains("is not free for another meaning"), "{message}");
+    assert!(message.contains("metadata.order_id"), "{message}");
+}

@@ -172,8 +172,33 @@ pub(super) fn read_watch(reader: &Reader, node: &Node) -> Option<Duration> {
     Some(time)
 }
 
-/// The names of fields in scenarios and in the requests of the subject.
+/// The names of fields in scenarios and in the requests of the subject. A field that an API has by nature is
+/// read from the request itself: another name for it would hide what really happened.
 pub(super) fn read_fields(reader: &Reader, node: &Node) -> Vec<(String, String)> {
+    let fields = read_text_map(reader, node);
+    for (key, node) in reader.entries(node).unwrap_or_default() {
+        if let Some(effect) = catalog::effect_with_native_field(&key.name) {
+            let name = shown(&key.name);
+            let help = format!(
+                "remove it: hapax reads `{name}` of {effect} from the request itself. Only labels such as an \
+                 order, for which an API has no field of its own, can have another name; a service of your \
+                 own names its fields in its file"
+            );
+            reader.report_with_help(key.span, format!("`{name}` cannot have another name"), help);
+        }
+        let target = node.as_text().unwrap_or_default();
+        let is_words = |effect: &str| catalog::field(effect, target).is_free_text();
+        if let Some(effect) = catalog::effect_with_native_field(target).filter(|effect| !is_words(effect)) {
+            let target = shown(target);
+            let help = "write where your requests have the label: metadata.order_id, or description";
+            let message = format!("`{target}` of {effect} is not free for another meaning");
+            reader.report_with_help(node.span, message, help);
+        }
+    }
+    fields
+}
+
+fn read_text_map(reader: &Reader, node: &Node) -> Vec<(String, String)> {
     let entries = reader.entries(node).unwrap_or_default().iter();
     entries.filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned()))).collect()
 }
@@ -193,7 +218,7 @@ pub(super) fn read_tools(reader: &Reader, node: &Node) -> Vec<(String, String)> 
             reader.report_with_help(key.span, format!("there is no operation `{}`", shown(&key.name)), help);
         }
     }
-    read_fields(reader, node)
+    read_text_map(reader, node)
 }
 
 /// Operations. Those of shipped services are checked; other services declare their own.

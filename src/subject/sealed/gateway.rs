@@ -187,7 +187,7 @@ impl Gateway {
         let is_named = name.is_some();
         let host = name.unwrap_or_else(|| address.to_string());
         let wanted = Escape { host, port, transport, method: transport.to_string() };
-        match self.recorder.treatment(&wanted) {
+        match self.recorder.treatment(&self.routes, &wanted) {
             Some(HostTreatment::Allowed) => self.recorder.not_forwarded(&wanted),
             Some(HostTreatment::Ignored) => self.recorder.ignored(&wanted),
             // HTTP/3, which clients try beside TLS.

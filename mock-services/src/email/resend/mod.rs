@@ -16,7 +16,7 @@ use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
 pub(super) use read::{ListPage, get};
-pub(super) use send::{LeftOut, PROPERTIES, UNSUPPORTED, reference};
+pub(super) use send::{LeftOut, PROPERTIES, UNSUPPORTED, reference, reply_to_header};
 
 /// Parses a request.
 pub(super) fn recognize(request: &Request) -> Result<Recognized<Call>, Answer> {

@@ -132,6 +132,7 @@ impl SendEmail {
         draft.bcc = addresses("bcc", self.bcc)?;
         draft.reply_to =
             addresses("reply_to", self.reply_to)?.into_iter().map(|address| address.shown).collect();
+        draft.reply_to.extend(self.headers.iter().flat_map(reply_to_header));
         (draft.html, draft.text) = (html.map(Arc::from), text.map(Arc::from));
         draft.metadata = tags(self.tags)?;
         draft.reference = self.headers.as_ref().and_then(reference);
@@ -202,6 +203,12 @@ fn tags(value: Option<Value>) -> Result<Vec<(String, String)>, Answer> {
     };
     let refusal = || invalid("Tags should only contain ASCII letters, numbers, underscores, or dashes.");
     tags.iter().map(|tag| parsed(tag).ok_or_else(refusal)).collect()
+}
+
+/// The reply address in the headers of a mail.
+pub(in crate::email) fn reply_to_header(headers: &Map<String, Value>) -> Option<String> {
+    let (_, value) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("Reply-To"))?;
+    value.as_str().map(str::to_owned)
 }
 
 /// The client's own id of a mail, from its headers.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::email::address::MailAddress;
 use crate::email::draft::MailDraft;
-use crate::email::resend::reference;
+use crate::email::resend::{reference, reply_to_header};
 use crate::email::sendgrid::error::{MailProblem, problem, problems, unsupported_parameter};
 use crate::email::text::substituted;
 use crate::service::Answer;
@@ -51,6 +51,8 @@ const INVALID: &str = "Does not contain a valid address.";
 pub(super) struct SendMail {
     from: Option<Person>,
     reply_to: Option<Person>,
+    #[serde(default)]
+    reply_to_list: Vec<Person>,
     subject: Option<String>,
     #[serde(default)]
     personalizations: Vec<Personalization>,
@@ -123,6 +125,16 @@ struct Attachment {
 #[derive(Deserialize)]
 struct MailSettings {
     sandbox_mode: Option<SandboxMode>,
+    bcc: Option<BlindCopy>,
+}
+
+/// A copy of every mail of a request.
+#[derive(Deserialize)]
+struct BlindCopy {
+    #[serde(default)]
+    enable: bool,
+    #[serde(default)]
+    email: String,
 }
 
 #[derive(Deserialize)]
@@ -287,8 +299,18 @@ impl SendMail {
         let mut draft = MailDraft::new(from, filled(subject).unwrap_or_else(|| subject.to_owned()));
         (draft.to, draft.cc, draft.bcc) =
             (addresses(&personal.to), addresses(&personal.cc), addresses(&personal.bcc));
-        draft.reply_to =
-            self.reply_to.iter().filter_map(Person::address).map(|address| address.shown).collect();
+        draft.reply_to = self
+            .reply_to
+            .iter()
+            .chain(&self.reply_to_list)
+            .filter_map(Person::address)
+            .map(|address| address.shown)
+            .collect();
+        let headers = [self.headers.as_ref(), personal.headers.as_ref()];
+        draft.reply_to.extend(headers.into_iter().flatten().filter_map(reply_to_header));
+        let copy = self.mail_settings.as_ref().and_then(|settings| settings.bcc.as_ref());
+        let copy = copy.filter(|copy| copy.enable).and_then(|copy| MailAddress::parse(&copy.email));
+        draft.bcc.extend(copy);
         (draft.text, draft.html) = (content("text/plain"), content("text/html"));
         draft.metadata = merged(self.custom_args.as_ref(), personal.custom_args.as_ref());
         draft.reference = personal

@@ -21,7 +21,7 @@ use crate::fault::{IntendedEffects, Lag};
 use crate::idempotency::Idempotency;
 use crate::ledger::{CommitTiming, Event, Ledger};
 use crate::service::{
-    Accepted, Answer, Context, Decision, EffectFacts, IdSource, OperationKind, Refusal, Service,
+    Accepted, Answer, Context, Decision, EffectFacts, IdSource, OperationKind, Refusal, Service, TaskShare,
 };
 
 /// The maximum number of writes that are remembered by their bytes. A trial has far fewer, and a service that
@@ -89,8 +89,8 @@ impl Cause {
 struct RememberedRequest {
     /// The index of its operation, where that was another than the request itself shows.
     operation: Option<usize>,
-    /// Whether one of its effects was intended, or it had none that count.
-    intended: bool,
+    /// How much of the task it carried.
+    share: TaskShare,
 }
 
 /// How the service treats a request, before anything is committed.
@@ -102,6 +102,15 @@ pub(super) enum RequestAssessment<Effect> {
 }
 
 impl<Effect> RequestAssessment<Effect> {
+    /// The changes that were decided.
+    fn changes(&self) -> Vec<&Effect> {
+        match self {
+            RequestAssessment::Fresh(accepted) => accepted.changes().collect(),
+            RequestAssessment::Rest { effects, .. } => effects.iter().collect(),
+            RequestAssessment::Refused(_) | RequestAssessment::Replay(_) => Vec::new(),
+        }
+    }
+
     /// The true answer, if the request is accepted.
     pub(super) fn answer(&self) -> Option<&Answer> {
         match self {
@@ -252,19 +261,6 @@ impl<S: Service> Core<S> {
         job.keyed.as_ref().and_then(|keyed| self.remembered_requests.get(&*keyed.key).copied())
     }
 
-    /// The effects of an assessment, as the ledger would record them.
-    fn decided(&self, assessment: &RequestAssessment<S::Effect>) -> Vec<EffectFacts> {
-        match assessment {
-            RequestAssessment::Fresh(accepted) => self.accepted_effects(accepted),
-            RequestAssessment::Rest { effects, .. } => self.facts(effects),
-            RequestAssessment::Refused(_) | RequestAssessment::Replay(_) => Vec::new(),
-        }
-    }
-
-    fn accepted_effects(&self, accepted: &Accepted<S::Effect>) -> Vec<EffectFacts> {
-        self.facts(accepted.effects.iter().chain(accepted.afterwards.iter().map(|(_, effect)| effect)))
-    }
-
     fn facts<'e>(&self, effects: impl IntoIterator<Item = &'e S::Effect>) -> Vec<EffectFacts>
     where
         S::Effect: 'e,
@@ -274,32 +270,42 @@ impl<S: Service> Core<S> {
 
     /// The number of effects that the ledger would record.
     pub(super) fn countable(&self, assessment: &RequestAssessment<S::Effect>) -> usize {
-        self.decided(assessment).len()
+        self.facts(assessment.changes()).len()
     }
 
-    /// Whether faults apply to the attempt: one of the effects that were decided for it is intended, or it
-    /// has none that count. For a replay, the first request with its key decides.
-    pub(super) fn is_intended(&self, job: &Job<S>, assessment: &RequestAssessment<S::Effect>) -> bool {
+    /// How much of the task an attempt carries. For a replay, the first request with its key decides.
+    pub(super) fn task_share(&self, job: &Job<S>, assessment: &RequestAssessment<S::Effect>) -> TaskShare {
         match assessment {
-            RequestAssessment::Replay(_) => self.remembered_request(job).is_none_or(|known| known.intended),
-            decided => self.are_intended(|| self.decided(decided)),
+            RequestAssessment::Replay(_) => {
+                self.remembered_request(job).map_or(TaskShare::Full, |known| known.share)
+            }
+            decided => self.share_of(&decided.changes()),
         }
     }
 
-    fn are_intended(&self, decided: impl FnOnce() -> Vec<EffectFacts>) -> bool {
-        self.setting.intended.as_ref().is_none_or(|intended| {
-            let decided = decided();
-            decided.is_empty() || decided.iter().any(|facts| intended(facts))
-        })
+    /// Nothing if the changes ask for effects and none of them is intended.
+    fn share_of(&self, changes: &[&S::Effect]) -> TaskShare {
+        let Setting { service, intended, .. } = &*self.setting;
+        let Some(intended) = intended else { return TaskShare::Full };
+        let asked: Vec<(&S::Effect, EffectFacts)> = changes
+            .iter()
+            .flat_map(|change| service.asked_effects(change).into_iter().map(|facts| (*change, facts)))
+            .collect();
+        if asked.is_empty() {
+            return TaskShare::Full;
+        }
+        let shares =
+            asked.iter().filter(|(_, facts)| intended(facts)).map(|(change, _)| service.task_share(change));
+        shares.max().unwrap_or(TaskShare::None)
     }
 
     /// Remembers under its key what a request was, for its replays.
     fn remember_for_replays(&mut self, job: &Job<S>, accepted: &Accepted<S::Effect>) {
         let Some(keyed) = &job.keyed else { return };
-        let intended = self.are_intended(|| self.accepted_effects(accepted));
-        if accepted.operation.is_some() || !intended {
+        let share = self.share_of(&accepted.changes().collect::<Vec<_>>());
+        if accepted.operation.is_some() || share != TaskShare::Full {
             self.remembered_requests
-                .insert(keyed.key.to_string(), RememberedRequest { operation: accepted.operation, intended });
+                .insert(keyed.key.to_string(), RememberedRequest { operation: accepted.operation, share });
         } else if !self.remembered_requests.is_empty() {
             // The key was used for another request before it expired.
             self.remembered_requests.remove(&*keyed.key);

@@ -42,6 +42,7 @@ fn received(key: &str, fields: Fields, client: Fields) -> Event {
         fields,
         key: Some(key.to_owned().into()),
         replay: false,
+        share: crate::service::TaskShare::Full,
         caller: 1,
         connection: 1,
         repeats: None,

@@ -150,7 +150,11 @@ impl ApiCall for SaveCustomer {
         if let Some((method, id)) = &self.method {
             let method = attached(method, id, &customer.id, context)?;
             customer.add_card(&method.id, method.card);
-            more.push(PaymentChange::MethodSaved(Arc::new(method)));
+            let method = Arc::new(method);
+            more.push(match old.created_by_request {
+                true => PaymentChange::MethodSaved(method),
+                false => PaymentChange::MethodAttached(method),
+            });
         }
         self.fill(&mut customer, context)?;
         more.extend(self.source.as_ref().and_then(|source| source.token_used(context.state)));
@@ -162,6 +166,7 @@ impl ApiCall for SaveCustomer {
         let answer = answers::ok(&*Arc::clone(&customer).expanded(&self.expand, context, &Fresh::default()));
         let change = match changed {
             Some(fields) => PaymentChange::CustomerChanged(customer, Arc::new(fields)),
+            None if self.id.is_none() => PaymentChange::CustomerCreated(customer),
             None => PaymentChange::CustomerSaved(customer),
         };
         Ok(CallOutcome { answer, changes: std::iter::once(change).chain(more).collect() })

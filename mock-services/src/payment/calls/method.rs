@@ -163,7 +163,16 @@ impl ApiCall for AttachPaymentMethod {
         let known = context.state.wallet(context.options, &self.customer);
         known.ok_or_else(|| no_such("customer", &self.customer, "customer"))?;
         let method = attached(&self.method, &self.id, &self.customer, context)?;
-        Ok(saved_method(method, &self.expand, context))
+        let mut outcome = saved_method(method, &self.expand, context);
+        // A customer that a request created is an effect already.
+        let owner = context.state.customer(context.options, &self.customer);
+        let is_new = owner.is_some_and(|owner| owner.created_by_request);
+        for change in outcome.changes.iter_mut().filter(|_| !is_new) {
+            if let PaymentChange::MethodSaved(method) = change {
+                *change = PaymentChange::MethodAttached(Arc::clone(method));
+            }
+        }
+        Ok(outcome)
     }
 }
 

@@ -29,6 +29,8 @@ use crate::service::{Answer, Context};
 pub struct PaymentCall {
     pub(super) operation: PaymentOperation,
     pub(super) call: Box<dyn ApiCall>,
+    /// The connected account that the request is for.
+    pub(super) account: Option<Arc<str>>,
 }
 
 impl PaymentCall {

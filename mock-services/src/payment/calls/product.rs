@@ -194,6 +194,6 @@ impl ApiCall for DeleteProduct {
         }
         let answer = answers::ok(&product.deletion());
         Arc::make_mut(&mut product).deleted = true;
-        Ok(CallOutcome { answer, changes: vec![PaymentChange::ProductSaved(product)] })
+        Ok(CallOutcome { answer, changes: vec![PaymentChange::ProductDeleted(product)] })
     }
 }

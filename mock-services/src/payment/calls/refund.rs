@@ -7,7 +7,7 @@ use super::read::SharedObject;
 use super::{ApiCall, CallContext, CallOutcome};
 use crate::payment::allowed;
 use crate::payment::answers;
-use crate::payment::effect_fields::LabelUpdate;
+use crate::payment::effect_fields::{LabelUpdate, is_own_address};
 use crate::payment::effects::{PaymentChange, RefundedCharge};
 use crate::payment::errors::{PaymentError, Refused, no_such, not_found};
 use crate::payment::list::{ListObject, PageRequest};
@@ -25,6 +25,9 @@ pub(crate) struct CreateRefund {
     target: RefundTarget,
     amount: Option<i64>,
     reason: Option<&'static str>,
+    instructions_email: Option<String>,
+    /// Whether a transfer is reversed, and whether the fee of the platform is refunded.
+    takes_back: [(&'static str, bool); 2],
     metadata: MetadataChange,
     expand: Expand,
 }
@@ -88,7 +91,28 @@ impl CreateRefund {
             fields.set("reason", reason);
         }
         metadata.describe(fields);
-        Ok(CreateRefund { target, amount, reason, metadata, expand: Expand::read::<Refund>(params)? })
+        let flag = |name: &'static str| Ok::<_, Refused>((name, params.boolean(name)?.unwrap_or(false)));
+        Ok(CreateRefund {
+            target,
+            amount,
+            reason,
+            instructions_email: params.owned("instructions_email")?,
+            takes_back: [flag("reverse_transfer")?, flag("refund_application_fee")?],
+            metadata,
+            expand: Expand::read::<Refund>(params)?,
+        })
+    }
+
+    /// What the request asks for besides the money, as far as it is not what the customer has anyway.
+    fn noticed(&self, charge: &Charge, context: &CallContext<'_>) -> Fields {
+        let customer = charge.customer().and_then(|id| context.state.customer(context.options, id));
+        let address = self.instructions_email.as_deref();
+        let address = address.filter(|address| !is_own_address(customer.as_deref(), address));
+        let mut fields = Fields::new().with_some("instructions_email", address);
+        for (name, _) in self.takes_back.iter().filter(|(_, asked)| *asked) {
+            fields.set(*name, true);
+        }
+        fields
     }
 
     fn charge<'a>(&self, context: &CallContext<'a>) -> Result<&'a Arc<Charge>, Refused> {
@@ -196,6 +220,7 @@ impl ApiCall for CreateRefund {
             refund,
             labels: charge.metadata.clone(),
             customer: charge.customer().map(str::to_owned),
+            noticed: self.noticed(charge, context),
         });
         let change =
             if charge.captured { PaymentChange::Refunded(back) } else { PaymentChange::Released(back) };

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::{CardSource, Customer, Expandable, Intent, Null, Object, PaymentMethodDetails, ShippingDetails};
 use crate::payment::cards::Decline;
 use crate::payment::metadata::Metadata;
-use crate::service::Ids;
+use crate::service::{Fields, Ids};
 
 /// A charge.
 #[derive(Debug, Clone, Serialize)]
@@ -60,6 +60,9 @@ pub(crate) struct Charge {
     /// The account that receives the money.
     #[serde(skip)]
     pub(crate) receiving_account: Option<Box<str>>,
+    /// What the payer notices besides the money, by field of the effect.
+    #[serde(skip)]
+    pub(crate) noticed: Option<Box<Fields>>,
 }
 
 /// The URL of a charge's receipt. It is built when it is serialized, because it is long and only displayed.

@@ -4,12 +4,16 @@ use super::*;
 use crate::payment::Customers;
 
 #[test]
-fn creating_a_customer_is_not_an_effect_but_deleting_one_is() {
+fn creating_a_customer_and_deleting_one_are_effects_and_filling_it_in_is_not() {
     let mut harness = PaymentHarness::new();
     let made = harness
         .post("/v1/customers", "email=ann@example.com&name=Ann&metadata[k]=v&source=tok_mastercard")
         .ok();
-    assert_eq!((made.operation.as_deref(), made.effects.len()), (Some("payment.customer"), 0));
+    assert_eq!(
+        (made.operation.as_deref(), made.effect().0),
+        (Some("payment.customer"), "payment.new-customer")
+    );
+    assert_eq!(made.effect().1.get("email"), Some(&"ann@example.com".into()));
     let path = format!("/v1/customers/{}", made.id());
     let changed = harness.post(&path, "name=&phone=1&address[city]=Ulm&source=tok_visa").ok();
     assert!(changed.effects.is_empty());

@@ -21,6 +21,9 @@ fn a_payment_method_is_created_attached_charged_and_detached() {
     let path = format!("/v1/payment_methods/{id}");
     let attached = harness.post(&format!("{path}/attach"), &format!("customer={customer}")).ok();
     assert_eq!((&attached.body["customer"], attached.effects.len()), (&customer.as_str().into(), 0));
+    let beside = harness.post("/v1/payment_methods/pm_card_visa/attach", "customer=cus_7").ok();
+    assert_eq!(beside.effect().0, "payment.method");
+    assert_eq!(beside.effect().1.get("customer"), Some(&"cus_7".into()));
     assert_eq!(harness.get(&path).ok().body, attached.body);
     for list in [
         format!("/v1/payment_methods?customer={customer}&type=card"),

@@ -42,7 +42,7 @@ fn a_product_that_was_not_committed_does_not_exist() {
 }
 
 #[test]
-fn a_product_that_a_request_created_is_changed_without_an_effect() {
+fn a_product_that_a_request_created_is_changed_without_an_effect_and_deleted_with_one() {
     let mut harness = PaymentHarness::new();
     let id = product(&mut harness);
     let path = format!("/v1/products/{id}");
@@ -53,7 +53,7 @@ fn a_product_that_a_request_created_is_changed_without_an_effect() {
         (&"Silver".into(), &serde_json::json!({}))
     );
     let deleted = harness.delete(&path).ok();
-    assert_eq!((deleted.operation.as_deref(), deleted.effects.len()), (Some("payment.delete-product"), 0));
+    assert_eq!((deleted.operation.as_deref(), deleted.effects.len()), (Some("payment.delete-product"), 1));
     assert_eq!(deleted.body, serde_json::json!({"id": id, "object": "product", "deleted": true}));
     harness.get(&path).refused(404, Some("resource_missing"));
     harness.delete(&path).refused(404, Some("resource_missing"));

@@ -11,6 +11,7 @@ use crate::payment::answers;
 use crate::payment::calls::expand::{Expand, Expands, Fresh};
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome};
 use crate::payment::cards::{Card, Decline};
+use crate::payment::effect_fields;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{PaymentError, Refused, no_such};
 use crate::payment::metadata::MetadataChange;
@@ -194,6 +195,7 @@ pub(crate) fn approved_charge(
         transfer_data: (),
         transfer_group: None,
         receiving_account: None,
+        noticed: None,
     }
 }
 
@@ -216,6 +218,12 @@ impl ApiCall for CreateCharge {
             statement_descriptor_suffix: self.statement_descriptor_suffix.clone(),
             transfer_group: self.transfer_group.clone(),
             receiving_account: self.receiving_account.clone(),
+            noticed: effect_fields::noticed(
+                context,
+                self.customer.as_deref(),
+                (self.receipt_email.as_deref(), &self.shipping),
+                None,
+            ),
             ..approved_charge(context, self.amount, self.currency.code, card, method)
         };
         if let Some(reason) = decline(card, self.customer.as_deref(), context) {

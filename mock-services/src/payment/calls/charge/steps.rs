@@ -6,7 +6,7 @@ use super::{fee, receiving_account, saved_charge};
 use crate::payment::allowed;
 use crate::payment::calls::expand::Expand;
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome, set};
-use crate::payment::effect_fields::{LabelUpdate, differs};
+use crate::payment::effect_fields::{LabelUpdate, differs, noticed};
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{PaymentError, Refused, no_such, not_found};
 use crate::payment::metadata::MetadataChange;
@@ -22,6 +22,7 @@ pub(crate) struct CaptureCharge {
     amount: Option<i64>,
     fee: Option<i64>,
     receiving_account: Option<Box<str>>,
+    receipt_email: Option<String>,
     expand: Expand,
 }
 
@@ -39,6 +40,7 @@ impl CaptureCharge {
             amount,
             fee: fee(params)?,
             receiving_account: receiving_account(params),
+            receipt_email: params.owned("receipt_email")?,
             expand: Expand::read::<Charge>(params)?,
         })
     }
@@ -75,6 +77,11 @@ impl ApiCall for CaptureCharge {
         charge.capture(amount, context.id("txn_3", 23));
         charge.application_fee_amount = self.fee.or(charge.application_fee_amount);
         charge.receiving_account = self.receiving_account.clone().or(charge.receiving_account);
+        if self.receipt_email.is_some() {
+            charge.receipt_email.clone_from(&self.receipt_email);
+            let terms = (charge.receipt_email.as_deref(), &charge.shipping);
+            charge.noticed = noticed(context, charge.customer(), terms, None);
+        }
         Ok(saved_charge(Arc::new(charge), true, &self.expand, context))
     }
 }
@@ -111,6 +118,8 @@ pub(crate) struct UpdateCharge {
     receipt_email: Option<Option<String>>,
     transfer_group: Option<Option<String>>,
     shipping: Option<Box<ShippingDetails>>,
+    /// The report of a fraud, or that there is none.
+    fraud_details: Option<String>,
     metadata: MetadataChange,
     expand: Expand,
 }
@@ -125,6 +134,7 @@ impl UpdateCharge {
             receipt_email: params.clearable("receipt_email")?,
             transfer_group: params.clearable("transfer_group")?,
             shipping: ShippingDetails::read(params),
+            fraud_details: params.inside("fraud_details").next().map(|(_, _, report)| report.to_owned()),
             metadata: MetadataChange::read(params)?,
             expand: Expand::read::<Charge>(params)?,
             id,
@@ -151,7 +161,7 @@ impl ApiCall for UpdateCharge {
         set(&mut charge.transfer_group, &self.transfer_group);
         charge.shipping = self.shipping.clone().or(charge.shipping);
         charge.metadata = self.metadata.applied_to(&charge.metadata)?;
-        let label_change = label_change(old, &charge);
+        let label_change = label_change(old, &charge, self.fraud_details.as_ref());
         let mut outcome = saved_charge(Arc::new(charge), false, &self.expand, context);
         outcome.changes.extend(label_change);
         Ok(outcome)
@@ -159,13 +169,14 @@ impl ApiCall for UpdateCharge {
 }
 
 /// The change of a charge's labels, if the update changes any; none for a failed charge.
-fn label_change(old: &Charge, new: &Charge) -> Option<PaymentChange> {
+fn label_change(old: &Charge, new: &Charge, fraud_details: Option<&String>) -> Option<PaymentChange> {
     let customer = |charge: &Charge| charge.customer().map(str::to_owned);
     let seen = [
         differs("new_customer", customer(old).as_ref(), customer(new).as_ref()),
         differs("description", old.description.as_ref(), new.description.as_ref()),
         differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
         differs("shipping", shipping_text(&old.shipping).as_ref(), shipping_text(&new.shipping).as_ref()),
+        differs("fraud_details", None, fraud_details),
     ];
     let labels = LabelUpdate {
         object: "charge",

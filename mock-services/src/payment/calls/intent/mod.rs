@@ -368,6 +368,11 @@ pub(crate) fn label_change(old: &Intent, new: &Intent) -> Option<PaymentChange> 
         differs("description", old.description.as_ref(), new.description.as_ref()),
         differs("receipt_email", old.receipt_email.as_ref(), new.receipt_email.as_ref()),
         differs("shipping", shipping_text(&old.shipping).as_ref(), shipping_text(&new.shipping).as_ref()),
+        differs(
+            "setup_future_usage",
+            old.setup_future_usage.map(str::to_owned).as_ref(),
+            new.setup_future_usage.map(str::to_owned).as_ref(),
+        ),
     ];
     let labels = LabelUpdate {
         object: "payment_intent",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{label_change, saved_intent, set_payment_method};
+use super::{FUTURE_USAGE, label_change, saved_intent, set_payment_method};
 use crate::payment::allowed;
 use crate::payment::answers;
 use crate::payment::calls::charge::steps::capture_amount;
@@ -10,6 +10,7 @@ use crate::payment::calls::charge::{approved_charge, decline, fee, receiving_acc
 use crate::payment::calls::expand::{Expand, Expands, Fresh};
 use crate::payment::calls::{ApiCall, CallContext, CallOutcome};
 use crate::payment::cards::Decline;
+use crate::payment::effect_fields::noticed;
 use crate::payment::effects::PaymentChange;
 use crate::payment::errors::{Refused, doc_url, not_found, unexpected_state, unsupported_part};
 use crate::payment::metadata::MetadataChange;
@@ -51,6 +52,7 @@ pub(crate) struct ConfirmIntent {
     capture_method: Option<&'static str>,
     receipt_email: Option<String>,
     shipping: Option<Box<ShippingDetails>>,
+    setup_future_usage: Option<&'static str>,
     expand: Expand,
 }
 
@@ -71,6 +73,7 @@ impl ConfirmIntent {
             capture_method: params.choice("capture_method", &["automatic", "automatic_async", "manual"])?,
             receipt_email: params.owned("receipt_email")?,
             shipping: ShippingDetails::read(params),
+            setup_future_usage: params.choice("setup_future_usage", FUTURE_USAGE)?,
             expand: Expand::read::<Intent>(params)?,
         })
     }
@@ -101,6 +104,7 @@ impl ApiCall for ConfirmIntent {
         intent.capture_method = self.capture_method.unwrap_or(intent.capture_method);
         intent.receipt_email = self.receipt_email.clone().or(intent.receipt_email);
         intent.shipping = self.shipping.clone().or(intent.shipping);
+        intent.setup_future_usage = self.setup_future_usage.or(intent.setup_future_usage);
         confirmed(intent, &self.confirmation, &self.expand, context)
     }
 }
@@ -197,6 +201,12 @@ fn charge_of(intent: &Intent, method: &PaymentMethod, context: &CallContext<'_>)
         statement_descriptor_suffix: intent.statement_descriptor_suffix.clone(),
         transfer_group: intent.transfer_group.clone(),
         receiving_account: intent.receiving_account.clone(),
+        noticed: noticed(
+            context,
+            intent.customer(),
+            (intent.receipt_email.as_deref(), &intent.shipping),
+            intent.setup_future_usage,
+        ),
         ..approved_charge(context, intent.amount, intent.currency, method.card, method.id.clone())
     }
 }

@@ -12,7 +12,7 @@ pub(crate) const AUTOMATICALLY: &str = "charge_automatically";
 /// The value of a removed term in an effect.
 const NONE: &str = "none";
 /// Parameters that stay in force for the subscription.
-const LASTING_TERMS: [&str; 14] = [
+const LASTING_TERMS: [&str; 15] = [
     "application_fee_percent",
     "automatic_tax",
     "billing_cycle_anchor_config",
@@ -22,6 +22,7 @@ const LASTING_TERMS: [&str; 14] = [
     "default_source",
     "default_tax_rates",
     "discounts",
+    "invoice_settings",
     "on_behalf_of",
     "pause_collection",
     "pending_invoice_item_interval",
@@ -29,19 +30,22 @@ const LASTING_TERMS: [&str; 14] = [
     "trial_settings",
 ];
 /// Parameters that only apply to one request.
-const ONE_TIME_PARAMETERS: [&str; 5] = [
+const ONE_TIME_PARAMETERS: [&str; 6] = [
     "add_invoice_items",
     "backdate_start_date",
     "billing_cycle_anchor",
     "proration_behavior",
     "proration_date",
+    "trial_from_plan",
 ];
 /// Values that equal the default.
-const DEFAULT_VALUES: [(&str, &str); 5] = [
+const DEFAULT_VALUES: [(&str, &str); 7] = [
     ("automatic_tax", "[enabled]=false"),
     ("billing_cycle_anchor", "unchanged"),
+    ("invoice_settings", "[issuer][type]=self"),
     ("pause_collection", ""),
     ("proration_behavior", "create_prorations"),
+    ("trial_from_plan", "false"),
     ("trial_settings", "[end_behavior][missing_payment_method]=create_invoice"),
 ];
 
