@@ -26,8 +26,8 @@ const PREDICATE_NAME: &str = "urn:hapax:certificate:v";
 const CERTIFICATE_VERSION: u32 = 2;
 
 /// What a certificate of a subject that was not sealed says.
-const UNSEALED: &str = "The subject was not sealed: it could read and change what its user can, and reach hosts that \
-    hapax does not see.";
+const UNSEALED: &str = "The subject was not sealed: it could read and change what its user can, and reach \
+    hosts that hapax does not see.";
 
 /// An in-toto statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

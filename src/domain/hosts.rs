@@ -70,15 +70,16 @@ pub(crate) fn real_host(host: &str) -> Option<(&'static str, &'static RealHost)>
     real_hosts().find(|(_, real)| real.host == host)
 }
 
-/// The longest part of a host name that is plain without looking at its letters: names of load balancers have 43.
+/// The longest part of a host name that is plain without looking at its letters: names of load balancers have
+/// 43.
 const MAX_PLAIN_LABEL: usize = 45;
 /// How long a row of letters and digits in it is plain although both alternate.
 const MAX_PLAIN_ROW: usize = 15;
 /// How often letters and digits alternate in encoded data.
 const MIN_ENCODED_CHANGES: usize = 4;
 
-/// Whether a name that was looked up is a plain host name, and not one that carries data to a name server in its parts:
-/// text in hexadecimal digits, in Base32 or in Base64.
+/// Whether a name that was looked up is a plain host name, and not one that carries data to a name server in
+/// its parts: text in hexadecimal digits, in Base32 or in Base64.
 pub(crate) fn is_plain_host_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let is_address = name.ends_with(".in-addr.arpa") || name.ends_with(".ip6.arpa");

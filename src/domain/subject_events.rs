@@ -57,8 +57,8 @@ pub enum SubjectEvent {
         #[serde(default, skip_serializing_if = "super::is_default")]
         transport: Transport,
     },
-    /// In a sealed run, the subject sent something to a host that a service of the trial stands for, and it was no
-    /// request that the service could get: a handshake that never ended, or a datagram.
+    /// In a sealed run, the subject sent something to a host that a service of the trial stands for, and it
+    /// was no request that the service could get: a handshake that never ended, or a datagram.
     Contacted {
         /// The host.
         host: String,
@@ -72,8 +72,8 @@ pub enum SubjectEvent {
     LookedUp {
         /// The name.
         host: String,
-        /// Whether the name is no plain host name, but carries data, to a host that is neither a service, nor allowed,
-        /// nor ignored.
+        /// Whether the name is no plain host name, but carries data, to a host that is neither a service, nor
+        /// allowed, nor ignored.
         #[serde(default, skip_serializing_if = "super::is_default")]
         carries_data: bool,
     },

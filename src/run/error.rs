@@ -141,7 +141,8 @@ impl RunError {
             RunError::Seed(_) => "give one with --seed N",
             RunError::States(_) => "set TMPDIR to a directory that can be written",
             RunError::Sealed(_) => {
-                "`hapax doctor` shows what this machine allows; without --sealed, and without `sealed` in hapax.yaml, it runs unsealed"
+                "`hapax doctor` shows what this machine allows; without --sealed, and without `sealed` in \
+                 hapax.yaml, it runs unsealed"
             }
             RunError::TooManyCallers { limit, .. } => {
                 return format!("{}, or select other cases", limit.limited_by.fix());

@@ -170,8 +170,8 @@ echo \"{\\\"outcome\\\": \\\"done\\\", \\\"message\\\": \\\"cancelled: ${signal:
     }
 }
 
-/// The command as a script starts it in the background, and worse: with signals that are ignored, and signals that
-/// are blocked.
+/// The command as a script starts it in the background, and worse: with signals that are ignored, and signals
+/// that are blocked.
 fn without_signals(workspace: &Workspace, arguments: &[&str]) -> Command {
     let ignoring = "use POSIX; $SIG{$_} = 'IGNORE' for qw(INT QUIT HUP CHLD USR2); \
         sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGINT, SIGTERM, SIGUSR1)); exec @ARGV";

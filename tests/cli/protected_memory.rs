@@ -1,5 +1,5 @@
-//! A subject that is not sealed runs as the user of hapax, and can read neither the memory nor the open files of hapax
-//! and its supervisor.
+//! A subject that is not sealed runs as the user of hapax, and can read neither the memory nor the open files
+//! of hapax and its supervisor.
 
 use serde_json::Value;
 

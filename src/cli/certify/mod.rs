@@ -343,8 +343,8 @@ fn seal(subject: &mut Subject, is_unsealed: bool) -> Result<(), CliError> {
     sealable.map_err(|why| {
         CliError::with_hint(
             format!("cannot seal the subject: {why}"),
-            "`hapax doctor` shows what this machine allows; `--unsealed` certifies it without a seal, and the \
-             certificate says so",
+            "`hapax doctor` shows what this machine allows; `--unsealed` certifies it without a seal, and \
+             the certificate says so",
         )
     })
 }

@@ -52,16 +52,16 @@ fn told_a_name_server(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let names: Vec<(&String, u64)> = names.collect();
     let (first, _) = names.first()?;
     let what = match names.len() {
-        1 => format!("the name {}", shown(first)),
-        count => format!("{count} names, the first {}", shown(first)),
+        1 => shown(first).to_string(),
+        count => format!("{} and {} more such names", shown(first), count - 1),
     };
     Some(Finding {
         message: format!(
-            "The subject looked up {what}, and connected to none of them: such a name is no plain host name, and a \
-             look-up tells it to a name server outside of the trial. hapax blocked it."
+            "The subject looked up {what}, which is no plain host name, and did not connect: the look-up \
+             itself tells what is in the name to a name server outside of the trial. hapax blocked it."
         ),
-        fix: "Remove what looks up these names. If the subject needs the host, allow it with `allow: [HOST]` in \
-              hapax.yaml or `--allow HOST`, or ignore it with `ignore` or `--ignore`."
+        fix: "Remove what looks up this name. If the subject needs the host, allow it with `allow: [HOST]` \
+              in hapax.yaml or `--allow HOST`, or ignore it with `ignore` or `--ignore`."
             .to_owned(),
         entries: names.into_iter().map(|(_, entry)| entry).collect(),
         ..Finding::new(FindingKind::Escaped)
@@ -82,8 +82,8 @@ fn finding(
     let through = if is_loopback(host) { " through the proxy" } else { "" };
     Finding {
         message: format!(
-            "The subject tried {times} to reach {}{through}, which is not a service of the trial. hapax blocked \
-             it.",
+            "The subject tried {times} to reach {}{through}, which is not a service of the trial. hapax \
+             blocked it.",
             transport.target(&shown(host), port)
         ),
         fix: advice(host, port, services),

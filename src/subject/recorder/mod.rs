@@ -23,8 +23,9 @@ use crate::subject::route::ServiceRoute;
 
 /// The largest number of different hosts that are recorded.
 const MAX_RECORDED: usize = 100;
-/// The largest number of different names that are recorded because they were only looked up.
-const MAX_LOOKUPS: usize = 50;
+/// The largest number of different hosts, and of different names that were only looked up, that are noted.
+/// They take no room from those that are findings.
+const MAX_NOTED: usize = 50;
 /// The largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// The largest number of connections that are answered at once.
@@ -92,6 +93,7 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct RecordedRequests {
     escapes: BTreeSet<Escape>,
+    contacts: BTreeSet<Escape>,
     lookups: BTreeSet<String>,
     passed: BTreeMap<(String, u16, HostTreatment), (u64, u64)>,
 }
@@ -111,7 +113,7 @@ impl Recorder {
         system.set_nonblocking(true)?;
         let listener = TcpListener::from_std(system.try_clone()?)?;
         let url = format!("http://{}", listener.local_addr()?);
-        let (send, receive) = mpsc::channel(MAX_RECORDED + MAX_LOOKUPS);
+        let (send, receive) = mpsc::channel(MAX_RECORDED + 2 * MAX_NOTED);
         let handle = RecorderHandle {
             recorded: Arc::default(),
             events: send,
@@ -243,13 +245,16 @@ impl RecorderHandle {
 
     /// Records what was sent to a host that a service stands for, and is no request.
     pub(in crate::subject) fn contacted(&self, wanted: Escape) {
-        self.note(&wanted, ProxyEvent::Contacted(wanted.clone()));
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.contacts.len() < MAX_NOTED && recorded.contacts.insert(wanted.clone()) {
+            let _ = self.events.try_send(ProxyEvent::Contacted(wanted));
+        }
     }
 
     /// Records a name that was only looked up.
     pub(in crate::subject) fn looked_up(&self, host: String, carries_data: bool) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        if recorded.lookups.len() < MAX_LOOKUPS && recorded.lookups.insert(host.clone()) {
+        if recorded.lookups.len() < MAX_NOTED && recorded.lookups.insert(host.clone()) {
             let _ = self.events.try_send(ProxyEvent::LookedUp { host, carries_data });
         }
     }

@@ -46,7 +46,8 @@ pub(in crate::subject) struct Gateway {
     names: Arc<HostNames>,
     recorder: RecorderHandle,
     tls: Option<Arc<ServerConfig>>,
-    /// Where the subject wants to connect to by an address, until it is known whether its own program answers there.
+    /// Where the subject wants to connect to by an address, until it is known whether its own program answers
+    /// there.
     pending: std::sync::Mutex<BTreeSet<(IpAddr, u16)>>,
     /// The socket over which the init process is asked for connections to the subject, once it runs.
     connector: Mutex<Option<UnixStream>>,
@@ -106,8 +107,8 @@ impl Gateway {
         TcpStream::from_std(connection)
     }
 
-    /// Serves the sockets of a namespace: the ports of [`Gateway::tcp_ports`], those of [`Gateway::udp_ports`],
-    /// the packet sockets and the connector.
+    /// Serves the sockets of a namespace: the ports of [`Gateway::tcp_ports`], those of
+    /// [`Gateway::udp_ports`], the packet sockets and the connector.
     ///
     /// # Errors
     /// When one of them is not such a socket.
@@ -196,8 +197,8 @@ impl Gateway {
             {
                 self.recorder.contacted(wanted);
             }
-            // Some programs find the address of their machine by the way that a packet would take, which is here the
-            // address itself, and connect to their own ports there.
+            // Some programs find the address of their machine by the way that a packet would take, which is
+            // here the address itself, and connect to their own ports there.
             None if transport == Transport::Tcp && address.is_ipv4() && !is_named => {
                 self.pending().insert((address, port));
             }
@@ -366,8 +367,8 @@ impl ServedPorts {
     pub(in crate::subject) async fn close(mut self, are_all_dead: bool) {
         self.ended.send_replace(true);
         let all_closed = async { while self.ports.join_next().await.is_some() {} };
-        // A host outside can keep its connection open for as long as it likes, and so can a process that could not be
-        // killed.
+        // A host outside can keep its connection open for as long as it likes, and so can a process that
+        // could not be killed.
         let time = if are_all_dead { CLOSE_TIMEOUT } else { CLOSE_TIMEOUT_WITH_PROCESSES };
         let _ = timeout(time, all_closed).await;
         self.gateway.record_the_rest();

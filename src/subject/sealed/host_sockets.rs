@@ -1,6 +1,6 @@
-//! The Unix sockets of this machine that programs outside of a sealed start listen at. Each would be a way out. A
-//! socket is known by the device and the inode of its file, so it is found although it was bound with a relative path,
-//! was renamed or has several names.
+//! The Unix sockets of this machine that programs outside of a sealed start listen at. Each would be a way
+//! out. A socket is known by the device and the inode of its file, so it is found although it was bound with
+//! a relative path, was renamed or has several names.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -13,7 +13,8 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 
-/// The file in which the system lists the Unix sockets of this network namespace by the names they were bound with.
+/// The file in which the system lists the Unix sockets of this network namespace by the names they were bound
+/// with.
 const BOUND_NAMES: &str = "/proc/net/unix";
 /// The most entries of folders that are read to find the names of sockets that are not where they were bound.
 const MAX_ENTRIES: usize = 100_000;
@@ -39,7 +40,8 @@ pub(super) struct HostSockets {
 }
 
 impl HostSockets {
-    /// Sockets that are not where they were bound are looked for near that place, and in the trees of `folders`.
+    /// Sockets that are not where they were bound are looked for near that place, and in the trees of
+    /// `folders`.
     pub(super) fn new(folders: Vec<PathBuf>) -> Self {
         HostSockets { folders, searched: Mutex::default() }
     }
@@ -110,8 +112,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at the places that relative paths can mean, and at all files in the folders of these and of the absolute
-    /// ones: a server often makes its socket under one name and gives it another.
+    /// Looks at the places that relative paths can mean, and at all files in the folders of these and of the
+    /// absolute ones: a server often makes its socket under one name and gives it another.
     fn look_near(&mut self, sockets: &[&ListeningSocket]) {
         let directories = working_directories();
         let mut folders = BTreeSet::new();

@@ -37,8 +37,8 @@ pub fn first_init() -> io::Result<()> {
     }
 }
 
-/// Moves this process into the namespaces and hands over the ports, the packet sockets, and a socket over which hapax asks for
-/// connections to the subject. Returns its other end.
+/// Moves this process into the namespaces and hands over the ports, the packet sockets, and a socket over
+/// which hapax asks for connections to the subject. Returns its other end.
 fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStream, String> {
     let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     namespaces::enter_network().map_err(failed("cannot make a user namespace"))?;

@@ -1,5 +1,5 @@
-//! The network of a sealed start: the loopback interface, to which every address belongs. A connection to any address
-//! is therefore refused at once, or reaches hapax if it serves the port; hapax sees each of them.
+//! The network of a sealed start: the loopback interface, to which every address belongs. A connection to any
+//! address is therefore refused at once, or reaches hapax if it serves the port; hapax sees each of them.
 
 use std::io;
 use std::os::fd::OwnedFd;

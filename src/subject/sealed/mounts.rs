@@ -43,8 +43,8 @@ const SYSTEM_FILE_SYSTEMS: [&str; 12] = [
     "resctrl",
     "fusectl",
 ];
-/// How many control group namespaces the subject can make. In one of its own, root could mount the control groups of
-/// the machine again.
+/// How many control group namespaces the subject can make. In one of its own, root could mount the control
+/// groups of the machine again.
 const CONTROL_GROUP_NAMESPACES: &str = "/proc/sys/user/max_cgroup_namespaces";
 
 /// Mounts the view over what is there. An error names the path.
@@ -73,14 +73,15 @@ pub(super) fn mount_proc() -> Result<(), String> {
     mount("proc", "/proc", "proc", PROC_FLAGS, None).map_err(|error| failed(Path::new("/proc"), error.into()))
 }
 
-/// Makes the system, and all that is mounted in it, read-only: a subject that moved itself into a frozen control group
-/// could not be ended. Its programs read there how much memory they have.
+/// Makes the system, and all that is mounted in it, read-only: a subject that moved itself into a frozen
+/// control group could not be ended. Its programs read there how much memory they have.
 pub(super) fn protect_system() -> Result<(), String> {
     let list =
         fs::read_to_string("/proc/self/mountinfo").map_err(|error| failed(Path::new(SYSTEM), error))?;
     for mount in list.lines().filter_map(MountLine::read).filter(MountLine::is_of_system) {
         match mount_remount(&mount.path, mount.flags | MountFlags::BIND | MountFlags::RDONLY, c"") {
-            // Another mount is over it, or the user cannot enter the folder: then the subject does not reach it either.
+            // Another mount is over it, or the user cannot enter the folder: then the subject does not reach
+            // it either.
             Ok(()) | Err(Errno::NOENT | Errno::INVAL | Errno::ACCESS) => {}
             Err(error) => return Err(failed(&mount.path, error.into())),
         }

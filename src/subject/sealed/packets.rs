@@ -1,6 +1,6 @@
-//! What a sealed subject sends, as the network of its namespace shows it: the first packet of each connection, the
-//! answer to it, and every datagram, at any port. A filter in the system passes on only these, so that none is lost among the data of
-//! other connections.
+//! What a sealed subject sends, as the network of its namespace shows it: the first packet of each
+//! connection, the answer to it, and every datagram, at any port. A filter in the system passes on only
+//! these, so that none is lost among the data of other connections.
 
 use std::io;
 use std::net::IpAddr;
@@ -175,12 +175,14 @@ mod step {
     }
 }
 
-/// Flags of a TCP packet: the first packet of a connection has SYN alone, the answer to it has SYN and ACK, or RESET.
+/// Flags of a TCP packet: the first packet of a connection has SYN alone, the answer to it has SYN and ACK,
+/// or RESET.
 const SYN: u32 = 0x02;
 const RESET: u32 = 0x04;
 const ACK: u32 = 0x10;
 const SYN_AND_ACK: u32 = SYN | ACK;
-/// The network `127.0.0.0/8`, which is the subject itself, and `127.1.0.0/16` in it, which has the addresses of names.
+/// The network `127.0.0.0/8`, which is the subject itself, and `127.1.0.0/16` in it, which has the addresses
+/// of names.
 const LOOPBACK: u32 = 0x7f00_0000;
 const NAMES: u32 = 0x7f01_0000;
 

@@ -1,14 +1,15 @@
-//! The signal mask and the ignored signals that hapax was started with. A program inherits both, and a subject
-//! must not: a signal that it ignores or blocks cannot interrupt it. A script, for example, starts its background
-//! jobs with SIGINT ignored.
+//! The signal mask and the ignored signals that hapax was started with. A program inherits both, and a
+//! subject must not: a signal that it ignores or blocks cannot interrupt it. A script, for example, starts
+//! its background jobs with SIGINT ignored.
 
 use std::io;
 
 use nix::sys::signal::SigSet;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Gives the programs that this process starts an empty signal mask and the default action of every signal. This
-/// process itself takes no notice of the signals that it ignored before. Must be called before it has another thread.
+/// Gives the programs that this process starts an empty signal mask and the default action of every signal.
+/// This process itself takes no notice of the signals that it ignored before. Must be called before it has
+/// another thread.
 ///
 /// # Errors
 /// When the system refuses it.
@@ -18,20 +19,20 @@ pub(super) fn reset() -> io::Result<()> {
     if ignored.is_empty() {
         return Ok(());
     }
-    // A signal with a handler has its default action in the programs that this process starts. The handlers stay
-    // when the runtime is gone.
+    // A signal with a handler has its default action in the programs that this process starts. The handlers
+    // stay when the runtime is gone.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _in_runtime = runtime.enter();
     for number in ignored {
-        // SIGILL, SIGFPE and SIGSEGV can have none: the system ends a program at its own fault although it ignores
-        // them.
+        // SIGILL, SIGFPE and SIGSEGV can have none: the system ends a program at its own fault although it
+        // ignores them.
         let _ = signal(SignalKind::from_raw(number));
     }
     Ok(())
 }
 
-/// The signals that this process ignores, without SIGPIPE: every Rust program ignores that one, and starts others
-/// with its default action.
+/// The signals that this process ignores, without SIGPIPE: every Rust program ignores that one, and starts
+/// others with its default action.
 #[cfg(target_os = "linux")]
 fn ignored() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

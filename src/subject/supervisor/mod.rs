@@ -71,8 +71,8 @@ pub fn supervise() -> io::Result<()> {
     write_message(&SupervisorMessage::Ended { reason, stdout, stderr, left_running, are_all_dead, cpu })
 }
 
-/// Makes this process the parent of all orphans below it, sets resource limits, and takes from it, and from the
-/// subject, what reads other processes.
+/// Makes this process the parent of all orphans below it, sets resource limits, and takes from it, and from
+/// the subject, what reads other processes.
 fn confine(limits: &Limits) {
     // These calls fail only where they are not needed: it is a session leader already, or the limit is lower.
     let _ = rustix::process::setsid();

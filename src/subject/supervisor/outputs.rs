@@ -43,8 +43,8 @@ impl Outputs {
         Outputs { stdout, stderr, open }
     }
 
-    /// The captured outputs, after they have ended. If processes are left that cannot be killed, they hold the pipes,
-    /// and nothing is waited for.
+    /// The captured outputs, after they have ended. If processes are left that cannot be killed, they hold
+    /// the pipes, and nothing is waited for.
     pub(super) fn finish(self, are_all_dead: bool) -> (Captured, Captured) {
         let _ = self.open.recv_timeout(if are_all_dead { DRAIN_TIMEOUT } else { Duration::ZERO });
         let captured = |output: &Mutex<OneOutput>| {
