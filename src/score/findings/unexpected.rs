@@ -96,12 +96,12 @@ fn unintended_of(context: &FindingContext<'_, '_>, name: &str, effects: &[&Effec
         .iter()
         .take(MAX_DESCRIBED)
         .map(|effect| {
-            format!(
-                "{article} {noun}{} (attempt {}, entry {})",
-                short_description(effect, names),
-                effect.attempt,
-                effect.n
-            )
+            // What a refusal leaves behind has no attempt.
+            let attempt = match effect.attempt {
+                0 => String::new(),
+                attempt => format!("attempt {attempt}, "),
+            };
+            format!("{article} {noun}{} ({attempt}entry {})", short_description(effect, names), effect.n)
         })
         .collect();
     let more = effects.len().saturating_sub(MAX_DESCRIBED);
