@@ -37,6 +37,24 @@ pub fn value_in(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| literal::parse(text))
 }
 
+/// Whether a text has no content: it is empty, or a value with nothing in it, such as `{}`, `None` or
+/// `{"errors": null}`. A tool without a return value has such a result, and so has an error that is written as JSON.
+#[must_use]
+pub fn is_without_content(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || text == "None" || value_in(text).is_some_and(|value| has_no_content(&value))
+}
+
+fn has_no_content(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => is_without_content(text),
+        Value::Array(items) => items.iter().all(has_no_content),
+        Value::Object(object) => object.values().all(has_no_content),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// Whether an object says that the call failed: `{"error": "…"}`, `{"ok": false}`, `{"status": 500}`.
 #[must_use]
 pub fn is_error_object(object: &Map<String, Value>) -> bool {
@@ -81,6 +99,7 @@ fn of_text(text: &str, depth: usize) -> ResultText {
 fn of_value(value: &Value, depth: usize) -> ResultText {
     let Some(depth) = depth.checked_sub(1) else { return ResultText::Unclear };
     match value {
+        _ if has_no_content(value) => ResultText::Unclear,
         Value::Null | Value::Bool(false) => ResultText::Unclear,
         Value::Bool(true) | Value::Number(_) => ResultText::Success,
         Value::String(text) => of_text(text, depth),
@@ -98,22 +117,12 @@ fn of_value(value: &Value, depth: usize) -> ResultText {
         Value::Object(object) => match object.iter().collect::<Vec<_>>().as_slice() {
             [] => ResultText::Unclear,
             // An object around a text, such as `{"result": "…"}`, or around what was made.
-            [(_, inner @ (Value::String(_) | Value::Object(_)))] if !is_empty(inner) => {
-                match of_value(inner, depth) {
-                    ResultText::Error => ResultText::Error,
-                    ResultText::Success | ResultText::Unclear => ResultText::Success,
-                }
-            }
+            [(_, inner @ (Value::String(_) | Value::Object(_)))] => match of_value(inner, depth) {
+                ResultText::Error => ResultText::Error,
+                ResultText::Success | ResultText::Unclear => ResultText::Success,
+            },
             _ => ResultText::Success,
         },
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.trim().is_empty(),
-        Value::Object(object) => object.is_empty(),
-        _ => false,
     }
 }
 
@@ -303,7 +312,6 @@ mod tests {
             "{\"ok\": true, \"error\": null}",
             "{\"status\": 201}",
             "{\"id\": 1}",
-            "{\"data\": {}}",
             "charged 4999",
             "sent: 1",
             "sent without errors",
@@ -320,7 +328,20 @@ mod tests {
 
     #[test]
     fn a_text_that_says_neither_is_unclear() {
-        for text in ["", "{}", "[]", "null", "None", "'{}'", "The error report was filed", "false"] {
+        let nothing = [
+            "",
+            "{}",
+            "[]",
+            "null",
+            "None",
+            "'{}'",
+            "{\"errors\": null, \"retryAfter\": null}",
+            "{'data': []}",
+        ];
+        for text in nothing {
+            assert!(is_without_content(text), "{text}");
+        }
+        for text in nothing.into_iter().chain(["The error report was filed", "false"]) {
             assert_eq!(ResultText::of(text), ResultText::Unclear, "{text}");
         }
     }

@@ -230,7 +230,7 @@ pub(crate) enum NoCertificate {
     #[error("{0}")]
     Partial(&'static str),
     #[error(
-        "no tool made a write reach a backend, so there is nothing to test; give arguments, or the read that shows \
+        "no tool made a write reach a backend and said that it worked, so there is nothing to test; give arguments, or the read that shows \
          the effects of a tool (`verify`), in a tools file (--tools), or answers of the backend (--answers)"
     )]
     NoWrites,

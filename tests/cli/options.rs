@@ -55,7 +55,11 @@ fn cases_with_other_keys_than_assumed_are_skipped_and_counted() {
 fn abilities_and_variables_are_given_on_the_command_line() {
     let workspace = Workspace::new();
     let (ids, message) = dry_run(&workspace, &["clean", "--can", "email.send", "--", "a"]);
-    assert!(!ids.is_empty() && ids.iter().all(|id| ["email/", "clean/"].iter().any(|folder| id.starts_with(folder))), "{ids:?}");
+    assert!(
+        !ids.is_empty()
+            && ids.iter().all(|id| ["email/", "clean/"].iter().any(|folder| id.starts_with(folder))),
+        "{ids:?}"
+    );
     assert!(message.contains("which `can` of a does not name"), "{message}");
     let called = workspace.call(&["run", "--can", "email.sned", "--", "a"]).expect(2);
     assert!(called.stderr.contains("did you mean `email.send`?"), "{}", called.stderr);

@@ -6,7 +6,7 @@ use super::arguments::{is_call_for, telling_values};
 use super::conversation::{Question, ToolCall, ToolResult};
 use super::tool_choice::{is_read, words};
 use crate::description::PlannedStep;
-use crate::result_text::{ResultText, is_error_object, value_in};
+use crate::result_text::{ResultText, is_error_object, is_without_content, value_in};
 
 /// How far a step is.
 #[derive(Debug, PartialEq)]
@@ -140,7 +140,7 @@ fn says_not_done(json: &Value, step: &PlannedStep) -> bool {
 fn is_not_found(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let text = text.trim();
-    is_empty(text)
+    is_without_content(text)
         || text == "none"
         || ["not found", "no such", "nothing found", "no results", "does not exist"]
             .iter()
@@ -154,23 +154,8 @@ pub(super) fn is_error(result: &ToolResult) -> bool {
         || match ResultText::of(&result.text) {
             ResultText::Success => false,
             ResultText::Error => true,
-            ResultText::Unclear => !is_empty(&result.text),
+            ResultText::Unclear => !is_without_content(&result.text),
         }
-}
-
-fn is_empty(text: &str) -> bool {
-    let text = text.trim();
-    text.is_empty() || value_in(text).is_some_and(|value| has_nothing(&value)) || text == "None"
-}
-
-fn has_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => is_empty(text),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(object) => object.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 #[cfg(test)]

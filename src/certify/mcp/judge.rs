@@ -112,7 +112,7 @@ enum NothingShown {
     FaultNotFired,
     /// No call succeeded, and there was no effect.
     NotDone,
-    /// There was no effect, and the text of the call says neither that it worked nor that it failed.
+    /// The text of the call says neither that it worked nor that it failed.
     UnclearText,
     /// The call ended before it could be cancelled.
     Ended,
@@ -447,7 +447,8 @@ impl Judging<'_> {
             made if made < self.once() && self.any_ok() => {
                 fail(FindingKind::Overclaimed, format!("{message}, so its success is wrong"))
             }
-            made if made < self.once() && self.tool.unclear_text(self.seen).is_some() => void(
+            // Nobody knows whether an agent would call again.
+            made if made <= self.once() && self.tool.unclear_text(self.seen).is_some() => void(
                 NothingShown::UnclearText,
                 format!("{message}; its text says neither that it worked nor that it failed"),
             ),

@@ -230,16 +230,18 @@ fn effects_that_a_read_counts_are_judged_by_the_difference() {
 
 #[test]
 fn a_text_that_says_neither_success_nor_error_is_not_a_false_success() {
-    let empty = (CallOutcome::Unclear, "{}");
+    let filed = (CallOutcome::Unclear, "error report 7 was filed");
     let judged = |facts: &ToolFacts, effects| {
-        judge(&case(facts, ServerScenario::LostRequest), &seen(&[empty], &[None], effects))
+        judge(&case(facts, ServerScenario::LostRequest), &seen(&[filed], &[None], effects))
     };
-    let unclear = judged(&facts(), 0);
-    assert_eq!(unclear.verdict, CaseVerdict::Void);
-    assert_eq!(unclear.void.unwrap().reason, "unclear-text");
-    assert_eq!(judged(&facts(), 1).verdict, CaseVerdict::Pass);
+    for effects in [0, 1] {
+        let unclear = judged(&facts(), effects);
+        assert_eq!(unclear.verdict, CaseVerdict::Void);
+        assert_eq!(unclear.void.unwrap().reason, "unclear-text");
+    }
+    assert_eq!(judged(&facts(), 2).finding, Some(FindingKind::Duplicated));
     // A tool that worked with this text says with it that it worked.
-    let usual = ToolFacts { unclear_success: Some("{}".to_owned()), ..facts() };
+    let usual = ToolFacts { unclear_success: Some("error report # was filed".to_owned()), ..facts() };
     assert_eq!(judged(&usual, 0).finding, Some(FindingKind::Overclaimed));
 }
 
@@ -259,4 +261,13 @@ fn a_write_after_the_last_answer_fails_unless_the_tool_always_writes_then() {
     // What comes after a call that was not answered is not late.
     (late.effect_times, late.calls[1].outcome) = (vec![90, 150, 190, 1700], CallOutcome::Timeout);
     assert_eq!(late.late_effects(), 0);
+}
+
+#[test]
+fn a_server_that_forwards_messages_to_another_one_is_a_bridge() {
+    let mut forwarding = seen(&[], &[None], 1);
+    assert_eq!(forwarding.forwards_to(), None);
+    forwarding.writes[0].host = Some("mcp.example.com".to_owned());
+    forwarding.writes[0].body = Some(r#"{"jsonrpc": "2.0", "id": 0, "method": "initialize"}"#.to_owned());
+    assert_eq!(forwarding.forwards_to(), Some("mcp.example.com"));
 }

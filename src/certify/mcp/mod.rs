@@ -356,6 +356,11 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             if let Some(why) = &seen.unstartable {
                 return Err(CertifyError::Server(why.clone()));
             }
+            if let Some(host) = seen.forwards_to() {
+                return Err(CertifyError::Server(format!(
+                    "it is a bridge: it forwards MCP messages to the server at {host}; test that server (--mcp-url)"
+                )));
+            }
             let Some(why) = &seen.not_connected else {
                 return Ok((read_list(&self.maker.list_folder)?, seen));
             };

@@ -36,6 +36,12 @@ pub(super) struct SeenWrite {
 }
 
 impl SeenWrite {
+    /// Whether it is a message to another MCP server.
+    fn is_forwarded(&self) -> bool {
+        let body = self.body.as_deref().unwrap_or_default();
+        body.contains("\"jsonrpc\"") && body.contains("\"method\"")
+    }
+
     /// What was sent: `POST api.example.com/v1/items {"name": "x"}`.
     pub(super) fn request(&self) -> String {
         let host = self.host.as_deref().unwrap_or_default();
@@ -173,6 +179,11 @@ impl ObservedTrial {
             },
             _ => {}
         }
+    }
+
+    /// The host of the MCP server to which messages are forwarded, if the server is only a bridge.
+    pub(super) fn forwards_to(&self) -> Option<&str> {
+        self.writes.iter().find(|write| write.is_forwarded())?.host.as_deref()
     }
 
     /// How many effects have requests that came after the last call was answered; 0 if a call was not answered.

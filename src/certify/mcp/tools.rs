@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 
+use mock_services::result_text::is_without_content;
+
 use super::ServerTest;
 use super::arguments::CallArguments;
 use super::judge::{EffectSource, ToolFacts};
@@ -308,10 +310,11 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
     }
 }
 
-/// The form of the text of a call that worked, if the text does not say so.
+/// The form of the text of a call that worked, if the text does not say so. A text without content says nothing: an
+/// error that is written as JSON has none either.
 fn unclear_success(seen: &ObservedTrial) -> Option<String> {
     let call = seen.calls.first().filter(|call| call.outcome == CallOutcome::Unclear)?;
-    Some(form(&call.text))
+    (!is_without_content(&call.text)).then(|| form(&call.text))
 }
 
 /// How often a read names the trial for one call; why it cannot count effects otherwise.

@@ -3,7 +3,7 @@
 /// What begins the name or the description of a command that writes.
 const WRITING: [&str; 38] = [
     "create", "add", "new", "insert", "update", "set", "edit", "modify", "delete", "remove", "rm", "destroy",
-    "purge", "send", "post", "put", "push", "publish", "upload", "deploy", "apply", "cancel", "refund",
+    "purge", "send", "post", "put", "push", "publish", "upload", "deploys", "apply", "cancel", "refund",
     "pay", "charge", "transfer", "merge", "close", "reopen", "rename", "move", "write", "import", "rollback",
     "trigger", "invite", "revoke", "approve",
 ];
@@ -47,7 +47,8 @@ pub(super) fn writes_in(help: &str) -> Vec<String> {
 
 fn is_writing(word: &str) -> bool {
     WRITING.iter().any(|verb| {
-        word == *verb || word.strip_suffix('s') == Some(verb) || word.strip_suffix("es") == Some(verb)
+        let stem = verb.strip_suffix('s').unwrap_or(verb);
+        word.strip_prefix(stem).is_some_and(|end| ["", "s", "es"].contains(&end))
     })
 }
 
