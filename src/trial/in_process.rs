@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use mock_services::ledger::{Entry, Ledger};
 use mock_services::{Clock, MockServices};
+use serde_json::Value;
 
 use super::{EventLog, services, terms};
 use crate::domain::{ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, StartEnd, StartEvent, SubjectEvent};
@@ -13,7 +14,7 @@ use crate::scenario::{Case, Terms};
 use crate::subject::Subject;
 
 /// What an agent does; it returns what it claims.
-pub(crate) type Acts = fn(&mut Client) -> ClaimedOutcome;
+pub(crate) type Acts = Box<dyn FnOnce(&mut Client) -> ClaimedOutcome + Send>;
 
 /// Runs a trial of one caller; returns what scoring needs.
 pub(crate) async fn trial(case: &Case, acts: Acts) -> (Terms, Vec<Entry>) {
@@ -62,6 +63,7 @@ pub(crate) struct Client {
 /// An answer that was received whole.
 pub(crate) struct InProcessReply {
     pub(crate) status: u16,
+    pub(crate) body: Value,
 }
 
 impl Client {
@@ -84,8 +86,8 @@ impl Client {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok()?;
         let answer = String::from_utf8_lossy(&answer);
-        let (head, _) = answer.split_once("\r\n\r\n")?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1)?.parse().ok()?;
-        Some(InProcessReply { status })
+        Some(InProcessReply { status, body: serde_json::from_str(body).unwrap_or_default() })
     }
 }

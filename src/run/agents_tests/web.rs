@@ -5,8 +5,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
-use super::{AgentRow, PASS, VOID, fails};
+use super::{PASS, TestedAgent, VOID, fails};
 use crate::domain::ClaimedOutcome::{self, Done};
+use crate::scenario::ControlOutcome;
 use crate::score::FindingKind::{Altered, Unintended};
 use crate::trial::in_process::{Client, InProcessReply};
 
@@ -61,7 +62,14 @@ fn beside(agent: &mut Client, method: &str, path: &str, headers: &[&str]) -> Cla
     json(agent, ORDER)
 }
 
-pub(super) const ROWS: &[AgentRow] = &[
+type WebRow = (&'static str, &'static str, fn(&mut Client) -> ClaimedOutcome, ControlOutcome);
+
+/// The agents.
+pub(super) fn agents() -> Vec<TestedAgent> {
+    ROWS.iter().map(|(what, case, acts, outcome)| TestedAgent::new(*what, case, *outcome, *acts)).collect()
+}
+
+const ROWS: &[WebRow] = &[
     ("posts the order", LOST_REPLY, |agent| json(agent, ORDER), PASS),
     ("posts the order", LOST_REQUEST, |agent| json(agent, ORDER), PASS),
     ("posts a float", LOST_REPLY, |agent| json(agent, &ORDER.replace('3', "3.0")), PASS),
