@@ -131,7 +131,8 @@ impl HostPattern {
         let pattern = HostPattern::parse(text)?;
         if pattern.host.rsplit('.').next().is_some_and(|last| last.contains('*')) {
             let help = "write the end of the host name: *.sentry.io";
-            return Err(host_error(format!("`{}` matches every host", shown(text)), help));
+            let what = if pattern.host == "*" { "every host" } else { "hosts of any domain" };
+            return Err(host_error(format!("`{}` matches {what}", shown(text)), help));
         }
         if let Some((service, real)) = real_hosts().find(|(_, real)| pattern.covers(real.host)) {
             let real = real.host;

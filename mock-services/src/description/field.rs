@@ -34,6 +34,8 @@ pub enum FieldRole {
     Identifies,
     /// What the effect is for: an order. It identifies the intent, whoever the caller is.
     Purpose,
+    /// Where the effect happens. Many effects happen there, so it does not tell one from another.
+    Place,
     /// The object that the effect changes.
     Object,
     /// Whom the effect is about: it identifies an effect whose id is not known in advance.

@@ -61,6 +61,12 @@ fn change(items: &WebItems, request: &ParsedRequest, context: &Context) -> WebCh
 
 /// The answer to a write: what it made, or what it deleted.
 fn written(request: &ParsedRequest, change: &WebChange) -> Answer {
+    if let Some(Value::Object(fields)) = &request.mutation {
+        let made = fields
+            .iter()
+            .map(|(name, arguments)| (name.clone(), with_id(Value::from(change.id.as_str()), arguments)));
+        return Answer::json(200, &json!({ "data": made.collect::<Map<String, Value>>() }));
+    }
     let status = if request.operation == POST { 201 } else { 200 };
     match &change.value {
         Some(value) => Answer::json(status, value),

@@ -9,7 +9,7 @@ use yaml_reader::{Map, Reader};
 use super::answers::{ANSWER, read_answers};
 use super::{Web, WebOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, PhrasePart,
+    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, FieldRole, PhrasePart,
     ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
@@ -20,8 +20,8 @@ const FIX: &str = "Send only the requests that the task asks for. Where a reques
                    method is POST, declare an answer for it with `read: true`.";
 
 const FIELDS: &[FieldDescription] = &[
-    FieldDescription::new("host").form(ValueForm::AnyCase),
-    FieldDescription::new("path").form(ValueForm::UrlPath),
+    FieldDescription::new("host").role(FieldRole::Place).form(ValueForm::AnyCase),
+    FieldDescription::new("path").role(FieldRole::Place).form(ValueForm::UrlPath),
 ];
 const PHRASE: &[PhrasePart] = &[
     PhrasePart::new("to", &["to"]),

@@ -6,6 +6,7 @@ mod answers;
 mod content;
 mod decide;
 mod description;
+mod graphql;
 mod request;
 mod state;
 mod template;

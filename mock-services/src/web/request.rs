@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::answers::find;
 use super::content::{add_fields, add_query_fields, content, without_ignored};
+use super::graphql::{self, GraphQl};
 use super::{DELETE, GET, PATCH, POST, PUT, QUERY, WebOptions, error};
 use crate::description::ValueForm;
 use crate::service::{Answer, Fields, Request};
@@ -23,6 +24,8 @@ pub(super) struct ParsedRequest {
     pub(super) query: Vec<(String, String)>,
     /// Its body.
     pub(super) content: Value,
+    /// The arguments of each field of a GraphQL mutation.
+    pub(super) mutation: Option<Value>,
     /// The place of the declared answer that is used.
     pub(super) answer: Option<usize>,
     /// The fields that faults and the ledger can name.
@@ -45,9 +48,17 @@ impl ParsedRequest {
             error(415, &format!("this mock service cannot read {what}")).unsupported(&what)
         })?;
         let answer = find(&options.answers, &method, &host, &path, &content);
-        let is_query = answer
-            .and_then(|place| options.answers.get(place))
-            .is_some_and(|declared| declared.read || by_method == GET);
+        let declared = answer.and_then(|place| options.answers.get(place));
+        let asked = if by_method == POST { graphql::operation(&content) } else { None };
+        if let (Some(GraphQl::Read(names)), None) = (&asked, declared) {
+            return Err(undecided_query(names));
+        }
+        let is_query = matches!(asked, Some(GraphQl::Read(_)))
+            || declared.is_some_and(|declared| declared.read || by_method == GET);
+        let mutation = match asked {
+            Some(GraphQl::Mutation(fields)) => Some(Value::Object(fields)),
+            _ => None,
+        };
         let mut query = request.query_pairs();
         let mut fields = Fields::new();
         if !host.is_empty() {
@@ -62,11 +73,24 @@ impl ParsedRequest {
         add_query_fields(&mut fields, &query);
         // A body of a GET has no meaning.
         if by_method != GET {
-            add_fields(&mut fields, &without_ignored(&content, &options.ignore));
+            // However a mutation is written, its names and arguments are the effect.
+            let effect = mutation.as_ref().unwrap_or(&content);
+            add_fields(&mut fields, &without_ignored(effect, &options.ignore));
         }
         let operation = if is_query { QUERY } else { by_method };
-        Ok(ParsedRequest { operation, method, host, path, query, content, answer, fields })
+        Ok(ParsedRequest { operation, method, host, path, query, content, mutation, answer, fields })
     }
+}
+
+/// The answer to a GraphQL query that no declared answer is for. A wrong answer would say that nothing was made.
+fn undecided_query(names: &[String]) -> Answer {
+    let why = format!(
+        "what the GraphQL query of `{}` shows is not known: declare an answer for it with `read: true` and \
+         `where: {{ query: \"*{}*\" }}`",
+        names.join("`, `"),
+        names.first().map_or("", String::as_str)
+    );
+    error(501, &why).undecided(&why)
 }
 
 /// The answer to a method that neither reads nor writes here. What a real API does with another method than

@@ -336,3 +336,30 @@ fn a_message_of_any_form_makes_no_panic() {
         }
     }
 }
+
+#[test]
+fn a_graphql_mutation_is_its_arguments_and_a_query_is_a_read_that_needs_an_answer() {
+    let mut api = Called::new(WebOptions::default());
+    let inline = json!({ "query": "mutation { createOrder(order: \"ord_1001\", units: 3) { id } }" });
+    let named = json!({
+        "query": "mutation M($o: ID!, $u: Int!) {\n  createOrder(order: $o, units: $u) { id }\n}",
+        "variables": { "o": "ord_1001", "u": 3 },
+        "operationName": "M",
+    });
+    for body in [&inline, &named] {
+        let (status, answer) = api.json("POST", "/graphql", body);
+        assert_eq!((status, &answer["data"]["createOrder"]["order"]), (200, &json!("ord_1001")));
+    }
+    assert_eq!(api.effects[0], api.effects[1]);
+    let (effect, fields) = &api.effects[0];
+    assert_eq!(effect, "web.post");
+    assert_eq!(fields.get("body.createOrder.order"), Some(&"ord_1001".into()));
+    assert_eq!(fields.get("body.createOrder.units"), Some(&3.into()));
+
+    let query = json!({ "query": "{ orders { id } }" });
+    assert_eq!(api.json("POST", "/graphql", &query).0, 501);
+    let read = "{answers: [{path: /graphql, where: {query: \"*orders*\"}, body: {data: {orders: []}}}]}";
+    let mut declared = Called::new(options(read).unwrap());
+    assert_eq!(declared.json("POST", "/graphql", &query), (200, json!({ "data": { "orders": [] } })));
+    assert_eq!((declared.effects.len(), api.effects.len()), (0, 2));
+}

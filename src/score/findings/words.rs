@@ -1,7 +1,7 @@
 //! Text for findings: counts, money, times, keys, and what a caller saw.
 
 pub(super) use mock_services::catalog::nouns;
-use mock_services::catalog::{self, PhrasePart};
+use mock_services::catalog::{self, FieldRole, PhrasePart};
 use mock_services::money;
 use mock_services::service::{Fields, Value};
 use yaml_reader::shown;
@@ -127,8 +127,12 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
 
 /// The field that identifies an intent, for fixes: `order`, `recipient`; `task` if there is none.
 pub(super) fn handle(intent: &Intent) -> String {
-    let name = intent.selector.iter().next().map_or("task", |(name, _)| name);
-    catalog::field(&intent.effect, name).advice.map_or_else(|| shown(name), str::to_owned)
+    let fields = intent.selector.iter().map(|(name, _)| (name, catalog::field(&intent.effect, name)));
+    let telling = fields.into_iter().find(|(_, field)| field.role != FieldRole::Place);
+    let Some((name, field)) = telling else { return "task".to_owned() };
+    // `body.order` is an order.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    field.advice.map_or_else(|| shown(last), str::to_owned)
 }
 
 #[cfg(test)]
@@ -183,6 +187,10 @@ mod tests {
         };
         assert_eq!(handle(&intent("order")), "order");
         assert_eq!(handle(&intent("to")), "recipient and the subject");
+        let at_an_api = |selector: Fields| Intent { effect: "web.post".to_owned(), selector, ..intent("x") };
+        let place = Fields::new().with("host", "api.supplier.example").with("path", "/v1/orders");
+        assert_eq!(handle(&at_an_api(place.clone().with("body.order", "ord_1001"))), "order");
+        assert_eq!(handle(&at_an_api(place)), "task");
     }
 
     #[test]
