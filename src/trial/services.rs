@@ -53,10 +53,12 @@ fn planned_tasks(case: &Case) -> Vec<PlannedTask> {
     tasks
 }
 
-/// Whether the case expects an effect, by the rule of the scorer.
+/// Whether the case expects an effect, by the rule of the scorer. A case that expects none in particular is about every
+/// effect.
 fn intended(terms: &Terms) -> IntendedEffects {
     let terms = terms.clone();
-    Arc::new(move |facts| Rule::new(&terms).is_intended(&facts.effect, &facts.fields))
+    let names_none = terms.intents.is_empty() && terms.records.is_empty();
+    Arc::new(move |facts| names_none || Rule::new(&terms).is_intended(&facts.effect, &facts.fields))
 }
 
 fn mapped(fault: &Fault, fields: &[(String, String)]) -> Fault {

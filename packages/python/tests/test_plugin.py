@@ -290,7 +290,6 @@ def test_expectations_end_with_a_reset(hapax):
             "Fix: Derive the idempotency key from the order*",
             "expected payment.charge to be committed never, but it was committed once",
             "before reset(): expected payment.charge to be committed once, but it was committed twice",
-            "an expect failed, and the test caught its error:",
             "expected payment.charge with order=ord_3 to be committed once, but it was committed twice",
             "an expect failed, and the test caught its error:",
             "expected payment.charge with order=ord_4 to be committed once, but it was not committed",

@@ -256,12 +256,12 @@ export class Services {
   /** Why the test would fail if it ended now. A wrong effect comes before what proves nothing. */
   private async problemNow(): Promise<string | undefined> {
     if (this.expectations.length > 0) await this.settle();
-    const failed = swallowed(this.expectations);
-    if (failed) return `an expect failed, and the test caught its error:\n${failed.error}`;
     const entries = await this.ledger();
     const effects = effectsIn(entries);
     const expectation = broken(this.expectations, effects);
     if (expectation) return wrongCount(expectation, entries, await this.timeline());
+    const failed = swallowed(this.expectations);
+    if (failed) return `an expect failed, and the test caught its error:\n${failed.error}`;
     const others = unexpected(this.expectations, effects);
     if (others.length > 0) return notExpected(others, await this.timeline());
     const unsupported = unsupportedIn(entries);

@@ -164,7 +164,7 @@ test("calls without await are waited for, and their errors are not lost", async 
   assert.match(await message(services.check(), ExpectationError), /before reset\(\): a fault did not fire/);
   await services.begin();
   await message(services.expect("payment.charge"), ExpectationError);
-  await services.check();
+  assert.match(await message(services.check(), ExpectationError), /an expect failed, and the test caught its error/);
 });
 
 test("names that do not exist are errors", async () => {

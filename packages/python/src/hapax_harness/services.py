@@ -178,14 +178,14 @@ class Services:
         """Why the test would fail if it ended now. A wrong effect comes before what proves nothing."""
         if self._expectations:
             self.settle()
-        failed = swallowed(self._expectations)
-        if failed is not None:
-            return messages.caught(failed)
         entries = self.ledger()
         effects = effects_in(entries)
         expectation = broken(self._expectations, effects)
         if expectation is not None:
             return messages.wrong_count(expectation, entries, self.timeline())
+        failed = swallowed(self._expectations)
+        if failed is not None:
+            return messages.caught(failed)
         others = unexpected(self._expectations, effects)
         if others:
             return messages.not_expected(others, self.timeline())
