@@ -41,13 +41,13 @@ pub(super) fn operation(content: &Value) -> Option<GraphQl> {
     })
 }
 
-struct Token {
+struct GraphQlToken {
     text: String,
     is_string: bool,
 }
 
 /// The tokens of a document, without comments and commas.
-fn tokens(text: &str) -> Option<Vec<Token>> {
+fn tokens(text: &str) -> Option<Vec<GraphQlToken>> {
     let mut all = Vec::new();
     let mut rest = text.trim_start_matches('\u{feff}');
     while let Some(first) = rest.chars().next() {
@@ -60,11 +60,11 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
         } else if let Some(block) = rest.strip_prefix("\"\"\"") {
             let end = block.find("\"\"\"")?;
-            all.push(Token { text: block[..end].trim().to_owned(), is_string: true });
+            all.push(GraphQlToken { text: block[..end].trim().to_owned(), is_string: true });
             rest = &block[end + 3..];
         } else if first == '"' {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-            all.push(Token { text: values.next()?.ok()?, is_string: true });
+            all.push(GraphQlToken { text: values.next()?.ok()?, is_string: true });
             rest = &rest[values.byte_offset()..];
         } else {
             let is_part = |letter: char| letter.is_alphanumeric() || "_-.+".contains(letter);
@@ -74,21 +74,21 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
                 Some(end) => end,
                 None => rest.len(),
             };
-            all.push(Token { text: rest[..end].to_owned(), is_string: false });
+            all.push(GraphQlToken { text: rest[..end].to_owned(), is_string: false });
             rest = &rest[end..];
         }
     }
     Some(all)
 }
 
-struct Operation {
+struct GraphQlOperation {
     name: Option<String>,
     is_mutation: bool,
     fields: Vec<(String, Value)>,
 }
 
 struct Parser<'d> {
-    tokens: &'d [Token],
+    tokens: &'d [GraphQlToken],
     at: usize,
     variables: &'d Map<String, Value>,
 }
@@ -98,7 +98,7 @@ impl<'d> Parser<'d> {
         self.tokens.get(self.at).map(|token| token.text.as_str())
     }
 
-    fn next(&mut self) -> Option<&'d Token> {
+    fn next(&mut self) -> Option<&'d GraphQlToken> {
         let token = self.tokens.get(self.at)?;
         self.at += 1;
         Some(token)
@@ -112,7 +112,7 @@ impl<'d> Parser<'d> {
     }
 
     /// An operation, or nothing for a fragment.
-    fn definition(&mut self) -> Option<Option<Operation>> {
+    fn definition(&mut self) -> Option<Option<GraphQlOperation>> {
         let kind = match self.peek()? {
             "{" => "query",
             "query" | "mutation" | "subscription" | "fragment" => self.next()?.text.as_str(),
@@ -137,7 +137,11 @@ impl<'d> Parser<'d> {
             }
         }
         self.at = end;
-        Some((kind != "fragment").then_some(Operation { name, is_mutation: kind == "mutation", fields }))
+        Some((kind != "fragment").then_some(GraphQlOperation {
+            name,
+            is_mutation: kind == "mutation",
+            fields,
+        }))
     }
 
     /// Skips what stands between two brackets, if the first one is next.
@@ -210,7 +214,7 @@ impl<'d> Parser<'d> {
             }
             return Some(Value::Object(members));
         }
-        let Token { text, is_string } = self.next()?;
+        let GraphQlToken { text, is_string } = self.next()?;
         // A word that is neither a number nor `true`, `false` or `null` is the value of an enum.
         Some(match serde_json::from_str(text) {
             Ok(value) if !is_string => value,
