@@ -39,6 +39,10 @@ const NAMES: &[&str] = &[
     "access_token",
     "client_secret",
     "password",
+    // Parameters of signed addresses and of logins, as fields of a request.
+    "query.sig",
+    "query.signature",
+    "query.code",
 ];
 
 /// Shorter values are not searched for: they would hide half of every entry.
