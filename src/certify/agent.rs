@@ -166,7 +166,9 @@ pub(crate) async fn certify_agent(
     }
     on(CertifyEvent::Phase("controls"));
     let seed = options.run.seed;
-    let control_options = RunOptions { trials: 1, seed, ..RunOptions::default() };
+    // Its report, with its seed, can be read while the trials of the subject run.
+    let control_seed = trial_seed(seed, CONTROLS, 0);
+    let control_options = RunOptions { trials: 1, seed: control_seed, ..RunOptions::default() };
     let (cases, control_folder) = (plan.one_case_each(seed), folder.join(CONTROLS));
     let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
     let controls = selftest::run(&cases, &control_options, &control_folder, limiter, stop, on_run).await?;

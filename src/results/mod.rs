@@ -29,7 +29,7 @@ pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{
     Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PlanRecord, PlannedCase, PlannedPart, Publish,
     REPORT_FILE, SavedRun, StoreError, check_consistency, part_hash, plans, read_own_run, read_report,
-    read_run, round_of, write_report,
+    read_run, round_of, seed_hash, write_report,
 };
 pub(crate) use store::{check_opening_entry, write_file, write_new_file};
 pub use tally::{not_passed, result};

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::trust::Trust;
 
-/// The number of bytes of a name; each is two hexadecimal digits.
+/// The number of bytes of a name; each is two letters.
 const NAME_BYTES: usize = 8;
 
 /// The names of one trial.
@@ -74,7 +74,9 @@ impl OpaqueNames {
         for number in numbers {
             hash.update(number.to_le_bytes());
         }
-        hex::encode(&hash.finalize()[..NAME_BYTES])
+        // Letters only: digits can look like the number of a card, which reports hide.
+        let letters = |byte: &u8| [byte >> 4, byte & 15].map(|half| char::from(b'a' + half));
+        hash.finalize()[..NAME_BYTES].iter().flat_map(letters).collect()
     }
 }
 
@@ -147,8 +149,8 @@ mod tests {
     fn every_name_is_another_and_all_have_one_length() {
         let all = all(OpaqueNames::new(1));
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-        let is_hexadecimal = |name: &String| name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        assert!(all.iter().all(|name| name.len() == 2 * NAME_BYTES && is_hexadecimal(name)), "{all:?}");
+        let is_letters = |name: &String| name.bytes().all(|byte| byte.is_ascii_lowercase());
+        assert!(all.iter().all(|name| name.len() == 2 * NAME_BYTES && is_letters(name)), "{all:?}");
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::kit::workspace::{Workspace, charge};
 /// Records everything that it can see of its start, then makes one charge and waits for the answer.
 const AGENT: &str = r#"
 env | grep -v -e '^_=' -e '^SHLVL=' | sort
-# The report hides keys; a hash of it can be seen.
-echo "KEY_HASH=$(printf %s "$HAPAX_PAYMENT_KEY" | md5sum | cut -c1-16)"
+# The report hides keys and numbers of cards; a hash in letters can be seen.
+echo "KEY_HASH=$(printf %s "$HAPAX_PAYMENT_KEY" | md5sum | cut -c1-16 | tr 0-9 g-p)"
 echo "length of the key ${#HAPAX_PAYMENT_KEY}"
 for fd in /proc/$$/fd/*; do echo "fd ${fd##*/} $(readlink "$fd")"; done
 echo "cwd $(pwd)"
@@ -155,7 +155,7 @@ fn a_process_finds_nothing_that_names_its_case_its_caller_or_its_start() {
         for (name, parts) in seen.tokens() {
             let made = if parts.len() > 1 { &parts[1..] } else { &parts[..] };
             let is_hash =
-                |part: &String| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+                |part: &String| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_lowercase());
             assert!(made.iter().all(is_hash), "{:?} {name} {made:?}", seen.whose);
         }
     }

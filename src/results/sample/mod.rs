@@ -14,7 +14,8 @@ pub use ledger::LedgerBuilder;
 pub use trials::{SampleCase, double_charge, hostile, killed, lost, pass, twelve_callers, void};
 
 use crate::results::{
-    CaseReport, PlanRecord, PlannedCase, PlannedPart, REPORT_VERSION, Report, Skipped, TrialReport, part_hash,
+    CaseReport, PlanRecord, PlannedCase, PlannedPart, REPORT_VERSION, Report, Skipped, TrialReport,
+    part_hash, seed_hash,
 };
 use crate::scenario::{ClaimedOutcome, Intent, OperationTerm, Terms};
 use crate::score::{
@@ -152,7 +153,6 @@ pub fn plan_of(report: &Report) -> (PlanRecord, Vec<String>) {
                 salt: format!("{} {}", case.id, trial.trial),
                 trial: trial.trial,
                 seed: trial.seed,
-                run_seed: report.seed,
                 case: planned.clone(),
             };
             parts.push(serde_json::to_string(&part).unwrap_or_default());
@@ -170,6 +170,7 @@ pub fn plan_of(report: &Report) -> (PlanRecord, Vec<String>) {
         resumed: 0,
         digest: report.digest.clone(),
         hidden,
+        seed_hash: seed_hash("1", report.seed),
         seed: None,
         cases: Vec::new(),
         skipped: report.skipped.clone(),

@@ -6,7 +6,7 @@ mod plan_record;
 
 pub(crate) use consistency::check_opening_entry;
 pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
-pub use plan_record::{PlanRecord, PlannedCase, PlannedPart, part_hash, round_of};
+pub use plan_record::{PlanRecord, PlannedCase, PlannedPart, part_hash, round_of, seed_hash};
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

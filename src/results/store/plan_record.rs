@@ -34,7 +34,11 @@ pub struct PlanRecord {
     /// The hashes of the planned trials, sorted. Plans of earlier versions have none and name all trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
-    /// The seed of the run, if a trial has ended.
+    /// The hash of the seed of the run, see [`seed_hash`]. The seeds of all trials can be computed from the seed, and the
+    /// name that a subject gets from that of its trial, so it must not be read during the run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seed_hash: String,
+    /// The seed of the run in plans of earlier versions.
     #[serde(default, skip_serializing)]
     pub seed: Option<u64>,
     /// The cases of which a trial has ended, by id.
@@ -70,8 +74,6 @@ pub struct PlannedPart {
     pub trial: u32,
     /// Its seed.
     pub seed: u64,
-    /// The seed of the run.
-    pub run_seed: u64,
     /// Its case, without seeds.
     pub case: PlannedCase,
 }
@@ -80,6 +82,12 @@ pub struct PlannedPart {
 #[must_use]
 pub fn part_hash(json: &str) -> String {
     hex::encode(Sha256::digest(json))
+}
+
+/// The hash of the seed of a run, for the plan with this id.
+#[must_use]
+pub fn seed_hash(id: &str, seed: u64) -> String {
+    hex::encode(Sha256::digest(format!("{id} {seed}")))
 }
 
 /// Plans of earlier versions list the seeds.
@@ -92,6 +100,12 @@ impl PlanRecord {
     #[must_use]
     pub fn case(&self, id: &str) -> Option<&PlannedCase> {
         self.cases.iter().find(|case| case.id == id)
+    }
+
+    /// Whether this is the seed of the run.
+    #[must_use]
+    pub fn has_seed(&self, seed: u64) -> bool {
+        self.seed.map_or_else(|| seed_hash(&self.id, seed) == self.seed_hash, |own| own == seed)
     }
 
     /// The planned number of trials.
@@ -109,13 +123,10 @@ impl PlanRecord {
     /// Adds what one of its hashes stands for; `false` if the plan has no such hash, or contradicts itself.
     #[must_use]
     pub fn reveal(&mut self, json: &str, part: PlannedPart) -> bool {
-        let PlannedPart { salt: _, trial, seed, run_seed, case } = part;
-        if self.hidden.binary_search(&part_hash(json)).is_err()
-            || self.seed.is_some_and(|seed| seed != run_seed)
-        {
+        let PlannedPart { salt: _, trial, seed, case } = part;
+        if self.hidden.binary_search(&part_hash(json)).is_err() {
             return false;
         }
-        self.seed = Some(run_seed);
         let index = match self.cases.binary_search_by(|other| other.id.cmp(&case.id)) {
             Ok(index) => index,
             Err(index) => {

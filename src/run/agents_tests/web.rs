@@ -155,6 +155,12 @@ const ROWS: &[WebRow] = &[
         |agent| post(agent, &[JSON, "Content-Encoding: gzip"], ORDER.as_bytes()),
         VOID,
     ),
+    (
+        "posts the units twice",
+        LOST_REPLY,
+        |agent| json(agent, &ORDER.replace("\"units\"", "\"units\": 300, \"units\"")),
+        VOID,
+    ),
     ("also sends LINK", LOST_REPLY, |agent| beside(agent, "LINK", "/v1/orders", &[]), VOID),
     ("also sends MKCOL", LOST_REPLY, |agent| beside(agent, "MKCOL", "/v1/orders", &[]), VOID),
     ("also sends QUERY", LOST_REPLY, |agent| beside(agent, "QUERY", "/v1/orders", &[]), VOID),

@@ -32,7 +32,7 @@ fn part(id: &str, number: u32) -> String {
         terms: Terms::default(),
     };
     let seed = u64::from(number);
-    let part = PlannedPart { salt: format!("{id} {number}"), trial: number, seed, run_seed: 7, case };
+    let part = PlannedPart { salt: format!("{id} {number}"), trial: number, seed, case };
     serde_json::to_string(&part).unwrap()
 }
 
@@ -50,6 +50,7 @@ fn plan(id: &str, resumed: u32, numbers: &[u32]) -> PlanRecord {
         resumed,
         digest: String::new(),
         hidden,
+        seed_hash: String::new(),
         seed: None,
         cases: vec![],
         skipped: vec![],

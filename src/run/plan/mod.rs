@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
-use crate::results::{PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, part_hash};
+use crate::results::{PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, part_hash, seed_hash};
 use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
 use crate::trial;
@@ -131,21 +131,17 @@ impl Plan {
         let mut parts = PlanParts::default();
         for PlannedTrial { case, trial, seed } in &self.trials {
             let Some(planned) = cases.get(case.as_str()) else { continue };
-            let part = PlannedPart {
-                salt: unique(),
-                trial: *trial,
-                seed: *seed,
-                run_seed: options.seed,
-                case: planned.clone(),
-            };
+            let part = PlannedPart { salt: unique(), trial: *trial, seed: *seed, case: planned.clone() };
             // Plain data with text keys can always be serialized.
             let json = serde_json::to_string(&part).unwrap_or_default();
             parts.0.insert((case.clone(), *trial), json);
         }
         let mut hidden: Vec<String> = parts.0.values().map(|json| part_hash(json)).collect();
         hidden.sort_unstable();
+        let id = unique();
         let record = PlanRecord {
-            id: unique(),
+            seed_hash: seed_hash(&id, options.seed),
+            id,
             hapax: env!("CARGO_PKG_VERSION").to_owned(),
             subject: subject.name.clone(),
             settings: identity::of_settings(subject, options),

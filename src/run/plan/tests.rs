@@ -64,6 +64,7 @@ fn the_record_of_a_plan_names_no_case_and_no_seed_and_hides_what_is_left() {
         assert!(!opened.reveal(&json, serde_json::from_str(&json).unwrap()), "each is there once");
     }
     assert_eq!(opened.cases[0].seeds.len(), 2);
+    assert!(first.has_seed(options(2).seed) && !first.has_seed(options(2).seed + 1));
     // Nobody can find out the hashes of a plan by trying: they differ in every run.
     assert_ne!(plan.record(&subject, &options(2), 0).0.hidden, first.hidden);
     subject.settings.directory = Some("elsewhere".into());
