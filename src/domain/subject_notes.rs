@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use mock_services::ledger::{Event, LATE_REQUEST};
+use mock_services::ledger::{Event, LATE_REQUEST, OVER_LIMIT};
 use mock_services::service::{Fields, Value};
 use mock_services::word_enum;
 use serde::de::value::{EnumAccessDeserializer, MapAccessDeserializer, SeqDeserializer};
@@ -14,8 +14,10 @@ use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use super::{ClaimedBeforeLimit, EndEvent, HostTreatment, StartEnd, SubjectEvent};
 
-/// The name of late requests, which mock-services itself writes.
-const _: () = assert!(matches!(LATE_REQUEST.as_bytes(), b"late-request"));
+/// The names of the notes that mock-services itself writes.
+const _: () = assert!(
+    matches!(LATE_REQUEST.as_bytes(), b"late-request") && matches!(OVER_LIMIT.as_bytes(), b"over-limit")
+);
 
 /// The variant for requests to a host, and its field that stands in the name of the note.
 const HOST_REQUESTS: &str = "host-requests";

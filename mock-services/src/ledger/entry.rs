@@ -15,6 +15,9 @@ pub const LEDGER_FORMAT: u32 = 2;
 /// or `unreadable`), and `operation` where the request was understood.
 pub const LATE_REQUEST: &str = "late-request";
 
+/// The name of the note that entries are missing because there were too many. Field: `limit`.
+pub const OVER_LIMIT: &str = "over-limit";
+
 /// One line of a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {

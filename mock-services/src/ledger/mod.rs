@@ -24,7 +24,8 @@ pub use crate::fault::SilenceEnd;
 use crate::service::Fields;
 pub use effects::CommittedEffect;
 pub use entry::{
-    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, Received, RefusedRequest,
+    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LATE_REQUEST, LEDGER_FORMAT, OVER_LIMIT, Received,
+    RefusedRequest,
 };
 use file::FileQueue;
 pub use file::LedgerFile;
@@ -45,6 +46,10 @@ const COPIED_AT_ONCE: usize = 1_024;
 
 /// The number of entries of a ledger up to which requests and answers are kept as text.
 const ENTRIES_WITH_MESSAGES: usize = 400;
+
+/// The most entries about requests of a ledger that is held in memory, and the most notes after them: a subject
+/// that sends requests in a loop must not fill the memory.
+const MOST_HELD_ENTRIES: usize = 100_000;
 
 /// The ledger of one trial. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -73,6 +78,7 @@ struct LedgerState {
     edition: u64,
     attempts: u64,
     entries: Vec<Entry>,
+    most_entries: usize,
     closed: bool,
     /// No entry is earlier: time does not go back at a restart.
     earliest: u64,
@@ -128,6 +134,7 @@ impl Ledger {
             edition: 0,
             attempts: 0,
             entries: Vec::new(),
+            most_entries: if written_first.is_some() { MOST_HELD_ENTRIES } else { usize::MAX / 2 },
             closed: false,
             earliest: 0,
             redactor: Redactor::default(),
@@ -307,6 +314,13 @@ impl LedgerState {
         // Taken under the lock and never less than before, so that order and time agree.
         let elapsed = u64::try_from(clock.elapsed().as_micros()).unwrap_or(u64::MAX);
         let at = elapsed.max(self.last_at());
+        let event = match event {
+            Event::End { .. } => event,
+            Event::Noted { .. } if self.entries.len() < 2 * self.most_entries => event,
+            _ if self.entries.len() < self.most_entries => event,
+            _ if self.entries.len() == self.most_entries => over_limit(self.most_entries),
+            _ => return,
+        };
         let event = self.redactor.redact(event);
         let n = self.entries.len() as u64 + 1;
         self.entries.push(Entry { n, at, wall: clock.wall().as_millisecond(), event });
@@ -321,6 +335,12 @@ impl LedgerState {
         self.add(clock, Event::End { count: self.entries.len() as u64 });
         self.closed = true;
     }
+}
+
+/// The note of the first entry that a ledger has no room for.
+fn over_limit(most_entries: usize) -> Event {
+    let limit = format!("requests with more than {most_entries} entries of the ledger");
+    Event::Noted { name: OVER_LIMIT.into(), caller: None, fields: Fields::new().with("limit", limit) }
 }
 
 /// At most `count` of the entries after the first `from`.

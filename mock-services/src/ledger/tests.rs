@@ -297,6 +297,26 @@ fn a_held_ledger_is_written_when_it_is_closed_and_its_part_of_the_plan_before_it
 }
 
 #[test]
+fn a_held_ledger_is_bounded_says_so_and_keeps_notes_and_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = LedgerFile::create_planned(&folder.path().join("ledger.jsonl"), "{}").unwrap();
+    let held = Ledger::held_until_closed("a", 1, Clock::default(), &file, "{}");
+    let attempt = held.next_attempt();
+    for _ in 0..MOST_HELD_ENTRIES + 5 {
+        held.append_about(attempt, Event::Unsent { attempt: 1, bytes: 0 });
+    }
+    assert_eq!(held.len() as usize, MOST_HELD_ENTRIES + 1);
+    let last = held.entries().pop().unwrap().event;
+    assert!(matches!(&last, Event::Noted { name, .. } if name == OVER_LIMIT), "{last:?}");
+    for _ in 0..2 * MOST_HELD_ENTRIES {
+        held.append(noted("n"));
+    }
+    held.close();
+    assert_eq!(held.len() as usize, 2 * MOST_HELD_ENTRIES + 1);
+    assert!(matches!(held.entries().pop().unwrap().event, Event::End { .. }));
+}
+
+#[test]
 fn nothing_but_a_late_request_may_follow_the_closing_entry_in_a_file() {
     let late = |edit: fn(String) -> String| {
         let folder = tempfile::tempdir().unwrap();
