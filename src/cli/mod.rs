@@ -62,8 +62,8 @@ struct Cli {
 enum Verb {
     Demo(demo::DemoArgs),
     Init(init::InitArgs),
-    Run(run::RunArgs),
-    Replay(run::ReplayArgs),
+    Run(Box<run::RunArgs>),
+    Replay(Box<run::ReplayArgs>),
     Report(report::ReportArgs),
     Certify(Box<certify::CertifyArgs>),
     Selftest(selftest::SelftestArgs),

@@ -8,6 +8,7 @@ mod formats;
 mod headline;
 mod impact;
 mod measure;
+mod probe;
 mod publish;
 mod run_notes;
 mod side_by_side;
@@ -22,6 +23,7 @@ pub use formats::{
 };
 pub(crate) use formats::{Frame, PageScript, frame};
 pub use measure::{measurement_line, measurement_text};
+pub use probe::probe_text;
 pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish, publish_page_so_far};
 pub use side_by_side::side_by_side;
 pub use smoke::smoke_text;

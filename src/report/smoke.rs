@@ -43,6 +43,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
         SmokeProblem::Crashed(how) => {
             format!("The subject {how} in a trial without faults, and made no claim.")
         }
+        SmokeProblem::CameOutWrong => "A trial without faults came out wrong.".to_owned(),
         SmokeProblem::ReachedNoService(how) => {
             format!("The subject sent no request to a service in a trial without faults; it {how}.")
         }
@@ -72,7 +73,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     out.push_str("\nWhat to change\n");
     push(&mut out, 2, &advice(failure), view);
     out.push('\n');
-    push(&mut out, 0, "No other trial was run. `--no-smoke` runs the trials without this check.", view);
+    push(&mut out, 0, "No other trial was run. `--no-probe` runs the trials without this check.", view);
     out
 }
 
@@ -100,6 +101,7 @@ fn advice(failure: &SmokeFailure) -> String {
         (_, Some(lost)) if !lost.entries.is_empty() && has_asked(failure) => {
             format!("{} {}", line(&lost.message, MAX_TEXT), line(&lost.fix, MAX_TEXT))
         }
+        (SmokeProblem::CameOutWrong, _) => wrong(failure),
         (
             SmokeProblem::CannotStart(_)
             | SmokeProblem::Unprepared(_)
@@ -111,6 +113,14 @@ fn advice(failure: &SmokeFailure) -> String {
               like; `--env NAME` passes a variable."
             .to_owned(),
     }
+}
+
+/// The worst finding, and its fix.
+fn wrong(failure: &SmokeFailure) -> String {
+    let worst = failure.verdict.findings.iter().find(|finding| finding.fails);
+    worst.map_or_else(String::new, |finding| {
+        format!("{} {}", line(&finding.message, MAX_TEXT), line(&finding.fix, MAX_TEXT))
+    })
 }
 
 fn has_asked(failure: &SmokeFailure) -> bool {

@@ -6,6 +6,7 @@ mod compare;
 pub(crate) mod measure;
 mod merge;
 mod model;
+mod probe;
 mod rescore;
 #[doc(hidden)]
 pub mod sample;
@@ -22,6 +23,7 @@ pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{
     CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport, WaitTimes,
 };
+pub use probe::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily};
 pub(crate) use rescore::EntriesDigest;
 pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;

@@ -41,6 +41,8 @@ pub enum SmokeProblem {
     Crashed(String),
     /// It sent no request to a service: how it ended.
     ReachedNoService(String),
+    /// The effects or the claim are not right.
+    CameOutWrong,
     /// An entry of its ledger cannot be read: which one, and why.
     Unreadable(String),
 }
@@ -51,7 +53,9 @@ impl SmokeProblem {
     pub const fn exit_status(&self) -> ExitStatus {
         match self {
             SmokeProblem::CannotStart(_) | SmokeProblem::Unprepared(_) => ExitStatus::Usage,
-            SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) => ExitStatus::Failed,
+            SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) | SmokeProblem::CameOutWrong => {
+                ExitStatus::Failed
+            }
             SmokeProblem::Unreadable(_) => ExitStatus::Unproven,
         }
     }

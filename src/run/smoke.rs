@@ -1,6 +1,8 @@
 //! The smoke trial: before all other trials, one case without faults and interrupts, with one caller. It
 //! checks that the subject runs and reaches a service, and is not part of the report.
 
+use std::time::Duration;
+
 use mock_services::ledger::{Entry, Event};
 
 use super::work::TrialRunner;
@@ -9,7 +11,7 @@ use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
 use crate::process_env;
 use crate::results::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
-use crate::score::{TrialStatus, score};
+use crate::score::{TrialStatus, Verdict, score};
 use crate::subject::{Subject, client_variables};
 use crate::trial;
 
@@ -34,31 +36,65 @@ pub async fn smoke(
     options: &RunOptions,
 ) -> Result<Option<SmokeFailure>, RunError> {
     let Some(case) = smoke_case(plan).and_then(|id| plan.cases.get(id)) else { return Ok(None) };
-    let case = without_faults(case);
     let work = TrialRunner::new(subject.clone(), options.clone(), None)?;
-    let planned =
-        PlannedTrial { case: case.id.clone(), trial: 0, seed: trial_seed(options.seed, &case.id, 0) };
-    let setup = work.setup(&case, &planned, LEDGER.to_owned());
-    let finished = trial::run(&case, subject, &setup, None).await;
-    let verdict = score(&finished.terms, &finished.entries, None);
-    let problem = problem(&case, &finished.entries, verdict.result);
-    let unpassed = finished.output.iter().find_map(|output| unpassed(&output.stderr, &case, subject));
-    Ok(problem.map(|problem| SmokeFailure {
-        problem,
-        subject: subject.name.clone(),
-        command: work.options.subject_words.clone(),
-        case: case.id,
-        task: case.work.task,
-        unpassed,
-        services: case.services.into_iter().map(|service| service.name).collect(),
-        verdict,
-        entries: finished.entries,
-        stderr: finished.output.into_iter().map(|CapturedOutput { stderr, .. }| stderr).collect(),
-    }))
+    let trial = FaultFreeTrial::run(&work, &without_faults(case), 0).await;
+    Ok(trial.problem.is_some().then(|| trial.into_failure()))
+}
+
+/// One trial without faults, which is not part of a report.
+pub(super) struct FaultFreeTrial {
+    case: Case,
+    subject: Subject,
+    command: String,
+    output: Vec<CapturedOutput>,
+    pub(super) verdict: Verdict,
+    pub(super) entries: Vec<Entry>,
+    /// What kept the subject from working at all.
+    pub(super) problem: Option<SmokeProblem>,
+    pub(super) took: Duration,
+}
+
+impl FaultFreeTrial {
+    /// Runs it. `number` distinguishes the trials of a case.
+    pub(super) async fn run(work: &TrialRunner, case: &Case, number: u32) -> Self {
+        let seed = trial_seed(work.options.seed, &case.id, number);
+        let planned = PlannedTrial { case: case.id.clone(), trial: number, seed };
+        let setup = work.setup(case, &planned, LEDGER.to_owned());
+        let finished = trial::run(case, &work.subject, &setup, None).await;
+        let verdict = score(&finished.terms, &finished.entries, None);
+        let problem = problem(case, &finished.entries, verdict.result);
+        FaultFreeTrial {
+            case: case.clone(),
+            subject: work.subject.clone(),
+            command: work.options.subject_words.clone(),
+            output: finished.output,
+            verdict,
+            entries: finished.entries,
+            problem,
+            took: finished.took,
+        }
+    }
+
+    /// It as a failure, for the user.
+    pub(super) fn into_failure(self) -> SmokeFailure {
+        let FaultFreeTrial { case, subject, command, output, verdict, entries, problem, .. } = self;
+        SmokeFailure {
+            problem: problem.unwrap_or(SmokeProblem::CameOutWrong),
+            unpassed: output.iter().find_map(|output| unpassed(&output.stderr, &case, &subject)),
+            subject: subject.name,
+            command,
+            case: case.id,
+            task: case.work.task,
+            services: case.services.into_iter().map(|service| service.name).collect(),
+            verdict,
+            entries,
+            stderr: output.into_iter().map(|CapturedOutput { stderr, .. }| stderr).collect(),
+        }
+    }
 }
 
 /// The case without faults, interrupts and further callers.
-fn without_faults(case: &Case) -> Case {
+pub(super) fn without_faults(case: &Case) -> Case {
     let mut case = case.clone();
     case.faults.clear();
     case.interrupts.clear();

@@ -49,6 +49,16 @@ impl Assumption {
         Ok(Assumption { service: service.to_owned(), profile })
     }
 
+    /// That this service treats keys like this.
+    pub(crate) fn of(service: &str, profile: Profile) -> Self {
+        Assumption { service: service.to_owned(), profile }
+    }
+
+    /// Whether both are about the same service.
+    pub(crate) fn is_about_same(&self, other: &Assumption) -> bool {
+        self.service == other.service
+    }
+
     /// Why the case is skipped, if its service does something else. A case that says nothing about keys is not
     /// skipped.
     #[must_use]

@@ -133,6 +133,7 @@ pub(super) fn environment(
             all.extend(client);
         }
     }
+    all.extend(missing_keys(start).filter(|(name, _)| !all.contains_key(name)).collect::<Vec<_>>());
     let tools = start.mcp.iter().map(|url| ServiceAddress {
         name: template::TOOLS.to_owned(),
         url: url.clone(),
@@ -152,6 +153,17 @@ pub(super) fn environment(
     }
     // A program cannot be started with a zero byte in a variable.
     all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
+}
+
+/// Keys for the services that the case does not have. Many programs read all their keys when they start, and would end
+/// there without them; nothing accepts these keys.
+fn missing_keys(start: &Start) -> impl Iterator<Item = (String, String)> {
+    let is_there = |name: &str| start.services.iter().any(|service| service.name == name);
+    let missing = catalog::services().iter().filter(move |service| !is_there(&service.name));
+    missing.flat_map(|service| {
+        let value = format!("{}-is-not-a-service-of-this-task", service.name);
+        service.key_variables().map(move |name| (name.to_owned(), value.clone()))
+    })
 }
 
 /// Whether `other` is the fallback of a proxy variable that is set to an empty value.

@@ -36,10 +36,10 @@ pub use crate::trust::Trust;
 pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
-pub(crate) use config::read_command;
 pub use config::{
     Config, ConfigError, checked_operation, checked_variable, config_schema, config_schema_text,
 };
+pub(crate) use config::{claim_named, claim_names, read_command};
 pub use environment::MailAddress;
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};

@@ -32,6 +32,7 @@ mod no_exit;
 mod one_task;
 mod options;
 mod over_http;
+mod probe;
 mod promises;
 #[cfg(target_os = "linux")]
 mod protected_memory;
@@ -47,7 +48,6 @@ mod serve;
 mod served;
 mod side_effects;
 mod silence;
-mod smoke;
 mod spent_faults;
 mod start_environment;
 mod statistics;

@@ -11,6 +11,7 @@ use crate::description::{
     AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldRole,
     PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
 };
+use crate::idempotency::Profile;
 use crate::services::{Builder, ServiceOptions};
 
 /// The maximum number of steps of a rollout.
@@ -39,6 +40,7 @@ const HOSTS: &[RealHost] = &[RealHost {
     host: "api.github.com",
     setting: "Give the client GITHUB_API_URL, which is set to the mock (PyGithub: `base_url=`; octokit: \
               `baseUrl`).",
+    profile: Some(Profile::None),
 }];
 
 const DEPLOYMENT: &[&str] =

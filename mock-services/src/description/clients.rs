@@ -1,5 +1,7 @@
 //! How real clients reach a service: its APIs, the variables that clients read, and the hosts that they call.
 
+use crate::idempotency::Profile;
+
 /// One API of a service.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ApiDescription {
@@ -66,4 +68,6 @@ pub struct RealHost {
     pub host: &'static str,
     /// How to configure a client of the real API for the mock, as a sentence.
     pub setting: &'static str,
+    /// How it treats idempotency keys, if that is known.
+    pub profile: Option<Profile>,
 }

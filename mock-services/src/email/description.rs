@@ -11,6 +11,7 @@ use crate::description::{
     AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, RealHost,
     ServiceDescription, UsualValue, ValueForm, read_after,
 };
+use crate::idempotency::Profile;
 use crate::service::After;
 use crate::services::{Builder, ServiceOptions};
 
@@ -47,9 +48,10 @@ const HOSTS: &[RealHost] = &[
         setting: "Let RESEND_API_URL (Python) or RESEND_BASE_URL (Node) reach the client; both are set to \
                   the mock. Or \
                   give it HAPAX_EMAIL_URL.",
+        profile: Some(Profile::Resend),
     },
-    RealHost { host: "api.sendgrid.com", setting: SENDGRID_SETTING },
-    RealHost { host: "api.eu.sendgrid.com", setting: SENDGRID_SETTING },
+    RealHost { host: "api.sendgrid.com", setting: SENDGRID_SETTING, profile: Some(Profile::None) },
+    RealHost { host: "api.eu.sendgrid.com", setting: SENDGRID_SETTING, profile: Some(Profile::None) },
 ];
 
 const SENT: &[&str] = &["email.send", "email.sandbox"];

@@ -34,11 +34,13 @@ const HOSTS: &[RealHost] = &[
     RealHost {
         host: "api.openai.com",
         setting: "Let OPENAI_BASE_URL reach the client; it is set to the mock. Or give it HAPAX_MODEL_URL.",
+        profile: None,
     },
     RealHost {
         host: "api.anthropic.com",
         setting: "Let ANTHROPIC_BASE_URL reach the client; it is set to the mock. Or give it \
                   HAPAX_MODEL_URL.",
+        profile: None,
     },
 ];
 

@@ -7,6 +7,7 @@ use crate::description::{
     ApiDescription, ClientVariable, EffectDescription, FieldDescription, FieldRole, RealHost,
     ServiceDescription, Undoes, UsualValue, ValueForm,
 };
+use crate::idempotency::Profile;
 
 const APIS: &[ApiDescription] =
     &[ApiDescription { name: "stripe", title: "the Stripe API", differs: "the only API of this service" }];
@@ -22,6 +23,7 @@ const HOSTS: &[RealHost] = &[RealHost {
     setting: "Set the client's base address to HAPAX_PAYMENT_URL (Python: `stripe.api_base`; Node: `host`, \
               `port` and \
               `protocol`); Stripe's clients read no variable for it.",
+    profile: Some(Profile::Stripe),
 }];
 
 const FIELDS: &[FieldDescription] = &[

@@ -32,6 +32,11 @@ pub(in crate::cli) struct QuickArgs {
 }
 
 impl QuickArgs {
+    /// Whether a task is given.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.task.is_some()
+    }
+
     /// The cases that these arguments make; `None` if they are not given. Writes the scenario to `save`.
     pub(in crate::cli) fn cases(&self, save: Option<&Path>) -> Result<Option<Vec<Case>>, CliError> {
         let Some(quick) = self.quick()? else { return Ok(None) };

@@ -13,7 +13,7 @@ use crate::scenario::default_setup;
 use crate::subject::words::quoted;
 use crate::subject::{
     Assumption, CommandSecret, Config, HostError, HostPattern, Subject, checked_operation, checked_variable,
-    command_secrets, is_secret_name,
+    claim_named, claim_names, command_secrets, is_secret_name,
 };
 
 /// The subject that is tested.
@@ -73,6 +73,11 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, value_name = "SERVICE", value_parser = added_service())]
     with: Vec<String>,
 
+    /// Where the claim of the subject is read: in its result file, in the last line of its output, or in the last
+    /// answer of the language model that it asks [default: result-file, otherwise last-line]
+    #[arg(long, value_name = "SOURCE", value_parser = clap::builder::PossibleValuesParser::new(claim_names()))]
+    claim: Option<String>,
+
     /// The command that starts the subject, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -122,6 +127,11 @@ impl SubjectArgs {
     #[cfg(feature = "mcp")]
     pub(in crate::cli) fn is_empty(&self) -> bool {
         self.subject.is_empty() && self.command.is_empty()
+    }
+
+    /// Whether the command line has the command that starts the subject.
+    pub(in crate::cli) fn is_command(&self) -> bool {
+        !self.command.is_empty()
     }
 
     /// The only subject, and how it is named on the command line.
@@ -189,6 +199,10 @@ impl SubjectArgs {
         let is_new = |name: &&String| !subject.settings.services.0.iter().any(|have| have.name == **name);
         let added: Vec<_> = self.with.iter().filter(is_new).filter_map(|name| default_setup(name)).collect();
         subject.settings.services.0.extend(added);
+        if let Some(source) = self.claim.as_deref().and_then(claim_named) {
+            subject.settings.claim = source;
+        }
+        let claim = self.claim.iter().map(|source| format!("--claim {source} "));
         let with = self.with.iter().map(|name| format!("--with {name} "));
         let via = self.via.iter().map(|via| format!("--via {via} "));
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
@@ -206,7 +220,8 @@ impl SubjectArgs {
             .chain(sealed)
             .chain(intercept)
             .chain(via)
-            .chain(with);
+            .chain(with)
+            .chain(claim);
         let options = options.collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }

@@ -226,12 +226,13 @@ pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), 
     Ok(report::append_summary(&path, &summary)?)
 }
 
-/// Saves the results of a run, and prints them.
+/// Saves the results of a run, and prints them. `added` are the options that the probe added to those of the user.
 pub(super) fn finish(
     report: Report,
     folder: &RunFolder,
     execution: &ExecutionArgs,
     measure: &Measure,
+    added: &str,
 ) -> Result<ExitStatus, CliError> {
     let finished = save(report, folder, execution)?;
     let view = crate::cli::view(execution.verbose);
@@ -262,7 +263,7 @@ pub(super) fn finish(
         let path = folder.path().display();
         eprintln!("\nwritten to {path}");
         if finished.saved.report.interrupted {
-            eprintln!("to continue this run, add --resume {path} to the same command");
+            eprintln!("to continue this run, add {added}--resume {path} to the same command");
         }
     }
     if execution.open && !execution.is_opened.load(Ordering::SeqCst) {

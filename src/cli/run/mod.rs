@@ -1,26 +1,31 @@
 //! `hapax run`: scenarios against a subject.
 
 mod execution;
+mod probing;
 mod replay;
 mod selection;
 mod several;
 mod watch;
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use super::args::measure::MeasureArgs;
 use super::args::quick::QuickArgs;
 use super::args::subject::SubjectArgs;
 use super::error::CliError;
 use super::live::Live;
-use super::print::{message, output_text};
+use super::print::message;
 use crate::ExitStatus;
-use crate::report::{self, Format};
-use crate::results::SmokeFailure;
-use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions, Verbosity};
+use crate::process_env;
+use crate::report::Format;
+use crate::results::{DerivedSettings, SmokeFailure};
+use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions};
 use crate::scenario::Case;
-use crate::subject::{Subject, SubjectKind};
+use crate::subject::Subject;
 use execution::{ExecutionArgs, execute, finish};
+use probing::ReadyRun;
 
 pub(super) use execution::duration;
 pub(super) use replay::{ReplayArgs, replay};
@@ -113,15 +118,30 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     resume: Option<PathBuf>,
 
-    /// Skip the smoke trial, which checks with one case without faults that the subject runs at all
+    /// Skip the probe: one trial without faults for each kind of task, which shows what the subject does and which
+    /// options it needs
     #[arg(
-        long,
+        long = "no-probe",
+        alias = "no-smoke",
         env = "HAPAX_NO_SMOKE",
         hide_env_values = true,
         value_parser = clap::builder::FalseyValueParser::new(),
         action = clap::ArgAction::SetTrue
     )]
-    no_smoke: bool,
+    no_probe: bool,
+
+    /// Run all cases: on a terminal, a first run of a command without a filter runs only a quick set
+    #[arg(long)]
+    all: bool,
+
+    /// Also run the cases in which a service treats idempotency keys otherwise than the provider that the subject
+    /// calls
+    #[arg(long)]
+    hard: bool,
+
+    /// What the first round of --watch derived.
+    #[arg(skip)]
+    derived: OnceLock<DerivedSettings>,
 }
 
 impl RunArgs {
@@ -132,6 +152,18 @@ impl RunArgs {
         }
         let cases = super::load(&self.filters, self.expression.as_deref())?;
         if self.last_failed { selection::last_failed(cases) } else { Ok(cases) }
+    }
+
+    /// Whether a quick set is run: for someone who tries a command, not for a machine, and only if nothing says which
+    /// cases to run.
+    fn wants_quick_set(&self) -> bool {
+        let selects = !self.filters.is_empty() || self.expression.is_some() || self.last_failed || self.all;
+        let is_part = self.partition.is_some() || self.resume.is_some() || self.measure.is_given();
+        self.subject.is_command()
+            && !(selects || is_part || self.quick.is_given() || self.dry_run)
+            && self.execution.format() == Format::Terminal
+            && std::io::stdout().is_terminal()
+            && !process_env::is_ci()
     }
 
     /// The plan for a subject, which gets the promise that was given.
@@ -188,13 +220,19 @@ fn run_subject(
     typed: &str,
 ) -> Result<ExitStatus, CliError> {
     let measure = args.measure.measure(&cases)?;
-    let (mut plan, options) = args.plan(cases, &mut subject, typed, args.seed()?)?;
+    let (mut plan, options, at_best, added) =
+        match probing::ready(args, cases, &mut subject, typed, args.seed()?)? {
+            Ok(ReadyRun { plan, options, at_best, added }) => (plan, options, at_best, added),
+            Err(status) => return Ok(status),
+        };
     if args.dry_run {
         return Ok(selection::show_dry_run(&plan));
     }
-    if let Some(status) = smoke(args, &plan, &subject, &options)? {
-        return Ok(status);
+    let all = plan.cases.len();
+    if args.wants_quick_set() {
+        plan.only(&run::quick_set(plan.cases.values()));
     }
+    let left_out = all - plan.cases.len();
     let folder = match &args.resume {
         None => args.execution.folder()?,
         Some(path) => {
@@ -205,7 +243,11 @@ fn run_subject(
     };
     let live = Live::before_report(args.execution.verbosity());
     let report = execute(plan, subject, options, &args.execution, &folder, live)?;
-    finish(report, &folder, &args.execution, &measure)
+    let status = finish(report, &folder, &args.execution, &measure, &added)?.at_best(at_best);
+    if left_out > 0 {
+        message(&format!("{} of {all} cases; `--all` runs the rest", all - left_out));
+    }
+    Ok(status)
 }
 
 /// Runs the smoke trial; returns the problem if the subject fails it.
@@ -221,30 +263,4 @@ pub(super) fn smoke_failure(
             () = stop => Err(CliError::new("interrupted during the smoke trial; no other trial was run")),
         }
     })
-}
-
-/// Runs the smoke trial; returns a status if the subject fails it.
-fn smoke(
-    args: &RunArgs,
-    plan: &Plan,
-    subject: &Subject,
-    options: &RunOptions,
-) -> Result<Option<ExitStatus>, CliError> {
-    let is_known_to_run = matches!(subject.kind, SubjectKind::Control(_)) || args.resume.is_some();
-    if args.no_smoke || is_known_to_run {
-        return Ok(None);
-    }
-    let Some(case) = run::smoke_case(plan) else { return Ok(None) };
-    if args.execution.verbosity() >= Verbosity::Normal {
-        message(&format!("smoke trial: {case} without faults"));
-    }
-    let Some(failure) = smoke_failure(plan, subject, options)? else { return Ok(None) };
-    let text = report::smoke_text(&failure, &super::view(false));
-    let status = failure.problem.exit_status();
-    // Standard output is only for the report in the format that was asked for.
-    if status == ExitStatus::Usage || args.execution.format() != Format::Terminal {
-        message(text.trim_end());
-        return Ok(Some(status));
-    }
-    Ok(Some(output_text(&text, status)))
 }

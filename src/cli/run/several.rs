@@ -1,7 +1,8 @@
 //! Several subjects with the same cases and the same seed, in one table.
 
+use super::RunArgs;
 use super::execution::{append_step_summary, execute, save};
-use super::{RunArgs, smoke};
+use super::probing::{self, ReadyRun};
 use crate::ExitStatus;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
@@ -21,11 +22,14 @@ pub(super) fn run(
     check(args, &subjects)?;
     let seed = args.seed()?;
     let mut saved = Vec::new();
+    let mut best = ExitStatus::Success;
     for (mut subject, typed) in subjects {
-        let (plan, options) = args.plan(cases.to_vec(), &mut subject, &typed, seed)?;
-        if let Some(status) = smoke(args, &plan, &subject, &options)? {
-            return Ok(status);
-        }
+        let ReadyRun { plan, options, at_best, .. } =
+            match probing::ready(args, cases.to_vec(), &mut subject, &typed, seed)? {
+                Ok(ready) => ready,
+                Err(status) => return Ok(status),
+            };
+        best = best.at_best(at_best);
         if args.execution.verbosity() >= Verbosity::Normal {
             message(&format!("subject {}", subject.name));
         }
@@ -43,8 +47,8 @@ pub(super) fn run(
     }
     let reports: Vec<&Report> = saved.iter().map(|(saved, _)| &saved.report).collect();
     let text = report::side_by_side(&reports, &crate::cli::view(args.execution.verbose));
-    let worst = reports.iter().map(|report| results::result(report)).max().unwrap_or(TrialStatus::Void);
-    let status = output_text(&text, worst.into());
+    let result = reports.iter().map(|report| results::result(report)).max().unwrap_or(TrialStatus::Void);
+    let status = output_text(&text, ExitStatus::from(result).at_best(best));
     if !args.execution.quiet {
         for (saved, folder) in &saved {
             message(&format!("{} written to {}", saved.report.subject, folder.path().display()));

@@ -3,7 +3,7 @@
 pub(super) mod queue;
 pub(super) mod times;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::str::FromStr;
@@ -157,6 +157,22 @@ impl Plan {
         (record, parts)
     }
 
+    /// Skips the cases that `is_skipped` selects.
+    pub fn skip(&mut self, is_skipped: impl Fn(&Case) -> bool, why: &str) {
+        let skipped: Vec<String> =
+            self.cases.values().filter(|case| is_skipped(case)).map(|case| case.id.clone()).collect();
+        self.cases.retain(|id, _| !skipped.contains(id));
+        self.trials.retain(|planned| !skipped.contains(&planned.case));
+        self.skipped.extend(skipped.into_iter().map(|id| Skipped { id, why: why.to_owned() }));
+    }
+
+    /// Leaves only these cases.
+    pub fn only(&mut self, ids: &BTreeSet<String>) {
+        self.cases.retain(|id, _| ids.contains(id));
+        self.trials.retain(|planned| ids.contains(&planned.case));
+        self.digest = identity::of_cases(self.cases.values().map(AsRef::as_ref));
+    }
+
     /// Removes the trials that are finished already.
     pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
         self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
@@ -232,7 +248,7 @@ fn check_time_limit(case: &Case, limit: Option<Duration>) -> Result<(), RunError
     let slowest = case
         .faults
         .iter()
-        .map(|fault| (fault, takes(fault)))
+        .map(|fault| (fault, waits_for(fault)))
         .filter(|(_, takes)| *takes >= limit)
         .max_by_key(|(_, takes)| *takes);
     match slowest {
@@ -246,7 +262,8 @@ fn check_time_limit(case: &Case, limit: Option<Duration>) -> Result<(), RunError
     }
 }
 
-fn takes(fault: &Fault) -> Duration {
+/// How long the reply or the effect of an attempt with this fault takes.
+pub(super) fn waits_for(fault: &Fault) -> Duration {
     // A hang until the client's timeout is limited by the time limit.
     let reply = fault.reply.takes().unwrap_or_default();
     match fault.commit {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mock_services::fault::Attempts;
 
-use super::takes;
+use super::waits_for;
 use crate::domain::InterruptAction;
 use crate::scenario::{Case, Then};
 use crate::subject::Subject;
@@ -48,7 +48,7 @@ impl TrialTimes {
 
 /// The timeout of the subject's clients in this case.
 fn client_timeout(case: &Case, subject: &Subject) -> Duration {
-    let slowest = case.faults.iter().map(takes).max().unwrap_or_default();
+    let slowest = case.faults.iter().map(waits_for).max().unwrap_or_default();
     subject.client_timeout(slowest.max(at_barrier(case)), silences(case) > 0)
 }
 
@@ -61,7 +61,7 @@ fn at_barrier(case: &Case) -> Duration {
 /// other callers.
 pub(super) fn longest_wait(case: &Case, subject: &Subject) -> Duration {
     let silent = client_timeout(case, subject).saturating_mul(silences(case));
-    let faults = case.faults.iter().map(takes);
+    let faults = case.faults.iter().map(waits_for);
     let interrupts = case.interrupts.iter().flat_map(|interrupt| {
         let frozen = match interrupt.action {
             InterruptAction::Freeze(time) => time,

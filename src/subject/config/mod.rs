@@ -11,8 +11,8 @@ use yaml_reader::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
 use self::read::read;
 pub use self::schema::{config_schema, config_schema_text};
-pub(crate) use self::values::read_command;
 pub use self::values::{checked_operation, checked_variable};
+pub(crate) use self::values::{claim_named, claim_names, read_command};
 use crate::subject::Subject;
 
 /// The name of the file.

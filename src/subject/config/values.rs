@@ -317,6 +317,16 @@ fn claim_words() -> Vec<(&'static str, ClaimSource)> {
     words.into_iter().chain(services).collect()
 }
 
+/// The words for sources of claims.
+pub(crate) fn claim_names() -> Vec<&'static str> {
+    words_of(&claim_words())
+}
+
+/// The source of the claim that a word names.
+pub(crate) fn claim_named(name: &str) -> Option<ClaimSource> {
+    claim_words().into_iter().find(|(word, _)| *word == name).map(|(_, source)| source)
+}
+
 /// The source of the claim.
 pub(super) fn read_claim(reader: &Reader, node: &Node) -> Option<ClaimSource> {
     if !matches!(node.kind, NodeKind::Map(_)) {

@@ -18,6 +18,7 @@ const VARIABLES: &[ClientVariable] =
 const HOSTS: &[RealHost] = &[RealHost {
     host: "api.shipping.example",
     setting: "Let SHIPPING_BASE_URL reach the client; it is set to the mock.",
+    profile: None,
 }];
 
 const BUY_VALUES: &[UsualValue] = &[UsualValue::new("weight", "1000")];

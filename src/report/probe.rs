@@ -1,0 +1,105 @@
+//! What the probe found, in a few lines, with the options that say the same.
+
+use std::fmt::Write as _;
+
+use super::formats::terminal::View;
+use crate::results::{FamilyOutcome, ProbeResult, ProbedFamily};
+use crate::text::words::duration;
+use crate::text::{line, wrap};
+
+/// The longest cause of a family that came out wrong, in characters.
+const MAX_CAUSE: usize = 200;
+/// How many operations without an attempt are named.
+const MAX_NAMED: usize = 4;
+
+/// The text about a probe in which at least one family came out right. `command` is how the subject is named on the
+/// command line; `derives` whether settings were derived.
+#[must_use]
+pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &View) -> String {
+    let mut out = String::new();
+    let seal = if result.sealed { ", sealed" } else { "" };
+    let trials = match result.families.len() {
+        1 => "1 trial".to_owned(),
+        number => format!("{number} trials"),
+    };
+    let took = duration(u64::try_from(result.took.as_millis()).unwrap_or(u64::MAX));
+    push(&mut out, "probe", &format!("{trials} without faults in {took}{seal}"), view);
+    let uses = uses(result);
+    if !uses.is_empty() {
+        push(&mut out, "  uses", &uses, view);
+    }
+    let right = named(result, |outcome| matches!(outcome, FamilyOutcome::Right));
+    push(&mut out, "  does", &right.join(", "), view);
+    for family in &result.families {
+        if let FamilyOutcome::Wrong { cause, .. } = &family.outcome {
+            let cause = line(cause, MAX_CAUSE);
+            let text = format!("{}: {cause}", family.operations.join(" and "));
+            push(&mut out, "  wrong", &text, view);
+        }
+    }
+    let silent = named(result, |outcome| matches!(outcome, FamilyOutcome::NotAttempted { .. }));
+    if !silent.is_empty() {
+        let more = silent.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let text = format!("{}{more}: no attempt", silent[..silent.len().min(MAX_NAMED)].join(", "));
+        push(&mut out, "  not", &text, view);
+    }
+    let claims = match (&result.derived.claim, result.claims) {
+        (_, Some(origin)) => format!("found ({origin})"),
+        (Some(service), None) => format!("none; the last answer of the {service} counts as its claim"),
+        (None, None) => "none, so the effects alone decide; to be judged by what it says, let it print \
+                         {\"outcome\": \"done\"}"
+            .to_owned(),
+    };
+    push(&mut out, "  claims", &claims, view);
+    if !result.outside.is_empty() {
+        let hosts =
+            result.outside.iter().map(|host| format!("--ignore {host}")).collect::<Vec<_>>().join(" ");
+        push(
+            &mut out,
+            "  outside",
+            &format!("it also sends to hosts outside of the task; if it may: {hosts}"),
+            view,
+        );
+    }
+    let (run, skipped) = result.cases;
+    if skipped > 0 {
+        let text = format!("{run} cases; {skipped} are skipped, and the report says why");
+        push(&mut out, "  runs", &text, view);
+    }
+    if derives {
+        let options = format!("{}{}", result.derived.run_options(), result.derived.subject_options());
+        if !options.is_empty() {
+            // One line, so that it can be copied.
+            let _ = writeln!(out, "{:<10}hapax run {options}{command}", "  same as");
+        }
+    }
+    out
+}
+
+/// The hosts that it called, and what answered for them.
+fn uses(result: &ProbeResult) -> String {
+    let hosts = result.hosts.iter().map(|(service, host)| {
+        if result.services.contains(service) {
+            format!("{host} (the scripted {service} answers)")
+        } else {
+            format!("{host} ({service})")
+        }
+    });
+    let is_named = |service: &&String| !result.hosts.iter().any(|(name, _)| name == *service);
+    let beside = result.services.iter().filter(is_named).map(|service| format!("the scripted {service}"));
+    hosts.chain(beside).collect::<Vec<_>>().join(", ")
+}
+
+fn named(result: &ProbeResult, is_one: impl Fn(&FamilyOutcome) -> bool) -> Vec<String> {
+    let families = result.families.iter().filter(|family| is_one(&family.outcome));
+    families.map(|ProbedFamily { operations, .. }| operations.join(" and ")).collect()
+}
+
+fn push(out: &mut String, name: &str, text: &str, view: &View) {
+    let width = view.width.clamp(40, 160).saturating_sub(10);
+    for (index, text) in wrap(text, width).into_iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        let _ = writeln!(out, "{name:<10}{text}");
+    }
+}

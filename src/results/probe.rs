@@ -1,0 +1,113 @@
+//! What the trials without faults before a run show of a subject, as plain data.
+
+use std::time::Duration;
+
+use yaml_reader::write_duration;
+
+use super::SmokeFailure;
+use crate::subject::words::quoted;
+use crate::subject::{Assumption, ClaimSource};
+
+/// What the probe found.
+#[derive(Debug)]
+pub struct ProbeResult {
+    /// The families of operations, in the order of their names.
+    pub families: Vec<ProbedFamily>,
+    /// Whether its trials were sealed.
+    pub sealed: bool,
+    /// How long it took.
+    pub took: Duration,
+    /// The real hosts that the subject called, each with its service.
+    pub hosts: Vec<(String, String)>,
+    /// Hosts outside of the trials to which it sent something.
+    pub outside: Vec<String>,
+    /// The services beside those of the tasks that it used, such as a language model.
+    pub services: Vec<String>,
+    /// Where its claims were found; `None` if it made none.
+    pub claims: Option<&'static str>,
+    /// How many of the selected cases run, and how many are skipped because of the probe.
+    pub cases: (usize, usize),
+    /// What follows for the run.
+    pub derived: DerivedSettings,
+}
+
+/// Cases that need the same operations, and how the trial without faults of one of them came out.
+#[derive(Debug)]
+pub struct ProbedFamily {
+    /// The operations.
+    pub operations: Vec<String>,
+    /// The case of the trial.
+    pub case: String,
+    /// How it came out.
+    pub outcome: FamilyOutcome,
+}
+
+/// How the trial without faults of a family came out.
+#[derive(Debug)]
+pub enum FamilyOutcome {
+    /// The effects are right.
+    Right,
+    /// The subject sent a request for it, and the trial came out wrong.
+    Wrong {
+        /// The cause, in one sentence.
+        cause: String,
+        /// Everything about the trial.
+        failure: Box<SmokeFailure>,
+    },
+    /// The subject sent no request for it.
+    NotAttempted {
+        /// Everything about the trial.
+        failure: Box<SmokeFailure>,
+    },
+}
+
+/// Settings that follow from the probe, for what the user did not set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DerivedSettings {
+    /// Whether the subject has to be sealed: its clients call real hosts.
+    pub sealed: bool,
+    /// The services to add to every case.
+    pub services: Vec<String>,
+    /// The operations that it has; empty if all.
+    pub can: Vec<String>,
+    /// How the real services treat keys.
+    pub assume: Vec<Assumption>,
+    /// The service that makes the claim.
+    pub claim: Option<String>,
+    /// Whether a missing claim is only noted.
+    pub claims_optional: bool,
+    /// The time limit of one start.
+    pub time: Option<Duration>,
+}
+
+impl DerivedSettings {
+    /// The source of the claim.
+    #[must_use]
+    pub fn claim_source(&self) -> Option<ClaimSource> {
+        self.claim.clone().map(ClaimSource::Service)
+    }
+
+    /// The options of the command line that say the same about the subject. [`DerivedSettings::claim_options`] has the
+    /// others.
+    #[must_use]
+    pub fn subject_options(&self) -> String {
+        let mut options = String::new();
+        if self.sealed {
+            options += "--sealed ";
+        }
+        let services = self.services.iter().map(|name| format!("--with {name} "));
+        let can = self.can.iter().map(|entry| format!("--can {} ", quoted(entry)));
+        let assume = self.assume.iter().map(|known| format!("--assume {known} "));
+        let claim = self.claim.iter().map(|service| format!("--claim {service} "));
+        options.extend(services.chain(can).chain(assume).chain(claim));
+        options
+    }
+
+    /// The options about claims and time.
+    #[must_use]
+    pub fn run_options(&self) -> String {
+        let claims = if self.claims_optional { "--claims optional " } else { "" };
+        let time = self.time.map(|time| format!("--timeout {} ", write_duration(time)));
+        format!("{claims}{}", time.unwrap_or_default())
+    }
+}
