@@ -108,17 +108,30 @@ struct TurnReader<'a> {
 }
 
 impl TurnReader<'_> {
-    /// Adds calls, each with the result from its own text or with one of those after it.
+    /// Adds the calls of one answer, with the results after it, or calls that each have their result beside them.
     fn add(&mut self, calls: Vec<TextCall>, results: &[String]) {
+        let mut answer = Generation::default();
+        let mut after = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
             self.calls += 1;
             let id = format!("text-{}", self.calls);
             let arguments = self.arguments(&call);
             let made = ToolCall { id: id.clone(), name: call.name, arguments };
-            self.turns.push(Turn::Assistant(Generation { calls: vec![made], ..Generation::default() }));
-            if let Some(text) = call.result.or_else(|| results.get(at).cloned()) {
-                self.turns.push(Turn::ToolResult(ToolResult { call: id, text, is_error: false }));
+            let result = |text| Turn::ToolResult(ToolResult { call: id, text, is_error: false });
+            match call.result {
+                Some(text) => {
+                    let alone = Generation { calls: vec![made], ..Generation::default() };
+                    self.turns.extend([Turn::Assistant(alone), result(text)]);
+                }
+                None => {
+                    answer.calls.push(made);
+                    after.extend(results.get(at).cloned().map(result));
+                }
             }
+        }
+        if !answer.calls.is_empty() {
+            self.turns.push(Turn::Assistant(answer));
+            self.turns.extend(after);
         }
     }
 

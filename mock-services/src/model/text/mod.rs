@@ -108,7 +108,10 @@ pub(super) fn understand(question: &Question) -> Result<Understood, Stuck> {
     let protocol =
         if asks_for_plan(question) { None } else { protocol(&prompt, &described, question.schema.as_ref()) };
     let (Some(protocol), true) = (&protocol, has_tools) else {
-        let is_plain = !announces_tools(&prompt) || asks_for_plan(question) || asks_for_text(question);
+        // A framework that sends calls of the API leaves `tools` out where it wants a text.
+        let has_calls = question.calls().next().is_some();
+        let is_plain =
+            !announces_tools(&prompt) || has_calls || asks_for_plan(question) || asks_for_text(question);
         return match protocol {
             _ if is_plain => Ok(Understood::as_it_is(question)),
             Some(_) => Err(Stuck::no_described_tools()),
@@ -185,7 +188,7 @@ fn protocol(prompt: &str, tools: &[OfferedTool], schema: Option<&Value>) -> Opti
 
 /// Whether a prompt says that the model has tools.
 fn announces_tools(prompt: &str) -> bool {
-    const PHRASES: [&str; 14] = [
+    const PHRASES: [&str; 13] = [
         "the following tools",
         "the following functions",
         "these tools",
@@ -195,7 +198,6 @@ fn announces_tools(prompt: &str) -> bool {
         "tools available",
         "functions available",
         "list of tools",
-        "your tools",
         "tools you can use",
         "tool name:",
         "<tools>",

@@ -22,12 +22,12 @@ fn labelled(prompt: &str) -> Vec<OfferedTool> {
     let mut parts = prompt.split("Tool Name:");
     parts.next();
     let tools = parts.filter_map(|part| {
-        let name = part.lines().next()?.trim();
+        let name = part.lines().next()?.split('(').next()?.trim();
         let arguments = ["Tool Arguments:", "Tool Args:"].iter().find_map(|label| part.split_once(label));
         let value = arguments.and_then(|(_, rest)| value_at(rest.trim_start()));
         Some(tool(name, schema_of(&value.unwrap_or_default())))
     });
-    tools.filter(|tool| is_name(&tool.name)).collect()
+    tools.filter(|tool| !tool.name.is_empty()).collect()
 }
 
 /// One tool on each line: `def charge(order: str) -> str:`, `charge(order: str) -> str - …`, `charge: …, args: {…}`,

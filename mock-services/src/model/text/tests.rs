@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::description::{PlannedStep, PlannedTask};
 use crate::model::api;
-use crate::model::conversation::ModelApi;
+use crate::model::conversation::{ModelApi, ToolCall, ToolResult};
 use crate::model::next_turn::{NextTurn, next_turn};
 use crate::model::options::{Character, ModelOptions};
 use crate::service::{Context, Fields, Ids, Request};
@@ -243,4 +243,55 @@ fn a_plain_question_is_answered_as_one() {
     ] {
         assert_eq!(text(&plain(system, user)), "OK.", "{user}");
     }
+}
+
+#[test]
+fn a_request_without_tools_after_calls_of_the_api_wants_a_text() {
+    let system = "You have access to the following tools: charge.";
+    let mut question = plain(system, "Charge customer cus_42 $49.99 for order ord_1001.");
+    assert!(understand(&question).is_err());
+    let call = ToolCall { id: "c1".to_owned(), name: "charge".to_owned(), arguments: json!({}) };
+    question.turns.push(Turn::Assistant(Generation { calls: vec![call], ..Generation::default() }));
+    let result = ToolResult { call: "c1".to_owned(), text: "{\"id\": 1}".to_owned(), is_error: false };
+    question.turns.push(Turn::ToolResult(result));
+    assert_eq!(text(&question), "OK.");
+}
+
+#[test]
+fn the_calls_of_one_answer_are_one_turn() {
+    let mut question = prompt!("smolagents-code-first");
+    let (next, said) = answer(&question, Character::Doubling);
+    assert_eq!(next.generation.calls.len(), 2, "{said}");
+    question.turns.push(Turn::Assistant(Generation::text(format!("{said}</code>"))));
+    question
+        .turns
+        .push(Turn::User("Observation:\nExecution logs:\n{'id': 'ch_1'}\n{'id': 'ch_2'}".to_owned()));
+    let turns = understand(&question).unwrap().question.turns;
+    let calls: Vec<usize> = turns
+        .iter()
+        .filter_map(|turn| match turn {
+            Turn::Assistant(generation) => Some(generation.calls.len()),
+            Turn::System(_) | Turn::User(_) | Turn::ToolResult(_) => None,
+        })
+        .collect();
+    assert_eq!(calls, [2]);
+}
+
+#[test]
+fn an_answer_ends_before_a_text_of_stop() {
+    let messages = json!([{ "role": "user", "content": "Hello." }]);
+    let body =
+        json!({ "model": "claude-x", "max_tokens": 9, "messages": messages, "stop_sequences": ["b", "c"] });
+    for stream in [false, true] {
+        let mut body = body.clone();
+        body["stream"] = json!(stream);
+        let request = Request::new("POST", "/v1/messages").body(body.to_string());
+        let question = api::read(ModelApi::Messages, &request).unwrap();
+        let written = Generation::text("a c b").stopped(&question.stop);
+        assert_eq!(written.text, "a ");
+        let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "model", 1, 1, 0) };
+        let answer = String::from_utf8(api::answer(&question, &written, &context).written().body).unwrap();
+        assert!(answer.contains("\"stop_reason\":\"stop_sequence\",\"stop_sequence\":\"c\""), "{answer}");
+    }
+    assert_eq!(asked(&json!({ "model": "m", "messages": messages, "stop": "x" }).to_string()).stop, ["x"]);
 }
