@@ -45,3 +45,69 @@ fn the_report_of_a_retry_storm_names_the_layers_that_the_requests_show() {
          and something above it made the whole call 9 times"
     );
 }
+
+/// Runs an agent that parses the text of the answers: for each case, its result and its outcome.
+fn run_as_text(protocol: &str, api: &str) -> (Workspace, Vec<(String, String)>) {
+    let workspace = Workspace::new();
+    workspace.write("agent.py", include_str!("text_agent.py"));
+    workspace.write(
+        "hapax.yaml",
+        &format!(
+            "subjects: {{ agent: {{ command: [python3, \"{}\", {protocol}, {api}], claim: model }} }}\n",
+            workspace.path().join("agent.py").display()
+        ),
+    );
+    workspace.write(
+        "case.yaml",
+        "about: The reply to a charge is lost, or not.\n\
+         task: Charge customer cus_42 $49.99 for order ord_1001.\n\
+         steps:\n  - { do: payment.charge, with: { customer: cus_42, amount: 4999, currency: usd, order: ord_1001 } }\n\
+         matrix:\n  character: [careful, eager]\n  reply: [drop, ok]\n\
+         services:\n  model: { character: \"${character}\" }\n\
+         faults:\n  - { on: payment.charge, attempt: 1, commit: now, reply: \"${reply}\" }\n\
+         expect:\n  effects:\n    - { effect: payment.charge, where: { order: ord_1001 }, \
+         with: { customer: cus_42, amount: 4999 }, times: 1 }\n",
+    );
+    workspace.call(&["run", "case.yaml"]);
+    let report = workspace.report();
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or("none").to_owned();
+    let cases = report["cases"].as_array().unwrap().iter().map(|case| {
+        let verdict = &case["trials"][0]["verdict"];
+        let id = word(&case["id"]);
+        let id = id.split_once('@').map_or("", |(_, values)| values);
+        (id.to_owned(), format!("{} {}", word(&verdict["result"]), word(&verdict["outcome"])))
+    });
+    let cases = cases.collect();
+    (workspace, cases)
+}
+
+#[test]
+fn an_agent_that_parses_text_is_judged_for_what_it_does() {
+    for (protocol, api) in [
+        ("react", "chat"),
+        ("react", "messages"),
+        ("json", "stream"),
+        ("json", "responses"),
+        ("code", "chat"),
+        ("code", "messages"),
+    ] {
+        let (workspace, cases) = run_as_text(protocol, api);
+        let expected = [
+            ("character=careful,reply=drop", "pass exactly-once"),
+            ("character=careful,reply=ok", "pass exactly-once"),
+            ("character=eager,reply=drop", "fail duplicated"),
+            ("character=eager,reply=ok", "pass exactly-once"),
+        ];
+        let expected: Vec<_> = expected.map(|(id, end)| (id.to_owned(), end.to_owned())).into();
+        assert_eq!(cases, expected, "{protocol} {api}: {}", workspace.report());
+    }
+}
+
+#[test]
+fn a_trial_with_a_text_protocol_that_the_model_does_not_speak_is_void_and_says_so() {
+    let (workspace, cases) = run_as_text("other", "chat");
+    assert!(cases.iter().all(|(_, end)| end.starts_with("void ")), "{cases:?}");
+    let verdict = &workspace.report()["cases"][0]["trials"][0]["verdict"];
+    let why = verdict["void_because"][0].as_str().unwrap_or_default();
+    assert!(why.contains("a protocol that the model does not speak") && why.contains("Fix: "), "{why}");
+}

@@ -39,6 +39,8 @@ pub(super) struct Question {
     pub(super) calling: Calling,
     /// The JSON Schema that the text must match, if the request asks for one.
     pub(super) schema: Option<Value>,
+    /// The texts before which the answer ends.
+    pub(super) stop: Vec<String>,
     /// Whether the answer is streamed.
     pub(super) stream: bool,
     /// Whether the stream ends with usage figures.
@@ -102,6 +104,8 @@ pub(super) struct OfferedTool {
 pub(super) struct Generation {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
+    /// The text of the request before which it ended.
+    pub(super) stopped_before: Option<String>,
 }
 
 /// A tool call of the model.
@@ -127,7 +131,18 @@ impl Calling {
 impl Generation {
     /// A text.
     pub(super) fn text(text: impl Into<String>) -> Self {
-        Generation { text: text.into(), calls: Vec::new() }
+        Generation { text: text.into(), ..Generation::default() }
+    }
+
+    /// The generation up to the first of these texts.
+    pub(super) fn stopped(mut self, stop: &[String]) -> Self {
+        let found = stop.iter().filter(|stop| !stop.is_empty());
+        let found = found.filter_map(|stop| Some((self.text.find(stop.as_str())?, stop)));
+        if let Some((at, stop)) = found.min_by_key(|(at, _)| *at) {
+            self.text.truncate(at);
+            self.stopped_before = Some(stop.clone());
+        }
+        self
     }
 }
 

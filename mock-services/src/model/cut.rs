@@ -135,6 +135,7 @@ mod tests {
             tools: Vec::new(),
             calling: Calling::Allowed,
             schema: None,
+            stop: Vec::new(),
             stream,
             stream_usage: true,
             previous: None,
@@ -148,7 +149,7 @@ mod tests {
     fn generation() -> Generation {
         let arguments = json!({ "amount": 4999, "order": "ord_1001" });
         let call = ToolCall { id: "c1".to_owned(), name: "charge".to_owned(), arguments };
-        Generation { text: "Charging the customer.".to_owned(), calls: vec![call] }
+        Generation { text: "Charging the customer.".to_owned(), calls: vec![call], ..Generation::default() }
     }
 
     fn cut(body: &str, place: CutPlace) -> Option<&str> {

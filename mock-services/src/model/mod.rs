@@ -19,6 +19,7 @@ mod structured;
 mod stuck;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tool_choice;
 
 use crate::service::{
@@ -30,6 +31,8 @@ pub(crate) use description::description;
 pub use options::{Character, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use route::{ModelRequest, RecordedRequest};
 use state::{GeneratedTurn, ModelState};
+use stuck::Stuck;
+use text::Understood;
 use yaml_reader::shown;
 
 /// A language model.
@@ -73,11 +76,18 @@ impl Model {
             return Err(api::invalid(api, &problem));
         }
         let before = state.generations_of(conversation);
-        let next = next_turn::next_turn(&self.options, &question, before, context)
-            .map_err(|stuck| api::invalid(api, &stuck.message).undecided(&stuck.message))?;
-        let answer = api::answer(&question, &next.generation, context);
-        let mut turn = GeneratedTurn::new(&question, conversation, before, &next, context);
-        turn.share = carried_task::task_share(&self.options.tasks, &question);
+        let refusal = |stuck: Stuck| api::invalid(api, &stuck.message).undecided(&stuck.message);
+        let understood = match text::understand(&question) {
+            Err(stuck) if self.options.script.is_empty() => return Err(refusal(stuck)),
+            understood => understood.unwrap_or_else(|_| Understood::as_it_is(&question)),
+        };
+        let mut next =
+            next_turn::next_turn(&self.options, &understood.question, before, context).map_err(refusal)?;
+        next.generation = understood.expressible(next.generation);
+        let written = understood.written(&next.generation).stopped(&question.stop);
+        let answer = api::answer(&question, &written, context);
+        let mut turn = GeneratedTurn::new(&question, conversation, before, &next, &written, context);
+        turn.share = carried_task::task_share(&self.options.tasks, &understood.question);
         if self.options.billing == TokenBilling::Delivered {
             turn.bill_by_delivery(answer.body.len());
         }
@@ -111,7 +121,8 @@ impl Model {
         }
         let mut turn = GeneratedTurn::replayed(question, conversation, before, found.line, context);
         if question.previous.is_none() {
-            turn.share = carried_task::task_share(&self.options.tasks, question);
+            let understood = text::understand(question).unwrap_or_else(|_| Understood::as_it_is(question));
+            turn.share = carried_task::task_share(&self.options.tasks, &understood.question);
         }
         Ok(Decision::accept(answer, vec![Effect(turn)]))
     }

@@ -83,7 +83,7 @@ pub(super) fn next_turn(
             Action::Calls(calls) if !question.calling.allows(&calls) => ends.push((step, StepEnd::Unknown)),
             Action::Calls(calls) => {
                 let generation =
-                    Generation { text: String::new(), calls: with_ids(calls, question, context) };
+                    Generation { calls: with_ids(calls, question, context), ..Generation::default() };
                 return Ok(NextTurn { generation, choices, claim: None });
             }
         }
@@ -123,7 +123,7 @@ fn end(
         (Some(tool), _) => {
             let arguments = structured(&tool.schema, content).ok_or_else(|| Stuck::at_schema(&tool.name))?;
             let calls = with_ids(vec![(tool.name.clone(), arguments)], question, context);
-            Generation { text: String::new(), calls }
+            Generation { calls, ..Generation::default() }
         }
         (None, Some(schema)) => {
             let value = structured(schema, content).ok_or_else(|| Stuck::at_schema("the output"))?;
@@ -359,7 +359,7 @@ fn scripted(options: &ModelOptions, question: &Question, context: &Context) -> N
     let is_first = question.turns.first().is_some_and(|turn| matches!(turn, Turn::Assistant(_)));
     let turn = options.script.get(turns + usize::from(is_first)).cloned().unwrap_or_default();
     let text = if turn.say.is_empty() && turn.calls.is_empty() { "OK.".to_owned() } else { turn.say };
-    let generation = Generation { text, calls: with_ids(turn.calls, question, context) };
+    let generation = Generation { calls: with_ids(turn.calls, question, context), ..Generation::text(text) };
     NextTurn { generation, choices: Vec::new(), claim: None }
 }
 

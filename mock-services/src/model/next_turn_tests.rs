@@ -28,6 +28,7 @@ fn question() -> Question {
         tools: vec![charge_tool(), tool("list_charges", json!({ "customer": {} }))],
         calling: Calling::Allowed,
         schema: None,
+        stop: Vec::new(),
         stream: false,
         stream_usage: false,
         previous: None,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::api;
-use super::conversation::Question;
+use super::conversation::{Generation, Question};
 use super::next_turn::NextTurn;
 use super::route::{GENERATE, operations};
 use super::stored::{StoredAnswer, StoredAnswers};
@@ -57,6 +57,7 @@ impl GeneratedTurn {
         conversation: &str,
         before: u64,
         next: &NextTurn,
+        written: &Generation,
         context: &Context,
     ) -> Self {
         let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
@@ -69,7 +70,7 @@ impl GeneratedTurn {
             .with("api", question.api.as_str())
             .with("generation", number(before + 1))
             .with("input_tokens", number(question.input_tokens()))
-            .with("output_tokens", number(next.generation.output_tokens()));
+            .with("output_tokens", number(written.output_tokens()));
         let (calls, choices): (Vec<String>, Vec<String>) = (calls.collect(), choices.collect());
         if !calls.is_empty() {
             fields.set("calls", calls);
@@ -77,15 +78,14 @@ impl GeneratedTurn {
         if !choices.is_empty() {
             fields.set("tools", choices);
         }
-        let text = &next.generation.text;
+        let text = &written.text;
         if !text.is_empty() {
             fields.set("says", text.chars().take(MAX_TEXT).collect::<String>());
         }
         if let Some(claim) = next.claim {
             fields.set("claim", claim);
         }
-        let stored =
-            api::stored_id(question, context).map(|id| (id, StoredAnswer::new(question, &next.generation)));
+        let stored = api::stored_id(question, context).map(|id| (id, StoredAnswer::new(question, written)));
         let (conversation, id) = (conversation.to_owned(), context.ids.alphanumeric("gen_", 24));
         let (continued, share) = (question.previous.clone(), TaskShare::Full);
         GeneratedTurn { conversation, id, fields, stored, continued, share }

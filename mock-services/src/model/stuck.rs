@@ -4,6 +4,11 @@ use super::conversation::{OfferedTool, Question};
 use super::tool_choice::NoTool;
 use crate::description::{PlannedStep, PlannedTask};
 
+/// The text protocols.
+const SPOKEN: &str = "It speaks ReAct (`Action:`, `Action Input:`, `Final Answer:`), JSON with `action` and \
+                      `action_input` or with `name` and `arguments`, `<tool_call>`, and Python that ends with \
+                      `final_answer(…)`.";
+
 /// Why the model cannot go on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stuck {
@@ -67,6 +72,36 @@ impl Stuck {
         let message = format!(
             "the model finds no value that the JSON Schema of {what} allows: it does not know patterns and \
              most formats. Fix: simplify the schema, or script the turns with `script`"
+        );
+        Stuck { message }
+    }
+
+    /// The prompt describes tools as text, and the model does not know how to call them.
+    pub(super) fn no_protocol() -> Self {
+        let message = format!(
+            "the request offers no `tools`: its prompt describes them as text, in a protocol that the model does \
+             not speak. {SPOKEN} Fix: let the framework send `tools`, replay a recording (`hapax record`), or \
+             script the turns with `script`"
+        );
+        Stuck { message }
+    }
+
+    /// The prompt asks for a known protocol, and describes no tool in a form that the model reads.
+    pub(super) fn no_described_tools() -> Self {
+        let message = "the request offers no `tools`: its prompt asks for calls as text, and describes no tool in a \
+                       form that the model reads. It reads Python signatures, `name(argument: type) - description`, \
+                       `name: description, args: {…}`, `Tool Name: …` with `Tool Arguments: {…}`, and JSON with \
+                       `name` and `parameters`. Fix: describe the tools in one of these forms, replay a recording \
+                       (`hapax record`), or script the turns with `script`";
+        Stuck { message: message.to_owned() }
+    }
+
+    /// A message is the result of a call that no message shows.
+    pub(super) fn result_without_call() -> Self {
+        let message = format!(
+            "a message of the request is the result of a tool (`Observation:`), and the message before it does not \
+             show the call. {SPOKEN} Fix: keep the answers of the model in the conversation as they are, or send \
+             results as the API's own tool results"
         );
         Stuck { message }
     }

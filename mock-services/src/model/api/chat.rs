@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::json::{arguments, calling, content_text, flag, items, text};
+use super::json::{arguments, calling, content_text, flag, items, text, texts};
 use super::sse::EventStream;
 use crate::model::conversation::{
     Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
@@ -27,6 +27,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             "json_object" => Some(json!({ "type": "object" })),
             _ => None,
         }),
+        stop: texts(body.get("stop")),
         stream: flag(body, "stream"),
         stream_usage: body.get("stream_options").is_some_and(|options| flag(options, "include_usage")),
         previous: None,
@@ -50,7 +51,7 @@ fn turn(message: &Value) -> Result<Turn, String> {
         Some("user") => Ok(Turn::User(content)),
         Some("assistant") => {
             let calls = items(message, "tool_calls").iter().filter_map(call).collect();
-            Ok(Turn::Assistant(Generation { text: content, calls }))
+            Ok(Turn::Assistant(Generation { calls, ..Generation::text(content) }))
         }
         Some("tool") => Ok(Turn::ToolResult(ToolResult {
             call: text(message, "tool_call_id").unwrap_or_default().to_owned(),

@@ -14,6 +14,15 @@ pub(super) fn items<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// The texts of a list, or a text alone.
+pub(super) fn texts(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(only)) => vec![only.clone()],
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a field is `true`.
 pub(super) fn flag(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::json::{content_text, flag, items, text};
+use super::json::{content_text, flag, items, text, texts};
 use super::sse::EventStream;
 use crate::model::conversation::{
     Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
@@ -55,6 +55,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             .or_else(|| body.get("output_format"))
             .and_then(|format| format.get("schema"))
             .cloned(),
+        stop: texts(body.get("stop_sequences")),
         stream: flag(body, "stream"),
         stream_usage: true,
         previous,
@@ -85,7 +86,8 @@ fn add_turns(message: &Value, turns: &mut Vec<Turn>) -> Result<(), String> {
                     arguments: block.get("input").cloned().unwrap_or_default(),
                 })
             });
-            turns.push(Turn::Assistant(Generation { text: content_text(content), calls: calls.collect() }));
+            let calls = calls.collect();
+            turns.push(Turn::Assistant(Generation { calls, ..Generation::text(content_text(content)) }));
         }
         Some("user") => {
             let (results, other): (Vec<&Value>, Vec<&Value>) =
@@ -122,7 +124,11 @@ pub(super) fn answer(question: &Question, generation: &Generation, context: &Con
         content
             .push(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments }));
     }
-    let reason = if generation.calls.is_empty() { "end_turn" } else { "tool_use" };
+    let reason = match (&generation.stopped_before, generation.calls.is_empty()) {
+        (Some(_), _) => "stop_sequence",
+        (None, true) => "end_turn",
+        (None, false) => "tool_use",
+    };
     let whole = json!({
         "id": message_id(context),
         "type": "message",
@@ -130,7 +136,7 @@ pub(super) fn answer(question: &Question, generation: &Generation, context: &Con
         "model": question.model,
         "content": content,
         "stop_reason": reason,
-        "stop_sequence": null,
+        "stop_sequence": generation.stopped_before,
         "usage": usage(question, generation.output_tokens()),
     });
     if question.stream { stream(question, generation, whole) } else { Answer::json(200, &whole) }
@@ -150,6 +156,7 @@ fn stream(question: &Question, generation: &Generation, whole: Value) -> Answer 
     let mut begun = whole.clone();
     begun["content"] = json!([]);
     begun["stop_reason"] = Value::Null;
+    begun["stop_sequence"] = Value::Null;
     begun["usage"] = usage(question, 1);
     let mut events = EventStream::default();
     events.event(&json!({ "type": "message_start", "message": begun }));
@@ -176,7 +183,7 @@ fn stream(question: &Question, generation: &Generation, whole: Value) -> Answer 
     }
     events.event(&json!({
         "type": "message_delta",
-        "delta": { "stop_reason": whole["stop_reason"], "stop_sequence": null },
+        "delta": { "stop_reason": whole["stop_reason"], "stop_sequence": whole["stop_sequence"] },
         "usage": { "output_tokens": generation.output_tokens() },
     }));
     events.event(&json!({ "type": "message_stop" }));

@@ -33,6 +33,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
                 _ => None,
             }
         }),
+        stop: Vec::new(),
         stream: flag(body, "stream"),
         stream_usage: true,
         previous: text(body, "previous_response_id").map(str::to_owned),
@@ -78,7 +79,7 @@ fn turn(item: &Value) -> Option<Turn> {
                 name: text(item, "name")?.to_owned(),
                 arguments: arguments(text(item, "arguments")),
             };
-            Some(Turn::Assistant(Generation { text: String::new(), calls: vec![call] }))
+            Some(Turn::Assistant(Generation { calls: vec![call], ..Generation::default() }))
         }
         "function_call_output" => Some(Turn::ToolResult(ToolResult {
             call: text(item, "call_id")?.to_owned(),

@@ -78,7 +78,11 @@ fn generation() -> Generation {
         name: "charge".to_owned(),
         arguments: json!({ "amount": amount, "note": "ä long note for the order" }),
     };
-    Generation { text: "Two charges, as you asked.".to_owned(), calls: vec![call("c2", 2), call("c3", 3)] }
+    Generation {
+        text: "Two charges, as you asked.".to_owned(),
+        calls: vec![call("c2", 2), call("c3", 3)],
+        ..Generation::default()
+    }
 }
 
 #[test]
