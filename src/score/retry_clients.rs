@@ -16,7 +16,7 @@ const DELAY: u64 = 300;
 
 /// A client that can retry a write within one call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Client {
+pub(super) struct RetryingClient {
     /// A part of its user agent.
     mark: &'static str,
     waits: Waits,
@@ -30,12 +30,17 @@ pub(super) struct Client {
     pub(super) is_like_a_loop: bool,
 }
 
-const CLIENT: Client =
-    Client { mark: "", waits: |_| (0, 0), waits_as_asked: true, is_optional: false, is_like_a_loop: false };
+const CLIENT: RetryingClient = RetryingClient {
+    mark: "",
+    waits: |_| (0, 0),
+    waits_as_asked: true,
+    is_optional: false,
+    is_like_a_loop: false,
+};
 
 /// The clients whose requests do not say which try they are.
-const CLIENTS: [Client; 9] = [
-    Client {
+const CLIENTS: [RetryingClient; 9] = [
+    RetryingClient {
         mark: "Stripe/",
         waits: |retry| {
             let longest = exponential(500, retry).min(5_000);
@@ -45,30 +50,40 @@ const CLIENTS: [Client; 9] = [
         ..CLIENT
     },
     // It retries at once, and leaves a second between two writes that it was asked for.
-    Client { mark: "PyGithub", waits: |_| (0, 500), ..CLIENT },
-    Client { mark: "python-gitlab", waits: |retry| exact(exponential(100, retry)), ..CLIENT },
+    RetryingClient { mark: "PyGithub", waits: |_| (0, 500), ..CLIENT },
+    RetryingClient { mark: "python-gitlab", waits: |retry| exact(exponential(100, retry)), ..CLIENT },
     // It leaves a second between two writes that it was asked for.
-    Client {
+    RetryingClient {
         mark: "octokit",
         waits: |retry| if retry == 1 { (0, 1_000) } else { exact(1_000 * u64::from(retry).pow(2)) },
         ..CLIENT
     },
     // urllib3's `Retry` makes its first retry at once, and doubles a time that the agent chooses.
-    Client { mark: "python-requests/", waits: urllib3, is_optional: true, ..CLIENT },
-    Client { mark: "python-urllib3/", waits: urllib3, is_optional: true, ..CLIENT },
+    RetryingClient { mark: "python-requests/", waits: urllib3, is_optional: true, ..CLIENT },
+    RetryingClient { mark: "python-urllib3/", waits: urllib3, is_optional: true, ..CLIENT },
     // With axios-retry.
-    Client { mark: "axios/", waits: |retry| (0, exponential(240, retry)), is_optional: true, ..CLIENT },
-    Client {
+    RetryingClient {
+        mark: "axios/",
+        waits: |retry| (0, exponential(240, retry)),
+        is_optional: true,
+        ..CLIENT
+    },
+    RetryingClient {
         mark: "got (",
         waits: |retry| (exponential(1_000, retry), exponential(1_000, retry) + 100),
         ..CLIENT
     },
-    Client { mark: "curl/", waits: |retry| exact(exponential(1_000, retry)), is_like_a_loop: true, ..CLIENT },
+    RetryingClient {
+        mark: "curl/",
+        waits: |retry| exact(exponential(1_000, retry)),
+        is_like_a_loop: true,
+        ..CLIENT
+    },
 ];
 
 /// A framework that repeats a step or a request by itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Framework {
+pub(super) struct RetryingFramework {
     /// A part of the user agent of its requests.
     mark: &'static str,
     waits: Waits,
@@ -77,11 +92,15 @@ pub(super) struct Framework {
 }
 
 /// The frameworks that name themselves in their requests.
-const FRAMEWORKS: [Framework; 2] = [
+const FRAMEWORKS: [RetryingFramework; 2] = [
     // Vercel's AI SDK repeats its requests to the model.
-    Framework { mark: "ai-sdk", waits: |retry| exact(exponential(2_000, retry)), does_repeat_steps: false },
+    RetryingFramework {
+        mark: "ai-sdk",
+        waits: |retry| exact(exponential(2_000, retry)),
+        does_repeat_steps: false,
+    },
     // LangGraph repeats a node. LangChain names itself in the requests to the model.
-    Framework {
+    RetryingFramework {
         mark: "langchain",
         waits: |retry| (exponential(500, retry), exponential(1_000, retry) + 1_000),
         does_repeat_steps: true,
@@ -113,9 +132,9 @@ fn fits_one(waits: Waits, gap: u64, retry: u32) -> bool {
     (1..=retry.clamp(1, MAX_RETRY)).any(|retry| fits(gap, waits(retry)))
 }
 
-impl Client {
+impl RetryingClient {
     /// The client that a request names.
-    pub(super) fn of(headers: &Fields) -> Option<Client> {
+    pub(super) fn of(headers: &Fields) -> Option<RetryingClient> {
         let agent = headers.get(USER_AGENT)?.to_string();
         CLIENTS.into_iter().find(|client| agent.contains(client.mark))
     }
@@ -128,14 +147,14 @@ impl Client {
     }
 }
 
-impl Framework {
+impl RetryingFramework {
     /// The framework that can have repeated a request: one that the request names, or one that names itself in
     /// another request of the same caller and repeats steps.
     pub(super) fn of<'f>(
         request: &Fields,
         mut others: impl Iterator<Item = &'f Fields>,
-    ) -> Option<Framework> {
-        let is_named = |headers: &Fields, framework: &Framework| {
+    ) -> Option<RetryingFramework> {
+        let is_named = |headers: &Fields, framework: &RetryingFramework| {
             headers.get(USER_AGENT).is_some_and(|agent| agent.to_string().contains(framework.mark))
         };
         let own = FRAMEWORKS.into_iter().find(|framework| is_named(request, framework));
@@ -169,8 +188,8 @@ pub(super) fn user_agent(headers: &Fields) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn client(agent: &str) -> Client {
-        Client::of(&Fields::new().with(USER_AGENT, agent)).unwrap()
+    fn client(agent: &str) -> RetryingClient {
+        RetryingClient::of(&Fields::new().with(USER_AGENT, agent)).unwrap()
     }
 
     #[test]
@@ -197,16 +216,16 @@ mod tests {
     #[test]
     fn a_client_that_never_retries_a_write_is_not_listed() {
         for agent in ["python-httpx/0.28.1", "Python-urllib/3.11", "node", "Go-http-client/1.1", ""] {
-            assert!(Client::of(&Fields::new().with(USER_AGENT, agent)).is_none(), "{agent}");
+            assert!(RetryingClient::of(&Fields::new().with(USER_AGENT, agent)).is_none(), "{agent}");
         }
-        assert!(Client::of(&Fields::new()).is_none());
+        assert!(RetryingClient::of(&Fields::new()).is_none());
     }
 
     #[test]
     fn a_framework_names_itself_in_the_request_or_repeats_steps() {
         let named = |agent: &str| Fields::new().with(USER_AGENT, agent);
         let of = |request: &str, other: &str| {
-            Framework::of(&named(request), [named(other)].iter()).map(|framework| framework.name())
+            RetryingFramework::of(&named(request), [named(other)].iter()).map(|framework| framework.name())
         };
         assert_eq!(of("ai/7.0.169 ai-sdk-provider-utils/5.0.79", ""), Some("ai-sdk"));
         assert_eq!(of("node", "ai/7.0.169 ai-sdk-provider-utils/5.0.79"), None, "it repeats no tools");

@@ -5,7 +5,7 @@ use mock_services::service::Fields;
 use yaml_reader::shown;
 
 use super::findings::duration_text;
-use super::retry_clients::{Client, Framework};
+use super::retry_clients::{RetryingClient, RetryingFramework};
 use super::verdict::RetriedBy;
 
 /// Headers in which clients count the tries of a call, with the value of the first try.
@@ -56,9 +56,9 @@ pub(super) struct RetryEvidence {
     /// if it was not waiting any longer.
     pub(super) waiting: Option<u64>,
     /// A client that can retry a write by itself, and its user agent.
-    pub(super) client: Option<(Client, String)>,
+    pub(super) client: Option<(RetryingClient, String)>,
     /// A framework that can repeat a step by itself.
-    pub(super) framework: Option<Framework>,
+    pub(super) framework: Option<RetryingFramework>,
 }
 
 /// How the bytes of two requests compare.
@@ -134,7 +134,7 @@ impl RetryEvidence {
         if self.is_like_a_loop() && self.connection == Connections::Same {
             return RetriedBy::Client;
         }
-        let waited = |client: &Client| client.can_wait(self.gap, self.number, self.retry_after);
+        let waited = |client: &RetryingClient| client.can_wait(self.gap, self.number, self.retry_after);
         match &self.client {
             Some((client, _)) if client.is_optional && self.is_connecting_each_time => {
                 self.by_caller_of_client()
@@ -295,7 +295,7 @@ mod tests {
 
     fn from(agent: &str) -> RetryEvidence {
         let headers = header("user-agent", agent);
-        RetryEvidence { client: Client::of(&headers).zip(user_agent(&headers)), ..same() }
+        RetryEvidence { client: RetryingClient::of(&headers).zip(user_agent(&headers)), ..same() }
     }
 
     #[test]
@@ -402,8 +402,10 @@ mod tests {
 
     #[test]
     fn a_framework_is_named_only_if_it_names_itself_and_waits_as_it_does() {
-        let framework =
-            Framework::of(&header("user-agent", "ai/7.0.169 ai-sdk-provider-utils/5.0.79"), [].iter());
+        let framework = RetryingFramework::of(
+            &header("user-agent", "ai/7.0.169 ai-sdk-provider-utils/5.0.79"),
+            [].iter(),
+        );
         let repeated = RetryEvidence { framework, gap: 2_010_000, ..same() };
         assert_eq!(repeated.by(), RetriedBy::Framework);
         assert_eq!(RetryEvidence { gap: 10_000, ..repeated.clone() }.by(), RetriedBy::Agent);

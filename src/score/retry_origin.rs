@@ -8,7 +8,7 @@ use mock_services::ledger::Received;
 use super::answers::reported_success;
 use super::history::{Attempt, TrialHistory};
 use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, is_retry_of, recoverable};
-use super::retry_clients::{self, Client, Framework};
+use super::retry_clients::{self, RetryingClient, RetryingFramework};
 use super::retry_evidence::{self, Bytes, Connections, Keys, RetryEvidence};
 use super::showing_reads::could_show;
 use super::verdict::{RetriedBy, Retry};
@@ -140,8 +140,8 @@ fn evidence_of(
         generation: generation.map(Attempt::name),
         restarted: history.was_restarted(attempt.caller(), first.n..attempt.n),
         waiting: is_waiting(ambiguous, attempt).then(|| attempt.at.saturating_sub(first.at)),
-        client: Client::of(&now.client).zip(retry_clients::user_agent(&now.client)),
-        framework: Framework::of(&now.client, of_caller().map(|other| &other.received.client)),
+        client: RetryingClient::of(&now.client).zip(retry_clients::user_agent(&now.client)),
+        framework: RetryingFramework::of(&now.client, of_caller().map(|other| &other.received.client)),
     }
 }
 
