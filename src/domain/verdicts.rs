@@ -122,13 +122,17 @@ word_enum! {
     pub enum RetriedBy {
         /// Nobody.
         Nobody => "nobody",
-        /// The client library, within one call.
+        /// The client library, within one call, with the retries that are set on it.
         Client => "client",
-        /// Something that repeats whole calls: a retry decorator, a workflow engine, a loop in the agent's
-        /// own code.
+        /// A framework or a workflow engine that names itself in its requests.
         Framework => "framework",
-        /// The agent: it read first, sent something else, or was restarted.
+        /// The agent's code: a loop, a decorator, or a step that reads first.
         Agent => "agent",
+        /// The model: it answered between the two requests, and asked for the call again.
+        Model => "model",
+        /// What is above the call: it started the agent again, delivered the task again, or did not wait any
+        /// longer.
+        Caller => "caller",
         /// More than one of them.
         Several => "several",
         /// There is no evidence.

@@ -116,6 +116,8 @@ fn retry_text(retry: &Retry) -> String {
     let what = retry.name.as_ref().map_or_else(|| format!("entry {}", retry.entry), |name| line(name, 100));
     let who = match retry.by {
         RetriedBy::NotSure | RetriedBy::Nobody | RetriedBy::Several => "not sure who".to_owned(),
+        RetriedBy::Agent => "the agent's code".to_owned(),
+        RetriedBy::Caller => "what is above the call".to_owned(),
         by => format!("the {}", by.as_str()),
     };
     format!("{what}, {who}: {}", line(&retry.evidence, MAX_TEXT))

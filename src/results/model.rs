@@ -8,8 +8,8 @@ use crate::domain::{CapturedOutput, ControlOutcome, Promise};
 use crate::scenario::{BUILT_IN, Terms};
 use crate::score::Verdict;
 
-/// The version of the format; it changes when readers of the old version would fail.
-pub const REPORT_VERSION: u32 = 2;
+/// The version of the format; it changes when readers of the old version would fail or misunderstand it.
+pub const REPORT_VERSION: u32 = 3;
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

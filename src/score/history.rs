@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use mock_services::catalog;
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
-use mock_services::ledger::{BarrierEvent, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd};
+use mock_services::ledger::{
+    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd,
+};
 use mock_services::service::{Fields, TaskShare};
 use yaml_reader::shown;
 
@@ -37,6 +39,8 @@ pub(super) struct TrialHistory<'a> {
     pub(super) fired_in_part: Vec<(usize, &'a str)>,
     /// Why the ledger is not complete, if it is not.
     pub(super) torn: Option<String>,
+    /// The connections that a service ended, with the entry: service and connection.
+    ended_by_service: Vec<(u64, (&'a str, u64))>,
     indexes: HashMap<u64, usize>,
 }
 
@@ -302,6 +306,14 @@ impl<'a> TrialHistory<'a> {
         self.starts().any(|start| start.caller == Some(caller) && between.contains(&start.n))
     }
 
+    /// Whether the service left the connection of an attempt open after a complete reply, until this entry.
+    pub(super) fn is_left_open(&self, attempt: &Attempt<'_>, until: u64) -> bool {
+        let connection = (attempt.service(), attempt.received.connection);
+        let is_ended = self.ended_by_service.iter().any(|(n, ended)| *n < until && *ended == connection);
+        let is_complete = attempt.answer.is_some_and(|answer| answer.whole && answer.n < until);
+        is_complete && attempt.unsent.is_none() && !is_ended
+    }
+
     fn placed<T: 'static>(
         &self,
         pick: impl Fn(&SubjectEvent) -> Option<&T>,
@@ -425,11 +437,12 @@ impl<'a> TrialHistory<'a> {
                     self.torn.get_or_insert_with(|| format!("entry {n} cannot be read: {error}"));
                 }
             },
-            Event::Opened { .. }
-            | Event::Received(_)
-            | Event::Lapsed { .. }
-            | Event::Closed { .. }
-            | Event::End { .. } => {}
+            Event::Closed { service, connection, by, .. } => {
+                if *by != ClosedBy::Caller {
+                    self.ended_by_service.push((n, (service, *connection)));
+                }
+            }
+            Event::Opened { .. } | Event::Received(_) | Event::Lapsed { .. } | Event::End { .. } => {}
         }
     }
 

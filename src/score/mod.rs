@@ -17,6 +17,7 @@ mod outside;
 pub mod rate;
 mod records;
 mod recovery;
+mod retry_clients;
 mod retry_evidence;
 mod retry_layers;
 mod retry_origin;

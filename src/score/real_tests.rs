@@ -83,7 +83,7 @@ async fn a_lost_reply_is_survived_with_the_same_key_and_not_with_a_new_one() {
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k1"))]).await;
     assert_eq!(
         (verdict.control_outcome(), verdict.recovery, verdict.retried_by),
-        (ControlOutcome::Pass, Recovery::SameKey, RetriedBy::Framework)
+        (ControlOutcome::Pass, Recovery::SameKey, RetriedBy::Agent)
     );
     let verdict = trial(LOST_REPLY, false, &[charge(Some("k1")), charge(Some("k2"))]).await;
     assert_eq!(

@@ -1,10 +1,11 @@
-//! What two requests show about who retried the first one: the client library, something that repeats whole
-//! calls, or the agent. Pure.
+//! What two requests show about who sent the second one: the client library, a framework, the agent's code, the
+//! model, or what is above the call. Pure.
 
 use mock_services::service::Fields;
 use yaml_reader::shown;
 
 use super::findings::duration_text;
+use super::retry_clients::{RetryingClient, RetryingFramework};
 use super::verdict::RetriedBy;
 
 /// Headers in which clients count the tries of a call, with the value of the first try.
@@ -17,12 +18,8 @@ const COUNTS: [(&str, u64); 5] = [
 ];
 /// The header of Amazon's clients: `attempt=2; max=3`.
 const OF_AMAZON: &str = "amz-sdk-request";
-/// Clients that retry a failed write by default, by a part of their user agent.
-const RETRYING: [&str; 5] = ["Stripe/", "octokit", "PyGithub", "aws-sdk", "Boto3"];
-/// Headers that only such clients send.
-const OF_RETRYING: [&str; 2] = ["x-stripe-client-user-agent", "x-stainless-lang"];
-/// The minimum time that they wait before a retry, in microseconds.
-const MIN_RETRY_WAIT: u64 = 200_000;
+/// Headers that a client sends unchanged with each try of one call.
+const SAME_IN_A_CALL: [&str; 3] = ["user-agent", "x-stripe-client-user-agent", "x-stripe-client-telemetry"];
 
 /// The facts about a retry and the attempt before it.
 #[derive(Debug, Clone, Default)]
@@ -35,18 +32,33 @@ pub(super) struct RetryEvidence {
     pub(super) generated_key_prefix: Option<String>,
     /// The time from the reply to the first to the second, in microseconds.
     pub(super) gap: u64,
-    /// Whether both came over one connection.
-    pub(super) same_connection: bool,
+    /// How many attempts with these bytes the caller has made before.
+    pub(super) number: u32,
+    /// The seconds of `Retry-After` in the reply to the first.
+    pub(super) retry_after: Option<u64>,
+    /// How the connections compare.
+    pub(super) connection: Connections,
+    /// Whether the caller opens a connection for each of its requests to the service.
+    pub(super) is_connecting_each_time: bool,
     /// The header in which its client counts its tries, as it was sent, and whether it is not the first try.
     pub(super) count: Option<(String, bool)>,
+    /// A header that a client does not change within a call, and that is different.
+    pub(super) changed_header: Option<&'static str>,
     /// How its trace compares, where both have one.
     pub(super) trace: Option<Trace>,
     /// The number of a read that came in between.
     pub(super) read: Option<String>,
-    /// Whether the subject was restarted in between.
+    /// The number of an answer of a model that came in between.
+    pub(super) generation: Option<String>,
+    /// Whether the subject was started again, or the task delivered again, in between.
     pub(super) restarted: bool,
-    /// The user agent of a client that retries by itself.
-    pub(super) retrying: Option<String>,
+    /// How long the first request had been waiting for its reply when the second came, in microseconds; `None`
+    /// if it was not waiting any longer.
+    pub(super) waiting: Option<u64>,
+    /// A client that can retry a write by itself, and its user agent.
+    pub(super) client: Option<(RetryingClient, String)>,
+    /// A framework that can repeat a step by itself.
+    pub(super) framework: Option<RetryingFramework>,
 }
 
 /// How the bytes of two requests compare.
@@ -75,6 +87,18 @@ pub(super) enum Keys {
     None,
 }
 
+/// How the connections of two requests compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Connections {
+    /// The same connection.
+    Same,
+    /// A new one: the first cannot be used any longer.
+    #[default]
+    New,
+    /// A new one, although the service left the first open after a complete reply.
+    NewBesideOpen,
+}
+
 /// How the traces of two requests compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trace {
@@ -89,26 +113,63 @@ pub(super) enum Trace {
 impl RetryEvidence {
     /// Who made the retry.
     pub(super) fn by(&self) -> RetriedBy {
-        if self.restarted {
-            return RetriedBy::Agent;
+        if self.restarted || self.waiting.is_some() {
+            return RetriedBy::Caller;
         }
         // The information from the client itself has priority.
-        match (&self.count, &self.generated_key_prefix, self.key) {
-            (Some((_, true)), ..) | (None, Some(_), Keys::Same) => return RetriedBy::Client,
-            (Some((_, false)), ..) | (_, _, Keys::New | Keys::One) => return self.by_caller_of_client(),
-            _ => {}
+        let is_counted = matches!(&self.count, Some((_, true)));
+        let has_its_key = self.count.is_none() && self.generated_key_prefix.is_some();
+        if is_counted || (has_its_key && self.key == Keys::Same) {
+            return RetriedBy::Client;
         }
-        let is_same = self.bytes == Bytes::Same && self.read.is_none();
-        let is_one_span = self.trace == Some(Trace::Same);
-        let waits = self.retrying.is_some() && self.gap >= MIN_RETRY_WAIT && self.trace != Some(Trace::Other);
-        if is_same && (is_one_span || waits) { RetriedBy::Client } else { self.by_caller_of_client() }
+        if self.generation.is_some() {
+            return RetriedBy::Model;
+        }
+        if self.is_another_call() {
+            return self.by_caller_of_client();
+        }
+        if self.trace == Some(Trace::Same) {
+            return RetriedBy::Client;
+        }
+        if self.is_like_a_loop() && self.connection == Connections::Same {
+            return RetriedBy::Client;
+        }
+        let waited = |client: &RetryingClient| client.can_wait(self.gap, self.number, self.retry_after);
+        match &self.client {
+            Some((client, _)) if client.is_optional && self.is_connecting_each_time => {
+                self.by_caller_of_client()
+            }
+            Some((client, _)) if client.is_like_a_loop && waited(client) => RetriedBy::NotSure,
+            Some((client, _)) if waited(client) => RetriedBy::Client,
+            _ => self.by_caller_of_client(),
+        }
     }
 
-    /// Who made it if it was not the client: something that repeats calls does nothing else in between, and
-    /// sends the same again.
+    /// Whether the client was called again: it sends the same bytes, the same key and the same headers with each
+    /// try of one call, over a connection that is open, and does nothing else in between.
+    fn is_another_call(&self) -> bool {
+        matches!(self.count, Some((_, false)))
+            || matches!(self.key, Keys::New | Keys::One)
+            || self.bytes != Bytes::Same
+            || self.read.is_some()
+            || self.trace == Some(Trace::Other)
+            || self.changed_header.is_some()
+            || (self.connection == Connections::NewBesideOpen && !self.is_like_a_loop())
+    }
+
+    fn is_like_a_loop(&self) -> bool {
+        self.client.as_ref().is_some_and(|(client, _)| client.is_like_a_loop)
+    }
+
+    /// Who made it if it was not the client: the agent's code, unless a framework is known to be there and to
+    /// repeat what was sent after such a wait.
     fn by_caller_of_client(&self) -> RetriedBy {
-        let decided = self.read.is_some() || self.bytes == Bytes::Other || self.trace == Some(Trace::Other);
-        if decided { RetriedBy::Agent } else { RetriedBy::Framework }
+        match self.framework {
+            Some(framework) if self.bytes != Bytes::Other && framework.can_wait(self.gap, self.number) => {
+                RetriedBy::Framework
+            }
+            _ => RetriedBy::Agent,
+        }
     }
 
     /// The evidence as text.
@@ -124,14 +185,25 @@ impl RetryEvidence {
             Keys::One => "a key on one of the two only",
             Keys::None => "no key",
         };
-        let connection = if self.same_connection { "the same connection" } else { "a new connection" };
-        let mut words = vec![format!("{bytes} and {key} {} later on {connection}", duration_text(self.gap))];
+        let connection = match self.connection {
+            Connections::Same => "the same connection",
+            Connections::New => "a new connection",
+            Connections::NewBesideOpen => "a new connection, although the first was still open",
+        };
+        let mut words = vec![match self.waiting {
+            Some(time) => format!(
+                "{bytes} and {key} on {connection}, after the first had waited {} for its reply and was still waiting",
+                duration_text(time)
+            ),
+            None => format!("{bytes} and {key} {} later on {connection}", duration_text(self.gap)),
+        }];
         words.extend(self.count.as_ref().map(|(header, _)| format!("header {header}")));
         words.extend(
             self.generated_key_prefix
                 .as_ref()
                 .map(|begin| format!("a key that the client makes for each call ({begin}…)")),
         );
+        words.extend(self.changed_header.map(|header| format!("another {header}")));
         words.extend(self.trace.map(|trace| {
             let same = match trace {
                 Trace::Same => "the same traceparent",
@@ -141,11 +213,24 @@ impl RetryEvidence {
             same.to_owned()
         }));
         words.extend(self.read.as_ref().map(|read| format!("after a read ({read})")));
-        words.extend(self.restarted.then(|| "after a restart of the subject".to_owned()));
-        words
-            .extend(self.retrying.as_ref().map(|agent| format!("a client that retries by itself ({agent})")));
+        words.extend(self.generation.as_ref().map(|name| format!("after an answer of the model ({name})")));
+        words.extend(self.restarted.then(|| "after a new start of the subject".to_owned()));
+        words.extend(self.retry_after.map(|seconds| format!("Retry-After was {seconds} s")));
+        words.extend(
+            self.client.as_ref().map(|(_, agent)| format!("a client that can retry by itself ({agent})")),
+        );
+        let is_telling = self.client.as_ref().is_some_and(|(client, _)| client.is_optional);
+        let each =
+            (is_telling && self.is_connecting_each_time).then(|| "a connection for each call".to_owned());
+        words.extend(each);
+        words.extend(self.framework.map(|framework| format!("a framework ({})", framework.name())));
         words.join(", ")
     }
+}
+
+/// A header that a client does not change within a call, and that differs between two requests.
+pub(super) fn changed_header(one: &Fields, other: &Fields) -> Option<&'static str> {
+    SAME_IN_A_CALL.into_iter().find(|header| one.get(header) != other.get(header))
 }
 
 /// The header in which a client counts its tries, and whether this is not the first try.
@@ -189,25 +274,28 @@ pub(super) fn trace(one: &Fields, other: &Fields) -> Option<Trace> {
     })
 }
 
-/// The user agent of a client that retries by itself.
-pub(super) fn retrying(client: &Fields) -> Option<String> {
-    let agent = client.get("user-agent").map(ToString::to_string).unwrap_or_default();
-    let is_known = RETRYING.iter().any(|name| agent.contains(name))
-        || OF_RETRYING.iter().any(|name| client.get(name).is_some());
-    let begin: String = agent.chars().take(40).collect();
-    is_known.then(|| if begin.is_empty() { "by its headers".to_owned() } else { shown(&begin) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::retry_clients::user_agent;
 
     fn same() -> RetryEvidence {
-        RetryEvidence { bytes: Bytes::Same, key: Keys::Same, gap: 500_000, ..RetryEvidence::default() }
+        RetryEvidence {
+            bytes: Bytes::Same,
+            key: Keys::Same,
+            gap: 500_000,
+            number: 1,
+            ..RetryEvidence::default()
+        }
     }
 
     fn header(name: &'static str, value: &str) -> Fields {
         Fields::new().with(name, value)
+    }
+
+    fn from(agent: &str) -> RetryEvidence {
+        let headers = header("user-agent", agent);
+        RetryEvidence { client: RetryingClient::of(&headers).zip(user_agent(&headers)), ..same() }
     }
 
     #[test]
@@ -223,11 +311,7 @@ mod tests {
             let count = count(&header(name, value));
             assert_eq!(count.as_ref().map(|(_, is_retry)| *is_retry), Some(is_retry), "{name}: {value}");
             let by = RetryEvidence { count, ..same() }.by();
-            assert_eq!(
-                by,
-                if is_retry { RetriedBy::Client } else { RetriedBy::Framework },
-                "{name}: {value}"
-            );
+            assert_eq!(by, if is_retry { RetriedBy::Client } else { RetriedBy::Agent }, "{name}: {value}");
         }
         assert_eq!(count(&header("x-retry-count", "many")), None);
         assert_eq!(count(&header("amz-sdk-request", "ttl=1")), None);
@@ -244,53 +328,88 @@ mod tests {
             assert_eq!(generated_key_prefix(key), None, "{key}");
         }
         let generated_key_prefix = Some("stripe-node-retry-".to_owned());
+        let kept = RetryEvidence { generated_key_prefix: generated_key_prefix.clone(), ..same() };
+        assert_eq!(kept.by(), RetriedBy::Client);
+        let new = RetryEvidence { generated_key_prefix, key: Keys::New, ..same() };
+        assert_eq!(new.by(), RetriedBy::Agent);
+    }
+
+    #[test]
+    fn what_starts_again_or_does_not_wait_any_longer_is_above_the_call() {
+        let counted = count(&header("x-stainless-retry-count", "1"));
+        let restarted = RetryEvidence { restarted: true, count: counted, ..same() };
+        assert_eq!(restarted.by(), RetriedBy::Caller);
+        let waiting = RetryEvidence { waiting: Some(2_000_000), ..from("python-requests/2.34.2") };
+        assert_eq!(waiting.by(), RetriedBy::Caller);
         assert_eq!(
-            RetryEvidence { generated_key_prefix: generated_key_prefix.clone(), ..same() }.by(),
-            RetriedBy::Client
-        );
-        assert_eq!(
-            RetryEvidence { generated_key_prefix, key: Keys::New, ..same() }.by(),
-            RetriedBy::Framework
+            waiting.evidence(),
+            "same bytes and same key on a new connection, after the first had waited 2.00 s for its reply and \
+             was still waiting, a client that can retry by itself (python-requests/2.34.2)"
         );
     }
 
     #[test]
-    fn whoever_looks_first_or_sends_something_else_decides_and_is_the_agent() {
-        assert_eq!(
-            RetryEvidence { read: Some("payment.list#1".to_owned()), ..same() }.by(),
-            RetriedBy::Agent
-        );
-        assert_eq!(RetryEvidence { bytes: Bytes::Other, ..same() }.by(), RetriedBy::Agent);
-        assert_eq!(RetryEvidence { restarted: true, ..same() }.by(), RetriedBy::Agent);
-        assert_eq!(RetryEvidence { trace: Some(Trace::Other), ..same() }.by(), RetriedBy::Agent);
-        let with_client =
-            RetryEvidence { retrying: Some("Stripe/v1".to_owned()), trace: Some(Trace::Other), ..same() };
-        assert_eq!(with_client.by(), RetriedBy::Agent, "another trace is another piece of work");
+    fn an_answer_of_the_model_in_between_is_the_models_unless_the_client_counts() {
+        let generation = Some("model.generate#2".to_owned());
+        let after = RetryEvidence { generation: generation.clone(), ..from("Stripe/v1") };
+        assert_eq!(after.by(), RetriedBy::Model);
+        let count = count(&header("x-stainless-retry-count", "1"));
+        assert_eq!(RetryEvidence { generation, count, ..same() }.by(), RetriedBy::Client);
     }
 
     #[test]
-    fn the_same_call_again_with_nothing_in_between_is_made_by_what_repeats_calls() {
-        assert_eq!(same().by(), RetriedBy::Framework);
-        assert_eq!(RetryEvidence { key: Keys::New, ..same() }.by(), RetriedBy::Framework);
-        assert_eq!(RetryEvidence { bytes: Bytes::Rewritten, ..same() }.by(), RetriedBy::Framework);
+    fn what_a_client_does_not_do_within_a_call_is_the_agents_code() {
+        let stripe = from("Stripe/v1 PythonBindings/16.1.0");
+        assert_eq!(stripe.by(), RetriedBy::Client);
+        let others = [
+            RetryEvidence { key: Keys::New, ..stripe.clone() },
+            RetryEvidence { key: Keys::One, ..stripe.clone() },
+            RetryEvidence { bytes: Bytes::Rewritten, ..stripe.clone() },
+            RetryEvidence { bytes: Bytes::Other, ..stripe.clone() },
+            RetryEvidence { read: Some("payment.list#1".to_owned()), ..stripe.clone() },
+            RetryEvidence { trace: Some(Trace::Other), ..stripe.clone() },
+            RetryEvidence { changed_header: Some("x-stripe-client-telemetry"), ..stripe.clone() },
+            RetryEvidence { connection: Connections::NewBesideOpen, ..stripe.clone() },
+            RetryEvidence { gap: 2_000, ..stripe.clone() },
+            RetryEvidence { gap: 1_000_000, ..stripe },
+        ];
+        for other in others {
+            assert_eq!(other.by(), RetriedBy::Agent, "{}", other.evidence());
+        }
     }
 
     #[test]
-    fn a_client_that_retries_by_itself_is_known_by_its_user_agent_and_its_wait() {
-        let stripe = retrying(&header("user-agent", "Stripe/v1 PythonBindings/13.0.1"));
-        assert_eq!(stripe.as_deref(), Some("Stripe/v1 PythonBindings/13.0.1"));
-        assert_eq!(retrying(&header("user-agent", "python-requests/2.32")), None);
-        assert_eq!(RetryEvidence { retrying: stripe.clone(), ..same() }.by(), RetriedBy::Client);
-        assert_eq!(
-            RetryEvidence { retrying: stripe.clone(), gap: 2_000, ..same() }.by(),
-            RetriedBy::Framework,
-            "it waits before it retries"
+    fn a_plain_loop_is_the_agents_code() {
+        assert_eq!(same().by(), RetriedBy::Agent);
+        assert_eq!(RetryEvidence { gap: 1_000, ..from("python-httpx/0.28.1") }.by(), RetriedBy::Agent);
+        assert_eq!(from("python-requests/2.34.2").by(), RetriedBy::Agent, "urllib3 retries at once");
+        let at_once = RetryEvidence { gap: 1_000, ..from("python-requests/2.34.2") };
+        assert_eq!(at_once.by(), RetriedBy::Client);
+        let each = RetryEvidence { is_connecting_each_time: true, ..at_once };
+        assert_eq!(each.by(), RetriedBy::Agent, "a client that retries keeps its connections");
+    }
+
+    #[test]
+    fn a_loop_around_curl_looks_like_its_retries_unless_they_share_a_connection() {
+        let curl = RetryEvidence { gap: 1_010_000, ..from("curl/8.5.0") };
+        assert_eq!(curl.by(), RetriedBy::NotSure);
+        assert_eq!(RetryEvidence { gap: 2_000, ..curl.clone() }.by(), RetriedBy::Agent);
+        let kept = RetryEvidence { connection: Connections::Same, ..curl.clone() };
+        assert_eq!(kept.by(), RetriedBy::Client);
+        let beside = RetryEvidence { connection: Connections::NewBesideOpen, ..curl };
+        assert_eq!(beside.by(), RetriedBy::NotSure, "curl closes its connection after an error with --fail");
+    }
+
+    #[test]
+    fn a_framework_is_named_only_if_it_names_itself_and_waits_as_it_does() {
+        let framework = RetryingFramework::of(
+            &header("user-agent", "ai/7.0.169 ai-sdk-provider-utils/5.0.79"),
+            [].iter(),
         );
-        assert_eq!(
-            RetryEvidence { retrying: stripe, key: Keys::New, ..same() }.by(),
-            RetriedBy::Framework,
-            "it keeps its key"
-        );
+        let repeated = RetryEvidence { framework, gap: 2_010_000, ..same() };
+        assert_eq!(repeated.by(), RetriedBy::Framework);
+        assert_eq!(RetryEvidence { gap: 10_000, ..repeated.clone() }.by(), RetriedBy::Agent);
+        assert_eq!(RetryEvidence { bytes: Bytes::Other, ..repeated }.by(), RetriedBy::Agent);
     }
 
     #[test]
@@ -307,7 +426,7 @@ mod tests {
         );
         assert_eq!([of(one, "x"), of("", one)], [None, None]);
         assert_eq!(RetryEvidence { trace: of(one, one), ..same() }.by(), RetriedBy::Client);
-        assert_eq!(RetryEvidence { trace: of(one, two), ..same() }.by(), RetriedBy::Framework);
+        assert_eq!(RetryEvidence { trace: of(one, two), ..same() }.by(), RetriedBy::Agent);
     }
 
     #[test]
@@ -321,7 +440,7 @@ mod tests {
             bytes: Bytes::Rewritten,
             key: Keys::New,
             read: Some("payment.list#1".to_owned()),
-            same_connection: true,
+            connection: Connections::Same,
             gap: 3_000,
             ..RetryEvidence::default()
         };

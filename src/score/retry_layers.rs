@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::history::{Attempt, TrialHistory};
-use super::retry_evidence;
+use super::{retry_clients, retry_evidence};
 use crate::scenario::OperationTerm;
 
 /// The maximum number of counts of a client that are listed.
@@ -48,7 +48,7 @@ pub(super) fn retry_layers(history: &TrialHistory<'_>, term: &OperationTerm) -> 
             && let Some((name, value)) = text.split_once(": ")
         {
             header = Some(name.to_owned());
-            client = client.or_else(|| retry_evidence::retrying(&attempt.received.client));
+            client = client.or_else(|| retry_clients::user_agent(&attempt.received.client));
             if !counts.iter().any(|have| have == value) {
                 counts.push(value.to_owned());
             }

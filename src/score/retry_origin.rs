@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use mock_services::catalog;
+use mock_services::ledger::Received;
+
+use super::answers::reported_success;
 use super::history::{Attempt, TrialHistory};
-use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable};
-use super::retry_evidence::{self, Bytes, Keys, RetryEvidence};
+use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, is_retry_of, recoverable};
+use super::retry_clients::{self, RetryingClient, RetryingFramework};
+use super::retry_evidence::{self, Bytes, Connections, Keys, RetryEvidence};
 use super::showing_reads::could_show;
 use super::verdict::{RetriedBy, Retry};
 use crate::scenario::Terms;
@@ -13,6 +18,9 @@ use crate::scenario::Terms;
 const MAX_AMBIGUOUS_WRITES: usize = 64;
 /// The maximum number of retries that are listed.
 const MAX_RETRIES_LISTED: usize = 32;
+/// The shortest time that something waits for a reply, in microseconds. Requests that come closer together are
+/// concurrent.
+const MIN_DEADLINE: u64 = 200_000;
 
 /// Who retried, over all retries, and a list of the first retries.
 pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (RetriedBy, Vec<Retry>) {
@@ -23,6 +31,10 @@ pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (Retrie
             if let FollowUp::RetriedWrite(again) = next {
                 found.insert(again.n, (ambiguous, again));
             }
+        }
+        for attempt in overtaking(terms, history, ambiguous) {
+            let key = attempt.received.key.as_deref();
+            found.insert(attempt.n, (ambiguous, RetriedWrite { n: attempt.n, key, attempt: Some(attempt) }));
         }
     }
     let mut retries: Vec<Retry> =
@@ -78,9 +90,10 @@ fn evidence_of(
     ambiguous: AmbiguousWrite<'_, '_>,
     attempt: &Attempt<'_>,
 ) -> RetryEvidence {
-    let (before, now) = (ambiguous.attempt.received, attempt.received);
+    let first = ambiguous.attempt;
+    let (before, now) = (first.received, attempt.received);
     let between = ambiguous.ambiguity.n..attempt.n;
-    let first_of = |received: &mock_services::ledger::Received| received.repeats.unwrap_or(received.attempt);
+    let of_caller = || history.attempts.iter().filter(|other| other.caller() == attempt.caller());
     let bytes = if first_of(before) == first_of(now) {
         Bytes::Same
     } else if before.fields == now.fields {
@@ -94,30 +107,98 @@ fn evidence_of(
         (Some(_), Some(_)) => Keys::New,
         _ => Keys::One,
     };
-    let read = history.attempts.iter().find(|read| {
-        !read.write
-            && read.caller() == attempt.caller()
-            && between.contains(&read.n)
-            && could_show(history, read, attempt)
+    let connection = if before.connection == now.connection {
+        Connections::Same
+    } else if history.is_left_open(first, attempt.n) {
+        Connections::NewBesideOpen
+    } else {
+        Connections::New
+    };
+    let read = of_caller()
+        .find(|read| !read.write && between.contains(&read.n) && could_show(history, read, attempt));
+    let generation = of_caller().find(|other| {
+        catalog::is_generated(other.operation())
+            && other.operation() != attempt.operation()
+            && other.answer.is_some_and(|answer| between.contains(&answer.n))
+            && reported_success(other)
     });
+    let number =
+        of_caller().filter(|other| other.n < attempt.n && first_of(other.received) == first_of(now)).count();
     RetryEvidence {
         bytes,
         key,
         generated_key_prefix: now.key.as_deref().and_then(retry_evidence::generated_key_prefix),
         gap: attempt.at.saturating_sub(ambiguous.ambiguity.at),
-        same_connection: before.connection == now.connection,
+        number: u32::try_from(number).unwrap_or(u32::MAX),
+        retry_after: first.answer.and_then(|answer| answer.retry_after),
+        connection,
+        is_connecting_each_time: is_connecting_each_time(history, attempt),
         count: retry_evidence::count(&now.client),
+        changed_header: retry_evidence::changed_header(&before.client, &now.client),
         trace: retry_evidence::trace(&before.client, &now.client),
         read: read.map(Attempt::name),
-        restarted: history.was_restarted(attempt.caller(), between),
-        retrying: retry_evidence::retrying(&now.client),
+        generation: generation.map(Attempt::name),
+        restarted: history.was_restarted(attempt.caller(), first.n..attempt.n),
+        waiting: is_waiting(ambiguous, attempt).then(|| attempt.at.saturating_sub(first.at)),
+        client: RetryingClient::of(&now.client).zip(retry_clients::user_agent(&now.client)),
+        framework: RetryingFramework::of(&now.client, of_caller().map(|other| &other.received.client)),
     }
+}
+
+/// The first attempt with the same bytes.
+fn first_of(received: &Received) -> u64 {
+    received.repeats.unwrap_or(received.attempt)
+}
+
+/// Whether the first attempt was still waiting for its reply when the other came.
+fn is_waiting(ambiguous: AmbiguousWrite<'_, '_>, attempt: &Attempt<'_>) -> bool {
+    attempt.n < ambiguous.ambiguity.n
+}
+
+/// The requests that repeat a write while it waits for its reply: what sent them did not wait any longer. Two that
+/// come together are not a retry.
+fn overtaking<'s, 'a>(
+    terms: &Terms,
+    history: &'s TrialHistory<'a>,
+    ambiguous: AmbiguousWrite<'s, 'a>,
+) -> impl Iterator<Item = &'s Attempt<'a>> {
+    let first = ambiguous.attempt;
+    let is_silent = first.answer.is_some_and(|answer| answer.silence.is_some());
+    history.attempts.iter().filter(move |attempt| {
+        is_silent
+            && attempt.write
+            && attempt.caller() == first.caller()
+            && (first.n..ambiguous.ambiguity.n).contains(&attempt.n)
+            && attempt.n != first.n
+            && attempt.at.saturating_sub(first.at) >= MIN_DEADLINE
+            && is_retry_of(terms, first, attempt)
+    })
+}
+
+/// Whether the caller opened a connection for a request to this service although another one was open: then each
+/// of its calls has a client of its own.
+fn is_connecting_each_time(history: &TrialHistory<'_>, attempt: &Attempt<'_>) -> bool {
+    let alike: Vec<&Attempt<'_>> = history
+        .attempts
+        .iter()
+        .filter(|other| {
+            other.caller() == attempt.caller()
+                && other.service() == attempt.service()
+                && retry_evidence::changed_header(&other.received.client, &attempt.received.client).is_none()
+        })
+        .collect();
+    alike.iter().enumerate().skip(1).any(|(index, later)| {
+        let earlier = &alike[..index];
+        let connection = later.received.connection;
+        earlier.iter().all(|other| other.received.connection != connection)
+            && earlier.iter().any(|other| history.is_left_open(other, later.n))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use mock_services::fault::ReplyKind;
-    use mock_services::ledger::Event;
+    use mock_services::ledger::{ClosedBy, Event, SilenceEnd};
     use mock_services::service::Fields;
 
     use super::*;
@@ -157,7 +238,7 @@ mod tests {
     #[test]
     fn the_retry_count_of_the_client_shows_who_retried() {
         assert_eq!(told_by(&[&[("x-stainless-retry-count", "1")]]), RetriedBy::Client);
-        assert_eq!(told_by(&[&[("x-stainless-retry-count", "0")]]), RetriedBy::Framework);
+        assert_eq!(told_by(&[&[("x-stainless-retry-count", "0")]]), RetriedBy::Agent);
         assert_eq!(told_by(&[&[("x-retry-count", "2")], &[("x-request-attempt", "1")]]), RetriedBy::Several);
     }
 
@@ -183,7 +264,7 @@ mod tests {
         script.charge(Some("k1"), "o1", 10, Sees::Ok);
         repeats(&mut script);
         let (by, retries) = judged(script);
-        assert_eq!(by, RetriedBy::Framework);
+        assert_eq!(by, RetriedBy::Agent);
         assert!(retries[0].evidence.starts_with("same bytes and same key"), "{retries:?}");
 
         let mut looked = LedgerScript::new();
@@ -196,13 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_start_is_the_agents() {
+    fn a_new_start_is_above_the_agent() {
         let mut script = LedgerScript::new();
         script.started(1);
         script.charge(Some("k1"), "o1", 10, Sees::Cut(ReplyKind::Drop));
         script.started(2);
         script.charge(Some("k1"), "o1", 10, Sees::Ok);
-        assert_eq!(judged(script).0, RetriedBy::Agent);
+        assert_eq!(judged(script).0, RetriedBy::Caller);
     }
 
     #[test]
@@ -213,5 +294,71 @@ mod tests {
             script.refused("payment.charge", key);
             assert_eq!(judged(script).0, by, "{key}");
         }
+    }
+
+    #[test]
+    fn an_answer_of_the_model_between_two_writes_is_the_models() {
+        let mut script = LedgerScript::new();
+        script.charge(None, "o1", 10, Sees::Cut(ReplyKind::Drop));
+        let asked = script.received("model.generate", None, &Fields::new());
+        script.replied(asked, Sees::Ok);
+        script.charge(None, "o1", 10, Sees::Ok);
+        let (by, retries) = judged(script.clone());
+        assert_eq!(by, RetriedBy::Model);
+        assert!(
+            retries[0].evidence.contains("after an answer of the model (model.generate#1)"),
+            "{retries:?}"
+        );
+
+        let mut other = LedgerScript::new();
+        other.charge(None, "o1", 10, Sees::Cut(ReplyKind::Drop));
+        let asked = other.by(2).received("model.generate", None, &Fields::new());
+        other.replied(asked, Sees::Ok);
+        other.by(1).charge(None, "o1", 10, Sees::Ok);
+        assert_eq!(judged(other).0, RetriedBy::Agent, "the model of another caller");
+
+        let mut failed = LedgerScript::new();
+        failed.charge(None, "o1", 10, Sees::Cut(ReplyKind::Drop));
+        let asked = failed.received("model.generate", None, &Fields::new());
+        failed.replied(asked, Sees::Status(503));
+        failed.charge(None, "o1", 10, Sees::Ok);
+        assert_eq!(judged(failed).0, RetriedBy::Agent, "the model did not answer");
+    }
+
+    #[test]
+    fn a_request_that_overtakes_one_that_waits_is_above_it_and_two_at_once_are_no_retry() {
+        let overtaken = |pause: u64| {
+            let mut script = LedgerScript::new();
+            let first = script.received("payment.charge", None, &charge("o1", 10));
+            script.wait(pause).charge(None, "o1", 10, Sees::Ok);
+            script.replied(first, Sees::Cut(ReplyKind::Hang));
+            if let Some(Event::Replied { silence, .. }) =
+                script.entries.last_mut().map(|entry| &mut entry.event)
+            {
+                *silence = Some(SilenceEnd::Caller);
+            }
+            judged(script).0
+        };
+        assert_eq!((overtaken(1_000), overtaken(10)), (RetriedBy::Caller, RetriedBy::Nobody));
+    }
+
+    #[test]
+    fn a_new_connection_beside_an_open_one_is_another_call_unless_the_service_ended_the_first() {
+        let after_an_error = |ended: Option<ClosedBy>| {
+            let client = || Fields::new().with("user-agent", "python-requests/2.34.2");
+            let mut script = LedgerScript::new();
+            let first = script.received_from("payment.charge", None, &charge("o1", 10), client());
+            script.replied(first, Sees::Status(503));
+            if let Some(by) = ended {
+                script.add(Event::Closed { service: "payment".into(), connection: 1, caller: 1, by });
+            }
+            let again = script.received_from("payment.charge", None, &charge("o1", 10), client());
+            script.replied(again, Sees::Ok);
+            repeats(&mut script);
+            judged(script).0
+        };
+        assert_eq!(after_an_error(None), RetriedBy::Agent);
+        assert_eq!(after_an_error(Some(ClosedBy::Caller)), RetriedBy::Agent);
+        assert_eq!(after_an_error(Some(ClosedBy::Service)), RetriedBy::Client);
     }
 }

@@ -149,8 +149,8 @@ fn the_report_says_who_retried_with_evidence() {
     let workspace = Workspace::new();
     workspace.write("scenarios/lost.yaml", &charge(LOST));
     for (subject, by, evidence) in [
-        ("keyed", "framework", "same bytes and same key"),
-        ("naive", "framework", "a new key"),
+        ("keyed", "agent", "same bytes and same key"),
+        ("naive", "agent", "a new key"),
         ("careful", "agent", "after a read"),
     ] {
         let called = workspace.call(&["run", "scenarios/lost.yaml", "--subject", subject]).expect(0);
@@ -160,5 +160,5 @@ fn the_report_says_who_retried_with_evidence() {
         assert!(found["retries"][0]["evidence"].as_str().unwrap().contains(evidence), "{subject}: {found:#}");
     }
     let shown = workspace.call(&["report", "show", "reports/latest", "lost"]).expect(0);
-    assert!(shown.stdout.contains(", the agent:"), "{}", shown.stdout);
+    assert!(shown.stdout.contains(", the agent's code:"), "{}", shown.stdout);
 }

@@ -311,3 +311,29 @@ fn help_matches_the_snapshot() {
     let text: Vec<String> = helps.iter().map(|call| hapax(Path::new("no folder"), call).1).collect();
     insta::assert_snapshot!(text.join("\n----\n"));
 }
+
+/// A run that was written with format 2 of `report.json`, in which `framework` stood for a loop of the agent.
+#[test]
+fn a_run_of_the_format_before_this_one_is_shown_compared_merged_and_rendered() {
+    let folder = tempfile::tempdir().unwrap();
+    let earlier = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports/format-2");
+    let stored = std::fs::read_to_string(earlier.join(REPORT_FILE)).unwrap();
+    assert!(stored.contains("\"report\": 2") && stored.contains("\"retried_by\": \"framework\""));
+    let report = results::read_report(&earlier).unwrap();
+    let verdict = &report.cases[0].trials[0].verdict;
+    assert_eq!((report.report, verdict.retried_by.as_str()), (results::REPORT_VERSION, "not-sure"));
+
+    // The ledger is scored again, and says more.
+    let (status, shown) = hapax(&earlier, &["report", "show", text(&earlier), "lost"]);
+    assert_eq!(status, 1, "{shown}");
+    assert!(shown.contains("who retried: agent") && shown.contains(", the agent's code: "), "{shown}");
+    let (status, shown) = hapax(&earlier, &["report", "show", text(&earlier), "--format", "html"]);
+    assert!(status == 1 && shown.starts_with("<!DOCTYPE html>"), "{shown}");
+    let (status, shown) = hapax(&earlier, &["report", "compare", text(&earlier), text(&earlier)]);
+    assert_eq!(status, 0, "{shown}");
+    let merged = folder.path().join("merged");
+    let (status, shown) = hapax(&earlier, &["report", "merge", text(&earlier), "--out", text(&merged)]);
+    assert_eq!(status, 1, "{shown}");
+    let written = std::fs::read_to_string(merged.join(REPORT_FILE)).unwrap();
+    assert!(written.contains("\"report\": 3") && written.contains("\"retried_by\": \"agent\""), "{written}");
+}

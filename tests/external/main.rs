@@ -27,6 +27,7 @@ mod published_mcp_servers;
 mod real_clients;
 mod recorded_models;
 mod report_page;
+mod retry_origins;
 mod runs;
 mod sealed;
 mod sealed_clients;
@@ -49,6 +50,7 @@ fn main() -> std::process::ExitCode {
         (Clients, "packages", packages::tests()),
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "recorded_models", recorded_models::tests()),
+        (Clients, "retry_origins", retry_origins::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "live_page", live_page::tests()),

@@ -70,6 +70,13 @@ pub fn effect_made_by(operation: &str) -> &str {
     others.next().map_or(operation, |effect| effect.name.as_str())
 }
 
+/// Whether a model generates the answers of an operation.
+#[must_use]
+pub fn is_generated(operation: &str) -> bool {
+    let operations = service_of(operation).into_iter().flat_map(|service| &service.operations);
+    operations.into_iter().any(|known| known.name == operation && known.generates)
+}
+
 /// How an effect changes a record or a counter; `None` if it changes none.
 #[must_use]
 pub fn store_change(effect: &str) -> Option<StoreChange> {

@@ -22,7 +22,7 @@ pub use crate::description::{
 };
 pub use lookup::{
     api_of, apis, describe_effect, effect_made_by, effect_with_native_field, field, fields, first_fields,
-    impact, money, nouns, past_tense, phrase, reveals, shows_path, store_change,
+    impact, is_generated, money, nouns, past_tense, phrase, reveals, shows_path, store_change,
 };
 
 #[cfg(test)]

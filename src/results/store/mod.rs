@@ -2,6 +2,7 @@
 //! nothing.
 
 mod consistency;
+mod earlier_format;
 mod plan_record;
 
 pub(crate) use consistency::check_opening_entry;
@@ -75,7 +76,10 @@ pub enum StoreError {
         problem: String,
     },
     /// It has a format that this version does not know.
-    #[error("{path} has format {found}, and this hapax reads format {REPORT_VERSION}", path = path.display())]
+    #[error(
+        "{path} has format {found}, and this hapax reads formats {} and {REPORT_VERSION}",
+        earlier_format::VERSION, path = path.display()
+    )]
     OtherVersion {
         /// The file.
         path: PathBuf,
@@ -177,10 +181,12 @@ pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
     let not_a_report =
         |error: serde_json::Error| StoreError::NotAReport { path: path.clone(), problem: error.to_string() };
     let version: Version = serde_json::from_str(&text).map_err(not_a_report)?;
-    if version.report != REPORT_VERSION {
-        return Err(StoreError::OtherVersion { path, found: version.report });
-    }
-    serde_json::from_str(&text).map_err(not_a_report)
+    let report = match version.report {
+        REPORT_VERSION => serde_json::from_str(&text),
+        earlier_format::VERSION => earlier_format::read(&text),
+        found => return Err(StoreError::OtherVersion { path, found }),
+    };
+    report.map_err(not_a_report)
 }
 
 /// Writes the report of a run, atomically: a reader finds the old file or the new one.
@@ -254,11 +260,13 @@ mod tests {
         let mut texts = vec![messages(folder.path())];
         fs::write(folder.path().join(REPORT_FILE), "{\"report\": 99, \"new\": true}").unwrap();
         texts.push(messages(folder.path()));
-        // A report of the first format, and one of this format that lacks the rest.
+        // A report of the first format, and two of later formats that lack the rest.
         fs::write(folder.path().join(REPORT_FILE), "{\"report\": 1, \"began\": 0}").unwrap();
         texts.push(messages(folder.path()));
-        fs::write(folder.path().join(REPORT_FILE), "{\"report\": 2}").unwrap();
-        texts.push(messages(folder.path()));
+        for version in [2, 3] {
+            fs::write(folder.path().join(REPORT_FILE), format!("{{\"report\": {version}}}")).unwrap();
+            texts.push(messages(folder.path()));
+        }
         fs::write(folder.path().join(REPORT_FILE), "not json").unwrap();
         texts.push(messages(folder.path()));
         write_report(folder.path(), &sample::run().0).unwrap();
