@@ -22,7 +22,7 @@ use futures_util::future::Shared;
 use jiff::Timestamp;
 
 use super::evidence::{FileDigest, command_files, sha256};
-use super::runs::{CONFIRMED, RUN_NAMES, Runs, spread};
+use super::runs::{CONFIRMED, RUN_NAMES, Runs, silencing, spread};
 use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
@@ -262,12 +262,15 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
                 verify,
             ));
         }
+        let services = planned.cases.first().map(|case| case.services.as_slice()).unwrap_or_default();
+        let silencing = silencing(&self.options.settings, services);
         let notes = self.notes(&trials, &reads, &first)?;
         let (_, server) = first.identity.clone().unwrap_or_default();
         Ok(Tested {
             subject: self.tested(&server, first.lists.first()),
             sealed: Some(self.options.settings.sealed),
             trials: in_order(planned, trials),
+            silencing,
             controls: Vec::new(),
             callers,
             scenarios: Vec::new(),
