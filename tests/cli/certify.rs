@@ -171,7 +171,7 @@ fn certify_liar(workspace: &Workspace, lies: &str, more: &[&str]) -> Called {
 #[test]
 fn a_void_trial_of_the_subject_beside_judged_trials_is_a_failure_and_is_not_tried_again() {
     let workspace = Workspace::new();
-    let called = certify_liar(&workspace, r#""$HAPAX_TRIAL" == *[0-3]"#, &[]).expect(1);
+    let called = certify_liar(&workspace, r#""$HAPAX_TRIAL" == *[a-d]"#, &[]).expect(1);
     let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("FAILED bash"), "{}", called.stdout);
     assert!(text.contains("void because of the subject"), "{}", called.stdout);
