@@ -40,6 +40,7 @@ fn attempt(ledger: &Ledger, attempt: u64) {
         caller: 1,
         connection: attempt,
         repeats: None,
+        declared_answer: None,
         client,
         message: None,
     })));

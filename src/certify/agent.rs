@@ -16,7 +16,7 @@ use mock_services::BarrierOptions;
 
 use super::evidence::{FileDigest, command_files};
 use super::golden_sets;
-use super::runs::{CONFIRMED, RUN_NAMES, RunNames, Runs, spread, trials_in};
+use super::runs::{CONFIRMED, RUN_NAMES, RunNames, Runs, silencing, spread, trials_in};
 use super::statement::{
     CertifiedFinding, ControlCheck, ScenarioDigest, SubjectKindTested, Tested, TestedSubject,
 };
@@ -189,6 +189,7 @@ pub(crate) async fn certify_agent(
         subject: TestedSubject { kind, name, command, version: None, digests },
         sealed: Some(subject.settings.sealed),
         trials,
+        silencing: silencing(&subject.settings, &[]),
         controls: controls.rows.iter().map(control_check).collect(),
         callers,
         scenarios: plan.digests(),

@@ -40,6 +40,7 @@ pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -
             (scenarios(certificate))
             (texts("Findings", &findings))
             (texts("Not tested", &not_tested))
+            (texts("Settings that limit what is tested or compared", &tested.silencing))
             (texts("Notes", &tested.notes))
             (texts("What this shows", &certificate.shows))
             (texts("What this does not show", &certificate.does_not_show))

@@ -11,9 +11,12 @@ use futures_util::future::Shared;
 use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts, only_cause};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::results::Report;
-use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions, trial_seed};
-use crate::scenario::Case;
-use crate::subject::Subject;
+use crate::run::{
+    self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions, ignored_fields,
+    silencing_settings, trial_seed,
+};
+use crate::scenario::{Case, ServiceSetup};
+use crate::subject::{Settings, Subject};
 
 /// The trials after which a case of which all are void because of the subject is not tested.
 pub(super) const CONFIRMED: u32 = 3;
@@ -32,6 +35,12 @@ pub(super) struct RunNames {
 /// The folders of this version.
 pub(super) const RUN_NAMES: RunNames =
     RunNames { cases: "cases", second_try: "second-try", callers: "callers/" };
+
+/// The settings that limit what is tested or compared, a line each: those of the subject, and of these services.
+pub(super) fn silencing(settings: &Settings, services: &[ServiceSetup]) -> Vec<String> {
+    let line = |(what, values): (String, Vec<String>)| format!("{what} = {}", values.join(", "));
+    silencing_settings(settings).into_iter().chain(ignored_fields(services)).map(line).collect()
+}
 
 /// The trials of the run in a folder. The number is that of the callers, if the run tries how many pass.
 pub(super) type JudgeRun<'a> =

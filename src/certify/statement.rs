@@ -107,6 +107,9 @@ pub(crate) struct Tested {
     /// The commands of a command-line tool that its help shows as writing, and that were not tested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unlisted_writes: Vec<String>,
+    /// The settings that limit what is tested or compared, a line each: `ignore = telemetry.example.com`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) silencing: Vec<String>,
     /// The controls in the same run.
     pub(crate) controls: Vec<ControlCheck>,
     pub(crate) findings: Vec<CertifiedFinding>,
@@ -449,6 +452,7 @@ pub(super) mod tests {
             },
             sealed: Some(true),
             trials: all,
+            silencing: Vec::new(),
             controls: vec![ControlCheck {
                 control: "tool-with-keys".to_owned(),
                 case: "score".to_owned(),

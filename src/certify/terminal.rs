@@ -28,7 +28,13 @@ pub(crate) fn certification_text(certification: &Certification, view: &View) -> 
     out.push_str(&rows(&conclusion.scenarios, width, view.verbose, style));
     let findings: Vec<String> = tested.findings.iter().map(CertifiedFinding::sentence).collect();
     let not_tested: Vec<String> = tested.not_tested.iter().cloned().chain(conclusion.not_tested()).collect();
-    for (start, texts) in [("- ", &findings), ("not tested: ", &not_tested), ("note: ", &tested.notes)] {
+    let remarks = [
+        ("- ", &findings),
+        ("not tested: ", &not_tested),
+        ("limited by the settings: ", &tested.silencing),
+        ("note: ", &tested.notes),
+    ];
+    for (start, texts) in remarks {
         for text in texts.iter().take(MAX_FINDINGS) {
             push(&mut out, &format!("{start}{}", line(text, 600)), width);
         }

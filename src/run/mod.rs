@@ -44,7 +44,7 @@ pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
-pub(crate) use notes::replaced as replaced_scenarios;
+pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
 use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
 pub use probe::{ProbeOptions, apply_derived, probe, probe_failure, skip_probed};

@@ -9,7 +9,7 @@ use yaml_reader::shown;
 
 use super::folder::{EarlierPlan, EarlierRounds};
 use crate::results::{CaseReport, PlanRecord};
-use crate::scenario::Case;
+use crate::scenario::{Case, ServiceSetup};
 use crate::score::HostTreatment;
 use crate::subject::{HostPattern, Settings, Subject};
 
@@ -81,33 +81,46 @@ pub(crate) fn replaced<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Option<
     })
 }
 
-/// The note about the settings of the subject that change what is compared, refused or run.
+/// The settings of the subject that change what is compared, refused or run: the name of each, and its values.
+pub(crate) fn silencing_settings(settings: &Settings) -> Vec<(String, Vec<String>)> {
+    let texts = |patterns: &[HostPattern]| patterns.iter().map(ToString::to_string).collect();
+    let fields = settings.fields.iter().map(|(ours, theirs)| format!("{ours}: {theirs}"));
+    let served = settings.served_hosts.iter().map(|(service, host)| format!("{service}: {}", host.as_str()));
+    let mut silencing: Vec<(String, Vec<String>)> = vec![
+        ("fields".to_owned(), fields.collect()),
+        ("ignore".to_owned(), texts(&settings.hosts.ignore)),
+        ("allow".to_owned(), texts(&settings.hosts.allow)),
+        ("hosts".to_owned(), served.collect()),
+        ("assume".to_owned(), settings.assume.iter().map(ToString::to_string).collect()),
+        ("can".to_owned(), settings.can.clone()),
+    ];
+    silencing.extend(ignored_fields(&settings.services.0));
+    silencing.retain(|(_, values)| !values.is_empty());
+    silencing
+}
+
+/// The fields that each service does not compare, in the same form.
+pub(crate) fn ignored_fields(services: &[ServiceSetup]) -> Vec<(String, Vec<String>)> {
+    let ignored = |setup: &ServiceSetup| {
+        let configuration = setup.service.configuration();
+        let ignored = configuration.get("ignore").and_then(Value::as_array).into_iter().flatten();
+        let ignored: Vec<String> = ignored.filter_map(Value::as_str).map(str::to_owned).collect();
+        (!ignored.is_empty()).then(|| (format!("{}: ignore", setup.name), ignored))
+    };
+    services.iter().filter_map(ignored).collect()
+}
+
+/// The note about those settings.
 pub(super) fn silenced(settings: &Settings) -> Option<String> {
-    let mut parts: Vec<String> = Vec::new();
-    let mut add = |what: &str, values: Vec<String>| {
+    let part = |(what, values): (String, Vec<String>)| {
         let more = values.len().saturating_sub(MAX_NAMED_HOSTS);
         let mut named: Vec<String> = values.iter().take(MAX_NAMED_HOSTS).map(|value| shown(value)).collect();
         if more > 0 {
             named.push(format!("{more} more"));
         }
-        if !named.is_empty() {
-            parts.push(format!("{what} = {}", named.join(", ")));
-        }
+        format!("{what} = {}", named.join(", "))
     };
-    let texts = |patterns: &[HostPattern]| patterns.iter().map(ToString::to_string).collect();
-    add("fields", settings.fields.iter().map(|(ours, theirs)| format!("{ours}: {theirs}")).collect());
-    add("ignore", texts(&settings.hosts.ignore));
-    add("allow", texts(&settings.hosts.allow));
-    let served = settings.served_hosts.iter();
-    add("hosts", served.map(|(service, host)| format!("{service}: {}", host.as_str())).collect());
-    add("assume", settings.assume.iter().map(ToString::to_string).collect());
-    add("can", settings.can.clone());
-    for setup in &settings.services.0 {
-        let configuration = setup.service.configuration();
-        let ignored = configuration.get("ignore").and_then(Value::as_array).into_iter().flatten();
-        let ignored = ignored.filter_map(Value::as_str).map(str::to_owned);
-        add(&format!("{}: ignore", setup.name), ignored.collect());
-    }
+    let parts: Vec<String> = silencing_settings(settings).into_iter().map(part).collect();
     (!parts.is_empty()).then(|| {
         format!("The settings of the subject limit what is tested or compared: {}.", parts.join("; "))
     })

@@ -76,6 +76,7 @@ mod tests {
             reason: None,
             unsupported: None,
             undecided: None,
+            declared_answer: None,
             message: None,
             answer: None,
         })));

@@ -82,6 +82,7 @@ impl LedgerScript {
             caller: self.caller,
             connection: attempt,
             repeats: None,
+            declared_answer: None,
             client,
             message: None,
         })));
@@ -191,6 +192,7 @@ impl LedgerScript {
             reason: None,
             unsupported: None,
             undecided: None,
+            declared_answer: None,
             message: None,
             answer: None,
         })))

@@ -132,6 +132,7 @@ fn lacks(script: &mut LedgerScript, what: &'static str) -> u64 {
         reason: Some(format!("hapax does not have {what} yet.").into()),
         unsupported: Some(what.into()),
         undecided: None,
+        declared_answer: None,
         message: None,
         answer: None,
     })))
@@ -178,6 +179,7 @@ fn a_refusal_is_shown_with_its_reason() {
         reason: Some("Missing required param: amount.".into()),
         unsupported: None,
         undecided: None,
+        declared_answer: None,
         message: None,
         answer: None,
     })));

@@ -445,6 +445,30 @@ fn a_command_is_sealed_and_a_certificate_without_a_seal_says_so_first() {
 }
 
 #[test]
+fn a_certificate_lists_the_settings_that_limit_what_is_tested() {
+    let workspace = Workspace::new();
+    let settings = "ignore: [telemetry.example.com], fields: { order: metadata.order_id }";
+    let command = format!("[{HAPAX}, control, careful]");
+    workspace.write("hapax.yaml", &format!("subjects: {{ mine: {{ command: {command}, {settings} }} }}\n"));
+    let options =
+        ["certify", "payment/clean", "--level", "0.2", "--callers", "1", "--out", "out", "--unsealed"];
+    let called = workspace.call(&[&options[..], &["--subject", "mine"]].concat());
+    let listed = ["fields = order: metadata.order_id", "ignore = telemetry.example.com"];
+    for line in listed {
+        assert!(called.stdout.contains(&format!("limited by the settings: {line}")), "{}", called.stdout);
+    }
+    called.expect(0);
+    assert_eq!(statement(&workspace)["predicate"]["tested"]["silencing"], serde_json::json!(listed));
+    let page = workspace.read("out/certificate.html");
+    assert!(listed.iter().all(|line| page.contains(line)), "{page}");
+    verify(&workspace, &["--run", "out"]).expect(3);
+
+    let workspace = Workspace::new();
+    workspace.call(&careful(&["--unsealed"])).expect(0);
+    assert!(statement(&workspace)["predicate"]["tested"].get("silencing").is_none());
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_command_that_cannot_be_sealed_is_not_certified_unless_the_user_says_so() {
     let is_told = |called: Called| {

@@ -9,6 +9,7 @@ use crate::kit::workspace::Workspace;
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails,
+        a_declared_answer_that_no_request_matches_is_named_with_its_line,
         a_server_that_writes_after_its_answer_fails,
         a_server_that_cannot_be_used_is_refused_with_the_reason,
         a_server_that_changes_its_list_or_cannot_be_called_never_passes,
@@ -68,6 +69,44 @@ async fn a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails() {
     }
 }
 
+async fn a_declared_answer_that_no_request_matches_is_named_with_its_line() {
+    let workspace = Workspace::new();
+    workspace
+        .write("tools.yaml", "tools: { charge: { arguments: { customer: c, amount: 500, currency: usd } } }");
+    let answers = "answers:
+  - { method: GET, path: /v1/charges, body: { data: [] } }
+  - { method: POST, host: api.stripe.com, path: /v1/charge, status: 200 }
+  - { method: POST, path: /v1/charges, where: { amount: 501 }, status: 402 }
+";
+    workspace.write("answers.yaml", answers);
+    let server = format!("{}/tests/mcp_servers/shop.py", env!("CARGO_MANIFEST_DIR"));
+    let mut arguments = vec!["certify", "--mcp", "same-call-twice", "--seed", "7"];
+    arguments.extend([
+        "--tools",
+        "tools.yaml",
+        "--answers",
+        "answers.yaml",
+        "--",
+        "python3",
+        &server,
+        "careful",
+    ]);
+    let called = workspace.call(&arguments);
+    let text = one_line(&format!("{}{}", called.stdout, called.stderr));
+    let unmatched = "and no request matched it: check its method, host, path and `where`";
+    for (line, is_matched) in [(2, true), (3, false), (4, false)] {
+        let start = format!("line {line} of the answers file declares the answer ");
+        let (_, rest) = text.split_once(&start).unwrap_or_else(|| panic!("{text}"));
+        let end = rest.find(" note: ").unwrap_or(rest.len());
+        assert_eq!(rest[..end].contains(unmatched), !is_matched, "{rest}");
+    }
+    // A refusal is an answer, too.
+    workspace.write("answers.yaml", &answers.replace("501", "500"));
+    let called = workspace.call(&arguments);
+    let text = one_line(&format!("{}{}", called.stdout, called.stderr));
+    assert_eq!(text.matches(unmatched).count(), 1, "{text}");
+}
+
 async fn a_server_that_writes_after_its_answer_fails() {
     let late = certify("shop", "late", &["--tools", "tools.yaml", "same-call-twice"], 1);
     assert!(late.contains("late-write"), "{late}");
@@ -98,6 +137,7 @@ async fn a_server_that_changes_its_list_or_cannot_be_called_never_passes() {
         ("terminal", 3, "`send` could not be called without faults"),
         ("sampling", 3, "it asked for sampling, which hapax declines"),
         ("elicitation", 3, "it asked for elicitation, which hapax declines"),
+        ("endless-schema", 3, "`send`: the schema of its argument `filter` nests deeper than the 8 levels"),
     ] {
         let text = certify("misbehaving", how, &["--server-timeout", PATIENT], status);
         assert!(text.contains(why), "{how}: {text}");

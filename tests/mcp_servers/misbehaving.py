@@ -7,6 +7,8 @@ import time
 
 HOW = sys.argv[1]
 SCHEMA = {"type": "object", "properties": {}}
+if HOW == "endless-schema":
+    SCHEMA = {"type": "object", "properties": {"filter": {"$ref": "#"}}, "required": ["filter"]}
 
 
 def send(message):

@@ -156,8 +156,7 @@ impl<S: Service> Engine<S> {
             RequestAssessment::Refused(refusal) if stale.is_none() => {
                 let answer = core.refused(job, refusal);
                 let context = core.context(job, 0);
-                let operation = &job.operation(self.service()).name;
-                let delivery = self.refusal(Some(operation), &job.request, job.origin, &context, answer);
+                let delivery = self.refusal(Some(job), &job.request, job.origin, &context, answer);
                 return ReceiveOutcome::Refused(delivery, self.commit_due(core, None));
             }
             acceptable => acceptable,
@@ -184,6 +183,7 @@ impl<S: Service> Engine<S> {
             caller: job.origin.caller,
             connection: job.origin.connection,
             repeats,
+            declared_answer: service.declared_answer(&job.recognized.call),
             client: job.client.clone(),
             message: self.ledger().keeps_messages().then(|| message::of_request(&job.request)),
         })));

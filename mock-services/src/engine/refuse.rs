@@ -1,8 +1,6 @@
 //! Refused requests, which are not attempts, and input that was refused before it became a request.
 
-use std::borrow::Cow;
-
-use super::job;
+use super::job::{self, Job};
 use super::{Engine, message, reason};
 use crate::delivery::{AnswerDelivery, Delivery, Origin};
 use crate::ledger::{Event, RefusedRequest};
@@ -31,15 +29,17 @@ impl<S: Service> Engine<S> {
             reason: reason.map(Into::into),
             unsupported: unsupported.map(Into::into),
             undecided: None,
+            declared_answer: None,
             message: None,
             answer: None,
         })));
     }
 
-    /// Records a refused request with the reason that its answer gives, and answers it.
+    /// Records a refused request with the reason that its answer gives, and answers it. Without a job it was not
+    /// recognized.
     pub(super) fn refusal(
         &self,
-        operation: Option<&Cow<'static, str>>,
+        job: Option<&Job<S>>,
         request: &Request,
         origin: Origin,
         context: &Context,
@@ -51,7 +51,7 @@ impl<S: Service> Engine<S> {
         let keeps_messages = self.ledger().keeps_messages();
         self.ledger().append(Event::Refused(Box::new(RefusedRequest {
             service: service.name().into(),
-            operation: operation.map(|name| name.as_ref().into()),
+            operation: job.map(|job| job.operation(service).name.as_ref().into()),
             method: job::shown(request.method()),
             path: job::shown(request.path()),
             status: answer.status,
@@ -61,6 +61,7 @@ impl<S: Service> Engine<S> {
             reason: reason.map(Into::into),
             unsupported: answer.missing_feature().map(Into::into),
             undecided: answer.undecided_because().map(Into::into),
+            declared_answer: job.and_then(|job| service.declared_answer(&job.recognized.call)),
             message: keeps_messages.then(|| message::of_request(request)),
             answer: keeps_messages.then(|| message::of_answer(&answer)),
         })));

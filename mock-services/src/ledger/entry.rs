@@ -221,6 +221,9 @@ pub struct Received {
     /// The first attempt with the same bytes: method, target and body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
+    /// The place, from 0, of the answer that the scenario declares for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared_answer: Option<usize>,
     /// The headers that identify the client and its retry count.
     #[serde(default, skip_serializing_if = "Fields::is_empty")]
     pub client: Fields,
@@ -261,6 +264,9 @@ pub struct RefusedRequest {
     /// into the scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<CompactString>,
+    /// The place, from 0, of the answer that the scenario declares for it, if it was recognized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared_answer: Option<usize>,
     /// The request as text, as in [`Received`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

@@ -365,6 +365,7 @@ mod tests {
             caller: 1,
             connection: 3,
             repeats: None,
+            declared_answer: None,
             client: Fields::new(),
             message: None,
         }))

@@ -123,6 +123,11 @@ pub trait Service: Send + Sync + 'static {
         Idempotency::new(Profile::None)
     }
 
+    /// The place, from 0, of the answer that the scenario declares for a call.
+    fn declared_answer(&self, _call: &Self::Call) -> Option<usize> {
+        None
+    }
+
     /// Whether it uses the key of this request if the scenario does not say: not every API of a service does.
     fn honors_key(&self, _request: &Request) -> bool {
         true

@@ -123,8 +123,12 @@ impl Service for Web {
     }
 
     fn decide(&self, state: &State, call: &Call, context: &Context) -> Decision<Effect> {
-        let declared = call.0.answer.and_then(|place| self.options.answers.get(place));
+        let declared = self.declared_answer(call).and_then(|place| self.options.answers.get(place));
         decide::decide(&state.0, &call.0, declared, context)
+    }
+
+    fn declared_answer(&self, call: &Call) -> Option<usize> {
+        call.0.answer
     }
 
     fn apply(&self, state: &mut State, effect: &Effect) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::tools_file::ToolSettings;
 use crate::mcp::client::{KEY_PLACEHOLDER, ListedTool, TRIAL_PLACEHOLDER};
 
-/// How deep a schema is followed.
+/// How deep a schema is followed: objects, lists, references and choices within each other.
 const MAX_DEPTH: usize = 8;
 /// How many levels of arguments within arguments are searched for a key.
 const MAX_KEY_DEPTH: usize = 4;
@@ -24,6 +24,37 @@ pub(super) struct CallArguments {
     pub(super) key: Option<KeyParameter>,
     /// Other arguments for the same key; `None` if there is no argument that can be changed.
     pub(super) other: Option<Map<String, Value>>,
+    /// Why no value could be made for a required argument.
+    pub(super) missing: Option<String>,
+}
+
+/// Why no value fits a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct NoValue {
+    /// The argument; empty for the arguments as a whole.
+    argument: String,
+    why: String,
+}
+
+impl NoValue {
+    fn because(why: String) -> Self {
+        NoValue { argument: String::new(), why }
+    }
+
+    /// The same for a value inside an argument: the outermost one is named.
+    fn inside(self, argument: &str) -> Self {
+        NoValue { argument: argument.to_owned(), ..self }
+    }
+
+    /// What the result says about it.
+    fn shown(&self) -> String {
+        let NoValue { argument, why } = self;
+        let whose = match argument.is_empty() {
+            true => "of its arguments".to_owned(),
+            false => format!("of its argument `{argument}`"),
+        };
+        format!("the schema {whose} {why}: give its arguments in the tools file (`arguments`)")
+    }
 }
 
 /// A parameter that takes an idempotency key.
@@ -81,14 +112,13 @@ impl CallArguments {
     pub(super) fn new(tool: &ListedTool, settings: &ToolSettings) -> Self {
         let schema = &tool.input_schema;
         let key = key_parameter(schema, settings);
-        let mut arguments = match &settings.arguments {
-            Some(given) => given.clone(),
-            None => match example(schema) {
-                Some(Value::Object(given)) => given,
-                _ => match made(schema, schema, "", 0) {
-                    Value::Object(made) => made,
-                    _ => Map::new(),
-                },
+        let (mut arguments, missing) = match (&settings.arguments, example(schema)) {
+            (Some(given), _) => (given.clone(), None),
+            (None, Some(Value::Object(given))) => (given, None),
+            (None, _) => match made(schema, schema, "", 0) {
+                Ok(Value::Object(made)) => (made, None),
+                Ok(_) => (Map::new(), None),
+                Err(none) => (Map::new(), Some(none.shown())),
             },
         };
         if let Some(key) = &key {
@@ -102,7 +132,7 @@ impl CallArguments {
             }
             None => changed(&arguments, schema),
         };
-        CallArguments { arguments, key, other }
+        CallArguments { arguments, key, other, missing }
     }
 
     /// The arguments with a key, if the tool takes one.
@@ -210,32 +240,44 @@ fn example(schema: &Value) -> Option<Value> {
 }
 
 /// A value that fits the schema.
-fn made(schema: &Value, root: &Value, name: &str, depth: usize) -> Value {
+fn made(schema: &Value, root: &Value, name: &str, depth: usize) -> Result<Value, NoValue> {
     if depth > MAX_DEPTH {
-        return Value::Null;
+        let why = format!("nests deeper than the {MAX_DEPTH} levels that hapax follows");
+        return Err(NoValue::because(why));
     }
     if let Some(value) = example(schema) {
-        return value;
+        return Ok(value);
     }
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
         let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-        return found.map_or(Value::Null, |found| made(found, root, name, depth + 1));
+        let found =
+            found.ok_or_else(|| NoValue::because(format!("refers to `{target}`, which it does not have")));
+        return made(found?, root, name, depth + 1);
     }
     if let Some(parts) = schema.get("allOf").and_then(Value::as_array) {
         let mut all = Map::new();
         for part in parts {
-            match made(part, root, name, depth + 1) {
+            match made(part, root, name, depth + 1)? {
                 Value::Object(entries) => all.extend(entries),
-                other => return other,
+                other => return Ok(other),
             }
         }
-        return Value::Object(all);
+        return Ok(Value::Object(all));
     }
     for choice in ["anyOf", "oneOf"] {
-        let options = schema.get(choice).and_then(Value::as_array);
-        let is_null = |option: &&Value| option.get("type").and_then(Value::as_str) == Some("null");
-        if let Some(option) = options.into_iter().flatten().find(|option| !is_null(option)) {
-            return made(option, root, name, depth + 1);
+        let options = schema.get(choice).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let is_null = |option: &Value| option.get("type").and_then(Value::as_str) == Some("null");
+        // The first that a value can be made for, and nothing only where nothing else is left.
+        let (null, others): (Vec<&Value>, Vec<&Value>) = options.iter().partition(|option| is_null(option));
+        let mut failed = None;
+        for option in others.into_iter().chain(null) {
+            match made(option, root, name, depth + 1) {
+                Ok(value) => return Ok(value),
+                Err(none) => failed = failed.or(Some(none)),
+            }
+        }
+        if let Some(none) = failed {
+            return Err(none);
         }
     }
     let kind = match schema.get("type") {
@@ -248,25 +290,32 @@ fn made(schema: &Value, root: &Value, name: &str, depth: usize) -> Value {
         _ => "string",
     };
     let limit = |field: &str| schema.get(field).and_then(Value::as_u64);
-    match kind {
+    Ok(match kind {
         "object" => {
             let needed = required(schema);
             let properties = schema.get("properties").and_then(Value::as_object);
             let needed = properties.into_iter().flatten().filter(|(name, _)| needed.contains(&name.as_str()));
-            Value::Object(
-                needed.map(|(name, schema)| (name.clone(), made(schema, root, name, depth + 1))).collect(),
-            )
+            let entry = |(name, schema): (&String, &Value)| {
+                let value = made(schema, root, name, depth + 1).map_err(|none| none.inside(name))?;
+                Ok((name.clone(), value))
+            };
+            Value::Object(needed.map(entry).collect::<Result<_, NoValue>>()?)
         }
         "array" => {
             let count = limit("minItems").unwrap_or(1).clamp(1, MAX_ITEMS);
             let items = schema.get("items").cloned().unwrap_or_else(|| json!({"type": "string"}));
-            (0..count).map(|_| made(&items, root, name, depth + 1)).collect()
+            match made(&items, root, name, depth + 1) {
+                Ok(item) => Value::Array(vec![item; usize::try_from(count).unwrap_or(1)]),
+                // The children of a tree that has an end.
+                Err(_) if limit("minItems").unwrap_or(0) == 0 => Value::Array(Vec::new()),
+                Err(none) => return Err(none),
+            }
         }
         "integer" | "number" => number(schema),
         "boolean" => Value::Bool(false),
         "null" => Value::Null,
         _ => Value::String(text(schema, name)),
-    }
+    })
 }
 
 fn number(schema: &Value) -> Value {
@@ -447,16 +496,41 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_refers_to_itself_ends() {
-        let made = arguments(json!({
-            "$ref": "#/$defs/node",
-            "$defs": {"node": {
+    fn a_schema_without_an_end_is_named_with_the_argument_and_the_way_out() {
+        let missing = |node: Value, settings: &ToolSettings| {
+            let schema = json!({
                 "type": "object",
-                "properties": {"next": {"$ref": "#/$defs/node"}},
-                "required": ["next"]
-            }}
-        }));
-        assert!(made.is_object());
+                "properties": {"name": {"type": "string"}, "tree": {"$ref": "#/$defs/node"}},
+                "required": ["name", "tree"],
+                "$defs": {"node": node}
+            });
+            CallArguments::new(&tool(schema), settings).missing
+        };
+        let none = ToolSettings::default();
+        let endless = json!({"properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]});
+        let deep = "the schema of its argument `tree` nests deeper than the 8 levels that hapax follows: give its \
+                    arguments in the tools file (`arguments`)";
+        assert_eq!(missing(endless.clone(), &none).as_deref(), Some(deep));
+        assert_eq!(missing(json!({"$ref": "#/$defs/node"}), &none).as_deref(), Some(deep));
+        let unknown = "the schema of its argument `tree` refers to `#/$defs/leaf`, which it does not have: give its \
+                       arguments in the tools file (`arguments`)";
+        assert_eq!(missing(json!({"$ref": "#/$defs/leaf"}), &none).as_deref(), Some(unknown));
+        let given = ToolSettings { arguments: Some(Map::new()), ..ToolSettings::default() };
+        assert_eq!(missing(endless, &given), None);
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_and_has_an_end_gives_arguments() {
+        let node = |next: Value| {
+            json!({
+                "$ref": "#/$defs/node",
+                "$defs": {"node": {"type": "object", "properties": {"next": next}, "required": ["next"]}}
+            })
+        };
+        let list = arguments(node(json!({"type": "array", "items": {"$ref": "#/$defs/node"}})));
+        assert_eq!(list, json!({"next": [{"next": [{"next": []}]}]}));
+        let choice = arguments(node(json!({"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]})));
+        assert_eq!(choice, json!({"next": {"next": null}}));
     }
 
     #[test]

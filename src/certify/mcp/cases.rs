@@ -1,7 +1,7 @@
 //! The cases of a server with what is needed to judge their trials. They are saved with the evidence, so that the
 //! trials can be judged again when a certificate is verified.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -118,6 +118,23 @@ pub(super) fn save_outputs(report: Report, folder: &RunFolder) -> Result<bool, R
         .and_then(|text| std::fs::write(&path, text))
         .map_err(|error| RunError::Output { path: path.clone(), error })?;
     Ok(report.interrupted)
+}
+
+/// The places of the declared answers that a request of any run below this folder matched.
+pub(super) fn matched_answers(folder: &Path) -> io::Result<BTreeSet<usize>> {
+    let mut matched = BTreeSet::new();
+    if folder.join(OUTPUTS_FILE).is_file() {
+        let observed = observed_in(folder)?.into_iter();
+        matched.extend(observed.flat_map(|(_, _, seen)| seen.matched_answers));
+        return Ok(matched);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            matched.extend(matched_answers(&entry.path())?);
+        }
+    }
+    Ok(matched)
 }
 
 /// What the trials of a run show: the case, the number and the trial.

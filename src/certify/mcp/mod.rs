@@ -22,7 +22,7 @@ use futures_util::future::Shared;
 use jiff::Timestamp;
 
 use super::evidence::{FileDigest, command_files, sha256};
-use super::runs::{CONFIRMED, RUN_NAMES, Runs, spread};
+use super::runs::{CONFIRMED, RUN_NAMES, Runs, silencing, spread};
 use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
@@ -32,7 +32,7 @@ use crate::scenario::{Case, is_named};
 use crate::scratch::Scratch;
 use crate::subject::control::ControlServer;
 use crate::subject::{InstalledPackage, PreparedCommand, Settings, Subject, Template};
-use cases::{ServerCase, observed_in, save_outputs};
+use cases::{ServerCase, matched_answers, observed_in, save_outputs};
 use judge::{BackendFault, ToolFacts};
 use observed::ObservedTrial;
 use scenarios::{CaseMaker, ScenarioSetup, default_services};
@@ -262,12 +262,15 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
                 verify,
             ));
         }
-        let notes = self.notes(&trials, &reads, &first);
+        let services = planned.cases.first().map(|case| case.services.as_slice()).unwrap_or_default();
+        let silencing = silencing(&self.options.settings, services);
+        let notes = self.notes(&trials, &reads, &first)?;
         let (_, server) = first.identity.clone().unwrap_or_default();
         Ok(Tested {
             subject: self.tested(&server, first.lists.first()),
             sealed: Some(self.options.settings.sealed),
             trials: in_order(planned, trials),
+            silencing,
             controls: Vec::new(),
             callers,
             scenarios: Vec::new(),
@@ -409,7 +412,12 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         }
     }
 
-    fn notes(&self, trials: &[TrialRecord], reads: &[String], first: &ObservedTrial) -> Vec<String> {
+    fn notes(
+        &self,
+        trials: &[TrialRecord],
+        reads: &[String],
+        first: &ObservedTrial,
+    ) -> io::Result<Vec<String>> {
         let twice = format!("/{}", ServerScenario::SameCallTwice);
         let informs =
             |trial: &&TrialRecord| trial.verdict == CaseVerdict::Pass && trial.scenario.ends_with(&twice);
@@ -419,13 +427,16 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         if !reads.is_empty() {
             notes.push(format!("only read: {}", reads.join(", ")));
         }
-        let answers = self.options.tools.answers.iter();
-        notes.extend(answers.map(|answer| format!("the answers file declares the answer {answer}")));
+        let answers = &self.options.tools.answers;
+        if !answers.is_empty() {
+            let matched = matched_answers(&self.options.folder)?;
+            notes.extend(answers.iter().enumerate().map(|(n, answer)| answer.note(matched.contains(&n))));
+        }
         notes.extend(bridge(&self.options.command));
         if let Some((protocol, server)) = &first.identity {
             notes.push(format!("it calls itself {server}, and speaks MCP {protocol}"));
         }
-        notes
+        Ok(notes)
     }
 }
 

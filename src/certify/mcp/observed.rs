@@ -61,6 +61,8 @@ pub(super) struct ObservedTrial {
     pub(super) effect_times: Vec<i64>,
     /// The writes that reached a service.
     pub(super) writes: Vec<SeenWrite>,
+    /// The places of the declared answers that a request matched.
+    pub(super) matched_answers: BTreeSet<usize>,
     /// Whether a fault was applied.
     pub(super) fault_applied: bool,
     /// How many times the driver was started, over all callers.
@@ -136,6 +138,7 @@ impl ObservedTrial {
     fn add_entry(&mut self, entry: &Entry, attempts: &mut AttemptsSoFar) {
         match &entry.event {
             Event::Received(received) => {
+                self.matched_answers.extend(received.declared_answer);
                 let first = received.repeats.unwrap_or(received.attempt);
                 // Either can be repeated by its nature: the second one with the same content changes nothing.
                 let is_repeatable = matches!(&*received.method, "PUT" | "DELETE");
@@ -165,6 +168,7 @@ impl ObservedTrial {
             }
             Event::Fault { .. } => self.fault_applied = true,
             Event::Refused(refused) => {
+                self.matched_answers.extend(refused.declared_answer);
                 if let Some(what) = &refused.unsupported {
                     push_new(&mut self.unsupported, what.to_string());
                 }

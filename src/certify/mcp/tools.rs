@@ -105,7 +105,13 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             let call = CallArguments::new(&listed, &file.tool(&listed.name));
             ServerTool { call, listed, id, facts: None }
         };
-        known.into_iter().zip(ids).map(tool).collect()
+        let (callable, others): (Vec<ServerTool>, Vec<ServerTool>) =
+            known.into_iter().zip(ids).map(tool).partition(|tool| tool.call.missing.is_none());
+        let why = |tool: &ServerTool| {
+            tool.call.missing.as_ref().map(|why| format!("`{}`: {why}", tool.listed.name))
+        };
+        self.not_tested.extend(others.iter().filter_map(why));
+        callable
     }
 
     /// Calls the tools without faults: each once, and those whose effects a read counts twice. Of a server that

@@ -7,8 +7,12 @@ use serde_json::{Map, Value};
 use yaml_reader::{Node, NodeKind, Problem, Problems, Reader, Source, Span, parse, write_flow};
 
 use crate::certify::evidence::FileDigest;
-use crate::scenario::read_text;
+use crate::scenario::{any_host_service, read_text};
 use crate::subject::read_command;
+
+/// The names of the files in the result.
+const TOOLS_FILE: &str = "tools file";
+const ANSWERS_FILE: &str = "answers file";
 
 /// What a file says about the tools of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,10 +29,43 @@ pub(crate) struct ToolsFile {
     pub(super) services: Vec<(String, String)>,
     /// Whether tools that it does not name are skipped.
     only_listed: bool,
-    /// The answers of the backend that the user declares, a line each.
-    pub(super) answers: Vec<String>,
+    /// The answers of the backend that the user declares, in the order in which the service looks at them.
+    pub(super) answers: Vec<WrittenAnswer>,
     /// The files that were read.
     pub(super) files: Vec<FileDigest>,
+}
+
+/// An answer of the backend, as a file declares it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct WrittenAnswer {
+    /// Where it stands: `line 3 of the answers file`.
+    place: String,
+    /// What it says, on one line.
+    text: String,
+}
+
+impl WrittenAnswer {
+    /// The answers of a list.
+    fn of_list(source: &Source, file: &str, list: &[Node]) -> Vec<Self> {
+        let written = |node: &Node| {
+            let before = source.text().get(..node.span.start).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            WrittenAnswer { place: format!("line {line} of the {file}"), text: write_flow(node) }
+        };
+        list.iter().map(written).collect()
+    }
+
+    /// What the result says about it.
+    pub(super) fn note(&self, is_matched: bool) -> String {
+        let WrittenAnswer { place, text } = self;
+        match is_matched {
+            true => format!("{place} declares the answer {text}"),
+            false => format!(
+                "{place} declares the answer {text}, and no request matched it: check its method, host, path and \
+                 `where`"
+            ),
+        }
+    }
 }
 
 /// What a file says about one tool.
@@ -55,13 +92,18 @@ impl ToolsFile {
     pub(crate) fn load(path: &Path) -> Result<Self, Problems> {
         let source = read_source(path)?;
         let mut file = ToolsFile::read(&source)?;
-        file.files.push(FileDigest::of_text("tools file", source.text()));
+        file.files.push(FileDigest::of_text(TOOLS_FILE, source.text()));
         Ok(file)
     }
 
     fn read(source: &Source) -> Result<Self, Problems> {
         let (tree, reader) = (parse(source)?, Reader::new(source));
-        let file = read_file(&reader, &tree);
+        let mut file = read_file(&reader, &tree);
+        let service = tree.get("services").zip(any_host_service());
+        let answers = service.and_then(|(services, name)| services.get(name)?.get("answers"));
+        if let (Some(file), Some(NodeKind::List(list))) = (&mut file, answers.map(|node| &node.kind)) {
+            file.answers = WrittenAnswer::of_list(source, TOOLS_FILE, list);
+        }
         reader.finish(file)
     }
 
@@ -74,7 +116,7 @@ impl ToolsFile {
     /// Adds the answers of a file to the settings of the service that answers for any host.
     pub(crate) fn add_answers(&mut self, service: &str, path: &Path) -> Result<(), Problems> {
         let source = read_source(path)?;
-        self.files.push(FileDigest::of_text("answers file", source.text()));
+        self.files.push(FileDigest::of_text(ANSWERS_FILE, source.text()));
         let tree = parse(&source)?;
         let list = tree.get("answers").unwrap_or(&tree);
         let NodeKind::List(items) = &list.kind else {
@@ -86,7 +128,7 @@ impl ToolsFile {
             );
             return reader.finish(None::<()>);
         };
-        self.answers.extend(items.iter().map(write_flow));
+        self.answers.extend(WrittenAnswer::of_list(&source, ANSWERS_FILE, items));
         let answers = write_flow(list);
         match self.services.iter_mut().find(|(known, _)| known == service) {
             Some((_, settings)) => {
@@ -229,6 +271,23 @@ tools:
     }
 
     #[test]
+    fn the_answers_of_the_services_of_a_file_have_their_lines() {
+        let text =
+            "services:\n  web:\n    answers:\n      - { path: /a }\n      - path: /b\n        read: true\n";
+        let file = ToolsFile::read(&Source::new("tools.yaml", text)).unwrap();
+        let notes: Vec<String> = file.answers.iter().map(|answer| answer.note(false)).collect();
+        assert_eq!(
+            notes,
+            [
+                "line 4 of the tools file declares the answer {path: \"/a\"}, and no request matched it: check its \
+                 method, host, path and `where`",
+                "line 5 of the tools file declares the answer {path: \"/b\", read: true}, and no request matched it: \
+                 check its method, host, path and `where`",
+            ]
+        );
+    }
+
+    #[test]
     fn every_problem_of_a_file_is_reported_with_its_position() {
         let text = "tools:\n  send: { argument: 1 }\n  other: { arguments: [1] }\n";
         let problems = ToolsFile::read(&Source::new("tools.yaml", text)).unwrap_err();
@@ -247,7 +306,10 @@ tools:
         };
         file.add_answers("any", &path).unwrap();
         assert_eq!(file.services[0].1, "{ a: { b: c }, answers: [{path: \"/a\", body: {ok: true}}] }");
-        assert_eq!(file.answers, ["{path: \"/a\", body: {ok: true}}"]);
+        assert_eq!(
+            file.answers[0].note(true),
+            "line 2 of the answers file declares the answer {path: \"/a\", body: {ok: true}}"
+        );
         assert_eq!(file.files.len(), 1);
         std::fs::write(&path, "a: b\n").unwrap();
         assert!(file.add_answers("any", &path).is_err());

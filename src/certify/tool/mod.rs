@@ -107,6 +107,7 @@ pub(crate) async fn certify_tool(
         },
         sealed: Some(false),
         trials,
+        silencing: Vec::new(),
         controls,
         callers,
         scenarios: Vec::new(),

@@ -83,6 +83,7 @@ impl LedgerBuilder {
             caller,
             connection: self.attempts,
             repeats: None,
+            declared_answer: None,
             client: Fields::new(),
             message: Some(
                 "POST /v1/charges\nauthorization: [redacted 1]\n\namount=4999&currency=usd".to_owned(),

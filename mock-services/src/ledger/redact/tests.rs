@@ -46,6 +46,7 @@ fn received(key: &str, fields: Fields, client: Fields) -> Event {
         caller: 1,
         connection: 1,
         repeats: None,
+        declared_answer: None,
         client,
         message: None,
     }))
