@@ -133,13 +133,7 @@ pub(super) fn environment(
             all.extend(client);
         }
     }
-    let tools = start.mcp.iter().map(|url| ServiceAddress {
-        name: template::TOOLS.to_owned(),
-        url: url.clone(),
-        smtp: None,
-        key: String::new(),
-    });
-    let addresses: Vec<ServiceAddress> = start.services.iter().cloned().chain(tools).collect();
+    let addresses = addresses(start);
     for (name, template) in &settings.env {
         let Some(value) = template.fill(&addresses) else { continue };
         // Clients read either spelling, and `ALL_PROXY` as a fallback, so a setting for one applies to all of
@@ -152,6 +146,17 @@ pub(super) fn environment(
     }
     // A program cannot be started with a zero byte in a variable.
     all.into_iter().map(|(name, value)| (name, value.replace('\0', "\u{fffd}"))).collect()
+}
+
+/// The addresses that templates can refer to: the services, and the MCP endpoint.
+pub(super) fn addresses(start: &Start) -> Vec<ServiceAddress> {
+    let tools = start.mcp.iter().map(|url| ServiceAddress {
+        name: template::TOOLS.to_owned(),
+        url: url.clone(),
+        smtp: None,
+        key: String::new(),
+    });
+    start.services.iter().cloned().chain(tools).collect()
 }
 
 /// Whether `other` is the fallback of a proxy variable that is set to an empty value.
