@@ -1,5 +1,6 @@
 //! The values that are hidden in the ledger and the report: of variables that are passed on, of those that `env` in
-//! hapax.yaml sets, of headers of the request to an agent, and secrets of the command. A value that the scenario names is not secret.
+//! hapax.yaml sets, of headers of the request to an agent, and secrets of the command. A value that the scenario names
+//! is not secret.
 
 use std::collections::HashSet;
 
