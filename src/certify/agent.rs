@@ -207,7 +207,7 @@ pub(crate) async fn certify_agent(
 fn command_of(subject: &Subject) -> Vec<String> {
     match &subject.kind {
         SubjectKind::Command { program } => program.clone(),
-        SubjectKind::Http { url, command } => command.clone().unwrap_or_else(|| vec![url.clone()]),
+        SubjectKind::Http { url, command, .. } => command.clone().unwrap_or_else(|| vec![url.clone()]),
         SubjectKind::Control(name) => vec!["hapax".to_owned(), "control".to_owned(), name.clone()],
     }
 }
@@ -217,7 +217,7 @@ fn digests_of(subject: &Subject) -> Result<Vec<FileDigest>, CertifyError> {
         SubjectKind::Command { program } | SubjectKind::Http { command: Some(program), .. } => {
             program.clone()
         }
-        SubjectKind::Http { url, command: None } => return Err(CertifyError::NotStarted(url.clone())),
+        SubjectKind::Http { url, command: None, .. } => return Err(CertifyError::NotStarted(url.clone())),
         SubjectKind::Control(_) => {
             let hapax = std::env::current_exe()
                 .map_err(|error| CertifyError::Unreadable { path: PathBuf::from("hapax"), error })?;

@@ -102,15 +102,6 @@ fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
     .unwrap_or_default()
 }
 
-/// The claim in the body of an HTTP response. A response that is not a success claims nothing.
-pub(super) fn in_answer(status: u16, body: &str, hide: &Hide) -> ReceivedClaim {
-    if !(200..300).contains(&status) {
-        let problem = format!("the answer has the status {status}; answer a claim with 200");
-        return invalid(ClaimOrigin::Answer, problem);
-    }
-    read(body.trim(), ClaimOrigin::Answer, "the answer", hide)
-}
-
 /// The missing claim of an agent that accepted its task and did not respond.
 pub(super) fn without_answer(why: &str) -> ReceivedClaim {
     invalid(ClaimOrigin::Answer, format!("no response: {why}"))
@@ -155,14 +146,14 @@ fn decoded(bytes: &[u8]) -> String {
 
 /// An output without terminal colors and without the zero bytes and byte order mark of UTF-16. A carriage
 /// return ends a line, because progress bars use it to overwrite a line.
-fn readable(output: &str) -> String {
+pub(super) fn readable(output: &str) -> String {
     let output = output.replace('\0', "");
     strip_str(output.trim_start_matches('\u{fffd}')).to_string().replace("\r\n", "\n").replace('\r', "\n")
 }
 
 /// The last line that is a claim: a JSON object with a valid `outcome`. Objects of other programs can have an
 /// `outcome`, too, so an object with another text as its outcome is reported only if there is no claim.
-fn last_line(stdout: &str, hide: &Hide) -> Option<ReceivedClaim> {
+pub(super) fn last_line(stdout: &str, hide: &Hide) -> Option<ReceivedClaim> {
     let mut lines = stdout
         .lines()
         .rev()
@@ -223,7 +214,11 @@ fn exit_status(statuses: &[(i32, ClaimedOutcome)], reason: &EndReason) -> Option
 }
 
 /// The claim of the pattern that occurs last; of those that end at the same position, the longest.
-fn pattern(patterns: &[(String, ClaimedOutcome)], text: &str, hide: &Hide) -> Option<ReceivedClaim> {
+pub(super) fn pattern(
+    patterns: &[(String, ClaimedOutcome)],
+    text: &str,
+    hide: &Hide,
+) -> Option<ReceivedClaim> {
     let places = patterns.iter().filter(|(wanted, _)| !wanted.is_empty());
     let found = places.filter_map(|(wanted, outcome)| {
         text.rfind(wanted.as_str()).map(|at| (at + wanted.len(), wanted, outcome))
@@ -235,10 +230,12 @@ fn pattern(patterns: &[(String, ClaimedOutcome)], text: &str, hide: &Hide) -> Op
     Some(valid(*outcome, ClaimOrigin::Pattern, bounded(text, line, hide).trim().to_owned()))
 }
 
-fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> ReceivedClaim {
+pub(super) fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> ReceivedClaim {
     let map = match object(text) {
         Ok(map) => map,
-        Err(why) => return invalid(origin, format!("{what} {}; {HELP}", why.message(text, hide))),
+        Err(why) => {
+            return invalid(origin, format!("{what} {}; write {CLAIM_FORM}", why.message(text, hide)));
+        }
     };
     let outcome = match map.get("outcome") {
         Some(Value::String(word)) => word,
@@ -246,17 +243,17 @@ fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> ReceivedCla
             return invalid(
                 origin,
                 format!(
-                    "`outcome` in {what} is `{}`, which is not a text; {HELP}",
+                    "`outcome` in {what} is `{}`, which is not a text; write {CLAIM_FORM}",
                     shown(&hide.text(&other.to_string()))
                 ),
             );
         }
-        None => return invalid(origin, format!("{what} has no `outcome`; {HELP}")),
+        None => return invalid(origin, format!("{what} has no `outcome`; write {CLAIM_FORM}")),
     };
     let Ok(outcome) = outcome.parse::<ClaimedOutcome>() else {
         let help = match nearest(outcome, ClaimedOutcome::ALL.map(ClaimedOutcome::as_str)) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => HELP.to_owned(),
+            None => format!("write {CLAIM_FORM}"),
         };
         return invalid(
             origin,
@@ -274,7 +271,9 @@ fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> ReceivedCla
     valid(outcome, origin, message)
 }
 
-const HELP: &str = "write {\"outcome\": \"done\" | \"not-done\" | \"unknown\", \"message\": \"...\"}";
+/// The form of a claim, for messages.
+pub(super) const CLAIM_FORM: &str =
+    "{\"outcome\": \"done\" | \"not-done\" | \"unknown\", \"message\": \"...\"}";
 
 /// Why a text is not a claim.
 enum NotAClaim {
@@ -343,11 +342,11 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-fn valid(outcome: ClaimedOutcome, origin: ClaimOrigin, message: String) -> ReceivedClaim {
+pub(super) fn valid(outcome: ClaimedOutcome, origin: ClaimOrigin, message: String) -> ReceivedClaim {
     ReceivedClaim { outcome: Some(outcome), message, origin: Some(origin), problem: None }
 }
 
-fn invalid(origin: ClaimOrigin, problem: String) -> ReceivedClaim {
+pub(super) fn invalid(origin: ClaimOrigin, problem: String) -> ReceivedClaim {
     ReceivedClaim { outcome: None, message: String::new(), origin: Some(origin), problem: Some(problem) }
 }
 

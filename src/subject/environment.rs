@@ -134,13 +134,7 @@ pub(super) fn environment(
         }
     }
     all.extend(missing_keys(start).filter(|(name, _)| !all.contains_key(name)).collect::<Vec<_>>());
-    let tools = start.mcp.iter().map(|url| ServiceAddress {
-        name: template::TOOLS.to_owned(),
-        url: url.clone(),
-        smtp: None,
-        key: String::new(),
-    });
-    let addresses: Vec<ServiceAddress> = start.services.iter().cloned().chain(tools).collect();
+    let addresses = addresses(start);
     for (name, template) in &settings.env {
         let Some(value) = template.fill(&addresses) else { continue };
         // Clients read either spelling, and `ALL_PROXY` as a fallback, so a setting for one applies to all of
@@ -164,6 +158,17 @@ fn missing_keys(start: &Start) -> impl Iterator<Item = (String, String)> {
         let value = format!("{}-is-not-a-service-of-this-task", service.name);
         service.key_variables().map(move |name| (name.to_owned(), value.clone()))
     })
+}
+
+/// The addresses that templates can refer to: the services, and the MCP endpoint.
+pub(super) fn addresses(start: &Start) -> Vec<ServiceAddress> {
+    let tools = start.mcp.iter().map(|url| ServiceAddress {
+        name: template::TOOLS.to_owned(),
+        url: url.clone(),
+        smtp: None,
+        key: String::new(),
+    });
+    start.services.iter().cloned().chain(tools).collect()
 }
 
 /// Whether `other` is the fallback of a proxy variable that is set to an empty value.

@@ -43,6 +43,7 @@ pub(crate) use config::{claim_named, claim_names, read_command};
 pub use environment::MailAddress;
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
+pub use http::HttpExchange;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
@@ -96,6 +97,8 @@ pub enum SubjectKind {
         url: String,
         /// The command that starts it, if it is not running already; `${port}` is replaced by the port.
         command: Option<Vec<String>>,
+        /// The request, and how its response is read.
+        exchange: HttpExchange,
     },
     /// A control that hapax ships, by its name.
     Control(String),
@@ -167,7 +170,7 @@ impl Subject {
     #[must_use]
     pub fn runs_alone(&self) -> bool {
         match &self.kind {
-            SubjectKind::Http { url, command: Some(_) } => {
+            SubjectKind::Http { url, command: Some(_), .. } => {
                 !url.contains(port::PLACEHOLDER) || !listener::CAN_FIND_OWNER
             }
             SubjectKind::Http { command: None, .. }
@@ -237,7 +240,9 @@ impl Subject {
                 }
                 Err(why) => Running::unstartable(&start, why),
             },
-            SubjectKind::Http { url, command } => http::start(&url, command, settings, start),
+            SubjectKind::Http { url, command, exchange } => {
+                http::start(&url, command, exchange, settings, start)
+            }
         }
     }
 }

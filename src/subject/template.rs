@@ -29,6 +29,26 @@ enum Piece {
     },
     /// The port of an agent over HTTP.
     Port,
+    /// A value of the start, in a request to an agent.
+    OfStart(StartValue),
+}
+
+/// A value of a start that a request to an agent can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) enum StartValue {
+    Task,
+    Steps,
+    Trial,
+    Caller,
+}
+
+impl StartValue {
+    const WORDS: [(&'static str, StartValue); 4] = [
+        ("task", StartValue::Task),
+        ("steps", StartValue::Steps),
+        ("trial", StartValue::Trial),
+        ("caller", StartValue::Caller),
+    ];
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -108,6 +128,18 @@ impl Template {
     /// # Errors
     /// When a placeholder is not closed or unknown.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        Template::parse_with(text, placeholder)
+    }
+
+    /// Reads a text of a request, which can have the task and other values of the start.
+    pub(super) fn parse_request(text: &str) -> Result<Self, TemplateError> {
+        Template::parse_with(text, request_placeholder)
+    }
+
+    fn parse_with(
+        text: &str,
+        placeholder: fn(&str) -> Result<Piece, TemplateError>,
+    ) -> Result<Self, TemplateError> {
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find("${") {
             if rest[..at].ends_with('$') {
@@ -140,14 +172,39 @@ impl Template {
     /// The text for these services; `None` if it refers to another service.
     #[must_use]
     pub fn fill(&self, services: &[ServiceAddress]) -> Option<String> {
+        self.fill_request(services, |_| None)
+    }
+
+    /// The text of a request for these services and values of the start.
+    pub(super) fn fill_request(
+        &self,
+        services: &[ServiceAddress],
+        value: impl Fn(StartValue) -> Option<String>,
+    ) -> Option<String> {
         self.0
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => Some(text.clone()),
                 Piece::Placeholder { service, part } => value_of(services, service, *part),
                 Piece::Port => None,
+                Piece::OfStart(which) => value(*which),
             })
             .collect()
+    }
+
+    /// Whether it has this value of the start.
+    pub(super) fn has(&self, value: StartValue) -> bool {
+        self.0.contains(&Piece::OfStart(value))
+    }
+
+    /// Whether it is nothing but this value of the start.
+    pub(super) fn is_only(&self, value: StartValue) -> bool {
+        self.0 == [Piece::OfStart(value)]
+    }
+
+    /// Whether it refers to a service.
+    pub(super) fn has_service(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Placeholder { .. }))
     }
 
     /// The same text with `${port}` replaced by this port.
@@ -160,6 +217,26 @@ impl Template {
         }
         self
     }
+}
+
+/// A placeholder of a request. The port is known to the agent already.
+fn request_placeholder(name: &str) -> Result<Piece, TemplateError> {
+    if let Some((_, value)) = StartValue::WORDS.iter().find(|(word, _)| *word == name) {
+        return Ok(Piece::OfStart(*value));
+    }
+    if name.contains('.') {
+        return placeholder(name);
+    }
+    let words = || StartValue::WORDS.iter().map(|(word, _)| *word);
+    let help = match nearest(name, words()) {
+        Some(near) => format!("did you mean `${{{near}}}`?"),
+        None => {
+            let words: Vec<String> = words().map(|word| format!("${{{word}}}")).collect();
+            let service = examples::SERVICE;
+            format!("write {}, or a part of a service, for example ${{{service}.url}}", words.join(", "))
+        }
+    };
+    Err(TemplateError { message: format!("unknown placeholder `${{{}}}`", shown(name)), help })
 }
 
 fn placeholder(name: &str) -> Result<Piece, TemplateError> {

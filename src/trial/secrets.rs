@@ -1,5 +1,6 @@
 //! The values that are hidden in the ledger and the report: of variables that are passed on, of those that `env` in
-//! hapax.yaml sets, and secrets of the command. A value that the scenario names is not secret.
+//! hapax.yaml sets, of headers of the request to an agent, and secrets of the command. A value that the scenario names
+//! is not secret.
 
 use std::collections::HashSet;
 
@@ -25,7 +26,12 @@ pub(super) fn hide(ledger: &Ledger, case: &Case, subject: &Subject) {
         }
         SubjectKind::Http { command: None, .. } | SubjectKind::Control(_) => Vec::new(),
     };
-    for value in variables.chain(in_command.into_iter().map(|secret| secret.value)) {
+    let headers = match &subject.kind {
+        SubjectKind::Http { exchange, .. } => exchange.set_values(),
+        SubjectKind::Command { .. } | SubjectKind::Control(_) => Vec::new(),
+    };
+    let headers = headers.into_iter().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value);
+    for value in variables.chain(headers).chain(in_command.into_iter().map(|secret| secret.value)) {
         if !named.contains(&value) {
             ledger.hide_value(&value);
         }

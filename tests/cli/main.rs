@@ -15,6 +15,7 @@ mod controls_together;
 mod demo;
 mod help;
 mod hosts;
+mod http_agents;
 mod init;
 mod injection;
 mod interrupted;

@@ -1,5 +1,6 @@
 //! `hapax.yaml`: the subjects of a project. Finds the file and selects a subject; `read` reads it.
 
+mod http;
 mod read;
 mod schema;
 mod values;

@@ -6,13 +6,13 @@ use mock_services::catalog::{self, ServedHost};
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
 
+use super::http::{HTTP, read_http};
 use super::values::{
     CLAIM, WATCH_OF_STARTED, read_claim, read_command, read_env, read_fields, read_hosts, read_operations,
-    read_passed, read_served, read_time, read_tools, read_url, read_watch,
+    read_passed, read_served, read_time, read_tools, read_watch,
 };
 use crate::scenario::{Promise, read_shipped_service};
 use crate::subject::assumption::{ASSUME, read_assumptions};
-use crate::subject::port;
 use crate::subject::{AddedServices, HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 
 const COMMAND: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
@@ -37,8 +37,10 @@ pub(super) static CONFIG: MapShape<6> = MapShape::new([
 /// A subject. The services that can be added are keys as well.
 pub(super) static SUBJECT: MapShape<24> = MapShape::new([
     optional("command", COMMAND).about("The command that starts the subject."),
-    optional("http", Shape::Text)
-        .about("The URL at which the subject takes tasks; ${port} is a port that hapax chooses."),
+    optional("http", HTTP).about(
+        "The URL at which the subject takes tasks; ${port} is a port that hapax chooses. As a map, also what \
+         hapax sends and where the response has the claim.",
+    ),
     optional("directory", Shape::Text).about("The folder in which it starts, relative to this file."),
     optional("env", Shape::TEXT_MAP)
         .about("Variables to set. ${SERVICE.url} stands for the URL of a service."),
@@ -164,13 +166,13 @@ fn read_subject(
 
     let command_node = command;
     let command = command.map(|node| read_command(reader, node));
-    let url = http.map(|node| read_url(reader, node));
-    let kind = match (command, url) {
+    let http_value = http.map(|node| read_http(reader, node, command.is_some()));
+    let kind = match (command, http_value) {
         (Some(program), None) => program.map(|program| SubjectKind::Command { program }),
-        (None, Some(url)) => url.map(|url| SubjectKind::Http { url, command: None }),
-        (Some(command), Some(url)) => {
-            url.zip(command).map(|(url, command)| SubjectKind::Http { url, command: Some(command) })
-        }
+        (None, Some(http)) => http.map(|(url, exchange)| SubjectKind::Http { url, command: None, exchange }),
+        (Some(command), Some(http)) => http
+            .zip(command)
+            .map(|((url, exchange), command)| SubjectKind::Http { url, command: Some(command), exchange }),
         (None, None) if is_known => {
             let help = "add the command that starts it (`command: python agent.py`) or the URL at which it \
                 runs \
@@ -184,18 +186,9 @@ fn read_subject(
         }
         (None, None) => None,
     };
-    if let (Some(node), Some(SubjectKind::Http { url, command: None })) = (http, &kind)
-        && url.contains(port::PLACEHOLDER)
-    {
-        let help = "add the command that starts the agent (`command`), or write the port at which it listens";
-        reader.report_with_help(
-            node.span,
-            "`${port}` needs a `command`: hapax chooses a port only for an agent that it starts",
-            help,
-        );
-    }
     if let Some(claim) = claim.filter(|_| http.is_some()) {
-        let help = "remove `claim`; respond with {\"outcome\": \"done\", \"message\": \"...\"}";
+        let help = "remove `claim` and respond with {\"outcome\": \"done\", \"message\": \"...\"}, or write where \
+                    the response has the claim: `http: {url: ..., claim: ...}`";
         reader.report_with_help(claim.span, "a subject over HTTP makes its claim in its response", help);
     }
     if let Some(watch) = watch.filter(|_| http.is_none()) {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::super::{ClaimSource, ServiceAddress, Signal, SubjectKind};
+use super::super::{ClaimSource, HttpExchange, ServiceAddress, Signal, SubjectKind};
 use super::*;
 use crate::domain::HostTreatment;
 use crate::scenario::{ClaimedOutcome, Promise};
@@ -89,7 +89,8 @@ subjects:
         ClaimSource::Patterns(vec![("order placed".to_owned(), ClaimedOutcome::Done)])
     );
     let command = Some(vec!["./serve.sh".to_owned()]);
-    assert_eq!(served.kind, SubjectKind::Http { url: "http://127.0.0.1:8080/task".to_owned(), command });
+    let (url, exchange) = ("http://127.0.0.1:8080/task".to_owned(), HttpExchange::default());
+    assert_eq!(served.kind, SubjectKind::Http { url, command, exchange });
     assert_eq!(
         (served.settings.watch, shop.settings.watch),
         (Duration::from_secs(5), Duration::from_secs(1))
@@ -124,6 +125,62 @@ subjects:
   six: 6
   seven: { http: "http://127.0.0.1:8080/", stdin: open }
   eight: { command: a, allow: ["*", "https://api.openai.com/v1"], ignore: ["*", "*.stripe.com", 7], before: a | b }
+"#,
+    )
+    .unwrap_err();
+    insta::assert_snapshot!(message);
+}
+
+#[test]
+fn a_request_over_http_is_read_in_each_of_its_forms() {
+    let exchange = |http: &str| {
+        let text = format!("subjects: {{ a: {{ command: ./serve.sh, http: {http} }} }}");
+        let config = loaded(&text).unwrap_or_else(|problems| panic!("{http}: {problems}"));
+        let SubjectKind::Http { url, exchange, .. } = config.subjects[0].kind.clone() else {
+            panic!("{http}")
+        };
+        (url, exchange)
+    };
+    assert_eq!(exchange("{format: openai}").0, "http://127.0.0.1:${port}/");
+    let as_map = exchange("{request: {messages: [{role: user, content: \"${task}\"}]}}");
+    let as_json = exchange(r#"{request: '{"messages": [{"role": "user", "content": "${task}"}]}'}"#);
+    let below_body = exchange(r#"{request: {body: {messages: [{role: user, content: "${task}"}]}}}"#);
+    assert_eq!(as_map, as_json);
+    assert_eq!(as_map, below_body);
+    let only_headers = exchange("{url: \"http://127.0.0.1:1/task\", request: {headers: {X-Key: a}}}").1;
+    assert_eq!((only_headers.request.body, only_headers.request.headers.len()), (None, 1));
+    exchange("{request: {method: GET, path: \"/run?task=${task}\"}}");
+    exchange("{request: {body: [{steps: \"${steps}\", key: \"${payment.key} ${mcp.url}\"}]}}");
+    exchange("{claim: {pointer: /a, patterns: {x: done}, status: {409: not-done, 5xx: unknown}}}");
+}
+
+#[test]
+fn every_problem_of_a_request_over_http_has_its_position_and_a_hint() {
+    let message = loaded(
+        r#"subjects:
+  a: { http: { format: openai } }
+  b: { http: { url: "http://127.0.0.1:${port}/", format: opnai, reqest: {} } }
+  c: { command: a, http: { request: { path: /run, messages: [ "${task}" ] } } }
+  d: { command: a, http: { request: { prompt: "${tsak}", more: ["${paymnt.url}", "${", "${port}"] } } }
+  e: { command: a, http: { request: { prompt: "the task" } } }
+  f: { command: a, http: { request: { method: GET, path: /run } } }
+  g: { command: a, http: { request: { method: GET, body: { task: "${task}" } } } }
+  h: { command: a, http: { request: '{"prompt": "${task}"' } }
+  i: { command: a, http: { request: "\"${task}\"" } }
+  j: { command: a, http: { request: 5 } }
+  k: { command: a, http: { request: { "${task}": a } } }
+  l: { command: a, http: { request: { headers: { A: "x\ny", "B C": x, Host: x, D: "${task}", E: a, e: b } } } }
+  m: { command: a, http: { url: "http://127.0.0.1:1/task", request: { path: /run } } }
+  n: { command: a, http: { request: { path: run } } }
+  o: { command: a, http: { request: { path: "/a b" } } }
+  p: { command: a, http: { request: { path: "/${payment.key}" } } }
+  q: { command: a, http: { request: { method: post } } }
+  r: { command: a, http: { claim: {} } }
+  s: { command: a, http: { claim: { pointer: answer, patterns: { "": done }, status: { 2: done, 700: done } } } }
+  t: { command: a, http: { claim: { status: {}, patterns: {} } } }
+  u: { command: a, http: { format: openai, claim: { pointer: /a } } }
+  v: { command: a, http: { claim: last-line } }
+  w: { command: a, http: 5 }
 "#,
     )
     .unwrap_err();

@@ -9,8 +9,6 @@ use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
 use crate::domain::real_host;
 use crate::scenario::{ClaimedOutcome, split_can, unknown_api};
-use crate::subject::http::Target;
-use crate::subject::port;
 use crate::subject::template::Template;
 use crate::subject::words::split;
 use crate::subject::{ClaimSource, HostError, HostPattern};
@@ -37,21 +35,6 @@ pub(crate) fn read_command(reader: &Reader, node: &Node) -> Option<Vec<String>> 
             .into_iter()
             .collect(),
         _ => reader.unexpected(node, "a command: [python, agent.py] or \"python agent.py\""),
-    }
-}
-
-pub(super) fn read_url(reader: &Reader, node: &Node) -> Option<String> {
-    let url = reader.text(node)?;
-    match Target::parse(&port::filled(url, 1)) {
-        Ok(_) => Some(url.to_owned()),
-        Err(help) => {
-            reader.report_with_help(
-                node.span,
-                format!("`{}` is not a URL that hapax supports", shown(url)),
-                help,
-            );
-            None
-        }
     }
 }
 
@@ -367,7 +350,7 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
 }
 
 /// Texts and their outcomes; `None` if there is a problem.
-fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
+pub(super) fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
     let words = ClaimedOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
     let before = reader.count();
     let mut all = Vec::new();

@@ -27,6 +27,7 @@ pub use environment::{Environment, EnvironmentError};
 pub(super) use environment::{TIMEOUT_VARIABLE, client_timeout};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp_server::ControlServer;
+pub(super) use wire::escaped;
 
 /// Why a control did not run.
 #[derive(Debug, thiserror::Error)]

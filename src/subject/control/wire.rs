@@ -200,7 +200,7 @@ pub(super) fn form(pairs: &[(String, String)]) -> String {
 }
 
 /// The text, percent-encoded for a path, a query or a form.
-pub(super) fn escaped(text: &str) -> String {
+pub(in crate::subject) fn escaped(text: &str) -> String {
     use std::fmt::Write;
     text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {

@@ -1,28 +1,37 @@
-//! An agent that receives its task over HTTP and answers with its claim. If hapax starts it, it runs under a
+//! An agent that receives its task over HTTP and whose response has its claim. If hapax starts it, it runs under a
 //! supervisor like any command and can be interrupted; if it runs already, hapax can only close its side of
 //! the connection.
 
+mod claim;
 mod client;
+mod distinct;
+mod events;
+mod exchange;
+mod poll;
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use self::claim::in_answer;
 pub(in crate::subject) use self::client::Target;
-use self::client::ask;
+pub use self::exchange::HttpExchange;
+pub(in crate::subject) use self::exchange::{
+    AnswerClaim, BodyTemplate, ExchangeFormat, HttpMethod, RequestTemplate, StatusRange,
+};
+use self::poll::{Connector, NoAnswer, ask};
+use super::claim::without_answer;
 use super::listener::{self, Owner};
 use super::port::{self, FreePort};
 use super::running::{Handle, InterruptRequest, InterruptResult, Running};
-use super::sealed::Gateway;
 use super::supervisor::SupervisorOrder;
-use super::{EndReason, EndedStart, Settings, Start, Template, claim, supervised};
+use super::{EndReason, EndedStart, Settings, Start, Template, supervised};
 use crate::domain::CapturedOutput;
 
 /// The interval for connecting until the agent listens.
@@ -34,7 +43,13 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Sends the task to the agent at that URL; the command starts it, if there is one.
-pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings, start: Start) -> Running {
+pub(super) fn start(
+    url: &str,
+    command: Option<Vec<String>>,
+    exchange: HttpExchange,
+    settings: Settings,
+    start: Start,
+) -> Running {
     let port = match (url.contains(port::PLACEHOLDER) && command.is_some()).then(FreePort::choose).transpose()
     {
         Ok(port) => port,
@@ -46,15 +61,15 @@ pub(super) fn start(url: &str, command: Option<Vec<String>>, settings: Settings,
         (Ok(target), Some(command)) => {
             let (command, settings) = with_port(command, settings, target.port());
             Running::new(&start.clone(), |requests| async move {
-                let ended = with_command(target, command, settings, start, requests).await;
+                let ended = with_command(target, command, exchange, settings, start, requests).await;
                 // No other start gets the port before all processes of this one have ended.
                 drop(port);
                 ended
             })
         }
-        (Ok(target), None) => {
-            Running::new(&start.clone(), |requests| already_running(target, settings.watch, start, requests))
-        }
+        (Ok(target), None) => Running::new(&start.clone(), |requests| {
+            already_running(target, exchange, settings.watch, start, requests)
+        }),
     }
 }
 
@@ -71,18 +86,23 @@ fn with_port(command: Vec<String>, mut settings: Settings, port: u16) -> (Vec<St
 async fn with_command(
     target: Target,
     command: Vec<String>,
+    exchange: HttpExchange,
     settings: Settings,
     start: Start,
     mut requests: UnboundedReceiver<InterruptRequest>,
 ) -> EndedStart {
     let gateway = start.sealed.as_ref().map(|sealed| Arc::clone(&sealed.gateway));
-    if gateway.is_none() && target.connect().await.is_ok() {
+    let is_sealed = gateway.is_some();
+    if !is_sealed && target.connect().await.is_ok() {
         let why = "another process listens there already; stop it, or write `${port}` for the port in \
                    `http`, so that each start gets its own port (required where a case has several callers), \
                    or remove `command` if that process is the agent";
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
-    let (body, watch, hide) = (body(&start), settings.watch, start.hide.clone());
+    let request = exchange.request(&target.path, &start);
+    let (watch, hide) = (settings.watch, start.hide.clone());
+    let agent = Connector { target, gateway };
+    let at = &agent.target.authority;
     let before_stop = start.before_stop.clone();
     let caller_and_start = (start.caller, start.start);
     let (running, supervisor) = supervised::with_supervisor(command, settings, start);
@@ -90,15 +110,20 @@ async fn with_command(
     let mut end = pin!(running.ended());
     let is_listening = AtomicBool::new(false);
     let asking = async {
-        let line = connect_when_listening(&target, gateway.as_deref()).await;
+        let line = connect_when_listening(&agent).await;
         is_listening.store(true, Ordering::Relaxed);
         // Nobody else is in the network of a sealed agent.
-        if gateway.is_none()
-            && let Some(other) = other_listener(&line, supervisor)
-        {
-            return Err(OtherListener(other));
+        if !is_sealed && let Some(other) = other_listener(&line, supervisor) {
+            return Err(Unusable(format!(
+                "{other} listens at {at}, and hapax did not start it; stop it, or write `${{port}}` for the port \
+                 in `http` and let the agent listen at HAPAX_PORT"
+            )));
         }
-        Ok(ask(&target, line, body, None).await)
+        match ask(&agent, line, &request, None, &AtomicBool::new(false)).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(NoAnswer::Broken(why)) => Ok(Err(why)),
+            Err(NoAnswer::Elsewhere(why)) => Err(Unusable(why)),
+        }
     };
     let mut asking = pin!(asking);
     let asked = async {
@@ -115,31 +140,25 @@ async fn with_command(
     };
     let answered = match pass_interrupts_on(asked, &handle, &mut requests).await {
         Ok(Ok(answered)) => answered,
-        Ok(Err(OtherListener(other))) => {
+        Ok(Err(Unusable(why))) => {
             pass_interrupts_on(async { tokio::join!(handle.kill(), end) }, &handle, &mut requests).await;
-            let why = format!(
-                "{other} listens at {}, and hapax did not start it; stop it, or write `${{port}}` for the \
-                 port in `http` and let the agent listen at HAPAX_PORT",
-                target.authority
-            );
             return EndedStart::unstartable(
                 caller_and_start.0,
                 caller_and_start.1,
                 format!("cannot reach the agent: {why}"),
             );
         }
-        Err((ended, Some((status, body)))) => {
+        Err((ended, Some(answer))) => {
             return EndedStart {
-                reason: EndReason::Answered(status),
-                claim: claim::in_answer(status, &body, &hide),
+                reason: EndReason::Answered(answer.status),
+                claim: in_answer(&exchange, &answer, &hide),
                 ..ended
             };
         }
         Err((ended, None)) if ended.reason == EndReason::TimeUp && !is_listening.load(Ordering::Relaxed) => {
             let why = format!(
-                "the agent did not listen at {} within its time limit; let it listen at HAPAX_PORT, or at the \
-                 port of `http`, or increase `timeout`",
-                target.authority
+                "the agent did not listen at {at} within its time limit; let it listen at HAPAX_PORT, or at the \
+                 port of `http`, or increase `timeout`"
             );
             return EndedStart {
                 reason: EndReason::Unstartable(why),
@@ -169,19 +188,17 @@ async fn with_command(
         }
     };
     match answered {
-        Ok((status, body)) => {
+        Ok(answer) => {
             (ended.reason, ended.claim) =
-                (EndReason::Answered(status), claim::in_answer(status, &body, &hide))
+                (EndReason::Answered(answer.status), in_answer(&exchange, &answer, &hide))
         }
-        Err(why) => {
-            (ended.reason, ended.claim) = (EndReason::NoAnswer(why.clone()), claim::without_answer(&why))
-        }
+        Err(why) => (ended.reason, ended.claim) = (EndReason::NoAnswer(why.clone()), without_answer(&why)),
     }
     ended
 }
 
-/// Another process that listens at the address of the agent.
-struct OtherListener(String);
+/// Why an agent that was started cannot be asked: another process listens at its address, for example.
+struct Unusable(String);
 
 /// The process that accepts the connection, if it is known not to be the agent that was started.
 fn other_listener(line: &TcpStream, supervisor: Option<u32>) -> Option<String> {
@@ -208,12 +225,15 @@ async fn pass_interrupts_on<T>(
 
 async fn already_running(
     target: Target,
+    exchange: HttpExchange,
     watch: Duration,
     start: Start,
     mut requests: UnboundedReceiver<InterruptRequest>,
 ) -> EndedStart {
-    let at = &target.authority;
-    let line = match timeout(start.limits.time, target.connect()).await {
+    let request = exchange.request(&target.path, &start);
+    let agent = Connector { target, gateway: None };
+    let at = &agent.target.authority;
+    let line = match timeout(start.limits.time, agent.connect()).await {
         Ok(Ok(line)) => line,
         Ok(Err(error)) => {
             let why = format!(
@@ -226,9 +246,10 @@ async fn already_running(
     };
     let (cancel, canceled) = oneshot::channel();
     let mut cancel = Some(cancel);
-    let body = body(&start);
+    let is_accepted = AtomicBool::new(false);
     let mut asking = pin!(async {
-        let answered = timeout(start.limits.time, ask(&target, line, body, Some(canceled))).await;
+        let asking = ask(&agent, line, &request, Some(canceled), &is_accepted);
+        let answered = timeout(start.limits.time, asking).await;
         if matches!(answered, Ok(Ok(_))) {
             // What it does in the background counts, too.
             sleep(watch).await;
@@ -238,18 +259,26 @@ async fn already_running(
     loop {
         tokio::select! {
             answered = &mut asking => return match answered {
-                Ok(Ok((status, body))) => {
-                    let claim = claim::in_answer(status, &body, &start.hide);
-                    EndedStart { claim, ..end(&start, EndReason::Answered(status)) }
+                Ok(Ok(answer)) => {
+                    let claim = in_answer(&exchange, &answer, &start.hide);
+                    EndedStart { claim, ..end(&start, EndReason::Answered(answer.status)) }
                 }
-                Ok(Err(why)) => {
-                    let claim = claim::without_answer(&why);
+                Ok(Err(NoAnswer::Broken(why))) => {
+                    let claim = without_answer(&why);
                     EndedStart { claim, ..end(&start, EndReason::NoAnswer(why)) }
+                }
+                Ok(Err(NoAnswer::Elsewhere(why))) => {
+                    unstartable(&start, format!("cannot reach the agent: {why}"))
                 }
                 Err(_) => end(&start, EndReason::TimeUp),
             },
             Some(InterruptRequest { order, result }) = requests.recv() => {
                 match order {
+                    SupervisorOrder::Cancel if is_accepted.load(Ordering::Relaxed) => {
+                        let why = "the agent had accepted the task with 202, and there is no connection to close";
+                        let _ = result.send(InterruptResult::Missed(why.to_owned()));
+                        continue;
+                    }
                     SupervisorOrder::Cancel => drop(cancel.take()),
                     // This agent cannot be stopped, so the `cancel` that follows is sent after the reply and
                     // may come late.
@@ -270,48 +299,20 @@ async fn already_running(
     }
 }
 
-/// Connects as soon as the agent listens: in its own network, if it is sealed.
-async fn connect_when_listening(target: &Target, sealed: Option<&Gateway>) -> TcpStream {
+/// Connects as soon as the agent listens.
+async fn connect_when_listening(agent: &Connector) -> TcpStream {
     loop {
-        let connected = match sealed {
-            Some(gateway) => gateway.connect(target.port()).await,
-            None => target.connect().await,
-        };
-        match connected {
+        match agent.connect().await {
             Ok(line) => return line,
             Err(_) => sleep(CONNECT_INTERVAL).await,
         }
     }
 }
 
-/// The body of the request to the agent.
+/// The body of a request that has no template.
+#[cfg(test)]
 pub(super) fn body(start: &Start) -> String {
-    let services: serde_json::Map<String, Value> = start
-        .services
-        .iter()
-        .map(|service| {
-            let mut about = json!({ "url": service.url, "key": service.key });
-            if let Some(smtp) = &service.smtp {
-                about["smtp"] = json!(smtp.url);
-                if let Some(url) = &smtp.tls_url {
-                    about["smtps"] = json!(url);
-                }
-                if let Some(trust) = &smtp.trust {
-                    about["ca_file"] = json!(trust.ca);
-                }
-            }
-            (service.name.clone(), about)
-        })
-        .collect();
-    let steps: Value = serde_json::from_str(&start.steps).unwrap_or_default();
-    let (task, trial, caller) = (&start.task, &start.trial, &start.name);
-    let mut body = json!({
-        "task": task, "steps": steps, "services": services, "trial": trial, "caller": caller
-    });
-    if let Some(url) = &start.mcp {
-        body["mcp"] = url.as_str().into();
-    }
-    body.to_string()
+    exchange::plain_body(start)
 }
 
 fn unstartable(start: &Start, why: String) -> EndedStart {

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{EndReason, Subject, SubjectKind};
+use hapax::subject::{EndReason, HttpExchange, InterruptResult, Subject, SubjectKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::kit::subject::{NO_PROCESS, Rig, shell};
@@ -16,7 +16,8 @@ fn agent(port: u16, command: Option<&str>) -> Subject {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/subjects/agent.pl");
         ["perl", script, &port.to_string(), what].map(str::to_owned).to_vec()
     });
-    subject.kind = SubjectKind::Http { url: format!("http://127.0.0.1:{port}/task"), command };
+    let exchange = HttpExchange::default();
+    subject.kind = SubjectKind::Http { url: format!("http://127.0.0.1:{port}/task"), command, exchange };
     subject
 }
 
@@ -107,6 +108,52 @@ async fn cancel_closes_our_side_of_the_connection() {
         (ended.reason, ended.claim.outcome),
         (EndReason::Answered(200), Some(ClaimedOutcome::NotDone))
     );
+}
+
+/// Answers one request, and returns its first line.
+async fn answer(listener: &tokio::net::TcpListener, bytes: &str) -> String {
+    let (mut line, _) = listener.accept().await.unwrap();
+    let mut request = Vec::new();
+    while !request.ends_with(b"}") && !request.ends_with(b"\r\n\r\n") {
+        assert_ne!(line.read_buf(&mut request).await.unwrap(), 0);
+    }
+    line.write_all(bytes.as_bytes()).await.unwrap();
+    String::from_utf8(request).unwrap().lines().next().unwrap().to_owned()
+}
+
+const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\nLocation: /runs/1\r\nContent-Length: 0\r\n\r\n";
+
+#[tokio::test]
+async fn an_accepted_task_cannot_be_canceled_and_is_followed_to_its_result() {
+    let rig = Rig::new();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
+    assert_eq!(answer(&listener, ACCEPTED).await, "POST /task HTTP/1.1");
+    let moved = "HTTP/1.1 303 See Other\r\nLocation: result/1\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(answer(&listener, moved).await, "GET /runs/1 HTTP/1.1");
+    // It asks for its status, so it has read that the task is accepted.
+    let canceled = start.handle().cancel().await;
+    assert!(matches!(&canceled, InterruptResult::Missed(why) if why.contains("202")), "{canceled:?}");
+    let result = "HTTP/1.1 200 OK\r\n\r\n{\"outcome\": \"done\"}";
+    assert_eq!(answer(&listener, result).await, "GET /runs/result/1 HTTP/1.1");
+    let ended = start.ended().await;
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::Answered(200), Some(ClaimedOutcome::Done)));
+}
+
+#[tokio::test]
+async fn a_task_that_stays_accepted_ends_at_its_time_limit() {
+    let mut rig = Rig::new();
+    rig.limits.time = Duration::from_millis(500);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let start = agent(listener.local_addr().unwrap().port(), None).start(rig.start()).await;
+    let serving = tokio::spawn(async move {
+        loop {
+            let _ = answer(&listener, ACCEPTED).await;
+        }
+    });
+    let ended = start.ended().await;
+    assert_eq!((ended.reason, ended.claim.outcome), (EndReason::TimeUp, None));
+    serving.abort();
 }
 
 #[tokio::test]
