@@ -87,7 +87,7 @@ impl DerivedSettings {
         self.claim.clone().map(ClaimSource::Service)
     }
 
-    /// The options of the command line that say the same about the subject. [`DerivedSettings::claim_options`] has the
+    /// The options of the command line that say the same about the subject. [`DerivedSettings::run_options`] has the
     /// others.
     #[must_use]
     pub fn subject_options(&self) -> String {
