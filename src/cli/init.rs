@@ -15,7 +15,8 @@ use crate::subject::words::quoted;
 ///
 /// The workflow goes to the root of the repository; a repository with a GitLab remote gets a file for GitLab.
 /// The command that starts the agent is guessed from the files in this folder; where no agent is found, a
-/// small example agent is created. No file is overwritten.
+/// small example agent is created. The agent is then started, without faults and sealed where that is possible, and
+/// what it does and needs is written into hapax.yaml. No file is overwritten.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +33,16 @@ pub(super) struct InitArgs {
     #[arg(short, long)]
     yes: bool,
 
+    /// Do not start the agent to find out what it does and needs
+    #[arg(
+        long = "no-probe",
+        env = "HAPAX_NO_SMOKE",
+        hide_env_values = true,
+        value_parser = clap::builder::FalseyValueParser::new(),
+        action = clap::ArgAction::SetTrue
+    )]
+    no_probe: bool,
+
     /// The command that starts the agent, after `--` [default: guessed]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -45,7 +56,9 @@ pub(super) fn run(args: &InitArgs) -> Result<ExitStatus, CliError> {
     let is_settled = args.yes || !args.command.is_empty() || Path::new("hapax.yaml").exists();
     let guess =
         if is_settled || !io::stdin().is_terminal() { guess } else { ask(guess, &mut io::stdin().lock())? };
-    let changes = create_files(root, &guess).map_err(CliError::new)?;
+    let is_probed = !args.no_probe && !guess.is_sample && !Path::new("hapax.yaml").exists();
+    let found = if is_probed { super::run::probe_command(&guess.command)? } else { None };
+    let changes = create_files(root, &guess, found.as_ref()).map_err(CliError::new)?;
     // A reader that closes the pipe early is no error.
     let _ = stdout().write_all(summary(&guess, &changes).as_bytes());
     Ok(ExitStatus::Success)

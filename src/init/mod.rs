@@ -8,12 +8,17 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use yaml_reader::write_duration;
+
+use crate::results::DerivedSettings;
 pub use guess::{Guess, guess};
 
 /// The example agent, for a folder in which no agent is found.
 pub const SAMPLE_AGENT: &str = "agent.sh";
 
 const CONFIG: &str = include_str!("files/hapax.yaml");
+/// The settings of an agent that was not probed.
+const SETTINGS: &str = include_str!("files/settings.yaml");
 const SCENARIO: &str = include_str!("files/first-charge.yaml");
 /// What is added to `.gitignore`.
 const REPORTS: &str = "reports/\n";
@@ -40,14 +45,20 @@ pub struct InitError {
     error: io::Error,
 }
 
-/// Writes the files below `root` that are not there yet, for an agent that is started as `guess` says.
+/// Writes the files below `root` that are not there yet, for an agent that is started as `guess` says and has the
+/// settings that its probe found.
 ///
 /// # Errors
 /// When a file cannot be written; those before it are there.
-pub fn create_files(root: &Path, guess: &Guess) -> Result<Vec<FileChange>, InitError> {
+pub fn create_files(
+    root: &Path,
+    guess: &Guess,
+    found: Option<&DerivedSettings>,
+) -> Result<Vec<FileChange>, InitError> {
+    let settings = found.map_or_else(|| SETTINGS.to_owned(), settings);
     let pipeline = pipeline::pipeline(root, guess);
     let mut files = vec![
-        (PathBuf::from("hapax.yaml"), CONFIG.replace("@COMMAND@", &quoted_list(&guess.command))),
+        (PathBuf::from("hapax.yaml"), config(&guess.command, &settings)),
         (PathBuf::from("scenarios/first-charge.yaml"), SCENARIO.to_owned()),
         (pipeline.path, pipeline.text),
     ];
@@ -101,6 +112,34 @@ fn ignore_reports(root: &Path) -> Result<Option<FileChange>, InitError> {
     let mut file = File::options().append(true).open(&path).map_err(failed)?;
     file.write_all(format!("{gap}{REPORTS}").as_bytes()).map_err(failed)?;
     Ok(Some(FileChange::Added(NAME.to_owned())))
+}
+
+fn config(command: &[String], settings: &str) -> String {
+    CONFIG.replace("@COMMAND@", &quoted_list(command)).replace("@SETTINGS@", settings)
+}
+
+/// What the probe found, as lines of hapax.yaml.
+fn settings(found: &DerivedSettings) -> String {
+    let mut lines =
+        vec!["# What the probe of `hapax init` found; `hapax run` checks that it is still true.".to_owned()];
+    if found.sealed {
+        lines.push("sealed: true".to_owned());
+    }
+    lines.extend(found.services.iter().map(|service| format!("{service}: {{}}")));
+    if !found.can.is_empty() {
+        lines.push(format!("can: [{}]", found.can.join(", ")));
+    }
+    let assumed: Vec<String> = found
+        .assume
+        .iter()
+        .map(|known| format!("{}: {{ idempotency: {} }}", known.service(), known.profile().as_str()))
+        .collect();
+    if !assumed.is_empty() {
+        lines.push(format!("assume: {{ {} }}", assumed.join(", ")));
+    }
+    lines.extend(found.claim.iter().map(|source| format!("claim: {source}")));
+    lines.extend(found.time.iter().map(|time| format!("timeout: {}", write_duration(*time))));
+    lines.iter().map(|line| format!("    {line}\n")).collect()
 }
 
 /// A command as a YAML list. JSON is YAML.

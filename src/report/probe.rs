@@ -46,8 +46,10 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
     }
     let claims = match (&result.derived.claim, result.claims) {
         (_, Some(origin)) => format!("found ({origin})"),
-        (Some(service), None) => format!("none; the last answer of the {service} counts as its claim"),
-        (None, None) => "none, so the effects alone decide; to be judged by what it says, let it print \
+        (Some(source), None) if source != "optional" => {
+            format!("none; the last answer of the {source} counts as its claim")
+        }
+        (_, None) => "none, so the effects alone decide; to be judged by what it says, let it print \
                          {\"outcome\": \"done\"}"
             .to_owned(),
     };
@@ -68,7 +70,7 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
         push(&mut out, "  runs", &text, view);
     }
     if derives {
-        let options = format!("{}{}", result.derived.run_options(), result.derived.subject_options());
+        let options = result.derived.options();
         if !options.is_empty() {
             // One line, so that it can be copied.
             let _ = writeln!(out, "{:<10}hapax run {options}{command}", "  same as");

@@ -5,8 +5,8 @@ use std::time::Duration;
 use yaml_reader::write_duration;
 
 use super::SmokeFailure;
+use crate::subject::Assumption;
 use crate::subject::words::quoted;
-use crate::subject::{Assumption, ClaimSource};
 
 /// What the probe found.
 #[derive(Debug)]
@@ -72,25 +72,16 @@ pub struct DerivedSettings {
     pub can: Vec<String>,
     /// How the real services treat keys.
     pub assume: Vec<Assumption>,
-    /// The service that makes the claim.
+    /// Where its claim is read, as a word.
     pub claim: Option<String>,
-    /// Whether a missing claim is only noted.
-    pub claims_optional: bool,
     /// The time limit of one start.
     pub time: Option<Duration>,
 }
 
 impl DerivedSettings {
-    /// The source of the claim.
+    /// The options of the command line that say the same.
     #[must_use]
-    pub fn claim_source(&self) -> Option<ClaimSource> {
-        self.claim.clone().map(ClaimSource::Service)
-    }
-
-    /// The options of the command line that say the same about the subject. [`DerivedSettings::run_options`] has the
-    /// others.
-    #[must_use]
-    pub fn subject_options(&self) -> String {
+    pub fn options(&self) -> String {
         let mut options = String::new();
         if self.sealed {
             options += "--sealed ";
@@ -98,16 +89,9 @@ impl DerivedSettings {
         let services = self.services.iter().map(|name| format!("--with {name} "));
         let can = self.can.iter().map(|entry| format!("--can {} ", quoted(entry)));
         let assume = self.assume.iter().map(|known| format!("--assume {known} "));
-        let claim = self.claim.iter().map(|service| format!("--claim {service} "));
-        options.extend(services.chain(can).chain(assume).chain(claim));
+        let claim = self.claim.iter().map(|source| format!("--claim {source} "));
+        let time = self.time.iter().map(|time| format!("--timeout {} ", write_duration(*time)));
+        options.extend(services.chain(can).chain(assume).chain(claim).chain(time));
         options
-    }
-
-    /// The options about claims and time.
-    #[must_use]
-    pub fn run_options(&self) -> String {
-        let claims = if self.claims_optional { "--claims optional " } else { "" };
-        let time = self.time.map(|time| format!("--timeout {} ", write_duration(time)));
-        format!("{claims}{}", time.unwrap_or_default())
     }
 }

@@ -11,7 +11,7 @@ use super::folder::{EarlierPlan, EarlierRounds};
 use crate::results::{CaseReport, PlanRecord};
 use crate::scenario::{Case, ServiceSetup};
 use crate::score::HostTreatment;
-use crate::subject::{HostPattern, Settings, Subject};
+use crate::subject::{ClaimSource, HostPattern, Settings, Subject};
 
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
@@ -94,6 +94,9 @@ pub(crate) fn silencing_settings(settings: &Settings) -> Vec<(String, Vec<String
         ("assume".to_owned(), settings.assume.iter().map(ToString::to_string).collect()),
         ("can".to_owned(), settings.can.clone()),
     ];
+    if settings.claim == ClaimSource::Optional {
+        silencing.push(("claim".to_owned(), vec!["optional".to_owned()]));
+    }
     silencing.extend(ignored_fields(&settings.services.0));
     silencing.retain(|(_, values)| !values.is_empty());
     silencing

@@ -22,6 +22,7 @@ mod retry_evidence;
 mod retry_layers;
 mod retry_origin;
 mod showing_reads;
+mod slow_start;
 pub mod stats;
 mod verdict;
 mod void;
@@ -79,6 +80,16 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
         // The next action of the subject is not known, because hapax did not answer like the real service.
         // Its earlier actions still count.
         let is_excused = |kind: FindingKind| kind.is_absence() || kind == FindingKind::TimeUp;
+        findings
+            .iter_mut()
+            .filter(|finding| is_excused(finding.kind))
+            .for_each(|finding| finding.fails = false);
+    }
+    if slow_start::slow_start(&history).is_some() {
+        // The time went to starting. What it did until then still counts.
+        let is_excused = |kind: FindingKind| {
+            kind.is_absence() || matches!(kind, FindingKind::TimeUp | FindingKind::MissingClaim)
+        };
         findings
             .iter_mut()
             .filter(|finding| is_excused(finding.kind))

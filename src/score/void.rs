@@ -7,6 +7,7 @@ use mock_services::ledger::SilenceEnd;
 use mock_services::service::Value;
 
 use super::history::{Attempt, TrialHistory};
+use super::slow_start::slow_start;
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
 use super::{barrier, outside};
@@ -40,6 +41,9 @@ pub(super) fn void_reasons(
         !history.attempts.iter().any(is_used)
     };
     reasons.extend(terms.requires.iter().filter(is_unused).cloned().map(VoidReason::ServiceUnused));
+    if let Some(slow) = slow_start(history) {
+        reasons.push(VoidReason::SlowStart(slow));
+    }
     reasons.extend(not_fired(terms, history));
     for attempt in &history.attempts {
         if let Some(answer) = attempt.answer.filter(|answer| answer.silence == Some(SilenceEnd::Limit)) {

@@ -6,6 +6,7 @@ use mock_services::catalog::{ApiDescription, apis};
 use yaml_reader::shown;
 
 use super::barrier::callers;
+use super::slow_start::SlowStart;
 use crate::domain::{VoidCause, VoidOwner};
 use crate::scenario::can_line;
 
@@ -33,6 +34,8 @@ pub(super) enum VoidReason {
     InterruptNotFired { interrupt: String, unmet: Unmet },
     /// A hang had to be ended before the client's own timeout.
     TimeoutNotReached { attempt: String, seconds: u64 },
+    /// The time limit ended soon after the first request.
+    SlowStart(SlowStart),
     /// The subject ended and left processes running.
     LeftRunning(u64),
     /// Requests were not answered when an agent over HTTP was no longer watched.
@@ -89,6 +92,8 @@ impl VoidReason {
             }
             VoidReason::InterruptNotFired { unmet: Unmet::NoEffect(_), .. } => ("interrupt-missed", Machine),
             VoidReason::TimeoutNotReached { .. } => ("timeout-not-reached", Subject),
+            // It can sleep on purpose.
+            VoidReason::SlowStart(_) => ("slow-start", Subject),
             VoidReason::LeftRunning(_) => ("left-running", Subject),
             VoidReason::Unanswered(_) => ("unanswered", Subject),
             VoidReason::StillSending => ("still-sending", Subject),
@@ -223,6 +228,11 @@ impl fmt::Display for VoidReason {
                 "the only effects are of {}, which wrote after the barrier had opened without it; raise \
                  `within` so that all callers arrive in time",
                 callers(late)
+            ),
+            VoidReason::SlowStart(SlowStart { first_request, stopped }) => write!(
+                out,
+                "{first_request} of {stopped} s had passed before its first request, so there was no time left for the \
+                 task: give it more time with --timeout, or run fewer at once with --jobs"
             ),
             VoidReason::TooSlow { met, slow } => write!(
                 out,

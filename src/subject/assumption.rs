@@ -54,6 +54,16 @@ impl Assumption {
         Assumption { service: service.to_owned(), profile }
     }
 
+    /// The service.
+    pub(crate) fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// How it treats keys.
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
     /// Whether both are about the same service.
     pub(crate) fn is_about_same(&self, other: &Assumption) -> bool {
         self.service == other.service

@@ -78,7 +78,10 @@ pub(super) fn before_the_limit(
 /// The texts that identify a claim in an output.
 pub(super) fn marks(source: &ClaimSource) -> Vec<String> {
     match source {
-        ClaimSource::ResultOrLastLine | ClaimSource::LastLine | ClaimSource::Service(_) => {
+        ClaimSource::ResultOrLastLine
+        | ClaimSource::Optional
+        | ClaimSource::LastLine
+        | ClaimSource::Service(_) => {
             vec!["\"outcome\"".to_owned()]
         }
         ClaimSource::ResultFile | ClaimSource::ExitStatus(_) => Vec::new(),
@@ -91,7 +94,9 @@ fn read_from(source: &ClaimSource, inputs: &ClaimInputs<'_>) -> ReceivedClaim {
     let file = || result_file(inputs.result, hide);
     let line = || last_line(&readable(inputs.stdout), hide);
     match source {
-        ClaimSource::ResultOrLastLine | ClaimSource::Service(_) => file().or_else(line),
+        ClaimSource::ResultOrLastLine | ClaimSource::Optional | ClaimSource::Service(_) => {
+            file().or_else(line)
+        }
         ClaimSource::ResultFile => file(),
         ClaimSource::LastLine => line(),
         ClaimSource::ExitStatus(statuses) => exit_status(statuses, inputs.reason),

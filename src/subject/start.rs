@@ -143,6 +143,8 @@ pub enum ClaimSource {
     /// The result file; without it, the last line of the output that is a claim.
     #[default]
     ResultOrLastLine,
+    /// The same; a missing claim is only noted.
+    Optional,
     /// The result file only.
     ResultFile,
     /// The last line of the output that is a claim.

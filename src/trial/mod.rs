@@ -25,8 +25,8 @@ use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
-    BeforeCommand, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld, ServiceRoute, Subject,
-    SupervisorId,
+    BeforeCommand, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld,
+    ServiceRoute, Subject, SupervisorId,
 };
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};
@@ -102,7 +102,7 @@ impl std::fmt::Debug for LatePorts {
 #[must_use]
 pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     let mut terms = with_services_of(case, subject).terms.clone();
-    terms.claims_optional |= claims_optional;
+    terms.claims_optional |= claims_optional || subject.settings.claim == ClaimSource::Optional;
     terms.fields.clone_from(&subject.settings.fields);
     terms.can.clone_from(&subject.settings.can);
     terms.promise = subject.settings.promise;

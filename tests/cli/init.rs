@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::kit::workspace::{Called, Workspace};
+use crate::kit::workspace::{Called, WRITES, Workspace};
 
 /// The agent that init writes needs curl.
 fn with_curl() {
@@ -110,4 +110,24 @@ fn init_names_the_file_that_it_cannot_write() {
     workspace.write("scenarios", "a file");
     let called = workspace.call(&["init", "--yes"]).expect(2);
     assert!(called.stderr.contains("cannot write scenarios/first-charge.yaml"), "{}", called.stderr);
+}
+
+#[test]
+fn what_a_probe_of_the_agent_finds_is_in_hapax_yaml() {
+    let workspace = Workspace::new();
+    let charges = "case $HAPAX_TASK in\n  Charge*) charge \
+                   'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null ;;\nesac\n";
+    workspace.write("agent.sh", &format!("{WRITES}{charges}"));
+    let called: Called = workspace
+        .command(&["init", "--", "bash", "agent.sh"])
+        .env_remove("HAPAX_NO_SMOKE")
+        .output()
+        .unwrap()
+        .into();
+    let called = called.expect(0);
+    assert!(called.stderr.contains("does    payment.charge"), "{}", called.stderr);
+    let config = workspace.read("hapax.yaml");
+    assert!(config.contains("    can: [payment.charge]\n    claim: optional\n"), "{config}");
+    workspace.call(&["lint"]).expect(0);
+    workspace.call(&["run", "payment/clean@keys=stripe"]).expect(0);
 }

@@ -163,14 +163,14 @@ fn what_is_not_the_task_of_an_agent_is_skipped_and_named_with_the_options_that_s
     let words = called.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("does payment.charge not email.send: no attempt"), "{}", called.stderr);
     assert!(words.contains("claims none, so the effects alone decide"), "{}", called.stderr);
-    let same = "hapax run --claims optional --can payment.charge -- bash agent.sh";
+    let same = "hapax run --can payment.charge --claim optional -- bash agent.sh";
     assert!(words.contains(same), "{}", called.stderr);
     let why = skipped(&workspace);
     assert!(why.len() == 1 && why[0].contains("mine/mail") && why[0].contains("email.send"), "{why:?}");
     // The options that were shown give the same run.
     probed_run(
         &workspace,
-        &["run", "mine", "--claims", "optional", "--can", "payment.charge", "--", "bash", "agent.sh"],
+        &["run", "mine", "--claim", "optional", "--can", "payment.charge", "--", "bash", "agent.sh"],
     )
     .expect(0);
     assert_eq!(skipped(&workspace).len(), 1);

@@ -28,6 +28,7 @@ use execution::{ExecutionArgs, execute, finish};
 use probing::ReadyRun;
 
 pub(super) use execution::duration;
+pub(super) use probing::probe_command;
 pub(super) use replay::{ReplayArgs, replay};
 
 /// Run scenarios against an agent or a tool, and report whether every effect happened exactly once.

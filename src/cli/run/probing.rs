@@ -58,11 +58,29 @@ pub(super) fn ready(
     if args.execution.verbosity() >= Verbosity::Normal {
         message(report::probe_text(&result, &command, derives, &crate::cli::view(false)).trim_end());
     }
-    let added = format!("{}{}", result.derived.run_options(), result.derived.subject_options());
+    let added = result.derived.options();
     let at_best = at_best(&result, derives, subject);
     // Only the first round of --watch gets here.
     let _ = args.derived.set(result.derived);
     ready(plan, options, at_best, added)
+}
+
+/// Probes a command with all shipped cases, and shows what was found; `None` if nothing came out right.
+pub(in crate::cli) fn probe_command(command: &[String]) -> Result<Option<DerivedSettings>, CliError> {
+    let subject = Subject::command(command.to_vec());
+    let options = RunOptions { trials: 1, seed: run::random_seed()?, ..RunOptions::default() };
+    message("probe: the agent is started without faults, once for each kind of task");
+    let cases = crate::scenario::shipped().map_err(CliError::new)?;
+    let result = probe(&cases, &subject, &options, ProbeOptions { derives: true, hard: false })?;
+    if !result.families.iter().any(|family| matches!(family.outcome, FamilyOutcome::Right)) {
+        message(
+            "probe: nothing that the agent did came out right, so hapax.yaml has only what every agent needs; \
+             `hapax run` shows what is missing",
+        );
+        return Ok(None);
+    }
+    message(report::probe_text(&result, &subject.name, false, &crate::cli::view(false)).trim_end());
+    Ok(Some(result.derived))
 }
 
 fn applied(

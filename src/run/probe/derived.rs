@@ -10,10 +10,13 @@ use crate::domain::real_host;
 use crate::results::DerivedSettings;
 use crate::run::RunOptions;
 use crate::scenario::default_setup;
-use crate::subject::{Assumption, ClaimSource, Settings};
+use crate::subject::{Assumption, ClaimSource, Settings, claim_named};
 
 /// The time limit is at least this many times what a trial without faults took.
 const ROOM: u32 = 4;
+
+/// The word for claims that need not be made.
+const OPTIONAL: &str = "optional";
 
 /// What follows for what the user did not set. `hard` keeps the cases with other rules for keys than those of the
 /// hosts that were called.
@@ -30,16 +33,14 @@ pub(super) fn derive(tried: &[Tried], given: &Settings, options: &RunOptions, ha
         .collect();
     let makes_no_claim = !attempted.iter().any(|one| one.seen.claim.is_some());
     let may_choose_claim = given.claim == ClaimSource::default() && !options.claims_optional;
-    let claim = services.iter().find(|name| {
-        let can_claim = catalog::find(name).is_some_and(|service| service.claim_field.is_some());
-        can_claim && makes_no_claim && may_choose_claim
-    });
+    let claim =
+        services.iter().find(|name| catalog::find(name).is_some_and(|service| service.claim_field.is_some()));
     DerivedSettings {
         sealed: !given.calls_real_hosts() && !hosts.is_empty(),
         can: if given.can.is_empty() { can(&attempted, tried) } else { Vec::new() },
         assume: if hard { Vec::new() } else { assumptions(&hosts, given) },
-        claims_optional: makes_no_claim && may_choose_claim && claim.is_none(),
-        claim: claim.cloned(),
+        claim: (makes_no_claim && may_choose_claim)
+            .then(|| claim.map_or(OPTIONAL, String::as_str).to_owned()),
         time: time(&attempted, given, options),
         services,
     }
@@ -98,10 +99,9 @@ pub(super) fn apply(derived: &DerivedSettings, settings: &mut Settings, options:
         settings.can.clone_from(&derived.can);
     }
     settings.assume.extend(derived.assume.iter().cloned());
-    if let Some(claim) = derived.claim_source() {
+    if let Some(claim) = derived.claim.as_deref().and_then(claim_named) {
         settings.claim = claim;
     }
-    options.claims_optional |= derived.claims_optional;
     options.time = options.time.or(derived.time);
-    options.subject_words = format!("{}{}", derived.subject_options(), options.subject_words);
+    options.subject_words = format!("{}{}", derived.options(), options.subject_words);
 }

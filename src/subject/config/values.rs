@@ -296,7 +296,11 @@ fn claim_words() -> Vec<(&'static str, ClaimSource)> {
     let services = catalog::services().iter().filter(|service| service.claim_field.is_some());
     let services =
         services.map(|service| (service.name.as_str(), ClaimSource::Service(service.name.clone())));
-    let words = [("result-file", ClaimSource::ResultFile), ("last-line", ClaimSource::LastLine)];
+    let words = [
+        ("result-file", ClaimSource::ResultFile),
+        ("last-line", ClaimSource::LastLine),
+        ("optional", ClaimSource::Optional),
+    ];
     words.into_iter().chain(services).collect()
 }
 
