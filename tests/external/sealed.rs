@@ -12,6 +12,7 @@ use crate::kit::workspace::{Called, HAPAX, Workspace, charge, kinds, verdict};
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key,
+        a_command_that_calls_a_real_host_needs_no_option,
         an_ordinary_user_can_run_sealed,
         every_other_host_is_recorded_with_its_port_and_an_address_without_a_name_too,
         every_connection_and_every_datagram_is_recorded_at_any_port_and_with_ipv6,
@@ -100,6 +101,25 @@ fn output(report: &Value) -> &str {
 async fn the_real_host_of_a_service_is_the_service_and_takes_the_subjects_own_key() {
     let (_, report) = run(&agent(""), &[], 0);
     assert_eq!(verdict(&report, "plain")["result"], "pass");
+}
+
+async fn a_command_that_calls_a_real_host_needs_no_option() {
+    let workspace = Workspace::new();
+    workspace.write("agent.sh", &format!("{CHARGE}charge api.stripe.com 80 >/dev/null"));
+    let run = ["run", "payment/clean", "payment/lost-reply", "--", "bash", "agent.sh"];
+    let called: Called = workspace.command(&run).env_remove("HAPAX_NO_SMOKE").output().unwrap().into();
+    let called = called.expect(0);
+    let words = called.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("uses api.stripe.com (payment) does payment.charge"), "{}", called.stderr);
+    let same = "hapax run --sealed --assume payment.idempotency=stripe --claim optional -- bash agent.sh";
+    assert!(words.contains(same), "{}", called.stderr);
+    let report = workspace.report();
+    assert!(report["cases"].as_array().unwrap().len() > 5);
+    assert!(
+        report["skipped"][0]["why"].as_str().unwrap().contains("stripe is assumed"),
+        "{}",
+        report["skipped"]
+    );
 }
 
 async fn an_ordinary_user_can_run_sealed() {

@@ -22,7 +22,7 @@ const EXCEPTIONS: [(&str, &str); 11] = [
 ];
 
 /// Names of services that mean something else in a file or folder.
-const OTHER_MEANINGS: [(&str, &str); 7] = [
+const OTHER_MEANINGS: [(&str, &str); 10] = [
     // A field of a customer.
     ("mock-services/src/payment/", "email"),
     // A format of JSON Schema, and a part of the names of arguments.
@@ -31,6 +31,11 @@ const OTHER_MEANINGS: [(&str, &str); 7] = [
     ("mock-services/src/model/arguments.rs", "email"),
     ("mock-services/src/model/arguments.rs", "payment"),
     ("mock-services/src/model/structured.rs", "email"),
+    // Whoever retried.
+    ("src/domain/verdicts.rs", "model"),
+    ("src/score/retry_evidence.rs", "model"),
+    // A field of a chat completion.
+    ("src/subject/http/exchange.rs", "model"),
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "records"),
     ("src/scenario/schema/mod.rs", "records"),

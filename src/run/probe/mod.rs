@@ -69,7 +69,7 @@ pub async fn probe(
     let (mut tried, mut sealed) = (Vec::new(), subject.settings.sealed);
     for variant in variants(subject, how) {
         let plan = Plan::new(cases.to_vec(), &variant, options)?;
-        let next = all(&plan, &variant, options).await?;
+        let next = all(&plan, &variant, options, how).await?;
         let is_better = rank(&next) > rank(&tried);
         if tried.is_empty() || is_better {
             (tried, sealed) = (next, variant.settings.sealed);
@@ -187,15 +187,21 @@ fn rank(tried: &[Tried]) -> (usize, usize) {
     (right, tried.iter().filter(|one| one.was_attempted()).count())
 }
 
-async fn all(plan: &Plan, subject: &Subject, options: &RunOptions) -> Result<Vec<Tried>, RunError> {
+async fn all(
+    plan: &Plan,
+    subject: &Subject,
+    options: &RunOptions,
+    how: ProbeOptions,
+) -> Result<Vec<Tried>, RunError> {
     let work = &TrialRunner::new(subject.clone(), options.clone(), None)?;
     let at_once = if subject.runs_alone() { 1 } else { 2 * super::concurrency::cores() };
-    let trials = families(plan.cases.values()).into_iter().map(|family| one(work, family));
+    let trials = families(plan.cases.values()).into_iter().map(|family| one(work, family, how));
     Ok(futures_util::stream::iter(trials).buffered(at_once).collect().await)
 }
 
-/// The trial of a family. An agent with a model gets a second one if the first comes out wrong.
-async fn one(work: &Arc<TrialRunner>, family: Family) -> Tried {
+/// The trial of a family. An agent with a model gets a second one if the first comes out wrong, and so does a subject
+/// whose settings say that it does what it did not attempt.
+async fn one(work: &Arc<TrialRunner>, family: Family, how: ProbeOptions) -> Tried {
     let mut case = without_faults(&family.case);
     // Whichever it uses.
     case.terms.via.clear();
@@ -203,12 +209,13 @@ async fn one(work: &Arc<TrialRunner>, family: Family) -> Tried {
     let asks_a_model = |seen: &Observed| {
         catalog::services().iter().any(|service| service.claim_field.is_some() && seen.used(&service.name))
     };
-    let (seen, outcome, took) = match first {
-        (seen, FamilyOutcome::Wrong { .. }, _) if asks_a_model(&seen) => {
-            tried(FaultFreeTrial::run(work, &case, 1).await, &family)
-        }
-        first => first,
+    let is_tried_again = match &first.1 {
+        FamilyOutcome::Right => false,
+        FamilyOutcome::Wrong { .. } => asks_a_model(&first.0),
+        FamilyOutcome::NotAttempted { .. } => !how.derives,
     };
+    let (seen, outcome, took) =
+        if is_tried_again { tried(FaultFreeTrial::run(work, &case, 1).await, &family) } else { first };
     Tried { family, seen, outcome, took }
 }
 
