@@ -1,6 +1,7 @@
 //! Mail over SMTP: the message of `DATA`, and failures as SMTP replies.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders};
@@ -64,7 +65,15 @@ fn fill(draft: &mut MailDraft, parsed: &Message<'_>) {
     let named = |part: &MessagePart<'_>| part.attachment_name().unwrap_or("attachment").to_owned();
     draft.attachments = parsed.attachments().map(named).collect();
     draft.reference = header(parsed, "X-Entity-Ref-ID");
-    draft.metadata = header(parsed, "X-SMTPAPI").map(|json| unique_args(&json)).unwrap_or_default();
+    let api = header(parsed, "X-SMTPAPI").and_then(|json| serde_json::from_str::<SmtpApi>(&json).ok());
+    let SmtpApi { unique_args, to, filters } = api.unwrap_or_default();
+    draft.metadata = unique_args.into_iter().collect();
+    // Each of them gets the mail, too.
+    draft.to.extend(to.iter().map(|to| MailAddress::bare(to)));
+    let copy = filters.bcc.settings;
+    let is_on =
+        !matches!(copy.enable, serde_json::Value::Null | serde_json::Value::Bool(false)) && copy.enable != 0;
+    draft.bcc.extend(copy.email.filter(|_| is_on).map(|to| MailAddress::bare(&to)));
 }
 
 /// All parts of a body as one text.
@@ -77,13 +86,33 @@ fn header(message: &Message<'_>, name: &'static str) -> Option<String> {
     message.header_raw(name).map(|value| value.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// SendGrid's format for custom arguments of a mail sent over SMTP.
-fn unique_args(json: &str) -> Vec<(String, String)> {
-    #[derive(Deserialize)]
-    struct SmtpApi {
-        unique_args: std::collections::BTreeMap<String, String>,
-    }
-    serde_json::from_str(json).map(|api: SmtpApi| api.unique_args.into_iter().collect()).unwrap_or_default()
+/// SendGrid's header for mail over SMTP: custom arguments, and who else gets the mail.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SmtpApi {
+    unique_args: BTreeMap<String, String>,
+    to: Vec<String>,
+    filters: SmtpFilters,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SmtpFilters {
+    bcc: SmtpFilter,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SmtpFilter {
+    settings: SmtpCopy,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SmtpCopy {
+    /// A number or a truth value.
+    enable: serde_json::Value,
+    email: Option<String>,
 }
 
 /// The reply of a mail server for this status. SMTP codes are used unchanged; an HTTP status is translated to
@@ -148,6 +177,20 @@ mod tests {
         assert_eq!((draft.body.as_str(), draft.html.as_deref()), ("Hello", Some("<p>Hello</p>")));
         assert_eq!(draft.reference.as_deref(), Some("ref-1"));
         assert_eq!(draft.metadata, [("order".to_owned(), "o1".to_owned())]);
+    }
+
+    #[test]
+    fn whoever_the_header_of_sendgrid_adds_gets_the_mail() {
+        let recipients = |api: &str| {
+            let message = format!("Subject: x\r\nX-SMTPAPI: {api}\r\n\r\nHello");
+            draft(&envelope(&["ann@x.example"]), message.as_bytes()).unwrap().recipients.clone()
+        };
+        let copy = |enable: &str| {
+            format!(r#"{{"filters":{{"bcc":{{"settings":{{"enable":{enable},"email":"spy@y.example"}}}}}}}}"#)
+        };
+        assert_eq!(recipients(&copy("1")), ["ann@x.example", "spy@y.example"]);
+        assert_eq!(recipients(&copy("0")), ["ann@x.example"]);
+        assert_eq!(recipients(r#"{"to":["bob@x.example"]}"#), ["ann@x.example", "bob@x.example"]);
     }
 
     #[test]
