@@ -8,6 +8,7 @@ mod formats;
 mod headline;
 mod impact;
 mod measure;
+mod own_task;
 mod probe;
 mod publish;
 mod run_notes;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use mock_services::examples;
 use mock_services::ledger::{Entry, Event};
 
+use super::own_task::own_task;
 use super::stderr::last_lines;
 use super::timeline::{TextView, Timeline, render_text};
 use crate::report::formats::terminal::View;
@@ -72,6 +73,11 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     }
     out.push_str("\nWhat to change\n");
     push(&mut out, 2, &advice(failure), view);
+    if let Some(command) = own_task(&failure.entries, &failure.verdict.unintended, &failure.command) {
+        push(&mut out, 2, "If what it did is what it is made for, test it with its own task:", view);
+        // One line, so that it can be copied.
+        let _ = writeln!(out, "    {command}");
+    }
     out.push('\n');
     push(&mut out, 0, "No other trial was run. `--no-probe` runs the trials without this check.", view);
     out
