@@ -66,7 +66,9 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
     }
     let (run, skipped) = result.cases;
     if skipped > 0 {
-        let text = format!("{run} cases; {skipped} are skipped, and the report says why");
+        let cases = if run == 1 { "case" } else { "cases" };
+        let are = if skipped == 1 { "is" } else { "are" };
+        let text = format!("{run} {cases}; {skipped} {are} skipped, and the report says why");
         push(&mut out, "  runs", &text, view);
     }
     if derives {
