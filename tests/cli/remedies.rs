@@ -23,7 +23,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("A single read can be stale", &["careful"]),
     ("A write that a read does not show may still be in flight", &["keyed", "careful"]),
     ("Use the result of the read", &["careful"]),
-    ("and its key before the request. After a restart, check that record", &["verify-first", "careful"]),
+    ("and store it before the request. After a restart, check that record", &["verify-first", "careful"]),
     ("Store what is done", &["verify-first", "careful"]),
     ("so that every caller sends the same key", &["keyed", "careful"]),
     ("let every caller check whether", &["careful"]),

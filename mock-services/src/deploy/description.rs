@@ -87,6 +87,7 @@ const DEPLOY_VALUES: &[UsualValue] = &[
 const FIELDS: &[FieldDescription] = &[
     FieldDescription::new("environment").role(FieldRole::Object),
     FieldDescription::new("service").role(FieldRole::Identifies),
+    FieldDescription { advice: Some("repository"), ..FieldDescription::new("repo") },
     FieldDescription::new("version").role(FieldRole::Describes).form(ValueForm::GitRef),
     FieldDescription::new("ref").form(ValueForm::GitRef),
     FieldDescription::new("sha").role(FieldRole::Describes),
@@ -131,6 +132,7 @@ fn effects() -> Vec<EffectDescription> {
         ..EffectDescription::new("deploy.deploy", DEPLOYMENT)
             .usual(DEPLOY_VALUES)
             .noun("deployment", "deployments")
+            .told_apart_by(&["environment", "version"])
             .impact("a release was deployed", "a release was not deployed")
     };
     let delete = deployed(

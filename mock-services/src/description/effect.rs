@@ -42,6 +42,9 @@ pub struct EffectDescription {
     pub own: &'static [&'static str],
     /// The fields that a task need not name, and that must be the same in all attempts at one effect.
     pub steady: &'static [&'static str],
+    /// The fields that together tell one such effect from the others that can be meant, whether or not a scenario
+    /// names them: a key that is derived from fewer of them makes the next effect a repetition.
+    pub told_apart_by: &'static [&'static str],
     /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,
 }
@@ -236,6 +239,13 @@ impl EffectDescription {
                 .map(|field| (*field).to_owned()),
         );
         self.steady = fields;
+        self
+    }
+
+    /// Sets the fields that together tell one such effect from the others that can be meant.
+    #[must_use]
+    pub fn told_apart_by(mut self, fields: &'static [&'static str]) -> Self {
+        self.told_apart_by = fields;
         self
     }
 

@@ -16,7 +16,7 @@ pub struct FieldDescription {
     pub whole_number: Option<&'static str>,
     /// If it is an amount of money: the field with its currency.
     pub currency: Option<&'static str>,
-    /// What advice calls it, if not by its name: `recipient and the subject`.
+    /// What advice calls it, if not by its name: `recipient`.
     pub advice: Option<&'static str>,
     /// Values for examples.
     pub examples: Option<FieldExamples>,

@@ -64,8 +64,7 @@ const SEND_VALUES: &[UsualValue] = &[
 ];
 
 const FIELDS: &[FieldDescription] = &[
-    FieldDescription { advice: Some("recipient and the subject"), ..FieldDescription::TO }
-        .form(ValueForm::AnyCase),
+    FieldDescription { advice: Some("recipient"), ..FieldDescription::TO }.form(ValueForm::AnyCase),
     FieldDescription::new("from").form(ValueForm::AnyCase),
 ];
 
@@ -78,6 +77,7 @@ pub(crate) fn description() -> ServiceDescription {
             .steady(&["from", "reply_to"])
             .labels(&["order", "reference", "metadata.*"])
             .noun("mail", "mails")
+            .told_apart_by(&["to", "subject"])
             .impact("a mail was sent", "a mail was not sent")
     };
     ServiceDescription {

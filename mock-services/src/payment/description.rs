@@ -368,7 +368,10 @@ fn effects() -> Vec<EffectDescription> {
 }
 
 fn subscription(name: &str, one: &'static str, several: &'static str) -> EffectDescription {
-    EffectDescription::new(name, SUBSCRIPTION).usual(SUBSCRIPTION_VALUES).noun(one, several)
+    EffectDescription::new(name, SUBSCRIPTION)
+        .usual(SUBSCRIPTION_VALUES)
+        .noun(one, several)
+        .told_apart_by(&["customer", "price"])
 }
 
 fn needing(effect: EffectDescription, needs: &str) -> EffectDescription {

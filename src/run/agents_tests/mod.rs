@@ -4,6 +4,7 @@
 
 mod mail;
 mod payment;
+mod remedies;
 mod web;
 
 use std::sync::LazyLock;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 use crate::domain::ClaimedOutcome;
 use crate::scenario::{Case, ControlOutcome, shipped};
 use crate::score::{FindingKind, score};
-use crate::trial::in_process::{self, Acts, Client};
+use crate::trial::in_process::{self, Acts, Client, InProcessReply};
 
 /// An agent of a table.
 struct TestedAgent {
@@ -39,6 +40,11 @@ const VOID: ControlOutcome = ControlOutcome::Void;
 /// The outcome of an agent that fails with this finding first.
 const fn fails(kind: FindingKind) -> ControlOutcome {
     ControlOutcome::Failed(kind)
+}
+
+/// Whether a reply came and says that the write was made.
+fn is_success(reply: &Option<InProcessReply>) -> bool {
+    reply.as_ref().is_some_and(|reply| (200..300).contains(&reply.status))
 }
 
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| shipped().unwrap());

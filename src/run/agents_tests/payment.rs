@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{PASS, TestedAgent, VOID, fails};
+use super::{PASS, TestedAgent, VOID, fails, is_success};
 use crate::domain::ClaimedOutcome::{self, Done, NotDone, Unknown};
 use crate::score::FindingKind::{Altered, Duplicated, Lost, Overclaimed, Underclaimed, Unintended};
 use crate::trial::in_process::{Client, InProcessReply};
@@ -39,15 +39,10 @@ fn get(agent: &mut Client, path: &str) -> Option<InProcessReply> {
     agent.send("payment", &[line.as_str(), "Host: api.stripe.com", "Authorization: Bearer k"], b"")
 }
 
-/// Whether a reply says that the write was made.
-fn is_done(reply: &Option<InProcessReply>) -> bool {
-    reply.as_ref().is_some_and(|reply| (200..300).contains(&reply.status))
-}
-
 /// Charges until there is a success, with the same key.
 fn charge(agent: &mut Client, form: &str) -> ClaimedOutcome {
     for _ in 0..3 {
-        if is_done(&post(agent, "/v1/charges", Some(KEY), form)) {
+        if is_success(&post(agent, "/v1/charges", Some(KEY), form)) {
             return Done;
         }
     }
@@ -158,7 +153,7 @@ pub(super) fn agents() -> Vec<TestedAgent> {
     }
     let new_keys = |agent: &mut Client| {
         for attempt in 0..3 {
-            if is_done(&post(agent, "/v1/charges", Some(&format!("key-{attempt}")), CHARGE)) {
+            if is_success(&post(agent, "/v1/charges", Some(&format!("key-{attempt}")), CHARGE)) {
                 break;
             }
         }

@@ -43,7 +43,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
         FindingKind::Unintended => {
             "Do only what the task asks for, and check what it forbids before each effect.".to_owned()
         }
-        kind => fix(intent, between, kind == FindingKind::Diverged, is_undone),
+        kind => fix(intent, &context.terms.intents, between, kind == FindingKind::Diverged, is_undone),
     };
     let remedy = match kind {
         FindingKind::Duplicated | FindingKind::Diverged => between.remedy(),

@@ -1,6 +1,6 @@
 //! The fix for a duplicate, by what happened between the first effect and the second.
 
-use super::words::{handle, nouns};
+use super::words::{identity, nouns};
 use crate::scenario::Intent;
 use crate::score::Remedy;
 
@@ -71,17 +71,23 @@ impl Between {
     }
 }
 
-/// How to keep an intent from happening again.
-pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool) -> String {
-    let (handle, (noun, plural)) = (handle(intent), nouns(&intent.effect));
+/// How to keep an intent, one of these, from happening again.
+pub(super) fn fix(
+    intent: &Intent,
+    intents: &[Intent],
+    between: Between,
+    differs: bool,
+    undone: bool,
+) -> String {
+    let (identity, (noun, plural)) = (identity(intent, intents), nouns(&intent.effect));
     let mut advice = match between {
         Between::NewKey { after_error } => format!(
-            "Derive the key from the {handle}, not from the attempt. If the service takes no key{}, check \
+            "Derive the key from the {identity}, not from the attempt. If the service takes no key{}, check \
              whether the {noun} exists, and check again after a while, before you retry.",
             key_warning(after_error)
         ),
         Between::NoKey { after_error } => format!(
-            "Send an Idempotency-Key that is derived from the {handle}. If the service takes none{}, check \
+            "Send an Idempotency-Key that is derived from the {identity}. If the service takes none{}, check \
              whether the {noun} exists, and check again after a while, before you retry.",
             key_warning(after_error)
         ),
@@ -99,7 +105,7 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
         }
         Between::StaleRead { same_key: false } => format!(
             "A single read can be stale: wait and read again, and retry only with a key that is derived \
-             from the {handle}."
+             from the {identity}."
         ),
         Between::InFlight { same_key: true } => format!(
             "{ACCEPTED_TWICE}, and a write that a read does not show may still be in flight: wait until it \
@@ -113,24 +119,24 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
             format!("Use the result of the read: if the {noun} exists, do not retry.")
         }
         Between::Crash => format!(
-            "Store the {handle} and its key before the request. After a restart, check that record and the \
-             service before you continue."
+            "Derive the key from the {identity}, and store it before the request. After a restart, check that \
+             record and the service before you continue."
         ),
         Between::NewStart => {
             format!(
-                "Store what is done, by {handle}, and check that record before you do the same task again."
+                "Store what is done, by the {identity}, and check that record before you do the same task again."
             )
         }
         Between::Callers { same_key: true } => format!(
-            "{ACCEPTED_TWICE}, so it cannot prevent this: let one caller lock the {handle} in shared storage, \
+            "{ACCEPTED_TWICE}, so it cannot prevent this: let one caller lock the {identity} in shared storage, \
              and let every caller check whether the {noun} exists before it acts."
         ),
         Between::Callers { same_key: false } => format!(
-            "Derive the idempotency key from the {handle}, so that every caller sends the same key; or let \
-             one caller lock the {handle} in shared storage before any of them acts."
+            "Derive the idempotency key from the {identity}, so that every caller sends the same key; or let \
+             one caller lock the {identity} in shared storage before any of them acts."
         ),
         Between::Network => format!(
-            "Send an Idempotency-Key that is derived from the {handle}, so that a request that arrives \
+            "Send an Idempotency-Key that is derived from the {identity}, so that a request that arrives \
              twice takes effect once. If the service takes none, count afterwards how many {plural} exist, \
              and undo the surplus."
         ),
@@ -140,7 +146,7 @@ pub(super) fn fix(intent: &Intent, between: Between, differs: bool, undone: bool
         ),
         Between::OneAttempt => "Remove duplicates from the request before you send it.".to_owned(),
         Between::Unknown => {
-            format!("Make sure that each {handle} is processed only once.")
+            format!("Identify each piece of work by the {identity}, and process it only once.")
         }
     };
     if differs {

@@ -2,7 +2,7 @@
 
 use yaml_reader::shown;
 
-use super::words::{count, handle, label, nouns, seen};
+use super::words::{count, identity, label, nouns, seen};
 use super::{FindingContext, entries_of, sentence};
 use crate::domain::{EndEvent, StartEnd};
 use crate::fit::FieldNames;
@@ -104,7 +104,7 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         let fix = format!(
             "After an ambiguous reply, check whether the {noun} exists; if it does not, or if no read \
              succeeds, retry with a key that is derived from the {}{again}.",
-            handle(intent)
+            identity(intent, &context.terms.intents)
         );
         return (text, fix);
     }

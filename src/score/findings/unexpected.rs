@@ -155,7 +155,8 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
             (0, _) => (Remedy::WholeTask, "Do what the task asks for, and read it back."),
             (_, true) => (
                 Remedy::SameKey,
-                "Change the counter once for each piece of work, with a key that is derived from it.",
+                "Change the counter once for each piece of work, and give each piece of work a key of its own: \
+                 the same in all its attempts, and another than that of the next piece of work.",
             ),
             (_, false) => (
                 FindingKind::Record.remedy(),

@@ -10,7 +10,7 @@ use crate::domain::InterruptKind;
 use crate::fit::FieldNames;
 use crate::scenario::Intent;
 use crate::score::history::Attempt;
-use crate::score::history::Effect;
+use crate::score::history::{Effect, service_of};
 
 /// The maximum number of parts of the short description of an effect.
 const MAX_PARTS: usize = 3;
@@ -125,14 +125,90 @@ pub(super) fn seen(attempt: &Attempt<'_>) -> String {
     }
 }
 
-/// The field that identifies an intent, for fixes: `order`, `recipient`; `task` if there is none.
-pub(super) fn handle(intent: &Intent) -> String {
-    let fields = intent.selector.iter().map(|(name, _)| (name, catalog::field(&intent.effect, name)));
-    let telling = fields.into_iter().find(|(_, field)| field.role != FieldRole::Place);
-    let Some((name, field)) = telling else { return "task".to_owned() };
+/// What identifies the work of an intent, for fixes: `order`, `recipient and the subject`, `environment and the
+/// version`. A key that is derived from it is the same in every attempt at this work and differs from that of all
+/// other work, so no effect that is meant is taken for a repetition. Values that an agent can compute again in
+/// another way (amounts, words) are no part of it, and neither is the place of the effect.
+pub(super) fn identity(intent: &Intent, all: &[Intent]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let own = intent.selector.iter().chain(intent.expected.iter()).map(|(name, _)| name);
+    let described = catalog::describe_effect(&intent.effect).map(|effect| effect.told_apart_by);
+    let by_nature = described.unwrap_or_default().iter().copied();
+    for name in own.chain(by_nature) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let has_purpose = names.iter().any(|name| role(intent, name) == FieldRole::Purpose);
+    names.retain(|name| is_identifying(intent, name, has_purpose));
+    let others: Vec<&Intent> = all
+        .iter()
+        .filter(|other| service_of(&other.effect) == service_of(&intent.effect))
+        .filter(|other| names.iter().all(|name| stated(other, name) == stated(intent, name)))
+        .collect();
+    let is_another_operation = |other: &&Intent| other.effect != intent.effect;
+    for other in others.iter().filter(|other| !is_another_operation(other)) {
+        let differs = |name: &str| stated(other, name) != stated(intent, name);
+        let own = intent.selector.iter().chain(intent.expected.iter()).map(|(name, _)| name);
+        names.extend(own.filter(|name| differs(name)).collect::<Vec<_>>());
+    }
+    let mut words: Vec<String> = Vec::new();
+    if !names.is_empty() && others.iter().any(is_another_operation) {
+        words.push("operation".to_owned());
+    }
+    for word in names.iter().map(|name| field_word(intent, name)) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    // The same change of a record, and the same payment, can be asked for again.
+    let is_repeatable = catalog::store_change(&intent.effect).is_some()
+        || intent.expected.iter().any(|(name, _)| catalog::field(&intent.effect, name).currency.is_some());
+    if words.is_empty() || is_repeatable && !has_purpose {
+        words.push("task".to_owned());
+    }
+    if intent.times > 1 {
+        words.push(format!("number of the {} in the task", nouns(&intent.effect).0));
+    }
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and the {last}", before.join(", the ")),
+        None => String::new(),
+    }
+}
+
+/// The value of a field that an intent states.
+fn stated<'i>(intent: &'i Intent, name: &str) -> Option<&'i Value> {
+    intent.selector.get(name).or_else(|| intent.expected.get(name))
+}
+
+fn role(intent: &Intent, name: &str) -> FieldRole {
+    let own = catalog::field(&intent.effect, name).role;
     // `body.order` is an order.
+    match (own, name.rsplit_once('.')) {
+        (FieldRole::Plain, Some((_, last))) => catalog::field(&intent.effect, last).role,
+        _ => own,
+    }
+}
+
+/// Whether a key is derived from this field. If the effect has a purpose (an order), the purpose stands for
+/// whose it is.
+fn is_identifying(intent: &Intent, name: &str, has_purpose: bool) -> bool {
+    let is_number = matches!(stated(intent, name), Some(Value::Number(_)));
+    let is_currency = catalog::fields(&intent.effect).any(|field| field.currency == Some(name));
+    let is_computed = is_number || is_currency || catalog::field(&intent.effect, name).is_number;
+    match role(intent, name) {
+        FieldRole::Purpose | FieldRole::Object | FieldRole::Identifies => true,
+        FieldRole::Owner => !has_purpose,
+        FieldRole::Plain | FieldRole::Describes => !is_computed,
+        FieldRole::Place | FieldRole::Generated | FieldRole::DescribesInWords | FieldRole::Words => false,
+    }
+}
+
+/// The name of a field in a fix: `body.order` is an `order`.
+fn field_word(intent: &Intent, name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
-    field.advice.map_or_else(|| shown(last), str::to_owned)
+    catalog::field(&intent.effect, name).advice.map_or_else(|| shown(last), str::to_owned)
 }
 
 #[cfg(test)]
@@ -176,21 +252,56 @@ mod tests {
     }
 
     #[test]
-    fn fixes_name_the_field_that_identifies_an_intent() {
-        let intent = |name: &'static str| Intent {
-            effect: "email.send".to_owned(),
-            selector: mock_services::service::Fields::new().with(name, "x"),
-            expected: mock_services::service::Fields::new(),
-            defaults: mock_services::service::Fields::new(),
+    fn fixes_name_all_that_tells_one_piece_of_work_from_another() {
+        let intent = |effect: &str, selector: Fields, expected: Fields| Intent {
+            effect: effect.to_owned(),
+            selector,
+            expected,
+            defaults: Fields::new(),
             times: 1,
             at_least: None,
         };
-        assert_eq!(handle(&intent("order")), "order");
-        assert_eq!(handle(&intent("to")), "recipient and the subject");
-        let at_an_api = |selector: Fields| Intent { effect: "web.post".to_owned(), selector, ..intent("x") };
-        let place = Fields::new().with("host", "api.supplier.example").with("path", "/v1/orders");
-        assert_eq!(handle(&at_an_api(place.clone().with("body.order", "ord_1001"))), "order");
-        assert_eq!(handle(&at_an_api(place)), "task");
+        let alone = |intent: &Intent| identity(intent, std::slice::from_ref(intent));
+        let order = || Fields::new().with("order", "ord_1001");
+        let money = || Fields::new().with("customer", "cus_42").with("amount", 4999).with("currency", "usd");
+        let charge = intent("payment.charge", order(), money());
+        assert_eq!(alone(&charge), "order");
+        let refund = intent("payment.refund", order(), Fields::new().with("amount", 1000));
+        assert_eq!(identity(&charge, &[charge.clone(), refund]), "operation and the order");
+        assert_eq!(alone(&intent("payment.charge", Fields::new(), money())), "customer and the task");
+        let customer = || Fields::new().with("customer", "cus_42");
+        let price = Fields::new().with("price", "price_pro");
+        assert_eq!(alone(&intent("payment.subscribe", customer(), price)), "customer and the price");
+        assert_eq!(alone(&intent("payment.upgrade", customer(), Fields::new())), "customer and the price");
+        let to = || Fields::new().with("to", "ann@example.com");
+        assert_eq!(alone(&intent("email.send", to(), Fields::new())), "recipient and the subject");
+        assert_eq!(
+            alone(&intent("email.send", order(), to().with("text", "Thank you."))),
+            "order, the recipient and the subject"
+        );
+        let place = || Fields::new().with("environment", "production");
+        let release = Fields::new().with("repo", "acme/shop").with("version", "v1.4.2");
+        assert_eq!(
+            alone(&intent("deploy.deploy", place(), release)),
+            "environment, the repository and the version"
+        );
+        assert_eq!(alone(&intent("deploy.deploy", place(), Fields::new())), "environment and the version");
+        let counter = Fields::new().with("counter", "visits");
+        assert_eq!(
+            alone(&intent("records.increment", counter, Fields::new().with("by", 1))),
+            "counter and the task"
+        );
+        let key = Fields::new().with("key", "price");
+        assert_eq!(alone(&intent("records.put", key, Fields::new().with("value", 20))), "key and the task");
+        let api = || Fields::new().with("host", "api.supplier.example").with("path", "/v1/orders");
+        assert_eq!(
+            alone(&intent("web.post", api().with("body.order", "o"), Fields::new().with("body.sku", "s"))),
+            "order and the sku"
+        );
+        assert_eq!(alone(&intent("web.post", api(), Fields::new())), "task");
+        let twice = Intent { times: 2, ..intent("web.post", api(), Fields::new()) };
+        assert!(alone(&twice).starts_with("task and the number of the "), "{}", alone(&twice));
+        assert_eq!(alone(&intent("deploy.lock", Fields::new(), Fields::new())), "task");
     }
 
     #[test]
