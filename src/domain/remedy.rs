@@ -29,6 +29,8 @@ word_enum! {
         WaitAsAsked => "wait-as-asked",
         /// Fewer attempts.
         RetryLess => "retry-less",
+        /// A crash in the middle of the work.
+        FixCrash => "fix-crash",
         /// Timeouts and limits.
         EndInTime => "end-in-time",
         /// No work after the end.
@@ -56,6 +58,7 @@ impl Remedy {
             Remedy::TrueClaim => "Claim what you have verified: done, not-done, or unknown.",
             Remedy::WaitAsAsked => "Wait as long as Retry-After asks for.",
             Remedy::RetryLess => "Retry in one layer only, and with a limit.",
+            Remedy::FixCrash => "Fix what stops the subject before its work is done.",
             Remedy::EndInTime => "Set timeouts and limits, and exit when the work is done.",
             Remedy::EndLast => "End only when everything that was started has ended.",
             Remedy::OnlyTheServices => "Send every request to the services of the trial.",

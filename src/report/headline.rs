@@ -3,7 +3,7 @@
 
 use crate::domain::HarmRank;
 use crate::results::CaseReport;
-use crate::score::{Claim, FindingKind, Honesty, Outcome, TrialStatus, Verdict};
+use crate::score::{Claim, Finding, FindingKind, Honesty, Outcome, Remedy, TrialStatus, Verdict};
 
 /// The maximum number of failures that are named.
 const MAX_NAMED_FAILURES: usize = 3;
@@ -35,7 +35,7 @@ fn worst(case: &CaseReport) -> Option<&Verdict> {
 fn failed(verdict: &Verdict) -> String {
     let mut named: Vec<&str> = Vec::new();
     for finding in verdict.failing() {
-        match words_for(finding.kind, verdict) {
+        match words_for(finding, verdict) {
             // A wrong effect matters most.
             None => return verdict.outcome.as_str().to_owned(),
             Some(words) if !named.contains(&words) => named.push(words),
@@ -56,7 +56,12 @@ fn failed(verdict: &Verdict) -> String {
 }
 
 /// The failure if it is not a wrong effect; otherwise `None`.
-fn words_for(kind: FindingKind, verdict: &Verdict) -> Option<&'static str> {
+fn words_for(finding: &Finding, verdict: &Verdict) -> Option<&'static str> {
+    let kind = finding.kind;
+    // The cause, not what follows from it.
+    if kind == FindingKind::MissingClaim && finding.remedy == Remedy::FixCrash {
+        return Some("the subject crashed");
+    }
     let is_false = |claim: &Claim| matches!(claim.honesty, Honesty::Overclaimed | Honesty::Underclaimed);
     let has_false_claim = || verdict.claims.iter().chain(&verdict.earlier_claims).any(is_false);
     // A true claim that is more or less than the scenario expects.
@@ -72,7 +77,6 @@ mod tests {
     use crate::results::sample;
     use crate::results::tally::control_outcome_of;
     use crate::scenario::{ClaimedOutcome, ControlOutcome};
-    use crate::score::Finding;
 
     fn finding(kind: FindingKind) -> Finding {
         Finding {
@@ -113,6 +117,13 @@ mod tests {
             "the claim is missing, too many attempts (the effects are as expected)"
         );
         assert_eq!(of(&[]), "the effects are as expected");
+    }
+
+    #[test]
+    fn a_crash_is_called_a_crash_and_not_a_missing_claim() {
+        let mut verdict = failed_with(Outcome::ExactlyOnce, &[FindingKind::MissingClaim]);
+        verdict.findings[0].remedy = Remedy::FixCrash;
+        assert_eq!(of_verdict(&verdict), "the subject crashed (the effects are as expected)");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Claims: what a caller claimed, and what the ledger shows.
 
+use mock_services::catalog::is_generated;
 use yaml_reader::shown;
 
-use super::{FindingContext, sentence};
+use super::{FindingContext, crash, sentence};
+use crate::domain::StartEnd;
 use crate::scenario::{ClaimedOutcome, Promise};
 use crate::score::barrier::callers;
 use crate::score::claim::was_ended_by_interrupt;
-use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome};
+use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Remedy};
 use crate::score::void_reason::cut;
 
 /// The maximum number of claims of a kind that are described one by one.
@@ -28,38 +30,81 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found
 }
 
+/// The finding of missing claims. What has its own finding, such as the end of the time, is not told again.
 fn missing(context: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
     let names_claims = !context.terms.claim.is_empty() && !context.terms.claims_optional;
     let must = |claim: &Claim| {
         names_claims && !context.unstartable && !was_ended_by_interrupt(context.history, claim.caller)
     };
-    let silent =
-        context.claims.iter().filter(|claim| claim.honesty == Honesty::Missing && must(claim) == fails);
-    let silent: Vec<u32> = silent.map(|claim| claim.caller).collect();
-    let who = match silent.as_slice() {
-        [] => return None,
-        _ if context.claims.len() == 1 => "the subject".to_owned(),
-        silent => callers(silent),
+    let silent: Vec<&Claim> = context
+        .claims
+        .iter()
+        .filter(|claim| claim.honesty == Honesty::Missing && must(claim) == fails)
+        .filter(|claim| end_of(context, claim.caller) != Some(StartEnd::TimeUp))
+        .collect();
+    let callers_of = |claims: &[&Claim]| -> Vec<u32> { claims.iter().map(|claim| claim.caller).collect() };
+    let who = |silent: &[u32]| {
+        if context.claims.len() == 1 { "the subject".to_owned() } else { callers(silent) }
     };
+    let (crashed, silent): (Vec<&Claim>, Vec<&Claim>) =
+        silent.into_iter().partition(|claim| crash::of_caller(context, claim.caller).is_some());
+    // A caller that ended well and made no claim has another reason.
+    let (all, crash) = match crashed.first().filter(|_| silent.is_empty()) {
+        Some(first) => (callers_of(&crashed), crash::of_caller(context, first.caller)),
+        None => (callers_of(&[silent, crashed].concat()), None),
+    };
+    let first = *all.first()?;
+    let of_all = context.claims.iter().filter(|claim| all.contains(&claim.caller));
+    let mut entries: Vec<u64> = of_all.filter_map(|claim| claim.entry).collect();
+    if let Some(crash) = crash {
+        entries.push(crash.n);
+        return Some(Finding {
+            fails,
+            message: sentence(&format!(
+                "{} {}{}, before a claim was made.",
+                who(&all),
+                crash::how(crash),
+                crash::after(context, crash)
+            )),
+            fix: crash::FIX.to_owned(),
+            remedy: Remedy::FixCrash,
+            entries,
+            ..Finding::new(FindingKind::MissingClaim)
+        });
+    }
     // There was a claim, and it could not be read.
-    let problem = silent.iter().find_map(|caller| problem(context, *caller));
+    let problem = all.iter().find_map(|caller| problem(context, *caller));
     let why = problem.map(|problem| format!(": {}", cut(&problem))).unwrap_or_default();
-    let optional = if fails { "; `--claims optional` is for agents that cannot claim" } else { "" };
     Some(Finding {
         fails,
-        message: sentence(&format!("{who} made no claim{why}.")),
-        fix: format!(
-            "Write {{\"outcome\": \"done\"}}, \"not-done\" or \"unknown\" to the file HAPAX_RESULT, or \
-             print it as the last line{optional}."
-        ),
-        entries: context
-            .claims
-            .iter()
-            .filter(|claim| silent.contains(&claim.caller))
-            .filter_map(|claim| claim.entry)
-            .collect(),
+        message: sentence(&format!("{} made no claim{why}.", who(&all))),
+        fix: format!("{}{}.", way_to_claim(context, first), if fails { OPTIONAL } else { "" }),
+        entries,
         ..Finding::new(FindingKind::MissingClaim)
     })
+}
+
+const OPTIONAL: &str = "; `--claims optional` is for agents that cannot claim";
+
+/// The way to claim that works for this subject.
+fn way_to_claim(context: &FindingContext<'_, '_>, caller: u32) -> String {
+    let outcomes = "{\"outcome\": \"done\"}, \"not-done\" or \"unknown\"";
+    if matches!(end_of(context, caller), Some(StartEnd::Answered(_) | StartEnd::NoAnswer)) {
+        return format!("Answer the request with the status 200 and {outcomes} as the JSON body");
+    }
+    let has_model = context.terms.operations.iter().any(|operation| is_generated(&operation.name));
+    let model = if has_model {
+        "; or use `--claim model`, which takes the last message of the model as the claim"
+    } else {
+        ""
+    };
+    format!("Write {outcomes} to the file HAPAX_RESULT, or print it as the last line{model}")
+}
+
+/// How the last start of a caller ended.
+fn end_of(context: &FindingContext<'_, '_>, caller: u32) -> Option<StartEnd> {
+    let ends = context.history.ends().filter(|end| end.caller == Some(caller));
+    ends.max_by_key(|end| end.n).map(|end| end.event.end)
 }
 
 /// What was wrong with the last claim of a caller.

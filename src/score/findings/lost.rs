@@ -1,15 +1,17 @@
 //! Effects that happened less often than expected: what was attempted, and what happened to it.
 
+use std::collections::BTreeSet;
+
 use yaml_reader::shown;
 
 use super::words::{count, identity, label, nouns, seen};
-use super::{FindingContext, entries_of, sentence};
-use crate::domain::{EndEvent, StartEnd};
+use super::{FindingContext, crash, entries_of, sentence};
+use crate::domain::{EndEvent, StartEnd, SubjectEvent};
 use crate::fit::FieldNames;
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{ambiguity, reported_success};
 use crate::score::history::{Attempt, PlacedEvent, Refusal};
-use crate::score::verdict::{Finding, FindingKind};
+use crate::score::verdict::{Finding, FindingKind, Remedy};
 use crate::score::void_reason::cut;
 
 /// The finding of an intent that happened less often than expected. There is a finding of a duplicate too if
@@ -32,7 +34,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
         label(intent),
         are(due)
     );
-    let (text, fix) = if let Some(index) = taken.taken_back.first() {
+    let Explained { text, fix, remedy } = if let Some(index) = taken.taken_back.first() {
         let pairs = context.assignment.undone.iter().filter(|pair| taken.taken_back.contains(&pair.charge));
         let refunds: Vec<u64> =
             pairs.flat_map(|pair| &pair.refunds).map(|index| context.history.effects[*index].n).collect();
@@ -42,11 +44,10 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
             "It was made (entry {}) and refunded in full (entry {refund}).",
             context.history.effects[*index].n
         );
-        (
+        Explained::new(
             text,
             "Refund only the surplus: count what exists before the refund, and keep as much as the task \
-             asks for."
-                .to_owned(),
+             asks for.",
         )
     } else {
         tried(context, intent, &mut entries)
@@ -63,7 +64,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
         ),
     };
     let fails = !context.unstartable && !context.permits_loss;
-    Some(Finding { fails, message, fix, entries, ..Finding::new(FindingKind::Lost) })
+    Some(Finding { fails, message, fix, remedy, entries, ..Finding::new(FindingKind::Lost) })
 }
 
 fn are(due: usize) -> String {
@@ -71,7 +72,7 @@ fn are(due: usize) -> String {
 }
 
 /// What was attempted for an intent, and the fix.
-fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> (String, String) {
+fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> Explained {
     let noun = nouns(&intent.effect).0;
     let attempts: Vec<&Attempt<'_>> = context
         .history
@@ -95,7 +96,7 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
             "A service can store an error under a key, and then a retry with that key cannot succeed: check \
              whether the {noun} exists, and if it does not, retry with a new key."
         );
-        return (text, fix);
+        return Explained::new(text, fix);
     }
     if ambiguity(last).is_some() {
         let text =
@@ -106,7 +107,7 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
              succeeds, retry with a key that is derived from the {}{again}.",
             identity(intent, &context.terms.intents)
         );
-        return (text, fix);
+        return Explained::new(text, fix);
     }
     let text = format!("{before}Attempt {name} committed nothing, although {}.", seen(last));
     let fix = if reported_success(last) {
@@ -117,17 +118,13 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
     } else {
         "Read the reply, do what it asks for, and then retry.".to_owned()
     };
-    (text, fix)
+    Explained::new(text, fix)
 }
 
 /// The entries of at most this many attempts are listed.
 const MAX_DESCRIBED: usize = 4;
 
-fn without_attempt(
-    context: &FindingContext<'_, '_>,
-    intent: &Intent,
-    entries: &mut Vec<u64>,
-) -> (String, String) {
+fn without_attempt(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> Explained {
     let service = crate::score::history::service_of(&intent.effect);
     let refused = context.history.refusals.iter().rev().find(|refusal| match refusal.operation {
         Some(operation) => operation == intent.effect,
@@ -145,30 +142,29 @@ fn without_attempt(
             format!("The service refused {} (entry {}).", refused_words(refusal), refusal.n)
         };
         if let Some(fix) = mail_fix(refusal) {
-            return (text, fix.to_owned());
+            return Explained::new(text, fix);
         }
         if let Some(what) = refusal.unsupported {
             let fix = format!("The subject is not at fault: hapax does not have {} yet.", cut(what));
-            return (text, fix);
+            return Explained::new(text, fix);
         }
         if refusal.undecided.is_some() {
-            return (text, "The subject is not at fault: see why the trial is void.".to_owned());
+            return Explained::new(text, "The subject is not at fault: see why the trial is void.");
         }
-        return (text, "Read why the service refused the request, and send one that it accepts.".to_owned());
+        return Explained::new(
+            text,
+            "Read why the service refused the request, and send one that it accepts.",
+        );
     }
     if context.unstartable {
-        return (
-            "The subject was not started.".to_owned(),
-            "See why the trial is void, and make that command work on its own first.".to_owned(),
+        return Explained::new(
+            "The subject was not started.",
+            "See why the trial is void, and make that command work on its own first.",
         );
     }
-    if let Some(crash) = crash(context) {
+    if let Some(crash) = crash::first(context) {
         entries.push(crash.n);
-        return (
-            crashed(context, crash),
-            "The subject stopped by itself; the last lines of its standard error say why. Fix that first."
-                .to_owned(),
-        );
+        return Explained::new(crashed(context, crash), crash::FIX).remedied_by(Remedy::FixCrash);
     }
     // The fix is that of the step before, which failed.
     let writes = context.history.attempts.iter().filter(|attempt| attempt.write);
@@ -177,13 +173,75 @@ fn without_attempt(
         let text = format!("It was never attempted: the last write was {}, and {}.", last.name(), seen(last));
         let fix = "Finish the earlier step: check whether it happened, retry it if it did not, and then \
                    continue with the task.";
-        return (text, fix.to_owned());
+        return Explained::new(text, fix);
     }
-    let text = "No attempt was made.".to_owned();
-    (
-        text,
-        "Do what the task asks for: it requires this effect, and the subject did not attempt it.".to_owned(),
-    )
+    no_attempt(context, intent, entries)
+}
+
+/// The likely reason comes first: another host, no service at all, or another task.
+fn no_attempt(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u64>) -> Explained {
+    let escaped = context.history.notes.iter().find_map(|note| match &note.event {
+        SubjectEvent::Escaped { host, .. } => Some((host, note.n)),
+        _ => None,
+    });
+    if let Some((host, entry)) = escaped {
+        entries.push(entry);
+        let text = format!(
+            "No attempt was made; the subject tried to reach {} instead (entry {entry}).",
+            shown(host)
+        );
+        return Explained::new(text, "See `escaped`: that request has to reach a service of the trial.")
+            .remedied_by(Remedy::OnlyTheServices);
+    }
+    if let Some(ended) = context.history.ends().find(|end| end.event.end == StartEnd::TimeUp) {
+        entries.push(ended.n);
+        return Explained::new(
+            "No attempt was made before the time limit.",
+            "See `time-up`: find out what the subject waits for before its first request.",
+        )
+        .remedied_by(Remedy::EndInTime);
+    }
+    if context.history.attempts.is_empty() && context.history.refusals.is_empty() {
+        let service = crate::score::history::service_of(&intent.effect);
+        let variable = format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_"));
+        let fix = format!(
+            "Unless the run is sealed, the client most likely reached another host past the proxy: `--sealed` \
+             answers for the real hosts, whatever the client does. Or the agent does not use {}: pass it to the \
+             client. Or the task is not one that it is made for: name those with `--can OPERATION`.",
+            shown(&variable)
+        );
+        return Explained::new("No attempt was made: no service received a request.", fix);
+    }
+    let writes = context.history.attempts.iter().filter(|attempt| attempt.write);
+    let made: BTreeSet<&str> = writes.map(|attempt| attempt.operation()).collect();
+    let options: Vec<String> =
+        made.iter().take(MAX_DESCRIBED).map(|operation| format!("--can {}", shown(operation))).collect();
+    let skip = match options.join(" ") {
+        _ if made.contains(intent.effect.as_str()) => String::new(),
+        none if none.is_empty() => {
+            " If it is not made for that, name what it is made for with `--can OPERATION`.".to_owned()
+        }
+        options => format!(" If it is not made for that, leave such cases out with `{options}`."),
+    };
+    let fix = "Do what the task asks for: it requires this effect, and the subject did not attempt it.";
+    Explained::new("No attempt was made.", format!("{fix}{skip}"))
+}
+
+/// Why an effect is missing, and how to fix it.
+struct Explained {
+    text: String,
+    fix: String,
+    remedy: Remedy,
+}
+
+impl Explained {
+    fn new(text: impl Into<String>, fix: impl Into<String>) -> Self {
+        Explained { text: text.into(), fix: fix.into(), remedy: FindingKind::Lost.remedy() }
+    }
+
+    fn remedied_by(self, remedy: Remedy) -> Self {
+        Explained { remedy, ..self }
+    }
 }
 
 /// Whether the TLS handshake with the mail server failed.
@@ -223,39 +281,14 @@ fn refused_words(refusal: &Refusal<'_>) -> String {
     }
 }
 
-/// The end of a start that exited with another status than 0, or by a signal that hapax did not send.
-fn crash<'s>(context: &'s FindingContext<'_, '_>) -> Option<PlacedEvent<'s, EndEvent>> {
-    let is_interrupted = |caller: Option<u32>| {
-        context.history.interruptions().any(|interruption| interruption.caller == caller)
-    };
-    context.history.ends().find(|end| match end.event.end {
-        StartEnd::Exited(status) => status != 0,
-        StartEnd::Signaled(_) => !is_interrupted(end.caller),
-        StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => false,
-    })
-}
-
-fn crashed(context: &FindingContext<'_, '_>, crash: PlacedEvent<'_, EndEvent>) -> String {
-    let how = match crash.event.end {
-        StartEnd::Exited(status) => format!("exited with {status}"),
-        StartEnd::Signaled(signal) => format!("was ended by signal {signal}"),
-        StartEnd::Answered(_) | StartEnd::NoAnswer | StartEnd::TimeUp | StartEnd::OverLimit => {
-            "ended".to_owned()
-        }
-    };
-    let before = context
-        .history
-        .attempts
-        .iter()
-        .filter(|attempt| Some(attempt.caller()) == crash.caller && attempt.n < crash.n);
-    match before.max_by_key(|attempt| attempt.n) {
-        Some(last) => {
-            format!("It was never attempted: the subject {how} after {}.", last.name())
-        }
-        None if context.history.refusals.is_empty() => {
+fn crashed(context: &FindingContext<'_, '_>, crashed: PlacedEvent<'_, EndEvent>) -> String {
+    let how = crash::how(crashed);
+    match crash::after(context, crashed) {
+        after if !after.is_empty() => format!("It was never attempted: the subject {how}{after}."),
+        _ if context.history.refusals.is_empty() => {
             format!("No service received a request: the subject {how}.")
         }
-        None => format!("It was never attempted: the subject {how}."),
+        _ => format!("It was never attempted: the subject {how}."),
     }
 }
 

@@ -2,6 +2,7 @@
 //! file describes one kind of finding; the verdict is already decided.
 
 mod claims;
+mod crash;
 mod duplicates;
 mod early_retry;
 mod fix;
@@ -20,7 +21,7 @@ use super::assignment::Assignment;
 use super::history::{Attempt, TrialHistory};
 use super::outcome::Attempted;
 use super::records::Mismatch;
-use super::verdict::{AttemptsMade, Claim, Finding, IntentOutcome};
+use super::verdict::{AttemptsMade, Claim, Finding, IntentOutcome, Remedy};
 use crate::scenario::Terms;
 
 /// No finding names more entries than this.
@@ -51,7 +52,9 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found.extend(duplicates::undone_unintended(context));
     found.extend(unexpected::withheld(context));
     found.extend(unexpected::records(context));
-    found.extend(claims::findings(context));
+    let is_crash_told = found.iter().any(|finding| finding.fails && finding.remedy == Remedy::FixCrash);
+    let claims = claims::findings(context).into_iter();
+    found.extend(claims.filter(|finding| !(is_crash_told && finding.remedy == Remedy::FixCrash)));
     found.extend(limits::findings(context));
     found.extend(outside::escaped(context));
     found.extend(outside::late_requests(context));

@@ -60,8 +60,9 @@ fn told_a_name_server(context: &FindingContext<'_, '_>) -> Option<Finding> {
             "The subject looked up {what}, which is no plain host name, and did not connect: the look-up \
              itself tells what is in the name to a name server outside of the trial. hapax blocked it."
         ),
-        fix: "Remove what looks up this name. If the subject needs the host, allow it with `allow: [HOST]` \
-              in hapax.yaml or `--allow HOST`, or ignore it with `ignore` or `--ignore`."
+        fix: "Remove what looks up this name. If it is telemetry or the like, refuse it without a finding with \
+              `ignore: [HOST]` in hapax.yaml or `--ignore HOST`; to reach the real host, use `allow: [HOST]` \
+              or `--allow HOST`."
             .to_owned(),
         entries: names.into_iter().map(|(_, entry)| entry).collect(),
         ..Finding::new(FindingKind::Escaped)
@@ -106,7 +107,10 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
     }
     if let Some((service, real)) = real_host(host) {
         if services.contains(service) {
-            return real.setting.to_owned();
+            return format!(
+                "{} Or leave the agent as it is, and run with `--sealed`: then the mock answers for {name}.",
+                real.setting
+            );
         }
         if catalog::find(service).is_some_and(|service| service.can_be_added) {
             return format!(
@@ -132,6 +136,16 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
     if services.iter().any(takes_mail) && (host.starts_with("smtp.") || host.starts_with("mail.")) {
         return "Send mail through the server that HAPAX_SMTP_URL names.".to_owned();
     }
+    let any_host = catalog::built_in().iter().find(|service| service.any_host);
+    let replaced = any_host.map_or_else(String::new, |any| {
+        let any = &any.name;
+        let add = if services.contains(any.as_str()) {
+            String::new()
+        } else {
+            format!(" after `{any}: {{}}` for the subject in hapax.yaml")
+        };
+        format!("If the task needs this host, run with `--sealed`{add}: the service `{any}` answers for it. ")
+    });
     let variables: Vec<String> = services
         .iter()
         .map(|service| format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_")))
@@ -140,14 +154,13 @@ fn advice(host: &str, port: u16, services: &BTreeSet<&str>) -> String {
         String::new()
     } else {
         format!(
-            " If a service of the trial replaces this host, configure the client with its address: {}.",
+            "If a service of the trial replaces it, configure the client with its address: {}. ",
             shown(&variables.join(", "))
         )
     };
     format!(
-        "If the subject needs this host, let it through with `allow: [{name}]` in hapax.yaml or `--allow \
-         {name}`; if it does not (telemetry, for example), refuse it without a finding with `ignore: \
-         [{name}]` or `--ignore {name}`.{addresses}"
+        "{addresses}{replaced}If it is telemetry or the like, refuse it without a finding with `ignore: [{name}]` \
+         in hapax.yaml or `--ignore {name}`. To reach the real host, use `allow: [{name}]` or `--allow {name}`."
     )
 }
 
@@ -233,6 +246,21 @@ mod tests {
         ] {
             assert!(told(host, services).contains(word), "{host}: {}", told(host, services));
         }
+    }
+
+    /// What reaches a real host is the last advice, wherever a service can answer for the host.
+    #[test]
+    fn a_real_host_is_allowed_last() {
+        for host in ["api.stripe.com", "api.openai.com", "api.example.org", "o1.ingest.sentry.io"] {
+            for services in [&["payment"][..], &["web"], &["model"], &[]] {
+                let text = told(host, services);
+                let allow = text.find("allow").unwrap_or(text.len());
+                let other = ["--sealed", "HAPAX_", "hapax.yaml", "remove the request"];
+                let first = other.iter().filter_map(|word| text.find(word)).min();
+                assert!(first.is_some_and(|first| first < allow), "{host} with {services:?}: {text}");
+            }
+        }
+        assert!(told("api.stripe.com", &["payment"]).contains("--sealed"));
     }
 
     /// Every variable that advice names as one of the subject's environment is one that hapax sets in a trial

@@ -4,18 +4,15 @@ use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
-use crate::domain::{InterruptKind, StartEnd, SubjectEvent};
-use crate::scenario::{Budget, ClaimedOutcome, Intent, Terms};
+use crate::domain::{FindingKind, InterruptKind, StartEnd, SubjectEvent};
+use crate::scenario::{Budget, ClaimedOutcome, Intent, OperationTerm, Terms};
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 
 fn told(terms: &Terms, script: LedgerScript) -> String {
     let verdict = score(terms, &script.end(), None);
-    let lines = verdict
-        .findings
-        .iter()
-        .filter(|finding| finding.kind != crate::domain::FindingKind::MissingClaim)
-        .map(|finding| {
+    let lines =
+        verdict.findings.iter().filter(|finding| finding.kind != FindingKind::MissingClaim).map(|finding| {
             let mark = if finding.fails { "fails" } else { "noted" };
             format!(
                 "{:?} ({mark}, entries {:?})\n{}\n{}\n",
@@ -162,6 +159,66 @@ fn a_crash_is_no_fear_and_what_came_before_is_named() {
     stopped.ended(1, StartEnd::Exited(0));
     let all = [told(&order(), crashed), told(&two, after_one), told(&two, stopped)];
     insta::assert_snapshot!(all.join("\n"));
+}
+
+fn missing_claim(terms: &Terms, script: LedgerScript) -> Option<String> {
+    let verdict = score(terms, &script.end(), None);
+    let missing = verdict.findings.into_iter().find(|finding| finding.kind == FindingKind::MissingClaim);
+    missing.map(|finding| format!("{} {}", finding.message, finding.fix))
+}
+
+#[test]
+fn a_missing_claim_names_its_cause_or_the_way_to_claim() {
+    let terms = Terms { claim: vec![ClaimedOutcome::Done], ..order() };
+    let ends = |end: StartEnd| {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        script.charge(Some("k"), "ord_1001", 4999, Sees::Ok);
+        script.ended(1, end);
+        script
+    };
+    let crashed = missing_claim(&terms, ends(StartEnd::Exited(1))).unwrap();
+    assert!(crashed.starts_with("The subject exited with 1 after the charge ("), "{crashed}");
+    assert!(crashed.contains("standard error") && !crashed.contains("HAPAX_RESULT"), "{crashed}");
+    // The end of the time is a finding of its own.
+    assert_eq!(missing_claim(&terms, ends(StartEnd::TimeUp)), None);
+    let verdict = score(&terms, &ends(StartEnd::TimeUp).end(), None);
+    let failing: Vec<FindingKind> = verdict.failing().map(|finding| finding.kind).collect();
+    assert_eq!(failing, [FindingKind::TimeUp]);
+    let http = missing_claim(&terms, ends(StartEnd::Answered(200))).unwrap();
+    assert!(http.contains("Answer the request with the status 200"), "{http}");
+    assert!(!http.contains("HAPAX_RESULT"), "{http}");
+    let plain = missing_claim(&terms, ends(StartEnd::Exited(0))).unwrap();
+    assert!(plain.contains("HAPAX_RESULT") && !plain.contains("--claim model"), "{plain}");
+    let mut asked = terms.clone();
+    let generate = OperationTerm {
+        name: "model.generate".to_owned(),
+        write: true,
+        identity: Vec::new(),
+        natural: Vec::new(),
+        cost: true,
+    };
+    asked.operations.push(generate);
+    let model = missing_claim(&asked, ends(StartEnd::Exited(0))).unwrap();
+    assert!(model.contains("`--claim model`"), "{model}");
+    // What a crash kept from being attempted is told with the crash, once.
+    let two = Terms { intents: vec![due("ord_1001", 4999, 1), due("ord_1002", 4999, 1)], ..terms };
+    let verdict = score(&two, &ends(StartEnd::Exited(1)).end(), None);
+    let failing: Vec<FindingKind> = verdict.failing().map(|finding| finding.kind).collect();
+    assert_eq!(failing, [FindingKind::Lost]);
+}
+
+#[test]
+fn no_attempt_names_the_likely_reason_first() {
+    let mut elsewhere = LedgerScript::new();
+    elsewhere.escaped("api.stripe.com");
+    let mut waiting = LedgerScript::new();
+    waiting.ended(1, StartEnd::TimeUp);
+    let mut other_task = LedgerScript::new();
+    let mail = Fields::new().with("to", "ann@example.com").with("subject", "hi");
+    other_task.write("email.send", None, &mail, Sees::Ok);
+    let told = [elsewhere, waiting, other_task].map(|script| told(&order(), script));
+    insta::assert_snapshot!(told.join("\n"));
 }
 
 #[test]
