@@ -27,7 +27,7 @@ pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
 #[cfg(feature = "mcp")]
 pub(crate) use filter::is_named;
-pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, shipped};
+pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, select, shipped};
 pub(crate) use matrix::words::words_of;
 pub(crate) use mcp::{has_tools, not_offered_as_tools};
 pub use quick::{CountedEffect, Quick};

@@ -62,8 +62,13 @@ pub enum ServeError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// The admin API did not start.
-    #[error("cannot open a port for the admin API: {0}")]
-    Admin(io::Error),
+    #[error("cannot open {} for the admin API: {error}", port_words(*port))]
+    Admin {
+        /// The port, if a certain one was asked for.
+        port: Option<u16>,
+        /// The error of the system.
+        error: io::Error,
+    },
     /// A call of the system failed.
     #[error("cannot start: {0}")]
     Runtime(io::Error),
@@ -111,16 +116,32 @@ impl ServeError {
             }
             ServeError::Command { .. } => "check the command after `--`".to_owned(),
             ServeError::TokenShort => "use at least 16 characters".to_owned(),
-            ServeError::Start(StartError::Port { .. }) => {
-                "another program may use that port: set another one with --port, or remove --port".to_owned()
+            ServeError::Start(StartError::Port { service, port, error }) => {
+                let option = format!("--port {service}=NUMBER");
+                port_help(*port, error, &option)
             }
             ServeError::Start(StartError::Faults(_)) => "change or remove these faults".to_owned(),
-            ServeError::Admin(_) => "set another port with --admin-port, or remove --admin-port".to_owned(),
+            ServeError::Admin { port, error } => port_help(*port, error, "--admin-port NUMBER"),
             ServeError::Start(_) | ServeError::Runtime(_) | ServeError::Output(_) => {
                 return format!("error: {self}");
             }
         };
         format!("error: {self}\nhelp: {help}")
+    }
+}
+
+fn port_words(port: Option<u16>) -> String {
+    port.map_or_else(|| "a port".to_owned(), |port| format!("port {port}"))
+}
+
+/// What to do about a port that cannot be opened; `option` chooses another one.
+fn port_help(port: Option<u16>, error: &io::Error, option: &str) -> String {
+    match port {
+        Some(port) if error.kind() == io::ErrorKind::AddrInUse => format!(
+            "another program uses port {port}: `lsof -i :{port}` shows which one; end it, or choose another port \
+             with {option}; without the option, hapax takes a free one"
+        ),
+        _ => format!("choose another port with {option}; without the option, hapax takes a free one"),
     }
 }
 

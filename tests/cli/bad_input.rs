@@ -16,6 +16,39 @@ fn nothing_to_run_is_an_error_that_says_how_to_name_a_subject() {
 }
 
 #[test]
+fn a_command_without_dashes_before_it_is_told_what_to_type() {
+    let workspace = workspace();
+    workspace.write("agent.sh", "exit 0\n");
+    let called = workspace.call(&["run", "sh", "agent.sh"]).expect(2);
+    assert!(called.stderr.contains("type `hapax run -- sh agent.sh`"), "{}", called.stderr);
+    let called = workspace.call(&["run", "plain", "sh", "agent.sh"]).expect(2);
+    assert!(called.stderr.contains("type `hapax run plain -- sh agent.sh`"), "{}", called.stderr);
+    let called = workspace.call(&["run", "./agent.sh", "--subject", "naive"]).expect(2);
+    assert!(called.stderr.contains("type `hapax run -- ./agent.sh`"), "{}", called.stderr);
+}
+
+#[test]
+fn a_file_with_the_other_ending_is_named() {
+    let workspace = workspace();
+    workspace.write("ok.yaml", &charge(""));
+    let called = workspace.call(&["run", "ok.yml", "--subject", "naive"]).expect(2);
+    assert!(called.stderr.contains("`ok.yaml` does: name that one"), "{}", called.stderr);
+}
+
+#[test]
+fn a_port_in_use_is_named_with_what_shows_its_user() {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let workspace = workspace();
+    for (option, value) in [("--port", format!("payment={port}")), ("--admin-port", port.to_string())] {
+        let called = workspace.call(&["serve", "payment", option, &value]).expect(2);
+        assert!(called.stderr.contains(&format!("another program uses port {port}")), "{}", called.stderr);
+        assert!(called.stderr.contains(&format!("lsof -i :{port}")), "{}", called.stderr);
+        assert!(called.stderr.contains(option), "{}", called.stderr);
+    }
+}
+
+#[test]
 fn a_subject_that_does_not_exist_is_void() {
     let workspace = workspace();
     workspace.call(&["run", "plain", "--", "no-such-program"]).expect(3);

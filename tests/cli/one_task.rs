@@ -118,10 +118,31 @@ fn problems_in_an_expectation_say_what_would_be_valid() {
         .call(&["run", "--task", "x", "--expect", "payment.refnd:order=7", "--subject", "naive"])
         .expect(2);
     assert!(called.stderr.contains("did you mean `payment.refund`?"), "{}", called.stderr);
-    let called = workspace
-        .call(&["run", "payment", "--task", "x", "--expect", "email.send", "--subject", "naive"])
-        .expect(2);
-    assert!(called.stderr.contains("cannot be used with"), "{}", called.stderr);
     workspace.call(&["run", "--task", "x", "--subject", "naive"]).expect(2);
     workspace.call(&["run", "--expect", "email.send", "--subject", "naive"]).expect(2);
+}
+
+#[test]
+fn a_filter_or_an_expression_selects_among_the_cases_of_the_task() {
+    let workspace = Workspace::new();
+    let ids = |more: &[&'static str]| {
+        let called =
+            workspace.call(&call(&[more, &["--dry-run", "--subject", "careful"]].concat())).expect(0);
+        called.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&[]).len(), 42);
+    let none = ids(&["keys=none"]);
+    assert!(
+        !none.is_empty() && none.len() < 42 && none.iter().all(|id| id.contains("keys=none")),
+        "{none:?}"
+    );
+    let lost = ids(&["-E", "keys=none & reply=drop"]);
+    assert!(!lost.is_empty() && lost.len() < none.len(), "{lost:?}");
+    assert!(lost.iter().all(|id| id.contains("keys=none") && id.contains("reply=drop")), "{lost:?}");
+    let called = workspace.call(&call(&["email", "--subject", "careful"])).expect(2);
+    assert!(
+        called.stderr.contains("`email`") && called.stderr.contains("the cases are `task@"),
+        "{}",
+        called.stderr
+    );
 }

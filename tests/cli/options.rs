@@ -132,7 +132,11 @@ fn several_subjects_are_one_table() {
         called.stdout
     );
     assert_eq!(std::fs::read_dir(workspace.path().join("reports")).unwrap().count(), 3, "and latest");
-    for refused in [&["--out", "here"][..], &["--json"], &["--subject", "naive"], &["--require", "0.5"]] {
+    workspace.call(&[&both[..], &["--out", "here"]].concat()).expect(1);
+    for subject in ["naive", "careful"] {
+        assert!(workspace.path().join("here").join(subject).join("report.json").is_file(), "{subject}");
+    }
+    for refused in [&["--json"][..], &["--subject", "naive"], &["--require", "0.5"]] {
         workspace.call(&[&both[..], refused].concat()).expect(2);
     }
     workspace.call(&["replay", LOST, "--seed", "1", "--subject", "a", "--subject", "b"]).expect(2);

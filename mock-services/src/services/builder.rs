@@ -44,13 +44,19 @@ pub enum StartError {
     #[error("the fault plan is refused:\n{0}")]
     Faults(#[from] Objections),
     /// A port could not be opened.
-    #[error("cannot open a port for the service {service}: {error}")]
+    #[error("cannot open {} for the service {service}: {error}", port_words(*port))]
     Port {
         /// The name of the service.
         service: String,
+        /// The port, if a certain one was asked for.
+        port: Option<u16>,
         /// The error of the operating system.
         error: io::Error,
     },
+}
+
+fn port_words(port: Option<u16>) -> String {
+    port.map_or_else(|| "a port".to_owned(), |port| format!("port {port}"))
 }
 
 /// How one service is started.
@@ -246,7 +252,6 @@ async fn start<S: Service>(
             longest_silence: environment.longest_silence,
         },
     );
-    let failed = |error| StartError::Port { service: name.clone(), error };
     let mut endpoints = Vec::new();
     let mut protocols = vec![(Protocol::Http, options.port)];
     if engine.service().transports().contains(&Transport::Smtp) {
@@ -259,7 +264,9 @@ async fn start<S: Service>(
         for (protocol, port) in &protocols {
             let (engine, wire) = (Arc::clone(&engine), Arc::clone(&environment.wire));
             let port = port.filter(|_| caller == 1);
-            endpoints.push(Endpoint::open(engine, wire, caller, *protocol, port).await.map_err(failed)?);
+            let endpoint = Endpoint::open(engine, wire, caller, *protocol, port).await;
+            let failed = |error| StartError::Port { service: name.clone(), port, error };
+            endpoints.push(endpoint.map_err(failed)?);
         }
     }
     Ok(RunningService { name, key, operations, endpoints, control: engine })

@@ -163,12 +163,28 @@ impl ExecutionArgs {
         }
     }
 
+    /// The folder of the run of one of several subjects: below `--out`, it has the name of the subject.
+    pub(super) fn folder_of(&self, subject: &str) -> Result<RunFolder, run::RunError> {
+        match &self.out {
+            Some(path) => RunFolder::at(&path.join(folder_name(subject))),
+            None => self.folder(),
+        }
+    }
+
     pub(super) fn folder(&self) -> Result<RunFolder, run::RunError> {
         match &self.out {
             Some(path) => RunFolder::at(path),
             None => RunFolder::new_below(Path::new(REPORTS), Timestamp::now()),
         }
     }
+}
+
+/// A name as the name of a folder: what cannot be in one is a dash.
+fn folder_name(name: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_.".contains(character);
+    let name: String =
+        name.chars().map(|character| if is_plain(character) { character } else { '-' }).collect();
+    if name.trim_matches('.').is_empty() { "subject".to_owned() } else { name }
 }
 
 /// Runs the trials of a plan, and shows their progress.

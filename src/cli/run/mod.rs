@@ -22,7 +22,7 @@ use crate::process_env;
 use crate::report::Format;
 use crate::results::{DerivedSettings, SmokeFailure};
 use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions};
-use crate::scenario::Case;
+use crate::scenario::{self, Case};
 use crate::subject::Subject;
 use execution::{ExecutionArgs, execute, finish};
 use probing::ReadyRun;
@@ -76,11 +76,11 @@ Exit status: 0 everything passed, 1 a verdict failed, 2 the command line or a fi
 nothing ran, 3 nothing failed, but something is void, inconclusive or was not finished.")]
 pub(super) struct RunArgs {
     /// What to run: a file or folder, a tag, or any part of a case id [default: all cases]
-    #[arg(value_name = "FILTER", conflicts_with = "task")]
+    #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
     /// Run only the cases that this expression selects: 'tag(payment) & keys=stripe & !reply=429'
-    #[arg(short = 'E', long, value_name = "EXPRESSION", conflicts_with = "task")]
+    #[arg(short = 'E', long, value_name = "EXPRESSION")]
     expression: Option<String>,
 
     /// Run only the cases that did not pass in the last run of reports/; all of them if all passed
@@ -149,7 +149,7 @@ impl RunArgs {
     /// The cases that are selected.
     fn cases(&self) -> Result<Vec<Case>, CliError> {
         if let Some(cases) = self.quick.cases(self.save.as_deref())? {
-            return Ok(cases);
+            return Ok(scenario::select(cases, &self.filters, self.expression.as_deref())?);
         }
         let cases = super::load(&self.filters, self.expression.as_deref())?;
         if self.last_failed { selection::last_failed(cases) } else { Ok(cases) }
@@ -206,6 +206,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
 }
 
 fn run_once(args: &RunArgs) -> Result<ExitStatus, CliError> {
+    selection::check_command(args)?;
     let subjects = args.subject.choose_all()?;
     let cases = args.cases()?;
     match <[(Subject, String); 1]>::try_from(subjects) {

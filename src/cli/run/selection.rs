@@ -3,13 +3,51 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use yaml_reader::shown;
+
+use super::RunArgs;
 use super::execution::REPORTS;
 use crate::ExitStatus;
 use crate::cli::error::CliError;
 use crate::cli::print::{message, output_text, plural};
+use crate::process_env;
 use crate::results;
 use crate::run::Plan;
 use crate::scenario::Case;
+use crate::subject::words::quoted;
+
+/// Refuses a command without `--` before it: `hapax run python3 agent.py` would take it for filters.
+pub(super) fn check_command(args: &RunArgs) -> Result<(), CliError> {
+    if args.subject.is_command() {
+        return Ok(());
+    }
+    // The cases of a task are not those of files, so nothing can be looked up.
+    let is_filter =
+        |word: &String| args.quick.is_given() || crate::cli::load(std::slice::from_ref(word), None).is_ok();
+    // `sh` is a part of some id, so the word that is no filter can come after the program.
+    if !args.filters.iter().any(|word| is_program(word) && !is_filter(word)) {
+        return Ok(());
+    }
+    let Some(at) = args.filters.iter().position(|word| is_program(word)) else { return Ok(()) };
+    let quoted_words =
+        |words: &[String]| words.iter().map(|word| format!(" {}", quoted(word))).collect::<String>();
+    let (filters, command) = args.filters.split_at(at);
+    Err(CliError::with_hint(
+        format!("`{}` is a command, and there is no `--` before it", shown(&command[0])),
+        format!("type `hapax run{} --{}`", quoted_words(filters), quoted_words(command)),
+    ))
+}
+
+/// Whether a word names a program: a file that is no scenario, or a program in a folder of PATH.
+fn is_program(word: &str) -> bool {
+    let path = Path::new(word);
+    if path.components().count() > 1 || path.is_file() {
+        let is_scenario = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+        return path.is_file() && !is_scenario;
+    }
+    let folders = process_env::value("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(word).is_file())
+}
 
 /// Of the cases, those that did not pass in the last run; all of them if none failed.
 pub(super) fn last_failed(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {

@@ -33,7 +33,7 @@ pub(super) fn run(
         if args.execution.verbosity() >= Verbosity::Normal {
             message(&format!("subject {}", subject.name));
         }
-        let folder = args.execution.folder()?;
+        let folder = args.execution.folder_of(&subject.name)?;
         // The table names only the cases in which the subjects differ.
         let live = Live::new(args.execution.verbosity());
         let report = execute(plan, subject, options, &args.execution, &folder, live)?;
@@ -68,7 +68,6 @@ fn check(args: &RunArgs, subjects: &[(Subject, String)]) -> Result<(), CliError>
         ));
     }
     let refused = [
-        ("--out", args.execution.out.is_some()),
         ("--resume", args.resume.is_some()),
         ("--partition", args.partition.is_some()),
         ("--dry-run", args.dry_run),

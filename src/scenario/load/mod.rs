@@ -103,10 +103,42 @@ pub fn load(filters: &[String]) -> Result<Loaded, LoadError> {
 /// # Errors
 /// As [`load`]; also the problem of the expression, or the parts of it that no case meets.
 pub fn load_matching(filters: &[String], expression: Option<&str>) -> Result<Loaded, LoadError> {
-    let expression = expression.map(FilterExpression::parse).transpose().map_err(LoadError::Problems)?;
-    let mut loaded = load(filters)?;
-    let Some(expression) = expression else { return Ok(loaded) };
-    let unmet = expression.unmet(&loaded.cases).into_iter().map(|(filter, near)| Unmatched {
+    let expression = parsed(expression)?;
+    let Loaded { cases, files } = load(filters)?;
+    Ok(Loaded { cases: matching(cases, expression.as_ref())?, files })
+}
+
+/// Of these cases, those that a filter and the expression select. A filter is a tag or a part of an id.
+///
+/// # Errors
+/// The problem of the expression, or the filters and the parts of the expression that no case meets.
+pub fn select(
+    mut cases: Vec<Case>,
+    filters: &[String],
+    expression: Option<&str>,
+) -> Result<Vec<Case>, LoadError> {
+    let expression = parsed(expression)?;
+    let ids = cases.iter().map(|case| format!("`{}`", case.id)).collect::<Vec<_>>().join(", ");
+    let is_unmatched = |word: &&String| !cases.iter().any(|case| is_named(case, word));
+    let unmatched: Vec<Unmatched> = filters
+        .iter()
+        .filter(is_unmatched)
+        .map(|word| Unmatched { filter: word.clone(), help: format!("the cases are {ids}") })
+        .collect();
+    if !unmatched.is_empty() {
+        return Err(LoadError::NoMatch(unmatched));
+    }
+    cases.retain(|case| filters.is_empty() || filters.iter().any(|word| is_named(case, word)));
+    matching(cases, expression.as_ref())
+}
+
+fn parsed(expression: Option<&str>) -> Result<Option<FilterExpression>, LoadError> {
+    expression.map(FilterExpression::parse).transpose().map_err(LoadError::Problems)
+}
+
+fn matching(mut cases: Vec<Case>, expression: Option<&FilterExpression>) -> Result<Vec<Case>, LoadError> {
+    let Some(expression) = expression else { return Ok(cases) };
+    let unmet = expression.unmet(&cases).into_iter().map(|(filter, near)| Unmatched {
         filter,
         help: match near {
             Some(near) => format!("did you mean `{near}`? `hapax list` shows all cases"),
@@ -117,13 +149,13 @@ pub fn load_matching(filters: &[String], expression: Option<&str>) -> Result<Loa
     if !unmet.is_empty() {
         return Err(LoadError::NoMatch(unmet));
     }
-    loaded.cases.retain(|case| expression.matches(case));
-    if loaded.cases.is_empty() {
+    cases.retain(|case| expression.matches(case));
+    if cases.is_empty() {
         let help = "each part of it matches some case, but no case all of it; `hapax list` shows all cases";
         let filter = "the expression".to_owned();
         return Err(LoadError::NoMatch(vec![Unmatched { filter, help: help.to_owned() }]));
     }
-    Ok(loaded)
+    Ok(cases)
 }
 
 /// Like [`load`], with paths relative to `base`.
@@ -163,7 +195,7 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
     let unmatched: Vec<Unmatched> = words
         .iter()
         .filter(|word| !loaded.cases.iter().any(|case| is_named(case, word)))
-        .map(|word| Unmatched { filter: (*word).clone(), help: hint(word, &loaded.cases) })
+        .map(|word| Unmatched { filter: (*word).clone(), help: hint(base, word, &loaded.cases) })
         .collect();
     if !unmatched.is_empty() {
         return Err(LoadError::NoMatch(unmatched));
@@ -248,7 +280,15 @@ fn by_name(base: &Path, found: Vec<FoundFile>, problems_found: &mut Problems) ->
     all
 }
 
-fn hint(word: &str, cases: &[Case]) -> String {
+fn hint(base: &Path, word: &str, cases: &[Case]) -> String {
+    let other = match word.rsplit_once('.') {
+        Some((stem, "yml")) => Some(format!("{stem}.yaml")),
+        Some((stem, "yaml")) => Some(format!("{stem}.yml")),
+        _ => None,
+    };
+    if let Some(other) = other.filter(|other| base.join(other).is_file()) {
+        return format!("this file does not exist, but `{}` does: name that one", shown(&other));
+    }
     let is_path =
         word.ends_with(".yaml") || word.ends_with(".yml") || word.starts_with("./") || word.starts_with('/');
     if is_path {
@@ -392,6 +432,14 @@ mod tests {
     fn a_file_of_a_user_replaces_the_shipped_one_with_that_name() {
         let home = Home::with(&[("scenarios/payment/lost-reply.yaml", SCENARIO)]);
         assert_eq!(home.ids(&["payment/lost-reply"]), ["payment/lost-reply"]);
+    }
+
+    #[test]
+    fn a_file_with_the_other_ending_is_named() {
+        let home = Home::with(&[("ok.yaml", SCENARIO), ("fine.yml", SCENARIO)]);
+        assert!(home.refused(&["ok.yml"]).contains("`ok.yaml` does"), "{}", home.refused(&["ok.yml"]));
+        assert!(home.refused(&["fine.yaml"]).contains("`fine.yml` does"));
+        assert!(home.refused(&["none.yaml"]).contains("no such file"));
     }
 
     #[test]

@@ -49,8 +49,9 @@ pub(super) async fn open(
     address: (IpAddr, Option<u16>),
 ) -> Result<SocketAddr, ServeError> {
     let (address, port) = address;
-    let listener = TcpListener::bind((address, port.unwrap_or(0))).await.map_err(ServeError::Admin)?;
-    let bound = listener.local_addr().map_err(ServeError::Admin)?;
+    let failed = |error| ServeError::Admin { port, error };
+    let listener = TcpListener::bind((address, port.unwrap_or(0))).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
     let admin = Arc::new(Admin {
         services,
         token,
