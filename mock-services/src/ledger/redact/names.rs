@@ -1,5 +1,7 @@
 //! Names within a text, and the values that follow them: parameters, and JSON within a text.
 
+use super::prose::reads_environment;
+
 /// The parts of a name: `metadata[password]` and `metadata.password` are names of a password too, as is
 /// `password.old`.
 pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
@@ -22,6 +24,9 @@ pub(super) fn value_of(text: &[u8], from: usize, to: usize) -> Option<(usize, us
         at = skip(near, at, |byte| in_word(&byte) || b".[]".contains(&byte));
     }
     if text.get(at) == Some(&b'=') {
+        if reads_environment(&text[at + 1..]) {
+            return None;
+        }
         return within_quotes(text, at + 1).or_else(|| Some((at + 1, end_of_parameter(text, at + 1))));
     }
     let (_, behind_quote) = quote(text, at)?;

@@ -4,8 +4,8 @@
 use super::markup::{content_of_element, content_of_part};
 use super::names::{NameKind, name_kind};
 use super::values::{
-    between_quotes, end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, stands_for_another,
-    yaml_block,
+    between_quotes, end_of_line, end_of_word, is_no_secret, looks_secret, nested, quoted, reads_environment,
+    stands_for_another, yaml_block,
 };
 use super::{TextKind, is_blank, skip};
 
@@ -221,7 +221,9 @@ impl Name<'_> {
     /// Whether nothing that begins here is a secret: a reference to another value, or the object of a session.
     fn is_no_value(&self, value: usize) -> bool {
         let is_object = || self.text.get(value).is_some_and(|byte| b"[{".contains(byte));
-        stands_for_another(&self.text[value..]) || self.name_kind == NameKind::Code && is_object()
+        stands_for_another(&self.text[value..])
+            || reads_environment(&self.text[value..])
+            || self.name_kind == NameKind::Code && is_object()
     }
 
     fn has_digit(&self, from: usize, to: usize) -> bool {

@@ -11,6 +11,7 @@ mod urls;
 mod values;
 
 pub(super) use names::{is_secret_field, is_secret_header};
+pub(super) use values::reads_environment;
 
 /// What kind of text is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

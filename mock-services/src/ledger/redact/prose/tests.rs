@@ -162,6 +162,29 @@ fn ordinary_text_stays() {
     }
 }
 
+/// The line of a traceback that says which variable is missing.
+#[test]
+fn a_line_that_reads_the_environment_stays() {
+    for text in [
+        "    stripe.api_key = os.environ[\"STRIPE_API_KEY\"]\n                     ~~~~~~^^^\nKeyError: 'STRIPE_API_KEY'\n",
+        "    connect(password=os.environ.get('DB_PASSWORD'))\n",
+        "client = Client(api_key=os.getenv(\"API_KEY\"), timeout=3)",
+        "const client = new Stripe({ apiKey: process.env.STRIPE_API_KEY });",
+        "  token = ENV.fetch(\"TOKEN\")",
+    ] {
+        assert_eq!(redacted(text), text);
+    }
+    for text in [
+        "api_key = os.environ.get(\"API_KEY\", \"Zx8vTq0LmWk2RbN4\")",
+        "api_key = os.environ[\"API_KEY\"] or \"Zx8vTq0LmWk2RbN4\"",
+        "password = getenv(Zx8vTq0LmWk2RbN4)",
+        "api_key=process.env.API_KEY||\"Zx8vTq0LmWk2RbN4\"",
+        "connect(token=os.getenv(\"TOKEN\"), password=\"Zx8vTq0LmWk2RbN4\")",
+    ] {
+        assert!(!redacted(text).contains("Zx8vTq0LmWk2RbN4"), "{}", redacted(text));
+    }
+}
+
 #[test]
 fn what_is_cut_is_looked_at_as_a_whole() {
     let ledger = Ledger::new("t", 1, Clock::default());

@@ -76,6 +76,35 @@ pub(super) fn stands_for_another(value: &[u8]) -> bool {
     [&b"${"[..], b"$(", b"{{", b"<", b"%("].iter().any(|start| value.starts_with(start))
 }
 
+/// Whether a variable of the environment is read here, and nothing else: `os.environ["API_KEY"]`. Tracebacks show
+/// such lines, and its value is not in them; a second operand or a default could be a secret.
+pub(in crate::ledger::redact) fn reads_environment(value: &[u8]) -> bool {
+    const CALLS: [&str; 10] = [
+        "os.environ[",
+        "os.environ.get(",
+        "os.getenv(",
+        "environ[",
+        "getenv(",
+        "os.Getenv(",
+        "System.getenv(",
+        "process.env[",
+        "ENV[",
+        "ENV.fetch(",
+    ];
+    const MEMBERS: [&str; 2] = ["process.env.", "import.meta.env."];
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let after = |start: &&str| value.strip_prefix(start.as_bytes());
+    let rest = match (CALLS.iter().find_map(after), MEMBERS.iter().find_map(after)) {
+        (Some([quote @ (b'"' | b'\''), inner @ ..]), _) => match inner[skip(inner, 0, in_name)..] {
+            [ref end, b']' | b')', ref rest @ ..] if end == quote => rest,
+            _ => return false,
+        },
+        (_, Some(inner)) => &inner[skip(inner, 0, in_name)..],
+        _ => return false,
+    };
+    matches!(rest[skip(rest, 0, is_blank)..], [] | [b'\n' | b'\r' | b',' | b';' | b')' | b'}' | b']', ..])
+}
+
 /// Whether it is a reference to another value, or says that there is none.
 pub(super) fn is_no_secret(value: &[u8]) -> bool {
     const NOTHING: [&str; 9] = ["true", "false", "null", "none", "nil", "undefined", "yes", "no", "not"];
