@@ -31,6 +31,17 @@ pub(crate) fn columns() -> Option<usize> {
     text("COLUMNS")?.parse().ok()
 }
 
+/// Whether the terminal is one that is known to show links (OSC 8). Others may print the address as text.
+pub(crate) fn has_terminal_links() -> bool {
+    let is_one_of = |name: &str, known: &[&str]| text(name).is_some_and(|value| known.contains(&&*value));
+    let vte = text("VTE_VERSION").and_then(|version| version.parse::<u32>().ok());
+    vte.is_some_and(|version| version >= 5000)
+        || is_set("WT_SESSION")
+        || is_set("KONSOLE_VERSION")
+        || is_one_of("TERM", &["xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"])
+        || is_one_of("TERM_PROGRAM", &["iTerm.app", "WezTerm", "vscode", "ghostty", "zed", "Hyper", "Tabby"])
+}
+
 /// Whether a CI system runs hapax.
 pub(crate) fn is_ci() -> bool {
     is_set("CI")

@@ -128,6 +128,12 @@ pub(crate) fn first_cause(case: &CaseReport) -> Option<CauseKey<'_>> {
     case.trials.iter().flat_map(|trial| trial.verdict.failing()).next().map(key_of)
 }
 
+/// How harmful the worst failure of a case is.
+pub(crate) fn harm_of(case: &CaseReport) -> Option<HarmRank> {
+    let failing = case.trials.iter().flat_map(|trial| trial.verdict.failing());
+    failing.map(|finding| finding.kind.harm()).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

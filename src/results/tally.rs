@@ -11,6 +11,9 @@ use crate::score::{Honesty, Outcome, TrialStatus};
 /// The confidence of all intervals that a report shows.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
+/// The smallest number of trials, or of cases, with an interval: that of fewer spans most of what is possible.
+pub(crate) const MIN_FOR_INTERVAL: usize = 10;
+
 /// The numbers of passed, failed and void ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count {

@@ -20,6 +20,7 @@ mod work;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,8 +64,8 @@ pub struct RunOptions {
     pub trials: u32,
     /// The seed that the seeds of the trials are derived from.
     pub seed: u64,
-    /// Whether to stop at the first failure.
-    pub fail_fast: bool,
+    /// How many trials may fail before the run stops.
+    pub max_failures: Option<NonZeroU32>,
     /// The timeout of one start, instead of that of the scenario.
     pub time: Option<Duration>,
     /// Whether a missing claim passes although the scenario names claims.
@@ -214,8 +215,8 @@ async fn all(
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
-    let mut running = JoinSet::new();
-    let mut waiting = TrialQueue::new(planned, cases, &work.subject, work.options.fail_fast);
+    let (mut running, mut failures) = (JoinSet::new(), 0);
+    let mut waiting = TrialQueue::new(planned, cases, &work.subject, work.options.max_failures.is_some());
     tokio::pin!(stop);
     loop {
         let next = waiting.next_callers();
@@ -241,9 +242,9 @@ async fn all(
             Some(ended) = running.join_next() => {
                 let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
                 waiting.ended(&case.id, Duration::from_millis(trial.duration_ms));
-                let failed = trial.verdict.result == TrialStatus::Fail;
+                failures += u32::from(trial.verdict.result == TrialStatus::Fail);
                 on(&case, trial)?;
-                if failed && work.options.fail_fast {
+                if work.options.max_failures.is_some_and(|most| failures >= most.get()) {
                     break;
                 }
             }

@@ -52,6 +52,22 @@ fn fail_fast_stops_at_the_first_failure() {
 }
 
 #[test]
+fn a_run_stops_when_so_many_trials_have_failed() {
+    let workspace = Workspace::new();
+    for name in ["a", "b", "c", "d"] {
+        workspace.write(&format!("scenarios/{name}.yaml"), &charge(""));
+    }
+    let called =
+        workspace.call(&["run", "scenarios", "-j", "1", "--max-failures", "2", "--", "true"]).expect(1);
+    assert_eq!(workspace.report()["cases"].as_array().unwrap().len(), 2);
+    assert!(called.stdout.contains("2 of 4 planned trials were not run"), "{}", called.stdout);
+    workspace.call(&["run", "scenarios", "--max-failures", "5", "--", "true"]).expect(1);
+    assert_eq!(workspace.report()["cases"].as_array().unwrap().len(), 4, "fewer failed, so all ran");
+    workspace.call(&["run", "scenarios", "--max-failures", "0", "--", "true"]).expect(2);
+    workspace.call(&["run", "scenarios", "--max-failures", "2", "--fail-fast", "--", "true"]).expect(2);
+}
+
+#[test]
 fn a_selftest_that_is_interrupted_blames_no_scenario() {
     let workspace = Workspace::new();
     let mut command = workspace.command(&["selftest", "payment/lost-reply", "-j", "1"]);

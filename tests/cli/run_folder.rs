@@ -43,6 +43,18 @@ fn json_is_the_report_and_nothing_else() {
 }
 
 #[test]
+fn the_last_line_names_the_page() {
+    let workspace = Workspace::new();
+    for out in [&[][..], &["--fail-fast", "-j", "1"], &["--out", "here"]] {
+        let arguments = [&["run", "payment/lost-reply", "--subject", "naive"], out].concat();
+        let called = workspace.call(&arguments).expect(1);
+        let page = called.stderr.lines().last().unwrap().strip_prefix("page: ").unwrap().to_owned();
+        assert!(page.ends_with("/index.html"), "{page}");
+        assert!(workspace.read(&page).starts_with("<!DOCTYPE html>"), "{page}");
+    }
+}
+
+#[test]
 fn quiet_prints_only_the_result() {
     let workspace = Workspace::new();
     let called = workspace.call(&["run", CASE, "--subject", "careful", "--quiet"]).expect(0);
@@ -183,7 +195,7 @@ fn a_file_or_folder_of_the_user_named_like_the_link_is_not_changed() {
     let called = workspace.call(&["run", CASE, "--subject", "naive"]).expect(1);
     assert!(called.stderr.contains("note: reports/latest was not made by hapax"), "{}", called.stderr);
     assert!(
-        called.stdout.contains("1 of 1 case failed") && called.stderr.contains("written to "),
+        called.stdout.contains("1 of 1 case failed") && called.stderr.contains("page: "),
         "{}",
         called.stdout
     );

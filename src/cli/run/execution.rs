@@ -1,5 +1,6 @@
 //! How a run is executed, saved and printed.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use crate::ExitStatus;
 use crate::cli::args::format_parser;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
-use crate::cli::print::{message, output};
+use crate::cli::print::{linked_path, message, output};
 use crate::process_env;
 use crate::report::{self, Format, MAX_SUMMARY_BYTES, RunJudgment, View};
 use crate::results::{Measure, Measurement, Report, SavedRun};
@@ -47,8 +48,12 @@ pub(in crate::cli) struct ExecutionArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(super) jobs: Option<u16>,
 
-    /// Stop at the first failure
-    #[arg(long)]
+    /// Stop when this many trials have failed
+    #[arg(long, value_name = "N")]
+    max_failures: Option<NonZeroU32>,
+
+    /// Stop at the first failure, like --max-failures 1
+    #[arg(long, conflicts_with = "max_failures")]
     fail_fast: bool,
 
     /// The timeout of one start of the subject: 30s, 2m [default: that of the subject or the scenario]
@@ -124,7 +129,7 @@ impl ExecutionArgs {
         RunOptions {
             trials: self.trials,
             seed,
-            fail_fast: self.fail_fast,
+            max_failures: if self.fail_fast { Some(NonZeroU32::MIN) } else { self.max_failures },
             time: self.timeout,
             claims_optional: self.claims == ClaimRule::Optional,
             partition: None,
@@ -242,13 +247,22 @@ pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), 
     Ok(report::append_summary(&path, &summary)?)
 }
 
-/// Saves the results of a run, and prints them. `added` are the options that the probe added to those of the user.
+/// What is said about a run besides its results.
+#[derive(Default)]
+pub(super) struct RunRemarks {
+    /// The options that the probe added to those of the user.
+    pub(super) added: String,
+    /// A note before the last line; may be empty.
+    pub(super) note: String,
+}
+
+/// Saves the results of a run, and prints them. The last line names its page.
 pub(super) fn finish(
     report: Report,
     folder: &RunFolder,
     execution: &ExecutionArgs,
     measure: &Measure,
-    added: &str,
+    RunRemarks { added, note }: &RunRemarks,
 ) -> Result<ExitStatus, CliError> {
     let finished = save(report, folder, execution)?;
     let view = crate::cli::view(execution.verbose);
@@ -277,10 +291,14 @@ pub(super) fn finish(
     let status = output(text.as_bytes(), measurement.status);
     if execution.format() == Format::Terminal && !execution.quiet {
         let path = folder.path().display();
-        eprintln!("\nwritten to {path}");
+        eprintln!();
         if finished.saved.report.interrupted {
             eprintln!("to continue this run, add {added}--resume {path} to the same command");
         }
+        if !note.is_empty() {
+            message(note);
+        }
+        message(&format!("page: {}", linked_path(&folder.path().join(report::PAGE_FILE))));
     }
     if execution.open && !execution.is_opened.load(Ordering::SeqCst) {
         crate::cli::report::open_page(folder.path())?;

@@ -16,7 +16,6 @@ use super::args::quick::QuickArgs;
 use super::args::subject::SubjectArgs;
 use super::error::CliError;
 use super::live::Live;
-use super::print::message;
 use crate::ExitStatus;
 use crate::process_env;
 use crate::report::Format;
@@ -24,7 +23,7 @@ use crate::results::{DerivedSettings, SmokeFailure};
 use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions};
 use crate::scenario::{self, Case};
 use crate::subject::Subject;
-use execution::{ExecutionArgs, execute, finish};
+use execution::{ExecutionArgs, RunRemarks, execute, finish};
 use probing::ReadyRun;
 
 pub(super) use execution::duration;
@@ -245,11 +244,12 @@ fn run_subject(
     };
     let live = Live::before_report(args.execution.verbosity());
     let report = execute(plan, subject, options, &args.execution, &folder, live)?;
-    let status = finish(report, &folder, &args.execution, &measure, &added)?.at_best(at_best);
-    if left_out > 0 {
-        message(&format!("{} of {all} cases; `--all` runs the rest", all - left_out));
-    }
-    Ok(status)
+    let note = match left_out {
+        0 => String::new(),
+        _ => format!("{} of {all} cases; `--all` runs the rest", all - left_out),
+    };
+    let remarks = RunRemarks { added, note };
+    Ok(finish(report, &folder, &args.execution, &measure, &remarks)?.at_best(at_best))
 }
 
 /// Runs the smoke trial; returns the problem if the subject fails it.

@@ -1,6 +1,6 @@
 //! `hapax replay`: one trial again.
 
-use super::execution::{ExecutionArgs, execute, finish};
+use super::execution::{ExecutionArgs, RunRemarks, execute, finish};
 use crate::ExitStatus;
 use crate::cli::args::quick::QuickArgs;
 use crate::cli::args::subject::SubjectArgs;
@@ -70,5 +70,5 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> 
     let folder = args.execution.folder()?;
     let live = Live::before_report(args.execution.verbosity());
     let report = execute(plan, subject, options, &args.execution, &folder, live)?;
-    finish(report, &folder, &args.execution, &Measure::Verdicts, "")
+    finish(report, &folder, &args.execution, &Measure::Verdicts, &RunRemarks::default())
 }

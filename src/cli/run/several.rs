@@ -6,7 +6,7 @@ use super::probing::{self, ReadyRun};
 use crate::ExitStatus;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
-use crate::cli::print::{message, output_text};
+use crate::cli::print::{linked_path, message, output_text};
 use crate::report::{self, Format};
 use crate::results::{self, Report};
 use crate::run::Verbosity;
@@ -51,7 +51,8 @@ pub(super) fn run(
     let status = output_text(&text, ExitStatus::from(result).at_best(best));
     if !args.execution.quiet {
         for (saved, folder) in &saved {
-            message(&format!("{} written to {}", saved.report.subject, folder.path().display()));
+            let page = linked_path(&folder.path().join(report::PAGE_FILE));
+            message(&format!("page of {}: {page}", saved.report.subject));
         }
     }
     Ok(status)

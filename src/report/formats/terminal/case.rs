@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::report::facts::{facts, honesty_words};
 use crate::report::formats::terminal::View;
+use crate::report::formats::terminal::end::interval;
 use crate::report::headline;
 use crate::report::stderr::of_bad_ends;
 use crate::report::timeline::{TextView, Timeline, render_text};
@@ -13,7 +14,7 @@ use crate::results::{CaseReport, TrialReport};
 use crate::score::stats::wilson;
 use crate::score::{Claim, Finding, TrialStatus, Verdict};
 use crate::text::words;
-use crate::text::{block, line, wrap};
+use crate::text::{block, columns, line, wrap};
 
 /// The maximum number of lines of a timeline that are shown.
 const MAX_TIMELINE: usize = 24;
@@ -46,8 +47,8 @@ pub(super) fn push_case(
     };
     let several =
         if case.trials.len() > 1 { format!("  ({})", passed(count(&case.trials))) } else { String::new() };
-    let headline = headline::of_case(case);
-    let _ = writeln!(out, "{word}  {}  {headline}{several}", style.strong(&line(&case.id, 300)));
+    let headline = format!("{}{several}", headline::of_case(case));
+    push_headline(out, &format!("{word}  {}", style.strong(&line(&case.id, 300))), &headline, 0, view);
     if detail == CaseDetail::Line {
         return;
     }
@@ -68,12 +69,12 @@ pub(super) fn push_case(
     out.push('\n');
 }
 
-/// How many of several trials passed, with the confidence interval, and how many are void.
+/// How many of several trials passed, with the confidence interval if it says something, and how many are void.
 fn passed(count: Count) -> String {
-    let (low, high) = wilson(count.pass as u64, count.judged() as u64, CONFIDENCE);
+    let between = wilson(count.pass as u64, count.judged() as u64, CONFIDENCE);
     let void = if count.void > 0 { format!(", {} void", count.void) } else { String::new() };
-    let sure = format!("95 %: {} to {}", words::percent(low), words::percent(high));
-    format!("{} of {} trials passed{void}; {sure}", count.pass, count.judged())
+    let sure = interval(count.judged(), between).map(|sure| format!("; {sure}")).unwrap_or_default();
+    format!("{} of {} trials passed{void}{sure}", count.pass, count.judged())
 }
 
 /// Trials that fail in the same way are shown once; passes only in verbose mode.
@@ -232,6 +233,18 @@ fn push_facts(out: &mut String, case: &CaseReport, trial: &TrialReport, view: &V
     }
 }
 
+/// What is said about a case, after `named`: below it where one line does not have the space for both. The id of a
+/// case is not broken, so that it can be copied.
+pub(super) fn push_headline(out: &mut String, named: &str, text: &str, below: usize, view: &View) {
+    let wide = columns(&anstream::adapter::strip_str(named).to_string());
+    if wide + 2 + columns(text) <= view.columns() {
+        let _ = writeln!(out, "{named}  {text}");
+        return;
+    }
+    let _ = writeln!(out, "{named}");
+    push_hanging(out, "", below, text, view);
+}
+
 /// A text under a label, wrapped and indented.
 pub(super) fn push_labelled(out: &mut String, label: &str, text: &str, view: &View) {
     push_hanging(out, label, if label.is_empty() { 0 } else { 10.max(label.len() + 2) }, text, view);
@@ -240,6 +253,10 @@ pub(super) fn push_labelled(out: &mut String, label: &str, text: &str, view: &Vi
 /// A text beside a label of that width, wrapped.
 pub(super) fn push_hanging(out: &mut String, label: &str, wide: usize, text: &str, view: &View) {
     const INDENT: usize = 6;
+    // An id that does not fit beside the labels fits below them.
+    let longest = text.split(' ').map(columns).max().unwrap_or_default();
+    let is_too_long = longest > view.columns().saturating_sub(INDENT + wide);
+    let wide = if label.is_empty() && is_too_long { 0 } else { wide };
     for (index, text) in wrap(text, view.columns().saturating_sub(INDENT + wide)).iter().enumerate() {
         let label = if index == 0 { label } else { "" };
         let blanks = wide.saturating_sub(label.len());

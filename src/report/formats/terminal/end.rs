@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::{cases_counted, title};
 use crate::report::causes::{FailureCause, other_fixes};
 use crate::report::formats::terminal::View;
-use crate::report::formats::terminal::case::{push_hanging, push_labelled};
+use crate::report::formats::terminal::case::{push_hanging, push_headline, push_labelled};
 use crate::report::run_notes;
-use crate::results::tally::{CONFIDENCE, Tally};
+use crate::results::tally::{CONFIDENCE, MIN_FOR_INTERVAL, Tally};
 use crate::results::{Report, Skipped};
 use crate::score::TrialStatus;
 use crate::text::words::{self, counted, percent};
@@ -86,32 +86,27 @@ pub(super) fn push_numbers(out: &mut String, report: &Report, tally: &Tally, vie
     numbers.extend((tally.unintended > 0).then(|| format!("{} unintended", tally.unintended)));
     numbers.push(counted(tally.overclaims, "overclaim"));
     numbers.extend(tally.attempts_per_effect().map(|share| format!("{share:.2} attempts per effect")));
-    if let Some(found) = tally.pass_hat_k {
-        let (low, high) = found.interval;
-        numbers.push(format!(
-            "pass^{} {} (95 %: {} to {})",
-            found.k,
-            percent(found.estimate),
-            percent(low),
-            percent(high)
-        ));
+    // One trial of each case says nothing about how often a case passes.
+    if let Some(found) = tally.pass_hat_k.filter(|_| report.trials > 1) {
+        let sure = interval(found.cases, found.interval).map(|sure| format!(" ({sure})"));
+        numbers.push(format!("pass^{} {}{}", found.k, percent(found.estimate), sure.unwrap_or_default()));
     }
-    // With one trial for each case, pass@1 equals pass^1.
     if let Some(share) = tally.rate.share().filter(|_| report.trials > 1) {
-        let (low, high) = tally.rate.interval(CONFIDENCE);
-        let passed = format!("{} of {}", tally.rate.passes, counted(tally.rate.trials as usize, "trial"));
-        numbers.push(format!(
-            "pass@1 {} ({passed}; 95 %: {} to {})",
-            percent(share),
-            percent(low),
-            percent(high)
-        ));
+        let trials = tally.rate.trials as usize;
+        let passed = format!("{} of {}", tally.rate.passes, counted(trials, "trial"));
+        let sure = interval(trials, tally.rate.interval(CONFIDENCE)).map(|sure| format!("; {sure}"));
+        numbers.push(format!("pass@1 {} ({passed}{})", percent(share), sure.unwrap_or_default()));
     }
     numbers.extend(
         (tally.trials.void > 0 && report.trials > 1).then(|| counted(tally.trials.void, "void trial")),
     );
     push_labelled(out, "", &numbers.join(", "), view);
     out.push('\n');
+}
+
+/// The confidence interval in words, if it is that of enough trials or cases to say something.
+pub(super) fn interval(count: usize, (low, high): (f64, f64)) -> Option<String> {
+    (count >= MIN_FOR_INTERVAL).then(|| format!("95 %: {} to {}", percent(low), percent(high)))
 }
 
 pub(super) fn push_causes(out: &mut String, causes: &[FailureCause<'_>], view: &View) {
@@ -163,8 +158,14 @@ pub(super) fn push_not_made_for(out: &mut String, report: &Report, view: &View) 
 
 /// The result of a run in one line.
 pub(super) fn result_line(report: &Report, tally: &Tally, view: &View) -> String {
+    let (word, text) = result(report, tally, view);
+    format!("{word}  {text}")
+}
+
+/// The result of a run: its word, and the numbers.
+fn result(report: &Report, tally: &Tally, view: &View) -> (String, String) {
     if let Some(text) = run_notes::empty_part(report) {
-        return format!("{}  {text}", view.style().faint("EMPTY"));
+        return (view.style().faint("EMPTY"), text);
     }
     let (style, result) = (view.style(), tally.result());
     let word = match result {
@@ -172,7 +173,7 @@ pub(super) fn result_line(report: &Report, tally: &Tally, view: &View) -> String
         TrialStatus::Void => style.void("VOID"),
         TrialStatus::Pass => style.good("PASSED"),
     };
-    format!("{word}  {}", counts(report, tally))
+    (word, counts(report, tally))
 }
 
 fn counts(report: &Report, tally: &Tally) -> String {
@@ -195,24 +196,26 @@ pub(super) fn push_last_line(
     if let Some(time) = report.time.as_ref().filter(|_| view.verbose) {
         push_labelled(out, "time", &line(&run_notes::time_line(time), 500), view);
     }
-    if let Some(promised) = run_notes::promised(report) {
-        let _ = writeln!(out, "{promised}");
-    }
-    if let Some(lenient) = run_notes::lenient(tally) {
-        let _ = writeln!(out, "{lenient}");
-    }
-    if let Some((part, parts)) = report.partition.filter(|_| !report.is_empty_part()) {
-        let _ = writeln!(out, "This is part {part} of {parts}; `hapax report merge` merges all parts.");
+    let part = report.partition.filter(|_| !report.is_empty_part()).map(|(part, parts)| {
+        format!("This is part {part} of {parts}; `hapax report merge` merges all parts.")
+    });
+    for note in [run_notes::promised(report), run_notes::lenient(tally), part].into_iter().flatten() {
+        wrap(&note, view.columns()).iter().for_each(|line| {
+            let _ = writeln!(out, "{line}");
+        });
     }
     if let Some(text) = run_notes::partial(tally, report) {
         let _ = writeln!(out, "{}", style.void(&text));
     }
     match judgment {
         None => {
-            let _ = writeln!(out, "{}", result_line(report, tally, view));
+            let (word, text) = result(report, tally, view);
+            push_headline(out, &word, &text, 0, view);
         }
         Some(text) => {
-            let _ = writeln!(out, "{}", counts(report, tally));
+            wrap(&counts(report, tally), view.columns()).iter().for_each(|line| {
+                let _ = writeln!(out, "{line}");
+            });
             out.push_str(text);
         }
     }

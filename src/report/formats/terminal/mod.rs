@@ -7,7 +7,7 @@ mod end;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::report::causes::{causes_of, first_cause};
+use crate::report::causes::{causes_of, first_cause, harm_of};
 use crate::report::headline;
 use crate::results::Ledgers;
 use crate::results::tally::{Tally, result_of, worst_first};
@@ -105,15 +105,18 @@ pub fn one_line(report: &Report, view: &View) -> String {
 /// Cases with the same cause: one is shown in full, the others are named.
 type AlikeCases<'a> = Vec<&'a CaseReport>;
 
+/// The most harmful cause first, as in what to fix first.
 fn failures_by_cause<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
-    grouped(cases, first_cause)
+    let mut groups = grouped(cases, first_cause);
+    groups.sort_by_key(|alike| alike.iter().filter_map(|case| harm_of(case)).min());
+    groups
 }
 
 fn voids_by_reason<'a>(cases: &[&'a CaseReport]) -> Vec<AlikeCases<'a>> {
     grouped(cases, |case| case.trials.iter().flat_map(|trial| &trial.verdict.void_because).next())
 }
 
-/// Groups in the order of their sizes; cases in their order.
+/// The largest group first; cases in their order.
 fn grouped<'a, K: PartialEq>(
     cases: &[&'a CaseReport],
     key: impl Fn(&'a CaseReport) -> K,
@@ -155,8 +158,8 @@ fn push_others(out: &mut String, cases: &[&CaseReport], view: &View) {
     let head = format!("{alike} with the same cause; -v or `hapax report show DIR CASE` shows one in full:");
     case::push_labelled(out, "", &head, view);
     for case in cases.iter().take(MAX_NAMED_CASES) {
-        let word = view.style().faint(&headline::of_case(case));
-        let _ = writeln!(out, "      {}  {word}", line(&case.id, 300));
+        let named = format!("      {}", line(&case.id, 300));
+        case::push_headline(out, &named, &headline::of_case(case), 2, view);
     }
     let more = cases.len().saturating_sub(MAX_NAMED_CASES);
     if more > 0 {

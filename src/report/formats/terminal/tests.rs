@@ -124,6 +124,51 @@ fn known_failures_are_folded_and_the_judgment_is_the_only_result() {
 }
 
 #[test]
+fn no_word_is_broken_at_80_columns_also_beside_a_long_id() {
+    let (mut report, ledgers) = sample::run();
+    for (index, case) in report.cases.iter_mut().enumerate() {
+        // Longer than the lines of what to fix first.
+        case.id = format!("workflow/lost-reply-at-each-step@step=deploy.deploy,keys=none,reply={index:03}");
+    }
+    (report.planned, report.trials) = (1_000_000, 3);
+    let shown = run_summary(&report, &ledgers, &view(80));
+    for line in shown.lines().filter(|line| !line.starts_with("      replay ")) {
+        assert!(crate::text::columns(line) <= 80, "{line}\n\n{shown}");
+    }
+    for word in shown.split([' ', '\n', '\'']).filter(|word| word.starts_with("workflow/")) {
+        assert!(report.cases.iter().any(|case| case.id == word), "{word} is broken\n\n{shown}");
+    }
+}
+
+#[test]
+fn the_most_harmful_cause_comes_first_however_many_cases_another_has() {
+    let (mut report, mut ledgers) = many_failures(30);
+    for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
+        trial.verdict.findings.retain(|finding| finding.kind == crate::score::FindingKind::Overclaimed);
+    }
+    let (case, saved) = sample::double_charge("none");
+    ledgers.insert(case.trials[0].ledger.clone(), saved);
+    let first = format!("FAIL  {}", case.id);
+    report.cases.push(case);
+    let text = run_summary(&report, &ledgers, &view(80));
+    assert!(text.starts_with(&first), "{text}");
+}
+
+#[test]
+fn an_interval_needs_ten_trials() {
+    let passed = |trials: usize| {
+        let (mut case, _) = sample::pass(1);
+        case.trials = vec![case.trials[0].clone(); trials];
+        let (mut report, ledgers) = sample::run_of(vec![]);
+        (report.cases, report.trials) = (vec![case], u32::try_from(trials).unwrap());
+        run_summary(&report, &ledgers, &view(160))
+    };
+    assert!(!passed(1).contains("pass^") && !passed(1).contains("95 %"), "{}", passed(1));
+    assert!(passed(9).contains("pass@1 100 % (9 of 9 trials)"), "{}", passed(9));
+    assert!(passed(10).contains("pass@1 100 % (10 of 10 trials; 95 %: "), "{}", passed(10));
+}
+
+#[test]
 fn the_result_fits_one_line() {
     let (report, _) = sample::run();
     insta::assert_snapshot!(one_line(&report, &view(80)));
