@@ -12,8 +12,8 @@ use super::error::{CliError, has_color};
 use super::print::{output, plural};
 use crate::ExitStatus;
 use crate::lint::read_service_file;
-use crate::scenario::{Case, load_matching, table_md};
-use crate::text::ci_commands;
+use crate::scenario::{Case, table_md};
+use crate::text::{ci_commands, columns, fit};
 
 /// List the cases, with the description and the tags of each scenario.
 #[derive(clap::Args)]
@@ -21,8 +21,12 @@ use crate::text::ci_commands;
 Examples:
   hapax list
       All cases.
+  hapax list --short
+      One line for each scenario.
   hapax list crash
-      Cases with the tag crash, or with crash in their id.
+      Cases in the folder crash of the scenarios.
+  hapax list late
+      Cases with the tag late, or with late in their id.
   hapax list payment/lost-reply@keys=none
       Cases whose id contains this text.
   hapax list -E 'tag(payment) & keys=stripe & !reply=429'
@@ -40,6 +44,10 @@ pub(super) struct ListArgs {
     #[arg(short = 'E', long, value_name = "EXPRESSION")]
     expression: Option<String>,
 
+    /// Print one line for each scenario
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    short: bool,
+
     /// Print one JSON object for each case
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -50,7 +58,7 @@ pub(super) struct ListArgs {
 
     /// Print the reference of a service: one that hapax ships, or a service file. Without a name: the names of
     /// the services that hapax ships
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "json", "markdown"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "short", "json", "markdown"])]
     service: Option<Option<String>>,
 }
 
@@ -62,13 +70,14 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
         };
         return Ok(output(ci_commands::text(&page).as_bytes(), ExitStatus::Success));
     }
-    let loaded = load_matching(&args.filters, args.expression.as_deref())?;
+    let cases = super::load(&args.filters, args.expression.as_deref())?;
     let mut out = Vec::new();
     // Writing into memory cannot fail.
-    let _ = match (args.json, args.markdown) {
-        (true, _) => as_lines(&mut out, &loaded.cases),
-        (_, true) => out.write_all(table_md(&loaded.cases).as_bytes()),
-        _ => as_text(&mut out, &loaded.cases),
+    let _ = match args {
+        ListArgs { json: true, .. } => as_lines(&mut out, &cases),
+        ListArgs { markdown: true, .. } => out.write_all(table_md(&cases).as_bytes()),
+        ListArgs { short: true, .. } => in_short(&mut out, &cases, super::view(false).width),
+        _ => as_text(&mut out, &cases),
     };
     let text = String::from_utf8_lossy(&out);
     let text = if args.json { ci_commands::json(&text) } else { ci_commands::text(&text) };
@@ -106,6 +115,22 @@ fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {
         writeln!(out)?;
     }
     writeln!(out, "{}, {}", plural(scenarios, "scenario"), plural(cases.len(), "case"))
+}
+
+/// The name, the number of cases and the description of each scenario, each in one line of this width.
+fn in_short(out: &mut impl Write, cases: &[Case], width: usize) -> io::Result<()> {
+    let scenarios: Vec<&[Case]> = cases.chunk_by(|one, other| one.scenario == other.scenario).collect();
+    let counts = scenarios.iter().map(|scenario| plural(scenario.len(), "case")).collect::<Vec<_>>();
+    let names = scenarios.iter().map(|scenario| columns(&scenario[0].scenario));
+    let (wide, counted) = (names.max().unwrap_or(0), counts.iter().map(String::len).max().unwrap_or(0));
+    let bold = Style::new().bold();
+    for (scenario, count) in scenarios.iter().zip(&counts) {
+        let name = &scenario[0].scenario;
+        let about = fit(&scenario[0].about, width.saturating_sub(wide + counted + 4));
+        let blanks = wide - columns(name);
+        writeln!(out, "{bold}{name}{bold:#}{:blanks$}  {count:counted$}  {about}", "")?;
+    }
+    Ok(())
 }
 
 fn as_lines(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {

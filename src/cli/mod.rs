@@ -8,6 +8,7 @@ mod control;
 mod demo;
 mod doctor;
 mod error;
+mod help;
 mod init;
 mod internal;
 mod lint;
@@ -29,7 +30,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use crate::ExitStatus;
@@ -184,7 +185,8 @@ fn internal_verb() -> Option<Verb> {
 
 /// The arguments of the process. If they are wrong, prints why and ends the process.
 fn arguments() -> Cli {
-    Cli::try_parse().unwrap_or_else(|mut error| {
+    let matches = help::with_groups(Cli::command()).try_get_matches();
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|mut error| {
         let argument = error.get(ContextKind::InvalidArg);
         if matches!(argument, Some(ContextValue::String(name)) if name == "--require-claim") {
             let tip = "a missing claim already fails where a scenario names claims; `--claims optional` \
@@ -196,9 +198,11 @@ fn arguments() -> Cli {
     })
 }
 
-/// The cases that the filters select.
+/// The cases that the filters select; notes about them go to standard error.
 fn load(filters: &[String], expression: Option<&str>) -> Result<Vec<Case>, CliError> {
-    Ok(scenario::load_matching(filters, expression)?.cases)
+    let loaded = scenario::load_matching(filters, expression)?;
+    loaded.notes.iter().for_each(|note| print::message(note));
+    Ok(loaded.cases)
 }
 
 /// The runtime that trials run in.

@@ -32,6 +32,8 @@ enum Term {
     Service(String),
     Id(String),
     Value(String, String),
+    /// A word that names a folder of scenarios.
+    Folder(String),
     Word(String),
 }
 
@@ -47,6 +49,12 @@ impl FilterExpression {
             Some(_) => Err(parser.expected("`&`, `|` or the end")),
         });
         parsed.map(FilterExpression).map_err(|problem| Problems::from(*problem))
+    }
+
+    /// The expression for these cases: a word that names a folder of their scenarios is that folder.
+    #[must_use]
+    pub(super) fn with_folders(self, cases: &[Case]) -> Self {
+        FilterExpression(self.0.with_folders(cases))
     }
 
     /// Whether it selects a case.
@@ -66,6 +74,19 @@ impl FilterExpression {
 }
 
 impl Expression {
+    fn with_folders(self, cases: &[Case]) -> Self {
+        let all = |parts: Vec<Expression>| parts.into_iter().map(|part| part.with_folders(cases)).collect();
+        match self {
+            Expression::All(parts) => Expression::All(all(parts)),
+            Expression::Any(parts) => Expression::Any(all(parts)),
+            Expression::Not(part) => Expression::Not(Box::new(part.with_folders(cases))),
+            Expression::Term(Term::Word(word)) if is_folder(cases, &word) => {
+                Expression::Term(Term::Folder(word))
+            }
+            term @ Expression::Term(_) => term,
+        }
+    }
+
     fn matches(&self, case: &Case) -> bool {
         match self {
             Expression::All(parts) => parts.iter().all(|part| part.matches(case)),
@@ -96,6 +117,7 @@ impl Term {
             Term::Value(name, glob) => {
                 case.variant.iter().any(|(have, value)| have == name && is_glob_match(glob, value))
             }
+            Term::Folder(folder) => is_in_folder(case, folder),
             Term::Word(word) => is_named(case, word),
         }
     }
@@ -107,7 +129,7 @@ impl Term {
             Term::Service(glob) => format!("service({glob})"),
             Term::Id(glob) => format!("id({glob})"),
             Term::Value(name, glob) => format!("{name}={glob}"),
-            Term::Word(word) => word.clone(),
+            Term::Folder(word) | Term::Word(word) => word.clone(),
         }
     }
 
@@ -127,11 +149,28 @@ impl Term {
                 let values = cases.iter().flat_map(|case| &case.variant);
                 values.map(|(name, value)| format!("{name}={value}")).collect()
             }
-            Term::Word(_) => cases.iter().flat_map(|case| case.tags.iter().cloned()).collect(),
+            Term::Folder(_) | Term::Word(_) => {
+                cases.iter().flat_map(|case| case.tags.iter().cloned()).collect()
+            }
         };
         known.sort();
         known.dedup();
         nearest(&self.text(), known.iter().map(String::as_str)).map(str::to_owned)
+    }
+}
+
+/// Whether a word is the name of a folder of scenarios, with or without a slash at its end.
+pub(crate) fn is_folder(cases: &[Case], word: &str) -> bool {
+    let folder = format!("{}/", word.trim_end_matches('/'));
+    folder.len() > 1 && cases.iter().any(|case| case.scenario.starts_with(&folder))
+}
+
+/// Whether the scenario of a case is in a folder. A scenario with the name of the folder belongs to it, so that its
+/// cases can be named.
+pub(crate) fn is_in_folder(case: &Case, folder: &str) -> bool {
+    match case.scenario.strip_prefix(folder.trim_end_matches('/')) {
+        Some(rest) => rest.starts_with('/') || (rest.is_empty() && !folder.ends_with('/')),
+        None => false,
     }
 }
 
@@ -303,6 +342,20 @@ mod tests {
             ids("payment/lost-reply@reply=drop,keys=stripe"),
             "the order of matrix names does not matter"
         );
+    }
+
+    #[test]
+    fn a_word_that_names_a_folder_is_the_folder_and_not_its_tag() {
+        let cases = shipped().unwrap();
+        let selected = |text: &str| -> Vec<String> {
+            let expression = FilterExpression::parse(text).unwrap().with_folders(&cases);
+            cases.iter().filter(|case| expression.matches(case)).map(|case| case.id.clone()).collect()
+        };
+        assert_eq!(selected("payment"), selected("scenario(payment/*)"));
+        assert_eq!(selected("payment"), selected("payment/"));
+        assert_eq!(selected("!payment"), selected("!scenario(payment/*)"));
+        assert!(selected("tag(payment)").len() > selected("payment").len());
+        assert_eq!(selected("ambiguous"), selected("tag(ambiguous)"), "no folder has this name");
     }
 
     #[test]

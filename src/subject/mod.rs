@@ -37,7 +37,8 @@ pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
 pub use config::{
-    Config, ConfigError, checked_operation, checked_variable, config_schema, config_schema_text,
+    Config, ConfigError, Suite, SuiteSelection, checked_operation, checked_variable, config_schema,
+    config_schema_text,
 };
 pub(crate) use config::{claim_named, claim_names, read_command};
 pub use environment::MailAddress;

@@ -18,6 +18,19 @@ fn help_lists_every_verb() {
 }
 
 #[test]
+fn the_first_screen_of_the_help_has_the_verbs_of_every_day() {
+    let workspace = Workspace::new();
+    let help = workspace.command(&["--help"]).env("COLUMNS", "80").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let screen: Vec<&str> = help.lines().take(24).collect();
+    for verb in ["demo", "init", "run", "replay", "report", "list", "certify", "doctor"] {
+        assert!(screen.iter().any(|line| line.starts_with(&format!("  {verb} "))), "{verb}\n{help}");
+    }
+    assert!(screen.contains(&"More commands:"), "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+}
+
+#[test]
 fn the_help_of_every_verb_has_examples() {
     let workspace = Workspace::new();
     let verbs = verbs(&workspace);

@@ -32,6 +32,74 @@ fn a_mistake_in_an_expression_is_an_error_with_a_suggestion() {
 }
 
 #[test]
+fn a_word_that_names_a_folder_runs_the_folder_and_a_note_names_the_tag() {
+    let workspace = Workspace::new();
+    let dry = |word: &str| workspace.call(&["run", word, "--dry-run", "--subject", "naive"]).expect(0);
+    let (folder, tagged) = (dry("payment"), listed(&["-E", "tag(payment)"]).len());
+    assert_eq!(folder.stdout, dry("payment/").stdout);
+    assert!(folder.stdout.lines().all(|id| id.starts_with("payment/")), "{}", folder.stdout);
+    assert!(
+        folder.stderr.contains(" more cases have the tag payment: `-E 'tag(payment)'`"),
+        "{}",
+        folder.stderr
+    );
+    assert!(tagged > listed(&["payment"]).len());
+    assert!(!dry("ambiguous").stderr.contains("note: "), "no folder has the name of this tag");
+    let quiet = workspace.call(&["run", "web", "-q", "--dry-run", "--subject", "naive"]).expect(0).stderr;
+    assert!(!quiet.contains("note: "), "{quiet}");
+}
+
+#[test]
+fn a_short_list_has_one_line_for_each_scenario() {
+    let workspace = Workspace::new();
+    let short = |arguments: &[&str]| {
+        let mut command = workspace.command(&[&["list", "--short"], arguments].concat());
+        String::from_utf8(command.env("COLUMNS", "80").output().unwrap().stdout).unwrap()
+    };
+    insta::assert_snapshot!(short(&["crash"]));
+    let all = short(&[]);
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    let mut scenarios: Vec<String> =
+        listed(&[]).iter().map(|id| id.trim_matches('"').split('@').next().unwrap().to_owned()).collect();
+    scenarios.dedup();
+    let names: Vec<&str> = all.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(names, scenarios);
+}
+
+#[test]
+fn a_suite_of_hapax_yaml_runs_its_cases() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "hapax.yaml",
+        "subjects: {mine: {command: 'true'}}\n\
+         suites:\n  quick: scenario(payment/lost-reply) & reply=drop\n  nightly: [payment/clean, crash]\n",
+    );
+    let cases = |suite: &str| {
+        let called = workspace.call(&["run", "--suite", suite, "--dry-run"]).expect(0);
+        called.stdout.lines().map(|id| format!("\"{id}\"")).collect::<Vec<_>>()
+    };
+    let sorted = |mut ids: Vec<String>| {
+        ids.sort();
+        ids
+    };
+    assert_eq!(cases("quick"), sorted(listed(&["payment/lost-reply", "-E", "reply=drop"])));
+    assert_eq!(cases("nightly"), sorted(listed(&["payment/clean", "crash"])));
+    let unknown = workspace.call(&["run", "--suite", "nightyl", "--dry-run"]).expect(2).stderr;
+    let shown = |message: &str| message.replace(workspace.path().to_str().unwrap(), "FOLDER");
+    insta::assert_snapshot!(shown(&unknown));
+    workspace.call(&["run", "payment", "--suite", "quick", "--dry-run"]).expect(2);
+    workspace.write(
+        "hapax.yaml",
+        "subjects: {mine: {command: 'true'}}\nsuites: {quick: 'tag(payment', none: []}\n",
+    );
+    let wrong = workspace.call(&["run", "--suite", "quick", "--dry-run"]).expect(2).stderr;
+    insta::assert_snapshot!(shown(&wrong));
+    let nowhere = Workspace::new();
+    let none = nowhere.call(&["run", "--suite", "quick", "--subject", "naive"]).expect(2).stderr;
+    assert!(none.contains("there is no hapax.yaml"), "{none}");
+}
+
+#[test]
 fn a_scenario_is_shown_by_its_name() {
     let workspace = Workspace::new();
     let built_in = include_str!("../../scenarios/email/lost-250.yaml");

@@ -226,11 +226,16 @@ impl SubjectArgs {
         Ok((subject, format!("{options}{words}")))
     }
 
-    fn named(&self, name: Option<&str>) -> Result<Subject, CliError> {
+    /// The file that defines subjects and suites, if there is one.
+    pub(in crate::cli) fn config(&self) -> Result<Option<Config>, CliError> {
         let here = std::env::current_dir()
             .map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
         let file = self.config.clone().or_else(|| Config::find(&here));
-        let config = file.map(|path| Config::load(&path)).transpose()?;
+        Ok(file.map(|path| Config::load(&path)).transpose()?)
+    }
+
+    fn named(&self, name: Option<&str>) -> Result<Subject, CliError> {
+        let config = self.config()?;
         let control = name.filter(|name| name.parse::<ControlName>().is_ok()).map(Subject::control);
         match config {
             // A subject of the user hides a control of the same name.

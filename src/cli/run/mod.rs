@@ -16,12 +16,13 @@ use super::args::quick::QuickArgs;
 use super::args::subject::SubjectArgs;
 use super::error::CliError;
 use super::live::Live;
+use super::print::message;
 use crate::ExitStatus;
 use crate::process_env;
 use crate::report::Format;
 use crate::results::{DerivedSettings, SmokeFailure};
 use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions};
-use crate::scenario::{self, Case};
+use crate::scenario::{self, Case, Loaded};
 use crate::subject::Subject;
 use execution::{ExecutionArgs, RunRemarks, execute, finish};
 use probing::ReadyRun;
@@ -37,13 +38,17 @@ Examples:
   hapax run -- python3 agent.py
       All scenarios.
   hapax run payment -- node agent.js
-      Cases with the tag payment, or with payment in their id.
+      Cases in the folder payment of the scenarios.
+  hapax run late -- node agent.js
+      Cases with the tag late, or with late in their id.
   hapax run payment/lost-reply@keys=none,reply=drop -v -- ./agent
       One case, with all details.
   hapax run scenarios/mine.yaml --subject billing --trials 5
       Your own scenario, a subject in hapax.yaml, five trials of each case.
   hapax run -E 'tag(payment) & keys=stripe & !reply=429' --dry-run -- ./agent
       The cases that an expression selects, without running them.
+  hapax run --suite nightly --subject billing
+      The cases that hapax.yaml names so, as in suites: {nightly: 'tag(payment) | crash'}.
   hapax run --last-failed --watch -- python3 agent.py
       The cases that did not pass in the last run, again after every change.
   hapax run --assume payment.idempotency=stripe --set PAYMENT_URL='${payment.url}' -- ./agent
@@ -81,6 +86,10 @@ pub(super) struct RunArgs {
     /// Run only the cases that this expression selects: 'tag(payment) & keys=stripe & !reply=429'
     #[arg(short = 'E', long, value_name = "EXPRESSION")]
     expression: Option<String>,
+
+    /// Run the cases of a suite in hapax.yaml
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["task", "filters", "expression"])]
+    suite: Option<String>,
 
     /// Run only the cases that did not pass in the last run of reports/; all of them if all passed
     #[arg(long, conflicts_with_all = ["task", "resume", "partition"])]
@@ -150,14 +159,20 @@ impl RunArgs {
         if let Some(cases) = self.quick.cases(self.save.as_deref())? {
             return Ok(scenario::select(cases, &self.filters, self.expression.as_deref())?);
         }
-        let cases = super::load(&self.filters, self.expression.as_deref())?;
+        let (filters, expression) = match &self.suite {
+            Some(name) => selection::suite(&self.subject, name)?,
+            None => (self.filters.clone(), self.expression.clone()),
+        };
+        let Loaded { cases, notes, .. } = scenario::load_matching(&filters, expression.as_deref())?;
+        notes.iter().filter(|_| !self.execution.quiet).for_each(|note| message(note));
         if self.last_failed { selection::last_failed(cases) } else { Ok(cases) }
     }
 
     /// Whether a quick set is run: for someone who tries a command, not for a machine, and only if nothing says which
     /// cases to run.
     fn wants_quick_set(&self) -> bool {
-        let selects = !self.filters.is_empty() || self.expression.is_some() || self.last_failed || self.all;
+        let filters = !self.filters.is_empty() || self.expression.is_some() || self.suite.is_some();
+        let selects = filters || self.last_failed || self.all;
         let is_part = self.partition.is_some() || self.resume.is_some() || self.measure.is_given();
         self.subject.is_command()
             && !(selects || is_part || self.quick.is_given() || self.dry_run)

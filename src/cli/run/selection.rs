@@ -8,12 +8,14 @@ use yaml_reader::shown;
 use super::RunArgs;
 use super::execution::REPORTS;
 use crate::ExitStatus;
+use crate::cli::args::subject::SubjectArgs;
 use crate::cli::error::CliError;
 use crate::cli::print::{message, output_text, plural};
 use crate::process_env;
 use crate::results;
 use crate::run::Plan;
 use crate::scenario::Case;
+use crate::subject::SuiteSelection;
 use crate::subject::words::quoted;
 
 /// Refuses a command without `--` before it: `hapax run python3 agent.py` would take it for filters.
@@ -47,6 +49,20 @@ fn is_program(word: &str) -> bool {
     }
     let folders = process_env::value("PATH").unwrap_or_default();
     std::env::split_paths(&folders).any(|folder| folder.join(word).is_file())
+}
+
+/// The filters and the expression of a suite in hapax.yaml.
+pub(super) fn suite(subject: &SubjectArgs, name: &str) -> Result<(Vec<String>, Option<String>), CliError> {
+    let Some(config) = subject.config()? else {
+        return Err(CliError::with_hint(
+            format!("--suite {}: there is no hapax.yaml in this folder or above it", shown(name)),
+            "`hapax init` creates one; a suite in it is suites: {NAME: 'tag(payment)'}",
+        ));
+    };
+    Ok(match &config.suite(name)?.selection {
+        SuiteSelection::Expression(expression) => (Vec::new(), Some(expression.clone())),
+        SuiteSelection::Filters(filters) => (filters.clone(), None),
+    })
 }
 
 /// Of the cases, those that did not pass in the last run; all of them if none failed.

@@ -11,7 +11,7 @@ use yaml_reader::{Problem, Problems, Source, Span, nearest, shown};
 use self::find::{FoundFile, OWN, Origin, in_binary, on_disk};
 use crate::scenario::Case;
 use crate::scenario::files::{Folder, disk_source, read_text, shipped_text, shown_path};
-use crate::scenario::filter::{FilterExpression, is_named};
+use crate::scenario::filter::{FilterExpression, is_folder, is_in_folder, is_named};
 use crate::scenario::read::{problem_key, read_in};
 
 /// The loaded cases.
@@ -21,6 +21,8 @@ pub struct Loaded {
     pub cases: Vec<Case>,
     /// The number of files that were read.
     pub files: usize,
+    /// What the user may have meant instead.
+    pub notes: Vec<String>,
 }
 
 /// Why nothing was loaded.
@@ -90,7 +92,7 @@ pub fn shipped() -> Result<Vec<Case>, LoadError> {
 }
 
 /// The cases that match at least one of the filters, or all cases without a filter. A filter is a file or a
-/// folder, a tag, or any part of a case id. Paths are relative to the current folder.
+/// folder, a folder of scenarios, a tag, or any part of a case id. Paths are relative to the current folder.
 ///
 /// # Errors
 /// Every problem of every file, or else the filters that match nothing.
@@ -104,8 +106,8 @@ pub fn load(filters: &[String]) -> Result<Loaded, LoadError> {
 /// As [`load`]; also the problem of the expression, or the parts of it that no case meets.
 pub fn load_matching(filters: &[String], expression: Option<&str>) -> Result<Loaded, LoadError> {
     let expression = parsed(expression)?;
-    let Loaded { cases, files } = load(filters)?;
-    Ok(Loaded { cases: matching(cases, expression.as_ref())?, files })
+    let loaded = load(filters)?;
+    Ok(Loaded { cases: matching(loaded.cases, expression)?, ..loaded })
 }
 
 /// Of these cases, those that a filter and the expression select. A filter is a tag or a part of an id.
@@ -129,15 +131,16 @@ pub fn select(
         return Err(LoadError::NoMatch(unmatched));
     }
     cases.retain(|case| filters.is_empty() || filters.iter().any(|word| is_named(case, word)));
-    matching(cases, expression.as_ref())
+    matching(cases, expression)
 }
 
 fn parsed(expression: Option<&str>) -> Result<Option<FilterExpression>, LoadError> {
     expression.map(FilterExpression::parse).transpose().map_err(LoadError::Problems)
 }
 
-fn matching(mut cases: Vec<Case>, expression: Option<&FilterExpression>) -> Result<Vec<Case>, LoadError> {
+fn matching(mut cases: Vec<Case>, expression: Option<FilterExpression>) -> Result<Vec<Case>, LoadError> {
     let Some(expression) = expression else { return Ok(cases) };
+    let expression = expression.with_folders(&cases);
     let unmet = expression.unmet(&cases).into_iter().map(|(filter, near)| Unmatched {
         filter,
         help: match near {
@@ -192,6 +195,8 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
         return Err(LoadError::Problems(problems_found));
     }
     let mut loaded = read_all(base, &files.into_values().collect::<Vec<_>>())?;
+    let (folders, words): (Vec<&String>, Vec<&String>) =
+        words.into_iter().partition(|word| is_folder(&loaded.cases, word));
     let unmatched: Vec<Unmatched> = words
         .iter()
         .filter(|word| !loaded.cases.iter().any(|case| is_named(case, word)))
@@ -201,11 +206,27 @@ pub fn load_in(base: &Path, filters: &[String]) -> Result<Loaded, LoadError> {
         return Err(LoadError::NoMatch(unmatched));
     }
     if !filters.is_empty() {
-        let is_selected =
-            |case: &Case| by_path.contains(&case.scenario) || words.iter().any(|word| is_named(case, word));
-        loaded.cases.retain(is_selected);
+        let is_selected = |case: &Case| {
+            by_path.contains(&case.scenario)
+                || folders.iter().any(|folder| is_in_folder(case, folder))
+                || words.iter().any(|word| is_named(case, word))
+        };
+        let (selected, others): (Vec<Case>, Vec<Case>) = loaded.cases.into_iter().partition(is_selected);
+        loaded.cases = selected;
+        loaded.notes = folders.iter().filter_map(|folder| note_on_tag(folder, &others)).collect();
     }
     Ok(loaded)
+}
+
+/// That a tag has the name of a folder, and selects more.
+fn note_on_tag(folder: &str, others: &[Case]) -> Option<String> {
+    let has_tag = |case: &&Case| case.tags.iter().any(|tag| tag == folder);
+    let more = match others.iter().filter(has_tag).count() {
+        0 => return None,
+        1 => "1 more case has".to_owned(),
+        count => format!("{count} more cases have"),
+    };
+    Some(format!("note: {more} the tag {folder}: `-E 'tag({folder})'`"))
 }
 
 /// The text of the file of a scenario: the user's own, or the one that is built in. The last part of its name
@@ -324,7 +345,7 @@ fn read_all(base: &Path, files: &[FoundFile]) -> Result<Loaded, LoadError> {
         }
     }
     if problems.is_empty() {
-        Ok(Loaded { cases, files: files.len() })
+        Ok(Loaded { cases, files: files.len(), notes: Vec::new() })
     } else {
         Err(LoadError::Problems(problems))
     }
@@ -461,6 +482,22 @@ mod tests {
         assert!(
             home.ids(&["lost-reply@keys=none,reply=502"]).iter().all(|id| id.contains("keys=none,reply=502"))
         );
+    }
+
+    #[test]
+    fn a_word_that_names_a_folder_of_scenarios_is_that_folder() {
+        let home = Home::with(&[
+            ("scenarios/mine/a.yaml", SCENARIO),
+            ("scenarios/mine.yaml", SCENARIO),
+            ("scenarios/other/mine.yaml", SCENARIO),
+            ("scenarios/b.yaml", SCENARIO),
+        ]);
+        assert_eq!(home.ids(&["mine"]), ["mine", "mine/a"], "not the tag, nor a part of an id");
+        assert_eq!(home.ids(&["mine/"]), ["mine/a"]);
+        let notes = |filters: &[&str]| home.load(filters).unwrap().notes;
+        assert_eq!(notes(&["mine"]), ["note: 2 more cases have the tag mine: `-E 'tag(mine)'`"]);
+        assert_eq!(notes(&["mine", "other/mine"]), ["note: 1 more case has the tag mine: `-E 'tag(mine)'`"]);
+        assert!(notes(&["ambiguous"]).is_empty() && notes(&["scenarios/mine.yaml"]).is_empty());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use yaml_reader::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
-use self::read::read;
+use self::read::{ConfigContent, read};
 pub use self::schema::{config_schema, config_schema_text};
 pub use self::values::{checked_operation, checked_variable};
 pub(crate) use self::values::{claim_named, claim_names, read_command};
@@ -28,6 +28,26 @@ pub struct Config {
     pub subjects: Vec<Subject>,
     /// The name of the default subject.
     pub default: Option<String>,
+    /// The suites, in the order of the file.
+    pub suites: Vec<Suite>,
+}
+
+/// Cases with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suite {
+    /// The name.
+    pub name: String,
+    /// Which cases.
+    pub selection: SuiteSelection,
+}
+
+/// How the cases of a suite are selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SuiteSelection {
+    /// As after `-E`.
+    Expression(String),
+    /// As the words on the command line.
+    Filters(Vec<String>),
 }
 
 /// Why there is no configuration, or no such subject in it.
@@ -59,6 +79,16 @@ pub enum ConfigError {
         /// What to do about it.
         help: String,
     },
+    /// No suite has that name.
+    #[error("unknown suite `{name}` in {file}: {help}", file = file.display())]
+    UnknownSuite {
+        /// The name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// What to do about it.
+        help: String,
+    },
     /// No subject was selected, and there is no default.
     #[error("no subject selected: {help}")]
     NoSubject {
@@ -80,9 +110,9 @@ impl Config {
         // Paths in the file are relative to its folder.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let source = Source::new(path.display().to_string(), text);
-        let (subjects, default) = read(&source, folder)
+        let ConfigContent { subjects, default, suites } = read(&source, folder)
             .map_err(|problems| ConfigError::Problems { file: path.to_owned(), problems })?;
-        Ok(Config { file: path.to_owned(), subjects, default })
+        Ok(Config { file: path.to_owned(), subjects, default, suites })
     }
 
     /// The file for a directory: in the directory or in the nearest parent, up to the root of the repository.
@@ -98,6 +128,28 @@ impl Config {
             }
         }
         None
+    }
+
+    /// The suite with that name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn suite(&self, name: &str) -> Result<&Suite, ConfigError> {
+        let names = || self.suites.iter().map(|suite| suite.name.as_str());
+        self.suites.iter().find(|suite| suite.name == name).ok_or_else(|| ConfigError::UnknownSuite {
+            name: shown(name),
+            file: self.file.clone(),
+            help: match nearest(name, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if self.suites.is_empty() => {
+                    format!(
+                        "it has no suites; add one: suites: {{{name}: 'tag(payment)'}}",
+                        name = shown(name)
+                    )
+                }
+                None => format!("expected one of {}", listed(names())),
+            },
+        })
     }
 
     /// The subject with that name; without a name, the default or the only one.

@@ -4,18 +4,20 @@ use std::path::Path;
 
 use mock_services::catalog::{self, ServedHost};
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
-use yaml_reader::{Key, Node, Problems, Reader, Source, listed, nearest, parse, shown};
+use yaml_reader::{Key, Node, NodeKind, Problems, Reader, Source, listed, nearest, parse, shown};
 
 use super::http::{HTTP, read_http};
 use super::values::{
     CLAIM, WATCH_OF_STARTED, read_claim, read_command, read_env, read_fields, read_hosts, read_operations,
     read_passed, read_served, read_time, read_tools, read_watch,
 };
-use crate::scenario::{Promise, read_shipped_service};
+use super::{Suite, SuiteSelection};
+use crate::scenario::{FilterExpression, Promise, read_shipped_service};
 use crate::subject::assumption::{ASSUME, read_assumptions};
 use crate::subject::{AddedServices, HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
 
 const COMMAND: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
+const SUITE: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
 const HOSTS: Shape = Shape::MapOf(&Shape::Any, &Shape::TEXTS, Count::ANY);
 const ABOUT_HOSTS: &str = "Further hosts that services stand for in sealed runs.";
 const ABOUT_ASSUME: &str = "What is known of a real provider: {SERVICE: {idempotency: stripe}}. Cases that \
@@ -24,7 +26,7 @@ const STDIN_WORDS: [(&str, bool); 2] = [("closed", false), ("open", true)];
 const VIA_WORDS: [(&str, bool); 1] = [("mcp", true)];
 
 /// The file.
-pub(super) static CONFIG: MapShape<6> = MapShape::new([
+pub(super) static CONFIG: MapShape<7> = MapShape::new([
     required("subjects", Shape::MapOf(&Shape::Any, &Shape::Ref("subject"), Count::SOME))
         .about("The subjects by name."),
     optional("default", Shape::Text).about("The subject that `hapax run` tests if no other is named."),
@@ -32,6 +34,9 @@ pub(super) static CONFIG: MapShape<6> = MapShape::new([
     optional("ignore", Shape::TEXTS).about("Hosts whose requests are refused and do not count."),
     optional("hosts", HOSTS).about(ABOUT_HOSTS),
     optional("assume", ASSUME).about(ABOUT_ASSUME),
+    optional("suites", Shape::MapOf(&Shape::Any, &SUITE, Count::ANY)).about(
+        "Cases by name, for `hapax run --suite NAME`: an expression as after -E, or a list of filters.",
+    ),
 ]);
 
 /// A subject. The services that can be added are keys as well.
@@ -76,16 +81,24 @@ pub(super) static SUBJECT: MapShape<24> = MapShape::new([
 ])
 .needs(Rule::AnyOf(&["command", "http"]));
 
-/// The subjects of a file, and the name of the default.
-pub(super) fn read(file: &Source, folder: &Path) -> Result<(Vec<Subject>, Option<String>), Problems> {
+/// What a file has.
+pub(super) struct ConfigContent {
+    pub(super) subjects: Vec<Subject>,
+    /// The name of the default subject.
+    pub(super) default: Option<String>,
+    pub(super) suites: Vec<Suite>,
+}
+
+pub(super) fn read(file: &Source, folder: &Path) -> Result<ConfigContent, Problems> {
     let tree = parse(file)?;
     let reader = Reader::new(file);
     let value = read_all(&reader, &tree, folder);
     reader.finish(value)
 }
 
-fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>, Option<String>)> {
-    let [subjects, default, allow, ignore, hosts, assume] = reader.fields(tree, "hapax.yaml", &CONFIG)?;
+fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<ConfigContent> {
+    let [subjects, default, allow, ignore, hosts, assume, suites] =
+        reader.fields(tree, "hapax.yaml", &CONFIG)?;
     let assumed = assume.map(|node| read_assumptions(reader, node)).unwrap_or_default();
     let for_all = Hosts {
         allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
@@ -116,7 +129,38 @@ fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<(Vec<Subject>
         subject.settings.hosts.ignore.extend(for_all.ignore.iter().cloned());
         subject.settings.assume.extend(assumed.iter().cloned());
     }
-    Some((subjects, default.map(|(_, name)| name.to_owned())))
+    let suites = suites.map(|node| read_suites(reader, node)).unwrap_or_default();
+    Some(ConfigContent { subjects, default: default.map(|(_, name)| name.to_owned()), suites })
+}
+
+fn read_suites(reader: &Reader, node: &Node) -> Vec<Suite> {
+    let entries = reader.entries(node).unwrap_or_default();
+    let read = |(key, node): &(Key, Node)| {
+        let selection = match &node.kind {
+            NodeKind::List(_) => SuiteSelection::Filters(read_filters(reader, node)?),
+            _ => SuiteSelection::Expression(read_expression(reader, node)?),
+        };
+        Some(Suite { name: key.name.clone(), selection })
+    };
+    entries.iter().filter_map(read).collect()
+}
+
+fn read_filters(reader: &Reader, node: &Node) -> Option<Vec<String>> {
+    let filters = reader.list(node)?;
+    if filters.is_empty() {
+        reader.report_with_help(node.span, "the suite is empty", "name a tag, a folder or a case");
+        return None;
+    }
+    filters.iter().map(|filter| reader.text(filter).map(str::to_owned)).collect()
+}
+
+fn read_expression(reader: &Reader, node: &Node) -> Option<String> {
+    let text = reader.text(node)?;
+    let Err(problems) = FilterExpression::parse(text) else { return Some(text.to_owned()) };
+    for problem in problems {
+        reader.report_with_help(node.span, problem.message, problem.help.unwrap_or_default());
+    }
+    None
 }
 
 fn read_subject(
