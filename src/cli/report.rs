@@ -1,4 +1,5 @@
-//! `hapax report`: shows a saved run, compares two runs, and merges the parts of a run.
+//! `hapax report`: shows a saved run, opens its page, shows the history of runs, compares two, and merges the parts of
+//! one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,18 +8,23 @@ use clap::{Subcommand, ValueEnum};
 
 use super::args::format_parser;
 use super::error::CliError;
-use super::print::{output, output_text};
+use super::print::{linked_path, message, output, output_text};
 use super::view;
 use crate::ExitStatus;
 use crate::report::{self, Format};
 use crate::results::{self, SavedRun, StoreError, rescore};
+use crate::text::ci_commands;
 
-/// Show a saved run, compare two, or merge the parts of one.
+/// Show or open a saved run, list the runs of a folder, compare two, or merge the parts of one.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax report show reports/latest
       The last run, failures first.
+  hapax report open
+      The page of the last run, in a browser.
+  hapax report history
+      The runs in reports/: how many cases passed, which failures are new or fixed.
   hapax report compare reports/before reports/latest
       What got better and what got worse; exit status 1 when something got worse.
   hapax report merge part-1 part-2 --out whole
@@ -31,6 +37,8 @@ pub(super) struct ReportArgs {
 #[derive(Subcommand)]
 enum ReportVerb {
     Show(ShowArgs),
+    Open(OpenArgs),
+    History(HistoryArgs),
     Compare(CompareArgs),
     Merge(MergeArgs),
 }
@@ -65,6 +73,45 @@ struct ShowArgs {
     /// Show everything: every failure in full, the names of passes, and the output of the subject
     #[arg(short, long)]
     verbose: bool,
+}
+
+/// Open the page of a run in a browser.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax report open
+      The last run in reports/.
+  hapax report open nightly")]
+struct OpenArgs {
+    /// The folder of the run
+    #[arg(value_name = "DIR", default_value = "reports/latest")]
+    folder: PathBuf,
+}
+
+/// Show the runs of a folder, the oldest first: how many cases passed, how many failures are new or fixed.
+///
+/// A case is compared with the last run of the same subject that has it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax report history
+      A line for each run in reports/.
+  hapax report history --html
+      The same with a chart, in reports/history.html.
+  hapax report history nightly --json
+      One JSON object for each run, with the ids of the cases.")]
+struct HistoryArgs {
+    /// The folder that has the folders of the runs
+    #[arg(value_name = "DIR", default_value = "reports")]
+    folder: PathBuf,
+
+    /// Print one JSON object for each run
+    #[arg(long)]
+    json: bool,
+
+    /// Also write a page with a chart: history.html in that folder
+    #[arg(long)]
+    html: bool,
 }
 
 /// Compare two runs: cases that got better or worse, were added or removed.
@@ -117,6 +164,8 @@ struct MergeArgs {
 pub(super) fn run(args: &ReportArgs) -> Result<ExitStatus, CliError> {
     match &args.verb {
         ReportVerb::Show(args) => show(args),
+        ReportVerb::Open(args) => open(args),
+        ReportVerb::History(args) => history(args),
         ReportVerb::Compare(args) => compare(args),
         ReportVerb::Merge(args) => merge(args),
     }
@@ -143,6 +192,42 @@ fn show(args: &ShowArgs) -> Result<ExitStatus, CliError> {
     }
     let text = report::render(&run, args.format, &view).map_err(CliError::new)?;
     Ok(output(text.as_bytes(), status))
+}
+
+fn open(args: &OpenArgs) -> Result<ExitStatus, CliError> {
+    let run = read(&args.folder)?;
+    report::publish(&args.folder, &run.report, &run.ledgers)?;
+    open_page(&args.folder)?;
+    Ok(ExitStatus::Success)
+}
+
+fn history(args: &HistoryArgs) -> Result<ExitStatus, CliError> {
+    let mut runs = Vec::new();
+    for folder in results::run_folders(&args.folder)? {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match read(&folder) {
+            Ok(run) => runs.push((name, run.report)),
+            Err(error) => message(&format!("note: {} is left out: {error}", folder.display())),
+        }
+    }
+    if runs.is_empty() {
+        return Err(CliError::with_hint(
+            format!("there is no run in {}", args.folder.display()),
+            "name the folder that has the folders of the runs, such as reports",
+        ));
+    }
+    let runs = results::history(runs);
+    if args.html {
+        let path = args.folder.join(report::HISTORY_FILE);
+        results::write_file(&path, report::history_page(&runs).as_bytes())?;
+        message(&format!("page: {}", linked_path(&path)));
+    }
+    if !args.json {
+        return Ok(output_text(&report::history_text(&runs, &view(false)), ExitStatus::Success));
+    }
+    let lines = runs.iter().map(|run| serde_json::to_string(run).map(|line| line + "\n"));
+    let lines = lines.collect::<Result<String, _>>().map_err(CliError::new)?;
+    Ok(output(ci_commands::json(&lines).as_bytes(), ExitStatus::Success))
 }
 
 fn compare(args: &CompareArgs) -> Result<ExitStatus, CliError> {

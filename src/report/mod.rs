@@ -6,6 +6,7 @@ mod comparison;
 mod facts;
 mod formats;
 mod headline;
+mod history;
 mod impact;
 mod measure;
 mod own_task;
@@ -23,6 +24,7 @@ pub use formats::{
     jsonl, judged_summary, junit, one_line, page, page_so_far, render, run_summary, summary_md, tap,
 };
 pub(crate) use formats::{Frame, PageScript, frame};
+pub use history::{HISTORY_FILE, history_page, history_text};
 pub use measure::{measurement_line, measurement_text};
 pub use probe::probe_text;
 pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish, publish_page_so_far};

@@ -3,6 +3,7 @@
 
 mod baseline;
 mod compare;
+mod history;
 pub(crate) mod measure;
 mod merge;
 mod model;
@@ -18,6 +19,7 @@ pub(crate) mod tally;
 pub(crate) use baseline::is_better;
 pub use baseline::{Baseline, BaselineChange, BaselineComparison, UnknownCases};
 pub use compare::{CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT, compare};
+pub use history::{HistoryRun, history};
 pub use measure::{BaselineUpdate, DecidedBy, Measure, MeasureError, Measurement, Requirement, pass_rate};
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{
@@ -31,7 +33,7 @@ pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{
     Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PlanRecord, PlannedCase, PlannedPart, Publish,
     REPORT_FILE, SavedRun, StoreError, check_consistency, part_hash, plans, read_own_run, read_report,
-    read_run, round_of, seed_hash, write_report,
+    read_run, round_of, run_folders, seed_hash, write_report,
 };
 pub(crate) use store::{check_opening_entry, write_file, write_new_file};
 pub use tally::{not_passed, result};

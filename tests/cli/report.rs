@@ -301,10 +301,38 @@ fn a_comparison_says_whether_the_scenario_or_the_agent_changed() {
 }
 
 #[test]
+fn the_history_of_a_folder_is_a_line_for_each_run_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let reports = folder.path().join("reports");
+    let (mut old, ledgers) = sample::run();
+    (old.skipped, old.started_at) = (Vec::new(), old.started_at - 1000);
+    write(&reports.join("2-old"), &(old, ledgers));
+    let (better, ledgers) = sample::run_of((1..=4).map(sample::pass).collect());
+    write(&reports.join("1-new"), &(better, ledgers));
+    std::fs::create_dir(reports.join("not-a-run")).unwrap();
+    std::os::unix::fs::symlink("1-new", reports.join("latest")).unwrap();
+    std::fs::create_dir(reports.join("damaged")).unwrap();
+    std::fs::write(reports.join("damaged").join(REPORT_FILE), "{}").unwrap();
+    let (status, shown) = hapax(folder.path(), &["report", "history", text(&reports), "--html"]);
+    assert_eq!(status, 0, "{shown}");
+    insta::assert_snapshot!(shown);
+    let page = std::fs::read_to_string(reports.join("history.html")).unwrap();
+    assert!(page.contains("href=\"./1-new/index.html\""), "{page}");
+    let (_, lines) = hapax(folder.path(), &["report", "history", text(&reports), "--json"]);
+    let lines: Vec<serde_json::Value> =
+        lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!((lines.len(), &lines[0]["folder"], &lines[1]["passed"]), (2, &"2-old".into(), &4.into()));
+    let (status, none) = hapax(folder.path(), &["report", "history", text(&reports.join("not-a-run"))]);
+    assert!(status == 2 && none.contains("there is no run in FOLDER/reports/not-a-run"), "{none}");
+}
+
+#[test]
 fn help_matches_the_snapshot() {
     let helps = [
         &["report", "--help"][..],
         &["report", "show", "--help"],
+        &["report", "open", "--help"],
+        &["report", "history", "--help"],
         &["report", "compare", "--help"],
         &["report", "merge", "--help"],
     ];

@@ -246,11 +246,16 @@ fn open_shows_the_page_while_trials_run() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", workspace.path().join("bin").display(), std::env::var("PATH").unwrap());
     let mut command = workspace.command(&["run", CASE, "--subject", "naive", "-k", "8", "-j", "1", "--open"]);
-    assert_eq!(command.env("PATH", path).status().unwrap().code(), Some(1));
+    assert_eq!(command.env("PATH", &path).status().unwrap().code(), Some(1));
     let opened = workspace.read("opened");
     assert_eq!(opened.matches("<!DOCTYPE html>").count(), 1);
     assert!(opened.contains("of 8 trials have ended. This page reloads itself"));
     let page = workspace.read("reports/latest/index.html");
     assert!(!page.contains("reloads itself until"), "the run is finished");
     assert!(page.contains("In all 8 trials the customer paid twice: $399.92 too much."));
+    // Opening is no verdict.
+    let mut command = workspace.command(&["report", "open"]);
+    assert_eq!(command.env("PATH", path).status().unwrap().code(), Some(0));
+    assert_eq!(workspace.read("opened").matches("<!DOCTYPE html>").count(), 2);
+    workspace.call(&["report", "open", "nowhere"]).expect(2);
 }

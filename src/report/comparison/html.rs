@@ -34,7 +34,7 @@ impl RunLinks {
 }
 
 /// A byte of a path in a URL.
-fn encoded(byte: u8) -> String {
+pub(in crate::report) fn encoded(byte: u8) -> String {
     if byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte) {
         char::from(byte).to_string()
     } else {

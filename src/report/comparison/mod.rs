@@ -2,6 +2,7 @@
 
 mod html;
 
+pub(super) use html::encoded;
 pub use html::{RunLinks, compare_page};
 
 use std::fmt::Write as _;

@@ -159,6 +159,23 @@ fn read_contents_of(folder: &Path) -> Result<LedgerContents, StoreError> {
     contents.map_err(|error| StoreError::Read { path, error })
 }
 
+/// The folders in a folder that have the report of a run. Links, such as `latest`, are left out.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn run_folders(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let failed = |error| StoreError::Read { path: folder.to_owned(), error };
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() && entry.path().join(REPORT_FILE).is_file() {
+            folders.push(entry.path());
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
 /// Reads the report of a run.
 ///
 /// # Errors
