@@ -3,8 +3,8 @@
 use super::runs;
 use crate::kit::browser;
 use crate::kit::needs::{self, Test};
-use hapax::report::{RunLinks, compare_page, page, page_so_far};
-use hapax::results::{Ledgers, Report, compare};
+use hapax::report::{RunLinks, compare_page, history_page, page, page_so_far};
+use hapax::results::{Ledgers, Report, compare, history};
 
 fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
     holds_on(check, &page(&report, &ledgers));
@@ -94,6 +94,7 @@ checks! {
     }
     large {
         five_thousand_trials_open_and_can_be_filtered,
+        hundreds_of_cases_fit_a_few_screens,
         the_skip_link_leads_to_the_heading_of_the_cases,
     }
 }
@@ -153,6 +154,17 @@ async fn the_page_of_a_comparison_opens_without_errors_and_can_be_read() {
     }
 }
 
+async fn the_page_of_a_history_opens_without_errors_and_can_be_read() {
+    let long = format!("<script>alert(1)</script>{}", "x".repeat(1024));
+    let (mut fixed, hostile) = (runs::usual().0, runs::hostile(&long).0);
+    (fixed.started_at, fixed.cases) = (fixed.started_at + 1, fixed.cases.split_off(5));
+    let named = [("a", runs::usual().0), ("b", fixed), (long.as_str(), hostile)];
+    let page = history_page(&history(named.map(|(name, run)| (name.to_owned(), run)).to_vec()));
+    for check in ["a_page_says_what_it_is", "a_page_can_be_read_everywhere"] {
+        holds_on(check, &page);
+    }
+}
+
 async fn the_words_of_a_comparison_do_not_break() {
     let (old, mut new) = (runs::usual().0, runs::usual().0);
     new.cases.truncate(3);
@@ -188,6 +200,7 @@ pub(crate) fn tests() -> Vec<Test> {
         bidirectional_marks_in_every_field_do_not_reorder_text,
         a_megabyte_without_a_space_in_every_field_breaks_no_layout,
         the_page_of_a_comparison_opens_without_errors_and_can_be_read,
+        the_page_of_a_history_opens_without_errors_and_can_be_read,
         the_words_of_a_comparison_do_not_break,
         a_page_of_a_running_run_fills_up,
         every_check_has_its_test,

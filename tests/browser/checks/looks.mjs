@@ -195,3 +195,19 @@ export async function every_cell_of_a_square_has_a_shape_and_words(page) {
     assert.match(words, /: \d+ failed, \d+ void, \d+ passed/);
   }
 }
+
+/** What to fix comes first, and the list of hundreds of cases does not make the page long. */
+export async function hundreds_of_cases_fit_a_few_screens(page) {
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    const tall = await page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(tall < 8 * height, `${tall} pixels at ${width}`);
+  }
+  const isBefore = await page.evaluate(() => {
+    const squares = document.querySelector(".squares");
+    return Boolean(document.getElementById("causes").compareDocumentPosition(squares) & Node.DOCUMENT_POSITION_FOLLOWING);
+  });
+  assert.ok(isBefore, "what to fix comes before the squares");
+  await page.locator("#list .group[data-group=fail] summary").first().click();
+  assert.ok((await shownCases(page)).length > 0);
+}

@@ -25,9 +25,11 @@ export async function the_page_leads_with_what_happened_to_the_customer(page) {
 /** The page of a run that is not finished loads what was written since, and keeps its filters. */
 export async function a_page_of_a_running_run_fills_up(page) {
   await page.getByText("Running: 10 of 20 trials have ended.").waitFor();
+  await becomes(page, () => page.getByText("Loading: ").count(), 0);
   await filter.outcome(page).selectOption("fail");
   const path = fileURLToPath(page.url().split("#")[0]);
   const text = await readFile(path, "utf8");
+  assert.ok(text.includes("Loading: "), "until it has loaded");
   await writeFile(path, text.replace("Running: 10 of", "Running: 11 of"));
   await page.getByText("Running: 11 of 20 trials have ended.").waitFor();
   assert.deepEqual(await state(page), { outcome: "fail" });

@@ -1,18 +1,22 @@
-//! The list of cases, failures first and passes folded, and the filters above it.
+//! The list of cases, failures first and passes folded, and the filters above it. Of hundreds of cases everything is
+//! folded, and the failures are grouped by what to fix.
 
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
+use crate::report::causes::{causes, first_cause};
 use crate::report::formats::page::symbol;
 use crate::report::formats::plain_text::case_headline;
 use crate::results::tally::control_outcome_of;
 use crate::results::tally::{count, outcome_of, result_of, services_of, worst_first};
 use crate::results::{CaseReport, Report};
-use crate::score::{Outcome, TrialStatus};
+use crate::score::{Outcome, Remedy, TrialStatus};
 use crate::text::line;
 use crate::text::words::duration;
 
+/// More cases than these with one result are folded; failures are then grouped by what to fix.
+const MAX_UNFOLDED: usize = 50;
 /// The maximum number of characters of a finding in the list.
 const MAX_FINDING: usize = 160;
 
@@ -84,12 +88,23 @@ pub(super) fn cases(report: &Report) -> Markup {
     let of = |result: TrialStatus| -> Vec<&CaseReport> {
         worst.iter().copied().filter(|case| result_of(case) == result).collect()
     };
-    let groups = [
-        (TrialStatus::Fail, "failed", of(TrialStatus::Fail)),
-        (TrialStatus::Void, "void", of(TrialStatus::Void)),
-        (TrialStatus::Pass, "passed", of(TrialStatus::Pass)),
-    ];
-    let all_passed = groups[0].2.is_empty() && groups[1].2.is_empty();
+    let (failed, void, passed) = (of(TrialStatus::Fail), of(TrialStatus::Void), of(TrialStatus::Pass));
+    let all_passed = failed.is_empty() && void.is_empty();
+    let is_short = |cases: &[&CaseReport]| cases.len() <= MAX_UNFOLDED;
+    let mut groups: Vec<CaseGroup<'_>> = if is_short(&failed) {
+        vec![CaseGroup {
+            result: TrialStatus::Fail,
+            words: "failed".to_owned(),
+            is_open: true,
+            cases: failed,
+        }]
+    } else {
+        by_remedy(report, &failed)
+    };
+    let is_open = is_short(&void);
+    groups.push(CaseGroup { result: TrialStatus::Void, words: "void".to_owned(), is_open, cases: void });
+    let is_open = all_passed && is_short(&passed);
+    groups.push(CaseGroup { result: TrialStatus::Pass, words: "passed".to_owned(), is_open, cases: passed });
     html! {
         section #cases tabindex="-1" aria-labelledby="cases-title" {
             h2 #cases-title { "Cases" }
@@ -98,10 +113,9 @@ pub(super) fn cases(report: &Report) -> Markup {
             p #unknown.warning role="alert" hidden {}
             div.beside {
                 div #list tabindex="-1" {
-                    @for (result, word, cases) in &groups {
+                    @for CaseGroup { result, words, is_open, cases } in &groups {
                         @if !cases.is_empty() {
-                            @let is_open = *result != TrialStatus::Pass || all_passed;
-                            (group(result.as_str(), symbol(*result), word, cases.len(), is_open, html! {
+                            (group(result.as_str(), symbol(*result), words, cases.len(), *is_open, html! {
                                 @for case in cases { (row(index(case), case)) }
                             }))
                         }
@@ -122,6 +136,28 @@ pub(super) fn cases(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// Cases that are listed together.
+struct CaseGroup<'a> {
+    result: TrialStatus,
+    /// What is said after their number.
+    words: String,
+    is_open: bool,
+    cases: Vec<&'a CaseReport>,
+}
+
+/// Failures by the change that is to be made first, in the order of what to fix first.
+fn by_remedy<'a>(report: &'a Report, failed: &[&'a CaseReport]) -> Vec<CaseGroup<'a>> {
+    let remedy_of = |case: &CaseReport| first_cause(case).map(|(remedy, _)| remedy);
+    let of = |wanted: Option<Remedy>, words: String| {
+        let cases = failed.iter().copied().filter(|case| remedy_of(case) == wanted).collect();
+        CaseGroup { result: TrialStatus::Fail, words, is_open: false, cases }
+    };
+    let named = causes(report).into_iter().map(|cause| {
+        of(Some(cause.remedy), format!("failed: {}", cause.remedy.sentence().trim_end_matches('.')))
+    });
+    named.chain([of(None, "failed".to_owned())]).collect()
 }
 
 fn group(class: &str, mark: &str, word: &str, count: usize, is_open: bool, rows: Markup) -> Markup {

@@ -48,6 +48,7 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: 
                 p.warning { (lenient) }
             }
             @if is_running {
+                p #loading.warning role="status" { "Loading: the cases can be selected when the page has loaded." }
                 p #running.warning {
                     "Running: " (tally.trials.all()) " of " (counted_trials(report)) " have ended. \
                      This page reloads itself until the run is finished."

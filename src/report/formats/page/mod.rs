@@ -36,8 +36,8 @@ fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
     let body = maud::html! {
         (head::head(report, &impact(report, ledgers), &tally, is_running))
         main {
-            (square::squares(report))
             (fixes::fixes(report))
+            (square::squares(report))
             (cases::cases(report))
         }
         script #data type="application/json" { (json_in_script(&data)) }
@@ -185,6 +185,29 @@ mod tests {
     }
 
     #[test]
+    fn hundreds_of_failures_are_folded_by_what_to_fix_and_a_few_are_not() {
+        let groups = |failures: usize| {
+            let (mut report, ledgers) = many(failures, 1, false);
+            for case in report.cases.iter_mut().skip(failures / 2) {
+                case.trials[0].verdict.findings = sample::lost().0.trials.remove(0).verdict.findings;
+            }
+            let page = page(&report, &ledgers);
+            assert!(page.find("What to fix first") < page.find("class=\"squares\""), "{failures}");
+            let groups: Vec<String> = page
+                .split("<details class=\"group\"")
+                .skip(1)
+                .map(|group| {
+                    let (head, rest) = group.split_once("<ul").unwrap();
+                    let rows = rest.split("</ul>").next().unwrap().matches("<li").count();
+                    format!("{} {} {rows}", head.contains(" open"), head.split_once("</span>").unwrap().1)
+                })
+                .collect();
+            groups.join("\n").replace("</h3></summary>", "")
+        };
+        insta::assert_snapshot!(format!("{}\n\n{}", groups(50), groups(120)));
+    }
+
+    #[test]
     fn the_page_of_a_run_that_is_not_finished_says_so_and_reloads_itself() {
         let (mut report, ledgers) = sample::run_of(vec![sample::pass(1), sample::pass(2)]);
         (report.planned, report.seed) = (9, 271_828_182_845_904);
@@ -193,6 +216,7 @@ mod tests {
         assert!(page(&report, &ledgers).contains("271828182845904"));
         assert!(running.contains("Running: 2 of 9 trials have ended."));
         assert!(running.contains("○</span> running"), "it has not passed");
+        assert!(running.contains("Loading: ") && !page(&report, &ledgers).contains("Loading: "));
         assert!(!running.contains("planned trials were not run"));
         assert_eq!(data_of(&running)["running"], true);
         let finished = page(&report, &ledgers);

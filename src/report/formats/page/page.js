@@ -170,8 +170,8 @@ function drawDetail(id, state) {
   detail.hidden = !row;
   if (!row) return;
   row.querySelector('a').setAttribute('aria-current', 'true');
-  const group = row.closest('.group');
-  group.open = true;
+  // The case that is shown before the user selects one does not unfold hundreds of others.
+  if (state.case) row.closest('.group').open = true;
   place(row);
   const found = caseOf(row);
   detail.replaceChildren(...(found ? caseDetail(found, state) : skippedDetail(skippedOf(row))));
@@ -287,6 +287,7 @@ window.addEventListener('popstate', apply);
 apply();
 // A link to a case scrolls to the case.
 if (readState().case) scrollToCase();
+document.getElementById('loading')?.remove();
 
 // The page of a run that is not finished reloads itself, but not while the user does something.
 if (DATA.running) {
