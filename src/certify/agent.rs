@@ -190,6 +190,7 @@ pub(crate) async fn certify_agent(
         sealed: Some(subject.settings.sealed),
         trials,
         silencing: silencing(&subject.settings, &[]),
+        promise: subject.settings.promise,
         controls: controls.rows.iter().map(control_check).collect(),
         callers,
         scenarios: plan.digests(),
@@ -287,7 +288,10 @@ fn record(case: &CaseReport, trial: &TrialReport) -> TrialRecord {
     let verdict = &trial.verdict;
     let finding = failing(trial);
     let (result, message) = match verdict.result {
-        TrialStatus::Pass => (CaseVerdict::Pass, "exactly once, with a true claim".to_owned()),
+        TrialStatus::Pass => {
+            let times = case.terms.promise.as_str().replace('-', " ");
+            (CaseVerdict::Pass, format!("{times}, with a true claim"))
+        }
         TrialStatus::Void => {
             let decisive = VoidCause::decisive(&verdict.void_causes);
             let is_decisive = |(cause, _): &(&VoidCause, &String)| Some(*cause) == decisive;

@@ -12,6 +12,7 @@ mod key;
 pub(crate) mod mcp;
 mod page;
 mod runs;
+mod sentence;
 mod statement;
 mod terminal;
 mod tool;

@@ -14,7 +14,7 @@ use super::key::SigningKey;
 use super::page::certificate_page;
 use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord};
 use super::{CERTIFICATE_FILE, CERTIFICATE_PAGE, version_1};
-use crate::domain::is_default;
+use crate::domain::{Promise, is_default};
 use crate::results::{StoreError, write_file};
 use crate::text::words::counted;
 
@@ -110,6 +110,9 @@ pub(crate) struct Tested {
     /// The settings that limit what is tested or compared, a line each: `ignore = telemetry.example.com`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) silencing: Vec<String>,
+    /// What an agent promises, and was judged by.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) promise: Promise,
     /// The controls in the same run.
     pub(crate) controls: Vec<ControlCheck>,
     pub(crate) findings: Vec<CertifiedFinding>,
@@ -453,6 +456,7 @@ pub(super) mod tests {
             sealed: Some(true),
             trials: all,
             silencing: Vec::new(),
+            promise: Promise::default(),
             controls: vec![ControlCheck {
                 control: "tool-with-keys".to_owned(),
                 case: "score".to_owned(),

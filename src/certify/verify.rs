@@ -311,6 +311,32 @@ fn check_page(statement: &Statement, version: u32, signed_by: Option<&str>, fold
         Ok(page) if page == certificate_page(statement, signed_by).as_bytes() => {
             CheckResult::Good("shows this certificate".to_owned())
         }
+        Ok(_) if statement.predicate.hapax != env!("CARGO_PKG_VERSION") => CheckResult::NotChecked(format!(
+            "this hapax makes other pages than hapax {}, which issued the certificate; certificate.json is what was \
+             signed",
+            statement.predicate.hapax
+        )),
         Ok(_) => CheckResult::Bad(format!("{CERTIFICATE_PAGE} was changed, or shows another certificate")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statement::tests::sample_statement;
+    use super::*;
+
+    #[test]
+    fn the_page_of_another_version_is_not_checked_and_one_of_this_version_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |statement: &Statement, page: &str| {
+            fs::write(folder.path().join(CERTIFICATE_PAGE), page).unwrap();
+            check_page(statement, 2, None, folder.path())
+        };
+        let mut statement = sample_statement();
+        let page = certificate_page(&statement, None);
+        assert!(matches!(check(&statement, &page), CheckResult::Good(_)));
+        assert!(matches!(check(&statement, "changed"), CheckResult::Bad(_)));
+        statement.predicate.hapax = "0.0.9".to_owned();
+        assert!(matches!(check(&statement, "of 0.0.9"), CheckResult::NotChecked(_)));
     }
 }

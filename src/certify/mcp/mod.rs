@@ -26,6 +26,7 @@ use super::runs::{CONFIRMED, RUN_NAMES, Runs, silencing, spread};
 use super::statement::{CertifiedFinding, ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CaseVerdict, Conclusion, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
+use crate::domain::Promise;
 use crate::mcp::client::{DriverStep, HEADERS_VARIABLE, Handshake, ListedTool, ListedTools};
 use crate::run::{ConcurrencyLimiter, RunOptions};
 use crate::scenario::{Case, is_named};
@@ -271,6 +272,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             sealed: Some(self.options.settings.sealed),
             trials: in_order(planned, trials),
             silencing,
+            promise: Promise::default(),
             controls: Vec::new(),
             callers,
             scenarios: Vec::new(),

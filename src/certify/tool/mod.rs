@@ -18,6 +18,7 @@ use super::evidence::{FileDigest, command_files, sha256};
 use super::statement::{ControlCheck, SubjectKindTested, Tested, TestedSubject};
 use super::trials::{AskedLevel, CallersPassed, CaseVerdict, Conclusion, TrialRecord, caller_counts};
 use super::{CertifyError, CertifyEvent, OnEvent};
+use crate::domain::Promise;
 use crate::scratch::Scratch;
 use crate::subject::EndReason;
 use calls::{ToolTrial, VoidCall, said};
@@ -108,6 +109,7 @@ pub(crate) async fn certify_tool(
         sealed: Some(false),
         trials,
         silencing: Vec::new(),
+        promise: Promise::default(),
         controls,
         callers,
         scenarios: Vec::new(),

@@ -78,7 +78,7 @@ pub fn compare_page(comparison: &Comparison, links: Option<&RunLinks>) -> String
         } }
     };
     crate::text::ci_commands::page(
-        &frame(Frame { title: "hapax: two runs", body, script: PageScript::None }).into_string(),
+        &frame(Frame { title: "hapax: two runs", body, style: "", script: PageScript::None }).into_string(),
     )
     .into_owned()
 }

@@ -32,6 +32,8 @@ pub(crate) enum PageScript {
 pub(crate) struct Frame<'a> {
     pub(crate) title: &'a str,
     pub(crate) body: Markup,
+    /// Styles that only this page has.
+    pub(crate) style: &'static str,
     pub(crate) script: PageScript,
 }
 
@@ -42,10 +44,11 @@ pub(crate) fn frame(frame: Frame<'_>) -> Markup {
         PageScript::Alone(script) => (Some(script), ""),
         PageScript::Connected(script) => (Some(script), "connect-src 'self'; "),
     };
+    let style = [STYLE, frame.style].concat();
     let policy = format!(
         "default-src 'none'; style-src '{}'; script-src {}; {connect}img-src data:; base-uri 'none'; \
          form-action 'none'",
-        hash_source(STYLE),
+        hash_source(&style),
         script.map_or_else(|| "'none'".to_owned(), |script| format!("'{}'", hash_source(script)))
     );
     html! {
@@ -58,7 +61,7 @@ pub(crate) fn frame(frame: Frame<'_>) -> Markup {
                 meta name="color-scheme" content="light dark";
                 link rel="icon" href="data:,";
                 title { (frame.title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(&style)) }
             }
             body {
                 (frame.body)

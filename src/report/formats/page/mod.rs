@@ -44,7 +44,8 @@ fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
     };
     let title = format!("hapax: {}", crate::text::line(&report.subject, 100));
     crate::text::ci_commands::page(
-        &frame(Frame { title: &title, body, script: PageScript::Alone(frame::SCRIPT) }).into_string(),
+        &frame(Frame { title: &title, body, style: "", script: PageScript::Alone(frame::SCRIPT) })
+            .into_string(),
     )
     .into_owned()
 }

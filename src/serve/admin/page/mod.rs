@@ -85,7 +85,8 @@ fn page() -> String {
             }
         }
     };
-    frame(Frame { title: "hapax serve", body, script: PageScript::Connected(SCRIPT) }).into_string()
+    frame(Frame { title: "hapax serve", body, style: "", script: PageScript::Connected(SCRIPT) })
+        .into_string()
 }
 
 #[cfg(test)]
