@@ -80,7 +80,8 @@ pub fn history_page(runs: &[HistoryRun]) -> String {
             } }
         }
     };
-    let page = frame(Frame { title: "hapax: history of runs", body, script: PageScript::None }).into_string();
+    let page = frame(Frame { title: "hapax: history of runs", body, style: "", script: PageScript::None })
+        .into_string();
     crate::text::ci_commands::page(&page).into_owned()
 }
 
