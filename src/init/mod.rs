@@ -8,9 +8,6 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use yaml_reader::write_duration;
-
-use crate::results::DerivedSettings;
 pub use guess::{Guess, guess};
 
 /// The example agent, for a folder in which no agent is found.
@@ -46,14 +43,14 @@ pub struct InitError {
 }
 
 /// Writes the files below `root` that are not there yet, for an agent that is started as `guess` says and has the
-/// settings that its probe found.
+/// settings that its probe found, as lines of hapax.yaml.
 ///
 /// # Errors
 /// When a file cannot be written; those before it are there.
 pub fn create_files(
     root: &Path,
     guess: &Guess,
-    found: Option<&DerivedSettings>,
+    found: Option<&[String]>,
 ) -> Result<Vec<FileChange>, InitError> {
     let settings = found.map_or_else(|| SETTINGS.to_owned(), settings);
     let pipeline = pipeline::pipeline(root, guess);
@@ -115,31 +112,14 @@ fn ignore_reports(root: &Path) -> Result<Option<FileChange>, InitError> {
 }
 
 fn config(command: &[String], settings: &str) -> String {
-    CONFIG.replace("@COMMAND@", &quoted_list(command)).replace("@SETTINGS@", settings)
+    CONFIG.replace("@COMMAND@", &quoted_list(command)).replace("    # @SETTINGS@\n", settings)
 }
 
 /// What the probe found, as lines of hapax.yaml.
-fn settings(found: &DerivedSettings) -> String {
-    let mut lines =
-        vec!["# What the probe of `hapax init` found; `hapax run` checks that it is still true.".to_owned()];
-    if found.sealed {
-        lines.push("sealed: true".to_owned());
-    }
-    lines.extend(found.services.iter().map(|service| format!("{service}: {{}}")));
-    if !found.can.is_empty() {
-        lines.push(format!("can: [{}]", found.can.join(", ")));
-    }
-    let assumed: Vec<String> = found
-        .assume
-        .iter()
-        .map(|known| format!("{}: {{ idempotency: {} }}", known.service(), known.profile().as_str()))
-        .collect();
-    if !assumed.is_empty() {
-        lines.push(format!("assume: {{ {} }}", assumed.join(", ")));
-    }
-    lines.extend(found.claim.iter().map(|source| format!("claim: {source}")));
-    lines.extend(found.time.iter().map(|time| format!("timeout: {}", write_duration(*time))));
-    lines.iter().map(|line| format!("    {line}\n")).collect()
+fn settings(found: &[String]) -> String {
+    let about =
+        "# What the probe of `hapax init` found; `hapax run` checks that it is still true.".to_owned();
+    [about].iter().chain(found).map(|line| format!("    {line}\n")).collect()
 }
 
 /// A command as a YAML list. JSON is YAML.

@@ -3,8 +3,6 @@
 use mock_services::catalog;
 use mock_services::ledger::{Entry, Event};
 
-use crate::subject::words::quoted;
-
 /// How many fields of the effect are named.
 const MAX_FIELDS: usize = 3;
 
@@ -17,12 +15,12 @@ pub(super) fn own_task(entries: &[Entry], unintended: &[u64], command: &str) -> 
     })?;
     let service = effect.split('.').next().unwrap_or_default();
     let natural = &catalog::find(service)?.effect(effect)?.natural;
-    let is_plain = |text: &str| !text.is_empty() && !text.contains([',', '"', '[', '\n']);
+    let is_plain = |text: &str| !text.is_empty() && !text.contains([',', '"', '\'', '[', '\n']);
     let named = natural.iter().filter_map(|name| Some((name, fields.get(name)?.to_string())));
     let named = named.filter(|(_, value)| is_plain(value)).take(MAX_FIELDS);
     let named: Vec<String> = named.map(|(name, value)| format!("{name}={value}")).collect();
     let separator = if named.is_empty() { "" } else { ":" };
-    let expected = quoted(&format!("{effect}{separator}{}", named.join(",")));
+    let expected = format!("'{effect}{separator}{}'", named.join(","));
     Some(format!("hapax run --task 'WHAT YOU ASK IT TO DO' --expect {expected} {command}"))
 }
 
@@ -49,7 +47,7 @@ mod tests {
         };
         let entries = [Entry { n: 4, at: 0, wall: 0, event }];
         let command = own_task(&entries, &[4], "-- python agent.py").unwrap();
-        let expected = "--expect payment.charge:";
+        let expected = "--expect 'payment.charge:";
         assert!(command.contains(expected) && command.contains("customer=cus_9"), "{command}");
         assert!(command.ends_with(" -- python agent.py"), "{command}");
         assert_eq!(own_task(&entries, &[], ""), None);

@@ -47,7 +47,9 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
     let claims = match (&result.derived.claim, result.claims) {
         (_, Some(origin)) => format!("found ({origin})"),
         (Some(source), None) if source != "optional" => {
-            format!("none; the last answer of the {source} counts as its claim")
+            format!(
+                "none; the last answer of the {source} counts as its claim, and one that is missing is noted"
+            )
         }
         (_, None) => "none, so the effects alone decide; to be judged by what it says, let it print \
                          {\"outcome\": \"done\"}"
@@ -72,7 +74,7 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
         push(&mut out, "  runs", &text, view);
     }
     if derives {
-        let options = result.derived.options();
+        let options = &result.options;
         if !options.is_empty() {
             // One line, so that it can be copied.
             let _ = writeln!(out, "{:<10}hapax run {options}{command}", "  same as");

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use yaml_reader::write_duration;
-
 use super::SmokeFailure;
-use crate::subject::Assumption;
-use crate::subject::words::quoted;
 
 /// What the probe found.
 #[derive(Debug)]
@@ -29,6 +25,8 @@ pub struct ProbeResult {
     pub cases: (usize, usize),
     /// What follows for the run.
     pub derived: DerivedSettings,
+    /// The same as options of the command line.
+    pub options: String,
 }
 
 /// Cases that need the same operations, and how the trial without faults of one of them came out.
@@ -70,28 +68,12 @@ pub struct DerivedSettings {
     pub services: Vec<String>,
     /// The operations that it has; empty if all.
     pub can: Vec<String>,
-    /// How the real services treat keys.
-    pub assume: Vec<Assumption>,
+    /// How the real services treat keys: the service and the profile.
+    pub assume: Vec<(String, String)>,
     /// Where its claim is read, as a word.
     pub claim: Option<String>,
+    /// Whether a missing claim is only noted, although a service makes it: an agent that ends with an error makes none.
+    pub claims_optional: bool,
     /// The time limit of one start.
     pub time: Option<Duration>,
-}
-
-impl DerivedSettings {
-    /// The options of the command line that say the same.
-    #[must_use]
-    pub fn options(&self) -> String {
-        let mut options = String::new();
-        if self.sealed {
-            options += "--sealed ";
-        }
-        let services = self.services.iter().map(|name| format!("--with {name} "));
-        let can = self.can.iter().map(|entry| format!("--can {} ", quoted(entry)));
-        let assume = self.assume.iter().map(|known| format!("--assume {known} "));
-        let claim = self.claim.iter().map(|source| format!("--claim {source} "));
-        let time = self.time.iter().map(|time| format!("--timeout {} ", write_duration(*time)));
-        options.extend(services.chain(can).chain(assume).chain(claim).chain(time));
-        options
-    }
 }

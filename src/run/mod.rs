@@ -48,7 +48,7 @@ pub(crate) use identity::of_cases as digest_of_cases;
 pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
 use plan::queue::TrialQueue;
 pub use plan::{Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
-pub use probe::{ProbeOptions, apply_derived, probe, probe_failure, skip_probed};
+pub use probe::{ProbeOptions, apply_derived, derived_lines, probe, probe_failure, skip_probed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use quick_set::quick_set;
 pub use smoke::{smoke, smoke_case};

@@ -11,7 +11,7 @@ use crate::scenario::Case;
 
 /// What a case shows about controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Shown<'c> {
+enum ControlEvidence<'c> {
     /// Two controls come out differently; the first in the order of their names first.
     Apart(&'c str, &'c str),
     /// A control fails, and how.
@@ -29,11 +29,13 @@ pub fn quick_set<'c>(cases: impl Iterator<Item = &'c Arc<Case>>) -> BTreeSet<Str
         clean.entry(super::probe::operations(case)).or_insert(case);
     }
     chosen.extend(clean.values().map(|case| case.id.as_str()));
-    let pairs: Vec<(&Case, BTreeSet<Shown<'_>>)> = cases.iter().map(|case| (*case, shows(case))).collect();
-    let mut left: BTreeSet<Shown<'_>> = pairs.iter().flat_map(|(_, pairs)| pairs).copied().collect();
+    let pairs: Vec<(&Case, BTreeSet<ControlEvidence<'_>>)> =
+        cases.iter().map(|case| (*case, shows(case))).collect();
+    let mut left: BTreeSet<ControlEvidence<'_>> =
+        pairs.iter().flat_map(|(_, pairs)| pairs).copied().collect();
     while !left.is_empty() {
         // For the time that it takes; of equal ones the first, so that the set is always the same.
-        let worth = |pairs: &BTreeSet<Shown<'_>>, case: &Case| {
+        let worth = |pairs: &BTreeSet<ControlEvidence<'_>>, case: &Case| {
             pairs.intersection(&left).count() as u128 * 1_000_000 / cost(case).as_millis()
         };
         let best = pairs.iter().rev().max_by_key(|(case, pairs)| worth(pairs, case));
@@ -49,16 +51,19 @@ fn is_clean(case: &Case) -> bool {
 }
 
 /// Which pairs of controls come out differently, and how each of them fails.
-fn shows(case: &Case) -> BTreeSet<Shown<'_>> {
+fn shows(case: &Case) -> BTreeSet<ControlEvidence<'_>> {
     let outcomes: BTreeMap<&str, &ControlOutcome> =
         case.controls.iter().map(|term| (term.control.as_str(), &term.is)).collect();
     let mut shown = BTreeSet::new();
     for (one, outcome) in &outcomes {
         let others = outcomes.range::<str, _>((std::ops::Bound::Excluded(*one), std::ops::Bound::Unbounded));
-        shown
-            .extend(others.filter(|(_, other)| *other != outcome).map(|(other, _)| Shown::Apart(one, other)));
+        shown.extend(
+            others
+                .filter(|(_, other)| *other != outcome)
+                .map(|(other, _)| ControlEvidence::Apart(one, other)),
+        );
         if let ControlOutcome::Failed(kind) = outcome {
-            shown.insert(Shown::Fails(one, *kind));
+            shown.insert(ControlEvidence::Fails(one, *kind));
         }
     }
     shown

@@ -49,24 +49,9 @@ impl Assumption {
         Ok(Assumption { service: service.to_owned(), profile })
     }
 
-    /// That this service treats keys like this.
-    pub(crate) fn of(service: &str, profile: Profile) -> Self {
-        Assumption { service: service.to_owned(), profile }
-    }
-
-    /// The service.
-    pub(crate) fn service(&self) -> &str {
-        &self.service
-    }
-
-    /// How it treats keys.
-    pub(crate) fn profile(&self) -> Profile {
-        self.profile
-    }
-
-    /// Whether both are about the same service.
-    pub(crate) fn is_about_same(&self, other: &Assumption) -> bool {
-        self.service == other.service
+    /// Whether it is about this service.
+    pub(crate) fn is_about(&self, service: &str) -> bool {
+        self.service == service
     }
 
     /// Why the case is skipped, if its service does something else. A case that says nothing about keys is not

@@ -58,7 +58,7 @@ pub(super) fn ready(
     if args.execution.verbosity() >= Verbosity::Normal {
         message(report::probe_text(&result, &command, derives, &crate::cli::view(false)).trim_end());
     }
-    let added = result.derived.options();
+    let added = result.options.clone();
     let at_best = at_best(&result, derives, subject);
     // Only the first round of --watch gets here.
     let _ = args.derived.set(result.derived);

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use mock_services::catalog;
 
+pub use self::derived::derived_lines;
 pub(super) use self::families::operations;
 use self::families::{Family, families};
 use self::observed::Observed;
@@ -103,6 +104,7 @@ pub async fn probe(
             .find_map(|one| one.seen.claim)
             .map(ClaimOrigin::as_str),
         cases: (0, 0),
+        options: derived::options_of(&derived),
         derived,
         families: tried.into_iter().map(Tried::into_family).collect(),
     })
