@@ -120,7 +120,8 @@ async fn a_port_in_use_is_reported() {
         .faults(faults(&[]))
         .service(Records::default(), ServiceOptions { port, ..ServiceOptions::default() });
     let error = second.start().await.err().unwrap().to_string();
-    assert!(error.starts_with("cannot open a port for the service records: "), "{error}");
+    let expected = format!("cannot open port {} for the service records: ", port.unwrap());
+    assert!(error.starts_with(&expected), "{error}");
     assert_eq!(
         RawConnection::open(services.address("records", 1).unwrap())
             .await
