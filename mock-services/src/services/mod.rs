@@ -159,7 +159,7 @@ impl MockServices {
     /// the ledger before the next entry.
     pub async fn caller_left(&self, caller: u32) {
         for endpoint in self.endpoints().filter(|endpoint| endpoint.caller == caller) {
-            endpoint.left().await;
+            endpoint.all_left().await;
         }
     }
 

@@ -1,15 +1,17 @@
 //! Listening sockets: one task for each, which owns the tasks of its connections, so that stopping it stops
 //! them all.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
@@ -28,6 +30,9 @@ const LISTEN_BACKLOG: u32 = 4096;
 
 /// The maximum number of connections to the port of a trial that has ended; more wait to be accepted.
 const LATE_AT_ONCE: usize = 128;
+
+/// How long a connection of hapax itself waits to be accepted, at most.
+const MARKER_TIME: Duration = Duration::from_secs(30);
 
 /// The protocol of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +83,19 @@ pub(crate) struct Endpoint {
     /// The number of open connections.
     open: watch::Receiver<usize>,
     activity: Arc<PortActivity>,
+    markers: Arc<Markers>,
     task: JoinHandle<()>,
+}
+
+/// Connections of hapax itself, by their port. A port accepts connections in the order in which they were made, so when
+/// such a connection is accepted, all earlier ones are.
+#[derive(Debug, Default)]
+struct Markers(Mutex<HashMap<u16, oneshot::Sender<()>>>);
+
+impl Markers {
+    fn all(&self) -> MutexGuard<'_, HashMap<u16, oneshot::Sender<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Endpoint {
@@ -95,9 +112,35 @@ impl Endpoint {
         let (phase, phases) = watch::channel(Phase::Open);
         let (count, open) = watch::channel(0);
         let activity = Arc::new(PortActivity::default());
-        let port = PortTask { listener, caller, protocol, count, activity: Arc::clone(&activity) };
+        let markers = Arc::new(Markers::default());
+        let port = PortTask {
+            listener,
+            caller,
+            protocol,
+            count,
+            activity: Arc::clone(&activity),
+            markers: Arc::clone(&markers),
+        };
         let task = tokio::spawn(accept(port, engine, wire, phases));
-        Ok(Endpoint { caller, protocol, address, phase, open, activity, task })
+        Ok(Endpoint { caller, protocol, address, phase, open, activity, markers, task })
+    }
+
+    /// Waits until every connection that was made before is accepted and has ended: a program can send a request and exit
+    /// before its connection is accepted.
+    pub(crate) async fn all_left(&self) {
+        // If hapax cannot connect, no other program can.
+        let _ = timeout(MARKER_TIME, self.all_accepted()).await;
+        self.left().await;
+    }
+
+    async fn all_accepted(&self) -> io::Result<()> {
+        let socket = if self.address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.bind(SocketAddr::new(self.address.ip(), 0))?;
+        let (sender, accepted) = oneshot::channel();
+        self.markers.all().insert(socket.local_addr()?.port(), sender);
+        let _marker = socket.connect(self.address).await?;
+        let _ = accepted.await;
+        Ok(())
     }
 
     /// Waits until no connection is open.
@@ -149,6 +192,7 @@ struct PortTask {
     protocol: Protocol,
     count: watch::Sender<usize>,
     activity: Arc<PortActivity>,
+    markers: Arc<Markers>,
 }
 
 async fn accept<S: Service>(
@@ -157,13 +201,18 @@ async fn accept<S: Service>(
     wire: Arc<Wire>,
     mut phase: watch::Receiver<Phase>,
 ) {
-    let PortTask { listener, caller, protocol, count, activity } = port;
+    let PortTask { listener, caller, protocol, count, activity, markers } = port;
     let mut connections = JoinSet::new();
     loop {
         let is_late = *phase.borrow() == Phase::Late;
         tokio::select! {
             accepted = listener.accept(), if !is_late || connections.len() < LATE_AT_ONCE => match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
+                    let marker = markers.all().remove(&from.port());
+                    if let Some(marker) = marker {
+                        let _ = marker.send(());
+                        continue;
+                    }
                     let connection = wire.connections.fetch_add(1, Ordering::Relaxed) + 1;
                     let origin = Origin { caller, connection };
                     let engine = Arc::clone(&engine);
