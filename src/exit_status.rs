@@ -18,17 +18,6 @@ pub enum ExitStatus {
     Unproven = 3,
 }
 
-impl ExitStatus {
-    /// This status; a success is at best this other one.
-    #[must_use]
-    pub const fn at_best(self, best: ExitStatus) -> Self {
-        match self {
-            ExitStatus::Success => best,
-            ExitStatus::Failed | ExitStatus::Usage | ExitStatus::Unproven => self,
-        }
-    }
-}
-
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
         ExitCode::from(status as u8)

@@ -91,6 +91,20 @@ pub(crate) fn partial(tally: &Tally, report: &Report) -> Option<String> {
     }
 }
 
+/// The note that cases were skipped that the run had to prove.
+pub(crate) fn unproven(report: &Report) -> Option<String> {
+    let number = report.skipped.iter().filter(|skipped| skipped.unproven).count();
+    (number > 0).then(|| {
+        format!(
+            "Not proven: {} skipped because of what the subject did without faults.",
+            match number {
+                1 => "1 case is".to_owned(),
+                number => format!("{number} cases are"),
+            }
+        )
+    })
+}
+
 /// What the run took its time for, in one line.
 pub(crate) fn time_line(time: &RunTime) -> String {
     let longest = time.longest.as_ref();

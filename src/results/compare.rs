@@ -338,7 +338,7 @@ mod tests {
             (found.changes[0].kind, found.exit_status()),
             (ChangeKind::FailingGone, ExitStatus::Unproven)
         );
-        new.skipped.push(Skipped { id: "a".to_owned(), why: "needs payment.refund".to_owned() });
+        new.skipped.push(Skipped::new("a".to_owned(), "needs payment.refund".to_owned()));
         let found = compare(&old, &new);
         assert_eq!(
             (found.changes[0].kind, found.exit_status()),

@@ -63,12 +63,14 @@ impl Report {
         self.cases.iter().map(|case| case.terms.promise).max().unwrap_or_default()
     }
 
-    /// Whether planned trials are missing: the run was interrupted, or no trial was run although it is not an
-    /// empty part of a run.
+    /// Whether something is missing that had to run: the run was interrupted, no trial was run although it is not an
+    /// empty part of a run, or cases were skipped that it had to prove.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
         let nothing_ran = self.cases.iter().all(|case| case.trials.is_empty());
-        self.interrupted || (nothing_ran && !self.is_empty_part())
+        self.interrupted
+            || (nothing_ran && !self.is_empty_part())
+            || self.skipped.iter().any(|skipped| skipped.unproven)
     }
 
     /// Whether it is a part of a partitioned run without any case: with many parts and few cases that is not
@@ -166,6 +168,18 @@ pub struct Skipped {
     pub id: String,
     /// Why.
     pub why: String,
+    /// Whether the run proves less than it was asked to because of it: the subject came out wrong without faults, or
+    /// does less than its settings say. Such a run is void at best.
+    #[serde(default, skip_serializing_if = "crate::domain::is_default")]
+    pub unproven: bool,
+}
+
+impl Skipped {
+    /// A case that is not for this subject, and why.
+    #[must_use]
+    pub fn new(id: String, why: String) -> Self {
+        Skipped { id, why, unproven: false }
+    }
 }
 
 /// What a run took its time for.

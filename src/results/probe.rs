@@ -34,6 +34,8 @@ pub struct ProbeResult {
 pub struct ProbedFamily {
     /// The operations.
     pub operations: Vec<String>,
+    /// What `can` must name so that its cases run.
+    pub needed: Vec<String>,
     /// The case of the trial.
     pub case: String,
     /// How it came out.

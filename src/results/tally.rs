@@ -270,13 +270,16 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_or_empty_run_has_not_passed() {
+    fn an_interrupted_an_empty_and_an_unproven_run_have_not_passed() {
         let (mut report, _) = sample::run_of(vec![sample::pass(1)]);
         assert_eq!(result(&report), TrialStatus::Pass);
         report.interrupted = true;
         assert_eq!(result(&report), TrialStatus::Void);
         assert!(crate::report::badge(&report).contains("not finished"));
         assert_eq!(result(&sample::run_of(vec![]).0), TrialStatus::Void);
+        let (mut unproven, _) = sample::run_of(vec![sample::pass(1)]);
+        unproven.skipped[0].unproven = true;
+        assert_eq!(result(&unproven), TrialStatus::Void);
         let (mut failed, _) = sample::run_of(vec![sample::lost()]);
         failed.interrupted = true;
         assert_eq!(result(&failed), TrialStatus::Fail);

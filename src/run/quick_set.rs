@@ -19,13 +19,15 @@ enum ControlEvidence<'c> {
 }
 
 /// The ids of the cases of the quick set: again and again the case that shows the most that no chosen case
-/// shows, for the time that it takes; and for each combination of operations one case without faults.
+/// shows, for the time that it takes; and for each combination of operations one case,
+/// without faults if there is such a case.
 #[must_use]
 pub fn quick_set<'c>(cases: impl Iterator<Item = &'c Arc<Case>>) -> BTreeSet<String> {
     let cases: Vec<&Case> = cases.map(AsRef::as_ref).collect();
     let mut chosen: BTreeSet<&str> = BTreeSet::new();
     let mut clean: BTreeMap<BTreeSet<String>, &Case> = BTreeMap::new();
-    for case in cases.iter().filter(|case| is_clean(case)) {
+    let disturbed_last = cases.iter().filter(|case| is_clean(case)).chain(&cases);
+    for case in disturbed_last {
         clean.entry(super::probe::operations(case)).or_insert(case);
     }
     chosen.extend(clean.values().map(|case| case.id.as_str()));

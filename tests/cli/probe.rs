@@ -1,6 +1,10 @@
 //! The probe: a subject that does not run at all gives one message, not one for each case; what an agent does and needs is
 //! found out, and what is not its task is skipped.
 
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::kit::workspace::{Called, LOOK, WRITES, Workspace, charge};
 
 const FAULT: &str = "faults:\n  - { on: payment.charge, attempt: 1, commit: now, reply: drop }\n";
@@ -207,4 +211,69 @@ fn a_kind_of_task_that_comes_out_wrong_is_one_failure_with_its_cause() {
     assert_eq!(ids, ["mine/charge", "mine/mail"]);
     let why = skipped(&workspace);
     assert!(why.len() == 2 && why.iter().all(|why| why.contains("came out wrong")), "{why:?}");
+}
+
+const MAIL_ONCE: &str = "mail '{\"from\":\"a@b.co\",\"to\":\"ann@example.com\",\"subject\":\"Receipt\",\"text\":\"x\"}' >/dev/null";
+
+/// An agent that mails twice only for the first task, which is that of the probe; and a case that a run skips because
+/// of it.
+fn with_one_double_mail() -> Workspace {
+    let workspace = with_mail();
+    let again = format!("mkdir '{}/mailed' 2>/dev/null && {MAIL_ONCE}", workspace.path().display());
+    let agent = format!("{WRITES}{CHARGES}case $HAPAX_TASK in Send*) {MAIL_ONCE}; {again} ;; esac\ntrue\n");
+    let lost = format!("{MAIL}faults: [{{ on: email.send, reply: drop }}]\n");
+    workspace.write("agent.sh", &agent).write("scenarios/mine/mail-lost.yaml", &lost);
+    workspace
+}
+
+#[test]
+fn a_kind_of_task_that_comes_out_wrong_only_in_the_probe_is_not_proven() {
+    let workspace = with_one_double_mail();
+    let called = probed_run(&workspace, &["run", "mine", "--", "bash", "agent.sh"]).expect(3);
+    assert!(called.stdout.contains("Not proven: 1 case is skipped"), "{}", called.stdout);
+    // The saved run says the same.
+    workspace.call(&["report", "show", "reports/latest"]).expect(3);
+}
+
+#[test]
+fn a_run_that_is_measured_against_a_rate_skips_nothing() {
+    let workspace = with_one_double_mail();
+    probed_run(&workspace, &["run", "mine", "--require", "0.1", "--", "bash", "agent.sh"]).expect(0);
+    assert_eq!(skipped(&workspace), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_whose_probe_skipped_cases_resumes() {
+    let workspace = with_mail();
+    let wait = format!(
+        "cd '{}'; case $HAPAX_TASK in Charge*) [ -e probed ] && [ -e hold ] && read -r _ < waiting; : > probed ;; esac",
+        workspace.path().display()
+    );
+    let agent =
+        format!("{WRITES}{CHARGES}{wait}\ncase $HAPAX_TASK in Send*) {MAIL_ONCE}; {MAIL_ONCE} ;; esac\n");
+    workspace.write("agent.sh", &agent).write("hold", "");
+    workspace.write(
+        "scenarios/mine/mail-lost.yaml",
+        &format!("{MAIL}faults: [{{ on: email.send, reply: drop }}]\n"),
+    );
+    workspace.pipe("waiting");
+    let run = ["run", "mine", "-j", "1", "--seed", "5"];
+    let agent = ["--", "bash", "agent.sh"];
+    let mut command = workspace.command(&[&run[..], &agent].concat());
+    command.env_remove("HAPAX_NO_SMOKE").stdout(Stdio::null()).stderr(Stdio::piped());
+    let running = command.spawn().unwrap();
+    // Opening the pipe waits until the agent reads it.
+    let waiting = std::fs::File::options().write(true).open(workspace.path().join("waiting")).unwrap();
+    kill_process(i32::try_from(running.id()).ok().and_then(Pid::from_raw).unwrap(), Signal::INT).unwrap();
+    let interrupted = Called::from(running.wait_with_output().unwrap());
+    drop(waiting);
+    std::fs::remove_file(workspace.path().join("hold")).unwrap();
+    let shown =
+        interrupted.stderr.split("to continue this run, add ").nth(1).expect("it says how to continue");
+    let shown = shown.split(" to the same command").next().unwrap();
+    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {shown}")]).output().unwrap();
+    let words = String::from_utf8(words.stdout).unwrap();
+    let added: Vec<&str> = words.lines().collect();
+    probed_run(&workspace, &[&run[..], &added, &agent].concat()).expect(1);
+    assert_eq!(skipped(&workspace).len(), 1);
 }

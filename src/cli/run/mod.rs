@@ -20,7 +20,7 @@ use super::print::message;
 use crate::ExitStatus;
 use crate::process_env;
 use crate::report::Format;
-use crate::results::{DerivedSettings, SmokeFailure};
+use crate::results::{DerivedSettings, Skipped, SmokeFailure};
 use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions};
 use crate::scenario::{self, Case, Loaded};
 use crate::subject::Subject;
@@ -236,9 +236,9 @@ fn run_subject(
     typed: &str,
 ) -> Result<ExitStatus, CliError> {
     let measure = args.measure.measure(&cases)?;
-    let (mut plan, options, at_best, added) =
+    let ReadyRun { mut plan, options, added } =
         match probing::ready(args, cases, &mut subject, typed, args.seed()?)? {
-            Ok(ReadyRun { plan, options, at_best, added }) => (plan, options, at_best, added),
+            Ok(ready) => ready,
             Err(status) => return Ok(status),
         };
     if args.dry_run {
@@ -246,7 +246,11 @@ fn run_subject(
     }
     let all = plan.cases.len();
     if args.wants_quick_set() {
-        plan.only(&run::quick_set(plan.cases.values()));
+        let quick = run::quick_set(plan.cases.values());
+        plan.skip(|case| {
+            let why = "it is not in the quick set; `--all` runs it".to_owned();
+            (!quick.contains(&case.id)).then(|| Skipped::new(case.id.clone(), why))
+        });
     }
     let left_out = all - plan.cases.len();
     let folder = match &args.resume {
@@ -264,7 +268,7 @@ fn run_subject(
         _ => format!("{} of {all} cases; `--all` runs the rest", all - left_out),
     };
     let remarks = RunRemarks { added, note };
-    Ok(finish(report, &folder, &args.execution, &measure, &remarks)?.at_best(at_best))
+    finish(report, &folder, &args.execution, &measure, &remarks)
 }
 
 /// Runs the smoke trial; returns the problem if the subject fails it.

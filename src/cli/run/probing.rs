@@ -1,12 +1,14 @@
 //! The probe of a run: what it finds is shown, and becomes the settings of the run.
 
+use std::collections::BTreeSet;
+
 use super::RunArgs;
 use crate::ExitStatus;
 use crate::cli::error::CliError;
 use crate::cli::print::{message, output_text};
 use crate::report::{self, Format};
 use crate::results::{DerivedSettings, FamilyOutcome, ProbeResult, SmokeFailure};
-use crate::run::{self, Partition, Plan, ProbeOptions, RunOptions, Verbosity};
+use crate::run::{self, Partition, Plan, ProbeOptions, RunFolder, RunOptions, Verbosity};
 use crate::scenario::Case;
 use crate::subject::{Subject, SubjectKind};
 
@@ -14,8 +16,6 @@ use crate::subject::{Subject, SubjectKind};
 pub(super) struct ReadyRun {
     pub(super) plan: Plan,
     pub(super) options: RunOptions,
-    /// The best status that it can end with: a subject that does less than its settings say proves less.
-    pub(super) at_best: ExitStatus,
     /// The options that the probe added.
     pub(super) added: String,
 }
@@ -32,37 +32,47 @@ pub(super) fn ready(
     let derives = args.subject.is_command() && args.partition.is_none();
     let is_known = matches!(subject.kind, SubjectKind::Control(_)) || plan.cases.is_empty();
     let is_later_part = args.partition.is_some_and(|partition: Partition| partition.part > 1);
-    let ready = |plan, options, at_best, added| Ok(Ok(ReadyRun { plan, options, at_best, added }));
-    if args.no_probe || is_known || is_later_part || args.resume.is_some() || args.dry_run {
-        return ready(plan, options, ExitStatus::Success, String::new());
+    let ready = |plan, options, added| Ok(Ok(ReadyRun { plan, options, added }));
+    if let Some(path) = &args.resume {
+        let mut plan = plan;
+        let skipped = RunFolder::skipped(path)?;
+        plan.skip(|case| skipped.iter().find(|skipped| skipped.id == case.id).cloned());
+        return ready(plan, options, String::new());
+    }
+    if args.no_probe || is_known || is_later_part || args.dry_run {
+        return ready(plan, options, String::new());
     }
     if let Some(derived) = args.derived.get() {
         let plan = applied(derived, cases, subject, &mut options)?;
-        return ready(plan, options, ExitStatus::Success, String::new());
+        return ready(plan, options, String::new());
     }
     if args.execution.verbosity() >= Verbosity::Normal {
         message("probe: one trial without faults for each kind of task");
     }
-    let how = ProbeOptions { derives, hard: args.hard };
+    let how = ProbeOptions { derives, hard: args.hard, keeps_all: args.measure.is_given() };
     let mut result = probe(&cases, subject, &options, how)?;
     if !result.families.iter().any(|family| matches!(family.outcome, FamilyOutcome::Right)) {
         return match run::probe_failure(result) {
             Some(failure) => Ok(Err(show_failure(args, &failure))),
-            None => ready(plan, options, ExitStatus::Success, String::new()),
+            None => ready(plan, options, String::new()),
         };
     }
-    let command = options.subject_words.clone();
-    let planned = plan.cases.len();
+    let (command, planned) = (options.subject_words.clone(), plan.cases.len());
+    let is_free = derives && subject.settings.can.is_empty();
     let mut plan = applied(&result.derived, cases, subject, &mut options)?;
-    run::skip_probed(&mut plan, &mut result, planned);
+    if !how.keeps_all {
+        run::skip_probed(&mut plan, &mut result, planned, is_free);
+    }
     if args.execution.verbosity() >= Verbosity::Normal {
         message(report::probe_text(&result, &command, derives, &crate::cli::view(false)).trim_end());
     }
+    if !is_free && !how.keeps_all {
+        propose_can(&result, subject);
+    }
     let added = result.options.clone();
-    let at_best = at_best(&result, derives, subject);
     // Only the first round of --watch gets here.
     let _ = args.derived.set(result.derived);
-    ready(plan, options, at_best, added)
+    ready(plan, options, added)
 }
 
 /// Probes a command with all shipped cases, and shows what was found; `None` if nothing came out right.
@@ -71,7 +81,8 @@ pub(in crate::cli) fn probe_command(command: &[String]) -> Result<Option<Derived
     let options = RunOptions { trials: 1, seed: run::random_seed()?, ..RunOptions::default() };
     message("probe: the agent is started without faults, once for each kind of task");
     let cases = crate::scenario::shipped().map_err(CliError::new)?;
-    let result = probe(&cases, &subject, &options, ProbeOptions { derives: true, hard: false })?;
+    let result =
+        probe(&cases, &subject, &options, ProbeOptions { derives: true, ..ProbeOptions::default() })?;
     if !result.families.iter().any(|family| matches!(family.outcome, FamilyOutcome::Right)) {
         message(
             "probe: nothing that the agent did came out right, so hapax.yaml has only what every agent needs; \
@@ -93,21 +104,20 @@ fn applied(
     Ok(Plan::new(cases, subject, options)?)
 }
 
-/// The settings of a subject in hapax.yaml are not changed, so a subject that does less than they say is not proven.
-fn at_best(result: &ProbeResult, derives: bool, subject: &Subject) -> ExitStatus {
+/// Says which operations a subject has that does less than its settings say.
+fn propose_can(result: &ProbeResult, subject: &Subject) {
     let is_silent = |outcome: &FamilyOutcome| matches!(outcome, FamilyOutcome::NotAttempted { .. });
-    if derives || !result.families.iter().any(|family| is_silent(&family.outcome)) {
-        return ExitStatus::Success;
+    if !result.families.iter().any(|family| is_silent(&family.outcome)) {
+        return;
     }
     let can = result.families.iter().filter(|family| !is_silent(&family.outcome));
-    let can: Vec<&str> = can.flat_map(|family| &family.operations).map(String::as_str).collect();
+    let can: BTreeSet<&str> = can.flat_map(|family| &family.needed).map(String::as_str).collect();
     message(&format!(
         "note: {} makes no attempt in some kinds of tasks, so this run ends with exit status 3 at best; if they are \
-         not its tasks, write this into hapax.yaml:\n  can: [{}]",
+         not its tasks, say what it does, with --can or in hapax.yaml:\n  can: [{}]",
         subject.name,
-        can.join(", ")
+        can.into_iter().collect::<Vec<_>>().join(", ")
     ));
-    ExitStatus::Unproven
 }
 
 fn probe(

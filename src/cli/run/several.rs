@@ -22,14 +22,12 @@ pub(super) fn run(
     check(args, &subjects)?;
     let seed = args.seed()?;
     let mut saved = Vec::new();
-    let mut best = ExitStatus::Success;
     for (mut subject, typed) in subjects {
-        let ReadyRun { plan, options, at_best, .. } =
+        let ReadyRun { plan, options, .. } =
             match probing::ready(args, cases.to_vec(), &mut subject, &typed, seed)? {
                 Ok(ready) => ready,
                 Err(status) => return Ok(status),
             };
-        best = best.at_best(at_best);
         if args.execution.verbosity() >= Verbosity::Normal {
             message(&format!("subject {}", subject.name));
         }
@@ -48,7 +46,7 @@ pub(super) fn run(
     let reports: Vec<&Report> = saved.iter().map(|(saved, _)| &saved.report).collect();
     let text = report::side_by_side(&reports, &crate::cli::view(args.execution.verbose));
     let result = reports.iter().map(|report| results::result(report)).max().unwrap_or(TrialStatus::Void);
-    let status = output_text(&text, ExitStatus::from(result).at_best(best));
+    let status = output_text(&text, result.into());
     if !args.execution.quiet {
         for (saved, folder) in &saved {
             let page = linked_path(&folder.path().join(report::PAGE_FILE));

@@ -109,7 +109,11 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
              was still waiting.\n"
         );
     }
-    for text in run_notes::partial(tally, report).iter().chain(report.notes.iter().take(MAX_NOTES)) {
+    for text in run_notes::partial(tally, report)
+        .iter()
+        .chain(&run_notes::unproven(report))
+        .chain(report.notes.iter().take(MAX_NOTES))
+    {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));
     }
     let more = report.notes.len().saturating_sub(MAX_NOTES);

@@ -210,7 +210,7 @@ pub fn run_of(sampled: Vec<SampleCase>) -> (Report, BTreeMap<String, SavedLedger
         notes: vec![],
         time: None,
         cases,
-        skipped: vec![Skipped { id: "email/lost-reply".to_owned(), why: "it needs email.send".to_owned() }],
+        skipped: vec![Skipped::new("email/lost-reply".to_owned(), "it needs email.send".to_owned())],
     };
     (report, ledgers)
 }

@@ -446,7 +446,7 @@ mod tests {
             ("a trial is left out", |report, _| report.cases[0].trials.clear()),
             ("a case is called skipped", |report, _| {
                 let case = report.cases.remove(0);
-                report.skipped.push(Skipped { id: case.id, why: "it is not for me".to_owned() });
+                report.skipped.push(Skipped::new(case.id, "it is not for me".to_owned()));
             }),
             ("a case is there twice", |report, _| report.cases.push(report.cases[0].clone())),
             ("a case is added", |report, _| {

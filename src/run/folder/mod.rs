@@ -14,7 +14,7 @@ use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, PlannedTrial, RunError};
-use crate::results::{PlanRecord, TrialReport};
+use crate::results::{PlanRecord, Skipped, TrialReport, plans as plans_of};
 use finished::JournalTrials;
 
 /// Finished trials, one on each line; removed when the run is complete and its report is on disk.
@@ -167,6 +167,18 @@ impl RunFolder {
             .filter_map(|name| name.rsplit_once('~')?.1.parse().ok())
             .fold(round, u32::max);
         Ok((RunFolder::open(real, journal, round + 1, before)?, finished.trials))
+    }
+
+    /// The cases that an interrupted run skipped.
+    ///
+    /// # Errors
+    /// When its ledger file cannot be read.
+    pub fn skipped(path: &Path) -> Result<Vec<Skipped>, RunError> {
+        let failed = |why: String| RunError::Resume { path: path.to_owned(), why };
+        let contents = File::open(path.join(LEDGER)).and_then(|file| read_contents(BufReader::new(file)));
+        let plans = contents.map_err(|error| failed(error.to_string()))?;
+        let plans = plans_of(&plans).map_err(|error| failed(error.to_string()))?;
+        Ok(plans.into_iter().flat_map(|hashed| hashed.plan.skipped).collect())
     }
 
     fn create(path: PathBuf) -> Result<Self, RunError> {

@@ -3,7 +3,7 @@
 pub(super) mod queue;
 pub(super) mod times;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::str::FromStr;
@@ -76,11 +76,11 @@ impl Plan {
             }
             if let Some(missing) = not_covered(&case, &subject.settings.can) {
                 let why = format!("needs {missing}, which `can` of {} does not name", subject.name);
-                plan.skipped.push(Skipped { id: case.id, why });
+                plan.skipped.push(Skipped::new(case.id, why));
                 continue;
             }
             if let Some(why) = subject.settings.assume.iter().find_map(|known| known.excludes(&case)) {
-                plan.skipped.push(Skipped { id: case.id, why });
+                plan.skipped.push(Skipped::new(case.id, why));
                 continue;
             }
             if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
@@ -89,12 +89,12 @@ impl Plan {
                      or `{service}: {{}}` for it in hapax.yaml",
                     subject.name
                 );
-                plan.skipped.push(Skipped { id: case.id, why });
+                plan.skipped.push(Skipped::new(case.id, why));
                 continue;
             }
             if let Some(missing) = not_offered_as_tools(&case).filter(|_| subject.settings.via_mcp) {
                 let why = format!("needs {missing}, for which there is no MCP tool");
-                plan.skipped.push(Skipped { id: case.id, why });
+                plan.skipped.push(Skipped::new(case.id, why));
                 continue;
             }
             check_time_limit(&case, options.time.or(subject.settings.time))?;
@@ -157,20 +157,13 @@ impl Plan {
         (record, parts)
     }
 
-    /// Skips the cases that `is_skipped` selects.
-    pub fn skip(&mut self, is_skipped: impl Fn(&Case) -> bool, why: &str) {
-        let skipped: Vec<String> =
-            self.cases.values().filter(|case| is_skipped(case)).map(|case| case.id.clone()).collect();
-        self.cases.retain(|id, _| !skipped.contains(id));
-        self.trials.retain(|planned| !skipped.contains(&planned.case));
-        self.skipped.extend(skipped.into_iter().map(|id| Skipped { id, why: why.to_owned() }));
-    }
-
-    /// Leaves only these cases.
-    pub fn only(&mut self, ids: &BTreeSet<String>) {
-        self.cases.retain(|id, _| ids.contains(id));
-        self.trials.retain(|planned| ids.contains(&planned.case));
-        self.digest = identity::of_cases(self.cases.values().map(AsRef::as_ref));
+    /// Skips the cases for which there is a reason: why, and whether the run proves less because of it.
+    pub fn skip(&mut self, reason: impl Fn(&Case) -> Option<Skipped>) {
+        let skipped: Vec<Skipped> = self.cases.values().filter_map(|case| reason(case)).collect();
+        let is_skipped = |id: &str| skipped.iter().any(|skipped| skipped.id == id);
+        self.cases.retain(|id, _| !is_skipped(id));
+        self.trials.retain(|planned| !is_skipped(&planned.case));
+        self.skipped.extend(skipped);
     }
 
     /// Removes the trials that are finished already.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_services::catalog;
 use yaml_reader::write_duration;
 
-use super::Tried;
+use super::{ProbeOptions, Tried};
 use crate::domain::real_host;
 use crate::results::DerivedSettings;
 use crate::run::RunOptions;
@@ -20,9 +20,13 @@ const ROOM: u32 = 4;
 /// The word for claims that need not be made.
 const OPTIONAL: &str = "optional";
 
-/// What follows for what the user did not set. `hard` keeps the cases with other rules for keys than those of the
-/// hosts that were called.
-pub(super) fn derive(tried: &[Tried], given: &Settings, options: &RunOptions, hard: bool) -> DerivedSettings {
+/// What follows for what the user did not set.
+pub(super) fn derive(
+    tried: &[Tried],
+    given: &Settings,
+    options: &RunOptions,
+    how: ProbeOptions,
+) -> DerivedSettings {
     let attempted: Vec<&Tried> = tried.iter().filter(|one| one.was_attempted()).collect();
     let hosts: BTreeSet<&(String, String)> = attempted.iter().flat_map(|one| &one.seen.hosts).collect();
     let is_added = |name: &str| given.services.0.iter().any(|have| have.name == name);
@@ -39,8 +43,8 @@ pub(super) fn derive(tried: &[Tried], given: &Settings, options: &RunOptions, ha
         services.iter().find(|name| catalog::find(name).is_some_and(|service| service.claim_field.is_some()));
     DerivedSettings {
         sealed: !given.calls_real_hosts() && !hosts.is_empty(),
-        can: if given.can.is_empty() { can(&attempted, tried) } else { Vec::new() },
-        assume: if hard { Vec::new() } else { assumptions(&hosts, given) },
+        can: if given.can.is_empty() && !how.keeps_all { can(&attempted, tried) } else { Vec::new() },
+        assume: if how.hard || how.keeps_all { Vec::new() } else { assumptions(&hosts, given) },
         claims_optional: makes_no_claim && may_choose_claim && claim.is_some(),
         claim: (makes_no_claim && may_choose_claim)
             .then(|| claim.map_or(OPTIONAL, String::as_str).to_owned()),

@@ -15,13 +15,15 @@ use mock_services::catalog;
 
 pub use self::derived::derived_lines;
 pub(super) use self::families::operations;
-use self::families::{Family, families};
+use self::families::{Family, families, plainness};
 use self::observed::Observed;
 use super::smoke::{FaultFreeTrial, without_faults};
 use super::work::TrialRunner;
 use super::{Plan, RunError, RunOptions};
 use crate::domain::ClaimOrigin;
-use crate::results::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily, SmokeFailure, SmokeProblem};
+use crate::results::{
+    DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily, Skipped, SmokeFailure, SmokeProblem,
+};
 use crate::scenario::{Case, default_setup};
 use crate::score::{Finding, FindingKind, TrialStatus};
 use crate::subject::Subject;
@@ -33,6 +35,8 @@ pub struct ProbeOptions {
     pub derives: bool,
     /// Whether cases are kept in which a service treats keys otherwise than the provider behind its host.
     pub hard: bool,
+    /// Whether all cases run whatever the subject attempted: a baseline or a required rate is about all of them.
+    pub keeps_all: bool,
 }
 
 /// One family, and its trial.
@@ -80,7 +84,7 @@ pub async fn probe(
         }
     }
     let derived = if how.derives && rank(&tried).0 > 0 {
-        derived::derive(&tried, &subject.settings, options, how.hard)
+        derived::derive(&tried, &subject.settings, options, how)
     } else {
         DerivedSettings::default()
     };
@@ -114,6 +118,7 @@ impl Tried {
     fn into_family(self) -> ProbedFamily {
         ProbedFamily {
             operations: self.family.operations.into_iter().collect(),
+            needed: self.family.needed.into_iter().collect(),
             case: self.family.case.id.clone(),
             outcome: self.outcome,
         }
@@ -126,36 +131,46 @@ pub fn apply_derived(derived: &DerivedSettings, subject: &mut Subject, options: 
 }
 
 /// Skips the cases of a plan that the probe makes pointless: of a family that came out wrong one case remains, of one
-/// that was not attempted none. `planned` is the number of cases before the probe.
-pub fn skip_probed(plan: &mut Plan, result: &mut ProbeResult, planned: usize) {
+/// that was not attempted none. The run is void at best then, so that it never passes for seeing less; but what was not
+/// attempted does not count if `is_free`: nobody said that the subject does it. `planned` is the number of cases before the
+/// probe.
+pub fn skip_probed(plan: &mut Plan, result: &mut ProbeResult, planned: usize, is_free: bool) {
     let set = |family: &ProbedFamily| family.operations.iter().cloned().collect::<BTreeSet<String>>();
-    let right: Vec<BTreeSet<String>> = result
-        .families
-        .iter()
-        .filter(|family| matches!(family.outcome, FamilyOutcome::Right))
-        .map(set)
-        .collect();
+    let is_right = |family: &&ProbedFamily| matches!(family.outcome, FamilyOutcome::Right);
+    let right: Vec<BTreeSet<String>> = result.families.iter().filter(is_right).map(set).collect();
     for family in &result.families {
-        let why = match &family.outcome {
+        let (why, unproven) = match &family.outcome {
             FamilyOutcome::Right => continue,
             FamilyOutcome::Wrong { cause, .. } => {
-                format!("its trial without faults ({}) came out wrong: {cause}", family.case)
+                (format!("its trial without faults ({}) came out wrong: {cause}", family.case), true)
             }
-            FamilyOutcome::NotAttempted { .. } => {
-                format!("the subject made no attempt in the trial without faults ({})", family.case)
-            }
+            FamilyOutcome::NotAttempted { .. } => (
+                format!("the subject made no attempt in the trial without faults ({})", family.case),
+                !is_free,
+            ),
         };
-        let keeps_one = matches!(family.outcome, FamilyOutcome::Wrong { .. });
         let needed = set(family);
         let is_pointless = |case: &Case| {
             let all = operations(case);
             let is_done_otherwise =
                 || right.iter().any(|other| needed.is_subset(other) && other.is_subset(&all));
-            needed.is_subset(&all) && !is_done_otherwise() && !(keeps_one && case.id == family.case)
+            needed.is_subset(&all) && !is_done_otherwise()
         };
-        plan.skip(is_pointless, &why);
+        let kept = matches!(family.outcome, FamilyOutcome::Wrong { .. })
+            .then(|| kept_case(plan.cases.values().filter(|case| is_pointless(case)), &family.case))
+            .flatten();
+        plan.skip(|case| {
+            let is_skipped = is_pointless(case) && Some(&case.id) != kept.as_ref();
+            is_skipped.then(|| Skipped { id: case.id.clone(), why: why.clone(), unproven })
+        });
     }
     result.cases = (plan.cases.len(), planned.saturating_sub(plan.cases.len()));
+}
+
+/// The case that shows the failure of a family: the one that was tried, or the plainest if that one does not run.
+fn kept_case<'c>(cases: impl Iterator<Item = &'c Arc<Case>> + Clone, tried: &str) -> Option<String> {
+    let same = cases.clone().find(|case| case.id == tried);
+    same.or_else(|| cases.min_by_key(|case| plainness(case))).map(|case| case.id.clone())
 }
 
 /// The subject as it is tried: with every service, so that nothing is missing, and sealed where that is possible; and
@@ -263,4 +278,20 @@ pub fn probe_failure(result: ProbeResult) -> Option<SmokeFailure> {
         }
     }
     failures.into_iter().min_by_key(|(is_silent, _)| *is_silent).map(|(_, failure)| *failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::shipped;
+
+    #[test]
+    fn the_case_that_shows_a_failure_is_the_tried_one_or_else_the_plainest_that_runs() {
+        let cases: Vec<Arc<Case>> = shipped().unwrap().into_iter().map(Arc::new).collect();
+        let of = |text: &'static str| cases.iter().filter(move |case| case.id.contains(text));
+        let tried = "payment/clean@keys=none";
+        assert_eq!(kept_case(of("payment/"), tried).as_deref(), Some(tried));
+        assert_eq!(kept_case(of("keys=stripe"), tried).as_deref(), Some("payment/clean@keys=stripe"));
+        assert_eq!(kept_case(of("no such case"), tried), None);
+    }
 }

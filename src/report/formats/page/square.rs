@@ -366,7 +366,7 @@ mod tests {
             (case, saved)
         };
         let (mut report, _) = sample::run_of(vec![case("stripe", "drop"), case("stripe", "reset")]);
-        let skipped = |id: &str| Skipped { id: id.to_owned(), why: String::new() };
+        let skipped = |id: &str| Skipped::new(id.to_owned(), String::new());
         let keys = |id: &str, report: &Report| keys_of_skipped(&skipped(id), report);
         assert_eq!(keys("payment/verified@keys=none,reply=drop", &report), ["payment.charge now drop"]);
         assert_eq!(keys("payment/verified@keys=none,reply=garble", &report), [""; 0]);

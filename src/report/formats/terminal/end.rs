@@ -204,7 +204,7 @@ pub(super) fn push_last_line(
             let _ = writeln!(out, "{line}");
         });
     }
-    if let Some(text) = run_notes::partial(tally, report) {
+    for text in [run_notes::unproven(report), run_notes::partial(tally, report)].into_iter().flatten() {
         let _ = writeln!(out, "{}", style.void(&text));
     }
     match judgment {

@@ -41,7 +41,7 @@ fn one_case_with_several_trials_in_full() {
 #[test]
 fn many_cases_that_are_skipped_for_one_reason_are_one_line() {
     let (mut report, ledgers) = sample::run_of(vec![sample::pass(1)]);
-    let skip = |id: String, why: &str| Skipped { id, why: why.to_owned() };
+    let skip = |id: String, why: &str| Skipped::new(id, why.to_owned());
     report.skipped =
         (0..12).map(|case| skip(format!("folder/scenario-{case}@a=1"), "needs a model")).collect();
     report.skipped.push(skip("email/lost-reply".to_owned(), "needs email.send"));
