@@ -181,19 +181,38 @@ fn lines_may_be_omitted_only_at_a_mark() {
     }
 }
 
-#[test]
-fn every_scenario_of_the_cookbook_is_valid() {
-    let home = tempfile::tempdir().unwrap();
-    let mut lines = include_str!("../../docs/cookbook.md").lines();
-    let mut count = 0;
+/// The complete scenarios of a page: its blocks of YAML that begin with `about`.
+fn scenarios(page: &str) -> Vec<String> {
+    let mut lines = page.lines();
+    let mut blocks = Vec::new();
     while lines.any(|line| line == "```yaml") {
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-        count += 1;
-        fs::write(home.path().join(format!("incident-{count}.yaml")), block.join("\n")).unwrap();
+        blocks.push(block.join("\n"));
     }
-    assert_eq!(count, 10);
-    let lint = Command::new(env!("CARGO_BIN_EXE_hapax")).arg("lint").arg(home.path()).output().unwrap();
-    assert!(lint.status.success(), "{}", String::from_utf8_lossy(&lint.stderr));
+    blocks.retain(|block| block.starts_with("about:"));
+    blocks
+}
+
+#[test]
+fn every_scenario_of_the_cookbook_and_of_the_pages_about_web_and_model_passes_lint_and_selftest() {
+    let home = tempfile::tempdir().unwrap();
+    for (name, page, count) in [
+        ("cookbook", include_str!("../../docs/cookbook.md"), 10),
+        ("web", include_str!("../../docs/web.md"), 1),
+        ("model", include_str!("../../docs/model.md"), 1),
+    ] {
+        let scenarios = scenarios(page);
+        assert_eq!(scenarios.len(), count, "docs/{name}.md");
+        for (number, text) in scenarios.iter().enumerate() {
+            assert!(text.contains("\ncontrols:\n"), "selftest checks nothing without controls:\n{text}");
+            fs::write(home.path().join(format!("{name}-{number}.yaml")), text).unwrap();
+        }
+    }
+    for verb in ["lint", "selftest"] {
+        let called = Command::new(env!("CARGO_BIN_EXE_hapax")).arg(verb).arg(home.path()).output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&called.stdout), String::from_utf8_lossy(&called.stderr));
+        assert!(called.status.success(), "`hapax {verb}` finds a problem in a page:\n{out}{err}");
+    }
 }
 
 /// The words in the first cells of the tables of a page.
