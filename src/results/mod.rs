@@ -23,7 +23,8 @@ pub use history::{HistoryRun, history};
 pub use measure::{BaselineUpdate, DecidedBy, Measure, MeasureError, Measurement, Requirement, pass_rate};
 pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
 pub use model::{
-    CaseReport, ControlReport, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport, WaitTimes,
+    CaseReport, ControlReport, FirstTry, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport,
+    WaitTimes,
 };
 pub use probe::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily};
 pub(crate) use rescore::EntriesDigest;
@@ -31,9 +32,9 @@ pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{
-    Disagreement, HashedPlan, LEDGER_FILE, Ledgers, PlanRecord, PlannedCase, PlannedPart, Publish,
-    REPORT_FILE, SavedRun, StoreError, check_consistency, part_hash, plans, read_own_run, read_report,
-    read_run, round_of, run_folders, seed_hash, write_report,
+    Disagreement, HashedPlan, LEDGER_FILE, LedgerName, Ledgers, PlanRecord, PlannedCase, PlannedPart,
+    Publish, REPORT_FILE, SavedRun, StoreError, check_consistency, part_hash, plans, read_own_run,
+    read_report, read_run, run_folders, second_try_seed, seed_hash, write_report,
 };
-pub(crate) use store::{check_opening_entry, write_file, write_new_file};
+pub(crate) use store::{check_opening_entry, opened_under, write_file, write_new_file};
 pub use tally::{not_passed, result};

@@ -156,9 +156,25 @@ pub struct TrialReport {
     pub output: Vec<CapturedOutput>,
     /// The command that runs this trial again.
     pub replay: String,
+    /// The first try, if most of its time went to starting: then the trial was tried again, alone, and everything else
+    /// here is about the second try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_try: Option<FirstTry>,
     /// The entries that the verdict was made from, if this process scored them.
     #[serde(skip)]
     pub(crate) scored: Option<EntriesDigest>,
+}
+
+/// The first try of a trial that was tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FirstTry {
+    /// Its seed.
+    pub seed: u64,
+    /// Its name in `ledger.jsonl`.
+    pub ledger: String,
+    /// The last hash of its chain in the ledger.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seal: String,
 }
 
 /// A case that did not run.

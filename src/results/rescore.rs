@@ -3,7 +3,7 @@
 use mock_services::ledger::{Entry, SavedLedger};
 use sha2::{Digest as _, Sha256};
 
-use super::{CaseReport, Report, SavedRun};
+use super::{CaseReport, Ledgers, Report, SavedRun, TrialReport};
 use crate::scenario::Terms;
 use crate::score::{Verdict, score};
 
@@ -28,7 +28,7 @@ pub fn rescore(run: &mut SavedRun) {
     note_missing_trials(&mut run.report);
     for CaseReport { terms, trials, .. } in &mut run.report.cases {
         for trial in trials {
-            trial.verdict = verdict_of(terms, run.ledgers.get(&trial.ledger));
+            trial.verdict = verdict_of(terms, trial, &run.ledgers);
         }
     }
 }
@@ -42,9 +42,16 @@ pub fn confirm(run: &mut SavedRun) {
     for CaseReport { terms, trials, .. } in &mut run.report.cases {
         for trial in trials {
             let saved = run.ledgers.get(&trial.ledger);
-            trial.seal = saved.map(|saved| saved.seal.clone()).unwrap_or_default();
-            if !saved.is_some_and(|saved| is_scored(saved, trial.scored)) {
-                let verdict = verdict_of(terms, saved);
+            let seal_of =
+                |saved: Option<&SavedLedger>| saved.map(|saved| saved.seal.clone()).unwrap_or_default();
+            trial.seal = seal_of(saved);
+            if let Some(first) = &mut trial.first_try {
+                first.seal = seal_of(run.ledgers.get(&first.ledger));
+            }
+            // A first try is not in memory any more.
+            let is_scored = saved.is_some_and(|saved| is_scored(saved, trial.scored));
+            if !is_scored || trial.first_try.is_some() {
+                let verdict = verdict_of(terms, trial, &run.ledgers);
                 if verdict.result >= trial.verdict.result {
                     trial.verdict = verdict;
                 }
@@ -64,12 +71,23 @@ fn note_missing_trials(report: &mut Report) {
     report.interrupted |= (made as u64) < report.planned;
 }
 
-fn verdict_of(terms: &Terms, saved: Option<&SavedLedger>) -> Verdict {
+fn verdict_of(terms: &Terms, trial: &TrialReport, ledgers: &Ledgers) -> Verdict {
+    let saved = ledgers.get(&trial.ledger);
     let torn = match saved {
         Some(saved) => saved.torn.as_ref().map(ToString::to_string),
         None => Some("it holds nothing of this trial".to_owned()),
     };
+    let torn = torn.or_else(|| {
+        let first = ledgers.get(&trial.first_try.as_ref()?.ledger);
+        let is_slow = first.is_some_and(|first| first.torn.is_none() && was_slow_start(terms, first));
+        (!is_slow).then(|| "its first try is not a complete one whose time went to starting".to_owned())
+    });
     score(terms, saved.map_or(&[], |saved| &saved.entries), torn.as_deref())
+}
+
+/// Whether this is the ledger of a trial that is tried again.
+pub(super) fn was_slow_start(terms: &Terms, saved: &SavedLedger) -> bool {
+    score(terms, &saved.entries, None).is_slow_start()
 }
 
 #[cfg(test)]
@@ -77,7 +95,7 @@ mod tests {
     use mock_services::ledger::LedgerDamage;
 
     use super::*;
-    use crate::results::sample;
+    use crate::results::{FirstTry, sample};
     use crate::score::TrialStatus;
 
     /// A run with one trial, whose verdict its ledger does not prove.
@@ -117,6 +135,26 @@ mod tests {
         let mut run = passed_without_effect();
         run.ledgers.clear();
         assert_eq!(confirmed(run), TrialStatus::Void, "no ledger");
+    }
+
+    #[test]
+    fn a_second_try_counts_only_if_the_ledger_of_the_first_shows_a_slow_start() {
+        let mut run = passed_without_effect();
+        let trial = &mut run.report.cases[0].trials[0];
+        let (seed, ledger) = (trial.seed, "first".to_owned());
+        trial.first_try = Some(FirstTry { seed, ledger: ledger.clone(), seal: String::new() });
+        let (_, pass) = sample::pass(1);
+        run.ledgers.insert(trial.ledger.clone(), pass.clone());
+        let without_first = run.clone();
+        let mut slow = sample::LedgerBuilder::new();
+        slow.started(0, 1, 1);
+        slow.received(27_000, 1, "payment.charge", Some("k"), sample::charge("ord_1001"));
+        slow.ended(3_000, 1, crate::domain::StartEnd::TimeUp);
+        run.ledgers.insert(ledger.clone(), slow.closed());
+        assert_eq!(confirmed(run.clone()), TrialStatus::Pass);
+        run.ledgers.insert(ledger, pass);
+        assert_eq!(confirmed(run), TrialStatus::Void, "the first try was not slow");
+        assert_eq!(confirmed(without_first), TrialStatus::Void, "the first try is not there");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use folder::RunFolder;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
 pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
-use plan::queue::TrialQueue;
+use plan::queue::{NextTrial, TrialQueue};
 pub use plan::{Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
 pub use probe::{ProbeOptions, apply_derived, derived_lines, probe, probe_failure, skip_probed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
@@ -68,6 +68,8 @@ pub struct RunOptions {
     pub max_failures: Option<NonZeroU32>,
     /// The timeout of one start, instead of that of the scenario.
     pub time: Option<Duration>,
+    /// Whether a trial whose time went to starting is tried again, alone.
+    pub second_tries: bool,
     /// Whether a missing claim passes although the scenario names claims.
     pub claims_optional: bool,
     /// Which part of the cases is run.
@@ -152,19 +154,26 @@ pub async fn run(
         page.write(folder.path(), report_of(done.clone(), false));
     }
     on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
+    let mut queue =
+        TrialQueue::new(plan.trials, &plan.cases, &work.subject, work.options.max_failures.is_some());
     for (id, mut trial) in plan.finished {
         if let Some(case) = plan.cases.get(&id) {
             if trial.replay.is_empty() {
                 trial.replay = work.replay(case, trial.seed);
             }
-            on(RunEvent::Ended(case, &trial));
+            match work.second_try(case, &trial) {
+                Some(again) => queue.try_again(again),
+                None => on(RunEvent::Ended(case, &trial)),
+            }
         }
         done.insert((id, trial.trial), trial);
     }
     let complete =
-        all(&work, &plan.cases, plan.trials, (folder, &ledger, &parts), limiter, stop, &mut |case, trial| {
+        all(&work, queue, (folder, &ledger, &parts), limiter, stop, &mut |case, trial, is_last_try| {
             folder.keep(&case.id, &trial, duration_ms())?;
-            on(RunEvent::Ended(case, &trial));
+            if is_last_try {
+                on(RunEvent::Ended(case, &trial));
+            }
             done.insert((case.id.clone(), trial.trial), trial);
             if let Some(page) = page.as_mut().filter(|page| page.is_due()) {
                 page.write(folder.path(), report_of(done.clone(), false));
@@ -179,6 +188,7 @@ pub async fn run(
     let released = work.late.release();
     let mut report = report_of(done, !complete);
     report.notes = notes::hosts(&report.cases);
+    report.notes.extend(notes::tried_again(&report.cases));
     report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
     report.notes.extend(notes::silenced(&work.subject.settings));
     report.notes.extend(notes::released_early(&work.subject, released));
@@ -205,21 +215,19 @@ fn run_time(cases: &[CaseReport], processor_ms: Option<u64>, waited: WaitTimes) 
     RunTime { cores, processor_ms, longest, waited }
 }
 
-/// Runs the trials concurrently; `false` if it was stopped before all were finished.
+/// Runs the trials concurrently, and those of second tries alone; `false` if it was stopped before all were finished.
 async fn all(
     work: &Arc<TrialRunner>,
-    cases: &BTreeMap<String, Arc<Case>>,
-    planned: Vec<PlannedTrial>,
+    mut waiting: TrialQueue,
     (folder, ledger, parts): (&RunFolder, &Arc<LedgerFile>, &PlanParts),
     limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
-    on: &mut dyn FnMut(&Case, TrialReport) -> Result<(), RunError>,
+    on: &mut dyn FnMut(&Case, TrialReport, bool) -> Result<(), RunError>,
 ) -> Result<bool, RunError> {
     let (mut running, mut failures) = (JoinSet::new(), 0);
-    let mut waiting = TrialQueue::new(planned, cases, &work.subject, work.options.max_failures.is_some());
     tokio::pin!(stop);
     loop {
-        let next = waiting.next_callers();
+        let next = waiting.next_callers(running.is_empty());
         if next.is_none() && running.is_empty() {
             return Ok(true);
         }
@@ -227,15 +235,17 @@ async fn all(
         tokio::select! {
             () = &mut stop => break,
             admitted = limiter.admit(next.unwrap_or_default()), if can_start => {
-                if let Some((case, planned)) = waiting.pop() {
+                if let Some(NextTrial { case, planned, first_try }) = waiting.pop() {
                     let (work, file) = (Arc::clone(work), Arc::clone(ledger));
-                    let (name, starting) = (folder.ledger_name(&planned), limiter.starting().clone());
-                    let plan = parts.of(&planned);
+                    let name = folder.ledger_name(&planned, first_try.is_some());
+                    let starting = limiter.starting().clone();
+                    // The first try has written its part of the plan.
+                    let plan = if first_try.is_some() { String::new() } else { parts.of(&planned) };
                     running.spawn(async move {
                         let file = TrialFile { file: &file, plan: &plan };
                         let trial = work.one(&case, &planned, name, starting, file).await;
                         // The trial is running until its end has been handled.
-                        (case, trial, admitted)
+                        (case, TrialReport { first_try, ..trial }, admitted)
                     });
                 }
             }
@@ -243,7 +253,9 @@ async fn all(
                 let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
                 waiting.ended(&case.id, Duration::from_millis(trial.duration_ms));
                 failures += u32::from(trial.verdict.result == TrialStatus::Fail);
-                on(&case, trial)?;
+                let again = work.second_try(&case, &trial);
+                on(&case, trial, again.is_none())?;
+                again.into_iter().for_each(|again| waiting.try_again(again));
                 if work.options.max_failures.is_some_and(|most| failures >= most.get()) {
                     break;
                 }
@@ -255,7 +267,7 @@ async fn all(
     running.abort_all();
     while let Some(ended) = running.join_next().await {
         if let Ok((case, trial, _)) = ended {
-            on(&case, trial)?;
+            on(&case, trial, true)?;
         }
     }
     Ok(complete)

@@ -16,6 +16,9 @@ use crate::subject::{ClaimSource, HostPattern, Settings, Subject};
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
 
+/// The maximum number of cases that are named.
+const MAX_NAMED_CASES: usize = 8;
+
 /// The maximum number of scenarios that are named.
 const MAX_NAMED_SCENARIOS: usize = 8;
 
@@ -58,6 +61,24 @@ fn note(cases: &[CaseReport], treatment: HostTreatment) -> Option<String> {
             format!("Allowed hosts were reached: {hosts}; the ledger does not contain what was done there.")
         }
         HostTreatment::Ignored => format!("Requests to ignored hosts were refused: {hosts}."),
+    })
+}
+
+/// The note that trials were tried again.
+pub(super) fn tried_again(cases: &[CaseReport]) -> Option<String> {
+    let again = |case: &CaseReport| case.trials.iter().filter(|trial| trial.first_try.is_some()).count();
+    let trials: usize = cases.iter().map(again).sum();
+    let names: Vec<&str> = cases.iter().filter(|case| again(case) > 0).map(|case| case.id.as_str()).collect();
+    let mut named: Vec<String> = names.iter().take(MAX_NAMED_CASES).map(|name| shown(name)).collect();
+    if names.len() > named.len() {
+        named.push(format!("{} more", names.len() - named.len()));
+    }
+    let (of, was) = if trials == 1 { ("a trial", "it was") } else { ("trials", "they were") };
+    (trials > 0).then(|| {
+        format!(
+            "Most of the time of {of} went to starting, so {was} tried again, alone, and the second try counts: {}.",
+            named.join(", ")
+        )
     })
 }
 

@@ -7,8 +7,9 @@ use std::time::Instant;
 use super::concurrency::limits;
 use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
-use crate::results::{EntriesDigest, TrialReport, WaitTimes};
+use crate::results::{EntriesDigest, FirstTry, TrialReport, WaitTimes, second_try_seed};
 use crate::run::late_ports::LateTrials;
+use crate::run::plan::queue::NextTrial;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
 use crate::score::score;
@@ -106,8 +107,28 @@ impl TrialRunner {
             verdict,
             output: finished.output,
             replay: self.replay(case, planned.seed),
+            first_try: None,
             scored: EntriesDigest::new(&finished.entries),
         }
+    }
+
+    /// The second try of a trial whose time went to starting, if it shall have one.
+    pub(super) fn second_try(&self, case: &Arc<Case>, trial: &TrialReport) -> Option<NextTrial> {
+        // An agent that keeps running is not started, and its late requests are still added to the first try.
+        let is_tried = self.options.second_tries && !self.subject.outlives_its_trial();
+        (is_tried && trial.first_try.is_none() && trial.verdict.is_slow_start()).then(|| NextTrial {
+            case: Arc::clone(case),
+            planned: PlannedTrial {
+                case: case.id.clone(),
+                trial: trial.trial,
+                seed: second_try_seed(trial.seed),
+            },
+            first_try: Some(FirstTry {
+                seed: trial.seed,
+                ledger: trial.ledger.clone(),
+                seal: trial.seal.clone(),
+            }),
+        })
     }
 
     /// What the callers of the trials so far waited for.

@@ -4,6 +4,9 @@
 use super::history::TrialHistory;
 use crate::domain::StartEnd;
 
+/// The reason for which such a trial is void, as a word.
+pub(super) const SLOW_START: &str = "slow-start";
+
 /// A start is slow if its first request comes after this part of its time: numerator and denominator.
 const SLOW: (u64, u64) = (2, 3);
 /// A start whose first request comes earlier is never slow, in microseconds.

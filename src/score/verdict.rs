@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::slow_start::SLOW_START;
 pub(super) use crate::domain::{
     ClaimedOutcome, ControlOutcome, FindingKind, HarmRank, Honesty, HostRequests, HostTreatment, Outcome,
     Recovery, Remedy, RetriedBy, TrialStatus, VoidCause,
@@ -55,6 +56,12 @@ impl Verdict {
     /// The findings that fail the trial, worst first.
     pub(crate) fn failing(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.fails)
+    }
+
+    /// Whether the trial is void because most of its time went to starting.
+    #[must_use]
+    pub fn is_slow_start(&self) -> bool {
+        self.result == TrialStatus::Void && self.void_causes.iter().any(|cause| cause.reason == SLOW_START)
     }
 
     /// The verdict in one word, as scenarios write it for their controls: pass, void, the outcome if it is not

@@ -6,7 +6,7 @@ use mock_services::catalog::{ApiDescription, apis};
 use yaml_reader::shown;
 
 use super::barrier::callers;
-use super::slow_start::SlowStart;
+use super::slow_start::{SLOW_START, SlowStart};
 use crate::domain::{VoidCause, VoidOwner};
 use crate::scenario::can_line;
 
@@ -93,7 +93,7 @@ impl VoidReason {
             VoidReason::InterruptNotFired { unmet: Unmet::NoEffect(_), .. } => ("interrupt-missed", Machine),
             VoidReason::TimeoutNotReached { .. } => ("timeout-not-reached", Subject),
             // It can sleep on purpose.
-            VoidReason::SlowStart(_) => ("slow-start", Subject),
+            VoidReason::SlowStart(_) => (SLOW_START, Subject),
             VoidReason::LeftRunning(_) => ("left-running", Subject),
             VoidReason::Unanswered(_) => ("unanswered", Subject),
             VoidReason::StillSending => ("still-sending", Subject),

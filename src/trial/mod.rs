@@ -125,7 +125,7 @@ fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
 pub struct TrialFile<'f> {
     /// The file.
     pub file: &'f LedgerFile,
-    /// The part of the plan that the trial is, as JSON.
+    /// The part of the plan that the trial is, as JSON; empty if the file has it already.
     pub plan: &'f str,
 }
 

@@ -49,6 +49,7 @@ mod serve;
 mod served;
 mod side_effects;
 mod silence;
+mod slow_starts;
 mod spent_faults;
 mod start_environment;
 mod statistics;

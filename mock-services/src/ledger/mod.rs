@@ -115,8 +115,8 @@ impl Ledger {
         Ledger::open(trial, seed, clock, Some(file.queue()), None)
     }
 
-    /// A ledger in memory that is written to the file when it is closed, after a plan record with this content: as long
-    /// as a trial runs, nothing about it is on disk.
+    /// A ledger in memory that is written to the file when it is closed, after a plan record with this content, if it has
+    /// any: as long as a trial runs, nothing about it is on disk.
     #[must_use]
     pub fn held_until_closed(trial: &str, seed: u64, clock: Clock, file: &LedgerFile, plan: &str) -> Self {
         Ledger::open(trial, seed, clock, Some(file.queue()), Some(plan.to_owned()))

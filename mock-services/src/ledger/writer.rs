@@ -33,9 +33,9 @@ struct WrittenLine<'a> {
 }
 
 impl LineWriter {
-    /// A writer that writes a plan record with this content first, if there is one.
+    /// A writer that writes a plan record with this content first, if there is any.
     pub(super) fn new(plan: Option<String>) -> Self {
-        LineWriter { plan, ..LineWriter::default() }
+        LineWriter { plan: plan.filter(|plan| !plan.is_empty()), ..LineWriter::default() }
     }
 
     /// Adds the lines of these entries, the last of them with a hash.

@@ -131,6 +131,7 @@ impl ExecutionArgs {
             seed,
             max_failures: if self.fail_fast { Some(NonZeroU32::MIN) } else { self.max_failures },
             time: self.timeout,
+            second_tries: true,
             claims_optional: self.claims == ClaimRule::Optional,
             partition: None,
             subject_words,

@@ -119,6 +119,7 @@ pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verd
         verdict,
         output: vec![],
         replay: format!("hapax replay reports/sample '{id}' --trial 1"),
+        first_try: None,
         scored: None,
     };
     CaseReport {

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use mock_services::ledger::{Event, LedgerContents, SavedLedger};
 use serde::Deserialize;
 
-use crate::results::model::{CaseReport, Report, TrialReport};
-use crate::results::store::plan_record::{PlanRecord, PlannedCase, PlannedPart, part_hash, round_of};
+use crate::results::model::{CaseReport, FirstTry, Report, TrialReport};
+use crate::results::rescore::was_slow_start;
+use crate::results::store::plan_record::{
+    LedgerName, PlanRecord, PlannedCase, PlannedPart, part_hash, second_try_seed,
+};
 use crate::text::line;
 
 /// Why a report and its ledger file do not belong together.
@@ -105,7 +108,7 @@ pub fn check_consistency(report: &Report, contents: &LedgerContents) -> Result<(
                 shown(&case.id)
             ));
         };
-        of_case(case, plan, &contents.ledgers)?;
+        of_case(case, plan, &contents.ledgers, &plans)?;
     }
     for plan in planned.values() {
         nothing_left_out(report, plan, reported.get(plan.case.id.as_str()).copied(), &contents.ledgers)?;
@@ -196,6 +199,7 @@ fn of_case(
     case: &CaseReport,
     planned: &CasePlan<'_>,
     ledgers: &BTreeMap<String, SavedLedger>,
+    plans: &[HashedPlan],
 ) -> Result<(), Disagreement> {
     let (id, plan) = (shown(&case.id), planned.case);
     if let Some(name) = changed_term(case, plan) {
@@ -208,7 +212,7 @@ fn of_case(
         if !numbers.insert(trial.trial) {
             return differs(format!("report.json has trial {} of {id} twice", trial.trial));
         }
-        of_trial(case, trial, planned, ledgers)?;
+        of_trial(case, trial, planned, ledgers, plans)?;
     }
     Ok(())
 }
@@ -218,6 +222,7 @@ fn of_trial(
     trial: &TrialReport,
     planned: &CasePlan<'_>,
     ledgers: &BTreeMap<String, SavedLedger>,
+    plans: &[HashedPlan],
 ) -> Result<(), Disagreement> {
     let which = format!("trial {} of {}", trial.trial, shown(&case.id));
     let Some((seed, hash)) = planned.trials.get(&trial.trial) else {
@@ -226,25 +231,70 @@ fn of_trial(
             planned.trials.len()
         ));
     };
-    same(&format!("the seed of {which}"), &trial.seed.to_string(), &seed.to_string())?;
-    if round_of(&trial.ledger, &case.id, trial.trial).is_none() {
+    let Some(FirstTry { seed: first_seed, ledger, seal }) = &trial.first_try else {
+        let last = Try { ledger: &trial.ledger, seal: &trial.seal, seed: trial.seed, is_second: false };
+        return of_try(case, trial.trial, &which, last, (*seed, hash), ledgers).map(drop);
+    };
+    let first = Try { ledger, seal, seed: *first_seed, is_second: false };
+    let saved = of_try(case, trial.trial, &which, first, (*seed, hash), ledgers)?;
+    if saved.torn.is_none() && !was_slow_start(&case.terms, saved) {
+        return differs(format!(
+            "{which} was tried again, although the time of its first try did not go to starting"
+        ));
+    }
+    // A run that was resumed before the second try has a later plan.
+    let opened = ledgers.get(&trial.ledger).and_then(opened_under);
+    let hash = opened.filter(|opened| plans.iter().any(|hashed| hashed.hash == *opened)).unwrap_or(hash);
+    let second = Try { ledger: &trial.ledger, seal: &trial.seal, seed: trial.seed, is_second: true };
+    let which = format!("the second try of {which}");
+    of_try(case, trial.trial, &which, second, (second_try_seed(*seed), hash), ledgers).map(drop)
+}
+
+/// What a report says of one try of a trial.
+struct Try<'r> {
+    ledger: &'r str,
+    seal: &'r str,
+    seed: u64,
+    is_second: bool,
+}
+
+/// Whether a try has this seed and its own ledger, which was written under the plan with this hash.
+fn of_try<'l>(
+    case: &CaseReport,
+    number: u32,
+    which: &str,
+    tried: Try<'_>,
+    (seed, hash): (u64, &str),
+    ledgers: &'l BTreeMap<String, SavedLedger>,
+) -> Result<&'l SavedLedger, Disagreement> {
+    same(&format!("the seed of {which}"), &tried.seed.to_string(), &seed.to_string())?;
+    let name = LedgerName::of(tried.ledger, &case.id, number);
+    if name.is_none_or(|name| name.is_second_try != tried.is_second) {
         return differs(format!(
             "{which} points at the ledger {}, which is that of another trial",
-            shown(&trial.ledger)
+            shown(tried.ledger)
         ));
     }
-    let Some(saved) = ledgers.get(&trial.ledger) else {
+    let Some(saved) = ledgers.get(tried.ledger) else {
         return differs(format!(
             "ledger.jsonl has no ledger {}, which report.json names for {which}",
-            shown(&trial.ledger)
+            shown(tried.ledger)
         ));
     };
-    check_opening_entry(saved, &which, *seed, hash)?;
+    check_opening_entry(saved, which, seed, hash)?;
     // An incomplete ledger makes its trial void.
-    if saved.torn.is_none() && saved.seal != trial.seal {
+    if saved.torn.is_none() && saved.seal != tried.seal {
         return differs(format!("the ledger of {which} is not the one that report.json was written from"));
     }
-    Ok(())
+    Ok(saved)
+}
+
+/// The hash of the plan that a ledger was opened under.
+pub(crate) fn opened_under(saved: &SavedLedger) -> Option<&str> {
+    match saved.entries.first().map(|entry| &entry.event) {
+        Some(Event::Opened { plan, .. }) => plan.as_deref(),
+        _ => None,
+    }
 }
 
 /// Whether a ledger was opened for this trial of this plan.
@@ -290,8 +340,11 @@ fn nothing_left_out(
         let prefix = format!("{}#{number}", plan.id);
         let of_trial = ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
         for (name, saved) in of_trial {
-            let is_finished = round_of(name, &plan.id, number).is_some() && saved.torn.is_none();
-            if is_finished && trial.is_none_or(|trial| trial.ledger != *name) {
+            let is_finished = LedgerName::of(name, &plan.id, number).is_some() && saved.torn.is_none();
+            let is_named = |trial: &TrialReport| {
+                trial.ledger == *name || trial.first_try.as_ref().is_some_and(|first| first.ledger == *name)
+            };
+            if is_finished && !trial.is_some_and(is_named) {
                 return differs(format!(
                     "ledger.jsonl has a finished trial {number} of {id}, {}, that report.json does not have",
                     shown(name)
@@ -324,184 +377,10 @@ fn shown(text: &str) -> String {
     line(text, 200)
 }
 
-fn differs(what: String) -> Result<(), Disagreement> {
+fn differs<T>(what: String) -> Result<T, Disagreement> {
     Err(Disagreement::Differs(what))
 }
 
 #[cfg(test)]
-mod tests {
-
-    use mock_services::ledger::{LEDGER_FORMAT, SavedPlan};
-
-    use super::*;
-    use crate::results::Skipped;
-    use crate::results::sample::{self, plan_of};
-    use crate::results::seed_hash;
-
-    /// The sample run with a plan, and ledgers that were begun under it.
-    fn run() -> (Report, LedgerContents) {
-        let (mut report, mut ledgers) = sample::run();
-        let (plan, parts) = plan_of(&report);
-        let first = serde_json::to_string(&plan).unwrap();
-        let plans = (1..).zip(std::iter::once(first).chain(parts));
-        let plans =
-            plans.map(|(line, json)| SavedPlan { line, json, hash: Some("hash".to_owned()) }).collect();
-        for trial in report.cases.iter_mut().flat_map(|case| &mut case.trials) {
-            let saved = ledgers.get_mut(&trial.ledger).unwrap();
-            saved.entries[0].event =
-                Event::Opened { format: LEDGER_FORMAT, seed: trial.seed, plan: Some("hash".into()) };
-            saved.seal = format!("seal of {}", trial.ledger);
-            trial.seal.clone_from(&saved.seal);
-        }
-        (report, LedgerContents { plans, ledgers })
-    }
-
-    #[test]
-    fn a_run_agrees_with_itself() {
-        let (report, contents) = run();
-        assert_eq!(check_consistency(&report, &contents), Ok(()));
-    }
-
-    #[test]
-    fn an_interrupted_run_agrees_although_trials_are_missing() {
-        let (mut report, mut contents) = run();
-        let gone = report.cases.pop().unwrap();
-        report.interrupted = true;
-        contents.ledgers.remove(&gone.trials[0].ledger);
-        contents.plans.pop();
-        assert_eq!(check_consistency(&report, &contents), Ok(()));
-    }
-
-    #[test]
-    fn a_resumed_run_has_the_trials_of_its_plans_and_a_replaced_plan_need_not_be_complete() {
-        let (mut report, mut contents) = run();
-        let (plan, mut parts) = plan_of(&report);
-        let last = report.cases.last_mut().unwrap();
-        let last_part = parts.pop().unwrap();
-        let again = last_part.replace("\"salt\":\"", "\"salt\":\"again ");
-        let seed_hash = seed_hash(&plan.id, 8);
-        let second = PlanRecord { resumed: 1, hidden: vec![part_hash(&again)], seed_hash, ..plan };
-        contents.plans.pop();
-        for (json, hash) in [(serde_json::to_string(&second).unwrap(), "second"), (again.clone(), "part")] {
-            contents.plans.push(SavedPlan { line: 99, json, hash: Some(hash.to_owned()) });
-        }
-        let trial = &mut last.trials[0];
-        let saved = contents.ledgers.get_mut(&trial.ledger).unwrap();
-        saved.entries[0].event =
-            Event::Opened { format: LEDGER_FORMAT, seed: trial.seed, plan: Some("second".into()) };
-        report.seed = 8;
-        assert_eq!(check_consistency(&report, &contents), Ok(()));
-        // The second plan says that there is another trial.
-        let more = PlanRecord { hidden: vec![part_hash("x"), part_hash(&again)], ..second };
-        let more = PlanRecord {
-            hidden: {
-                let mut all = more.hidden.clone();
-                all.sort();
-                all
-            },
-            ..more
-        };
-        let line = contents.plans.len() - 2;
-        contents.plans[line].json = serde_json::to_string(&more).unwrap();
-        assert!(check_consistency(&report, &contents).is_err());
-        report.planned += 1;
-        let why = check_consistency(&report, &contents).unwrap_err().to_string();
-        assert_eq!(why, "the plan has trials that ledger.jsonl does not have: 1");
-    }
-
-    #[test]
-    fn a_plan_of_an_earlier_version_names_its_trials() {
-        let (report, mut contents) = run();
-        let (plan, parts) = plan_of(&report);
-        let mut whole = serde_json::to_value(PlanRecord { hidden: Vec::new(), ..plan }).unwrap();
-        let cases = parts.iter().map(|json| {
-            let part: serde_json::Value = serde_json::from_str(json).unwrap();
-            let mut case = part["case"].clone();
-            case["seeds"] = serde_json::json!([part["seed"]]);
-            case
-        });
-        whole["cases"] = cases.collect();
-        whole["seed"] = report.seed.into();
-        contents.plans.truncate(1);
-        contents.plans[0].json = whole.to_string();
-        assert_eq!(check_consistency(&report, &contents), Ok(()));
-        whole["cases"][0]["seeds"] = serde_json::json!([1, 2]);
-        contents.plans[0].json = whole.to_string();
-        assert!(check_consistency(&report, &contents).is_err());
-    }
-
-    #[test]
-    fn every_change_to_a_saved_run_is_detected() {
-        type Change = fn(&mut Report, &mut LedgerContents);
-        let changes: [(&str, Change); 21] = [
-            ("a case is left out", |report, _| drop(report.cases.remove(0))),
-            ("a case is left out, and its ledger too", |report, contents| {
-                let case = report.cases.remove(0);
-                contents.ledgers.remove(&case.trials[0].ledger);
-            }),
-            ("a case is left out, and the run is called interrupted", |report, _| {
-                report.cases.remove(0);
-                report.interrupted = true;
-            }),
-            ("a trial is left out", |report, _| report.cases[0].trials.clear()),
-            ("a case is called skipped", |report, _| {
-                let case = report.cases.remove(0);
-                report.skipped.push(Skipped::new(case.id, "it is not for me".to_owned()));
-            }),
-            ("a case is there twice", |report, _| report.cases.push(report.cases[0].clone())),
-            ("a case is added", |report, _| {
-                let mut case = report.cases[0].clone();
-                case.id.push('x');
-                report.cases.push(case);
-            }),
-            ("a trial points at another ledger", |report, _| {
-                report.cases[0].trials[0].ledger = report.cases[1].trials[0].ledger.clone();
-            }),
-            ("a trial has another seed", |report, _| report.cases[0].trials[0].seed += 1),
-            ("a trial is added", |report, _| {
-                let mut trial = report.cases[0].trials[0].clone();
-                trial.trial = 2;
-                report.cases[0].trials.push(trial);
-            }),
-            ("a ledger is removed", |report, contents| {
-                drop(contents.ledgers.remove(&report.cases[0].trials[0].ledger))
-            }),
-            ("a ledger is exchanged or shortened", |report, contents| {
-                let saved = contents.ledgers.get_mut(&report.cases[0].trials[0].ledger).unwrap();
-                saved.seal = "another".to_owned();
-            }),
-            ("a ledger of another run takes the place of one", |report, contents| {
-                let saved = contents.ledgers.get_mut(&report.cases[0].trials[0].ledger).unwrap();
-                saved.entries[0].event =
-                    Event::Opened { format: LEDGER_FORMAT, seed: 77, plan: Some("another".into()) };
-            }),
-            ("terms are changed", |report, _| report.cases[0].terms.intents[0].times = 2),
-            ("the seed is changed", |report, _| report.seed += 1),
-            ("the subject is changed", |report, _| "careful".clone_into(&mut report.subject)),
-            ("the plan is changed", |_, contents| contents.plans[0].hash = None),
-            ("there is no plan", |_, contents| contents.plans.clear()),
-            ("a part of the plan is changed", |_, contents| {
-                contents.plans[1].json = contents.plans[1].json.replacen("\"trial\":1", "\"trial\":2", 1);
-            }),
-            ("a case is left out everywhere", |report, contents| {
-                let case = report.cases.remove(0);
-                contents.ledgers.remove(&case.trials[0].ledger);
-                contents.plans.remove(1);
-            }),
-            ("a part is called a whole run", |_, contents| {
-                contents.plans[0].json =
-                    contents.plans[0].json.replacen("\"trials\":1", "\"trials\":1,\"part\":[1,2]", 1);
-            }),
-        ];
-        let messages: Vec<String> = changes
-            .into_iter()
-            .map(|(what, change)| {
-                let (mut report, mut contents) = run();
-                change(&mut report, &mut contents);
-                let disagreement = check_consistency(&report, &contents).unwrap_err();
-                format!("{what}:\n  {disagreement}")
-            })
-            .collect();
-        insta::assert_snapshot!(messages.join("\n"));
-    }
-}
+#[path = "consistency_tests.rs"]
+mod tests;

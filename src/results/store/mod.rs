@@ -5,9 +5,11 @@ mod consistency;
 mod earlier_format;
 mod plan_record;
 
-pub(crate) use consistency::check_opening_entry;
 pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
-pub use plan_record::{PlanRecord, PlannedCase, PlannedPart, part_hash, round_of, seed_hash};
+pub(crate) use consistency::{check_opening_entry, opened_under};
+pub use plan_record::{
+    LedgerName, PlanRecord, PlannedCase, PlannedPart, part_hash, second_try_seed, seed_hash,
+};
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

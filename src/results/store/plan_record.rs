@@ -141,14 +141,51 @@ impl PlanRecord {
     }
 }
 
-/// The round of a run that wrote the ledger of this name for this trial: the first one, or one that resumed
-/// the run. `None` if the name belongs to another trial.
-#[must_use]
-pub fn round_of(ledger: &str, case: &str, trial: u32) -> Option<u32> {
-    match ledger.strip_prefix(&format!("{case}#{trial}"))? {
-        "" => Some(1),
-        rest => rest.strip_prefix('~')?.parse().ok().filter(|round| *round > 1),
+/// How the name of the ledger of a second try ends.
+const SECOND_TRY: &str = "+again";
+
+/// What the name of a ledger says besides its case and the number of its trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerName {
+    /// The round of the run that wrote it: the first one, or one that resumed the run.
+    pub round: u32,
+    /// Whether it is that of the second try of a trial.
+    pub is_second_try: bool,
+}
+
+impl LedgerName {
+    /// Reads the name of a ledger of this trial; `None` if it belongs to another trial.
+    #[must_use]
+    pub fn of(ledger: &str, case: &str, trial: u32) -> Option<Self> {
+        let rest = ledger.strip_prefix(&format!("{case}#{trial}"))?;
+        let (round, is_second_try) = rest.strip_suffix(SECOND_TRY).map_or((rest, false), |rest| (rest, true));
+        let round = match round {
+            "" => 1,
+            round => round.strip_prefix('~')?.parse().ok().filter(|round| *round > 1)?,
+        };
+        Some(LedgerName { round, is_second_try })
     }
+
+    /// The name of a ledger of this trial.
+    #[must_use]
+    pub fn of_trial(self, case: &str, trial: u32) -> String {
+        let round = if self.round == 1 { String::new() } else { format!("~{}", self.round) };
+        format!("{case}#{trial}{round}{}", if self.is_second_try { SECOND_TRY } else { "" })
+    }
+
+    /// The round in the name of a ledger, if it is not the first.
+    pub(crate) fn later_round(ledger: &str) -> Option<u32> {
+        ledger.strip_suffix(SECOND_TRY).unwrap_or(ledger).rsplit_once('~')?.1.parse().ok()
+    }
+}
+
+/// The seed of the second try of a trial with this seed. It is another one, so that an agent that remembers the order of
+/// the first try does not take it for done.
+#[must_use]
+pub fn second_try_seed(seed: u64) -> u64 {
+    let hash = Sha256::digest(format!("second try of {seed}"));
+    // 48 bits, like every seed of a trial.
+    hash.iter().take(6).fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
 #[cfg(test)]
@@ -156,13 +193,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_ledger_contains_its_trial_and_round() {
-        assert_eq!(round_of("a@b=c#1", "a@b=c", 1), Some(1));
-        assert_eq!(round_of("a#2~3", "a", 2), Some(3));
-        for (ledger, case, trial) in
-            [("a#12", "a", 1), ("a#1~x", "a", 1), ("a#1~1", "a", 1), ("b#1", "a", 1), ("", "a", 1)]
-        {
-            assert_eq!(round_of(ledger, case, trial), None, "{ledger}");
+    fn the_name_of_a_ledger_contains_its_trial_its_round_and_its_try() {
+        let named = |round, is_second_try| Some(LedgerName { round, is_second_try });
+        for (ledger, case, trial, expected) in [
+            ("a@b=c#1", "a@b=c", 1, named(1, false)),
+            ("a#2~3", "a", 2, named(3, false)),
+            ("a#2+again", "a", 2, named(1, true)),
+            ("a#2~3+again", "a", 2, named(3, true)),
+        ] {
+            assert_eq!(LedgerName::of(ledger, case, trial), expected, "{ledger}");
+            assert_eq!(expected.unwrap().of_trial(case, trial), ledger);
         }
+        for (ledger, case, trial) in [
+            ("a#12", "a", 1),
+            ("a#1~x", "a", 1),
+            ("a#1~1", "a", 1),
+            ("b#1", "a", 1),
+            ("", "a", 1),
+            ("a#1+again~2", "a", 1),
+            ("a#1+again+again", "a", 1),
+        ] {
+            assert_eq!(LedgerName::of(ledger, case, trial), None, "{ledger}");
+        }
+        assert_eq!(LedgerName::later_round("a~b#1~4+again"), Some(4));
+        assert_eq!(LedgerName::later_round("a~b#1"), None);
     }
 }

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use mock_services::ledger::{Event, LedgerContents, SavedLedger};
+use mock_services::ledger::{LedgerContents, SavedLedger};
 
 use super::EarlierPlan;
 use crate::results::{
-    EntriesDigest, HashedPlan, PlannedCase, TrialReport, check_opening_entry, plans, round_of,
+    EntriesDigest, FirstTry, HashedPlan, LedgerName, PlannedCase, TrialReport, check_opening_entry,
+    opened_under, plans, second_try_seed,
 };
 use crate::score::score;
 
@@ -44,6 +45,7 @@ pub(super) fn finished(contents: &LedgerContents, journal: &JournalTrials) -> Re
             return Err(format!("its journal has trial {number} of {id}, which the plan does not name"));
         }
     }
+    let hashes: Vec<&String> = plans.iter().map(|hashed| &hashed.hash).collect();
     let mut finished = BTreeMap::new();
     let mut earlier = Vec::new();
     for HashedPlan { plan, hash } in &plans {
@@ -51,14 +53,32 @@ pub(super) fn finished(contents: &LedgerContents, journal: &JournalTrials) -> Re
         for case in &plan.cases {
             for (number, seed) in &case.seeds {
                 let which = format!("trial {number} of {}", case.id);
-                let Some((name, saved)) = whole_ledger(contents, case, *number, hash)? else { continue };
+                let Some((name, saved)) = whole_ledger(contents, case, *number, &[hash], false)? else {
+                    continue;
+                };
                 check_opening_entry(saved, &which, *seed, hash).map_err(|error| error.to_string())?;
-                let journal = journal.get(&(case.id.clone(), *number));
-                if journal.is_some_and(|journal| journal.ledger != *name || journal.seed != *seed) {
-                    return Err(format!("its journal and its ledger file do not agree on {which}"));
-                }
-                let trial =
-                    journal.cloned().unwrap_or_else(|| from_ledger(case, *number, *seed, name, saved));
+                let first = from_ledger(case, *number, *seed, name, saved);
+                let last = match whole_ledger(contents, case, *number, &hashes, true)? {
+                    None => first,
+                    Some((name, saved)) => {
+                        let seed = second_try_seed(*seed);
+                        let hash = opened_under(saved).unwrap_or_default();
+                        check_opening_entry(saved, &which, seed, hash).map_err(|error| error.to_string())?;
+                        let TrialReport { seed: first_seed, ledger, seal, .. } = first;
+                        let first_try = Some(FirstTry { seed: first_seed, ledger, seal });
+                        TrialReport { first_try, ..from_ledger(case, *number, seed, name, saved) }
+                    }
+                };
+                let trial = match journal.get(&(case.id.clone(), *number)) {
+                    Some(journal) if journal.ledger == last.ledger && journal.seed == last.seed => {
+                        journal.clone()
+                    }
+                    // The journal can have only the first try, or a second one whose ledger is not complete.
+                    Some(journal) if !is_other_try(journal, &last, case) => {
+                        return Err(format!("its journal and its ledger file do not agree on {which}"));
+                    }
+                    _ => last,
+                };
                 if finished.insert((case.id.clone(), *number), trial).is_some() {
                     return Err(format!("its ledger file holds {which} twice"));
                 }
@@ -72,22 +92,32 @@ pub(super) fn finished(contents: &LedgerContents, journal: &JournalTrials) -> Re
     Ok(Finished { trials, resumed, plans: earlier })
 }
 
-/// The complete ledger of a trial that was written under a plan, and its name.
+/// Whether the journal has the other try of a trial.
+fn is_other_try(journal: &TrialReport, last: &TrialReport, case: &PlannedCase) -> bool {
+    let is_second_try = |trial: &TrialReport| {
+        LedgerName::of(&trial.ledger, &case.id, trial.trial).map(|name| name.is_second_try)
+    };
+    is_second_try(journal).is_some_and(|is_second| Some(is_second) != is_second_try(last))
+}
+
+/// The complete ledger of a try of a trial that was written under one of these plans, and its name.
 fn whole_ledger<'a>(
     contents: &'a LedgerContents,
     case: &PlannedCase,
     number: u32,
-    plan: &str,
+    plans: &[&String],
+    is_second_try: bool,
 ) -> Result<Option<(&'a String, &'a SavedLedger)>, String> {
     let prefix = format!("{}#{number}", case.id);
     let of_trial = contents.ledgers.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
     let is_of_plan = |saved: &SavedLedger| {
-        let first = saved.entries.first().map(|entry| &entry.event);
-        matches!(first, Some(Event::Opened { plan: found, .. }) if found.as_deref() == Some(plan))
+        opened_under(saved).is_some_and(|found| plans.iter().any(|plan| *plan == found))
     };
-    let mut whole = of_trial.filter(|(name, saved)| {
-        round_of(name, &case.id, number).is_some() && saved.torn.is_none() && is_of_plan(saved)
-    });
+    let is_of_try = |name: &str| {
+        LedgerName::of(name, &case.id, number).is_some_and(|name| name.is_second_try == is_second_try)
+    };
+    let mut whole =
+        of_trial.filter(|(name, saved)| is_of_try(name) && saved.torn.is_none() && is_of_plan(saved));
     let found = whole.next();
     match whole.next() {
         None => Ok(found),
@@ -106,6 +136,7 @@ fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &S
         verdict: score(&case.terms, &saved.entries, None),
         output: Vec::new(),
         replay: String::new(),
+        first_try: None,
         scored: EntriesDigest::new(&saved.entries),
     }
 }

@@ -14,7 +14,7 @@ use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, PlannedTrial, RunError};
-use crate::results::{PlanRecord, Skipped, TrialReport, plans as plans_of};
+use crate::results::{LedgerName, PlanRecord, Skipped, TrialReport, plans as plans_of};
 use finished::JournalTrials;
 
 /// Finished trials, one on each line; removed when the run is complete and its report is on disk.
@@ -161,11 +161,8 @@ impl RunFolder {
         before.resumed = finished.resumed;
         before.plans = finished.plans;
         // An incomplete ledger has its own round, whether it is in the journal or not.
-        let round = contents
-            .ledgers
-            .keys()
-            .filter_map(|name| name.rsplit_once('~')?.1.parse().ok())
-            .fold(round, u32::max);
+        let round =
+            contents.ledgers.keys().filter_map(|name| LedgerName::later_round(name)).fold(round, u32::max);
         Ok((RunFolder::open(real, journal, round + 1, before)?, finished.trials))
     }
 
@@ -218,9 +215,8 @@ impl RunFolder {
         self.path.parent().and_then(real).is_some_and(|parent| real(reports) == Some(parent))
     }
 
-    pub(super) fn ledger_name(&self, planned: &PlannedTrial) -> String {
-        let again = if self.round == 1 { String::new() } else { format!("~{}", self.round) };
-        format!("{}#{}{again}", planned.case, planned.trial)
+    pub(super) fn ledger_name(&self, planned: &PlannedTrial, is_second_try: bool) -> String {
+        LedgerName { round: self.round, is_second_try }.of_trial(&planned.case, planned.trial)
     }
 
     pub(super) fn before(&self) -> &EarlierRounds {

@@ -4,7 +4,7 @@ use mock_services::Clock;
 use mock_services::ledger::Ledger;
 
 use super::*;
-use crate::results::{PlannedCase, PlannedPart, part_hash};
+use crate::results::{FirstTry, PlannedCase, PlannedPart, part_hash, second_try_seed};
 use crate::scenario::Terms;
 
 fn trial(number: u32) -> TrialReport {
@@ -18,6 +18,7 @@ fn trial(number: u32) -> TrialReport {
         verdict,
         output: Vec::new(),
         replay: String::new(),
+        first_try: None,
         scored: None,
     }
 }
@@ -144,7 +145,7 @@ fn an_interrupted_run_continues_after_its_last_complete_trial() {
     assert_eq!((before.plans[0].planned, before.plans[0].ended), (2, 1));
     assert_eq!(finished, [("a".to_owned(), trial(1))]);
     let planned = PlannedTrial { case: "a".to_owned(), trial: 2, seed: 2 };
-    assert_eq!(again.ledger_name(&planned), "a#2~2");
+    assert_eq!(again.ledger_name(&planned, false), "a#2~2");
     let ledger = again.begin(9, Identity::default(), &plan("again", 1, &[2])).unwrap();
     closed("a#2~2", 2, "again", &ledger);
     again.keep("a", &TrialReport { ledger: "a#2~2".to_owned(), ..trial(2) }, 60).unwrap();
@@ -270,5 +271,40 @@ fn a_journal_without_its_first_line_is_not_a_run() {
         fs::write(folder.path().join(JOURNAL), text).unwrap();
         let error = resume(folder.path()).unwrap_err();
         assert!(error.to_string().contains("it contains no interrupted run"), "{error}");
+    }
+}
+
+#[test]
+fn the_second_try_of_a_trial_counts_whatever_the_journal_has_of_it() {
+    let second = TrialReport {
+        seed: second_try_seed(1),
+        ledger: "a#1~2+again".to_owned(),
+        first_try: Some(FirstTry { seed: 1, ledger: "a#1".to_owned(), seal: String::new() }),
+        ..trial(1)
+    };
+    // What the journal has, whether the ledger of the second try is complete, and the ledger that counts.
+    for (journal, is_complete, expected) in [
+        (vec![], true, "a#1~2+again"),
+        (vec![trial(1)], true, "a#1~2+again"),
+        (vec![trial(1), second.clone()], true, "a#1~2+again"),
+        (vec![trial(1), second.clone()], false, "a#1"),
+        (vec![trial(1)], false, "a#1"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let (first, ledger) = begun(&path);
+        closed("a#1", 1, "first", &ledger);
+        if is_complete {
+            Ledger::held_until_closed("a#1~2+again", second.seed, Clock::default(), &ledger, "").close();
+            ledger.flush().unwrap();
+        }
+        journal.iter().for_each(|trial| first.keep("a", trial, 40).unwrap());
+        drop((first, ledger));
+        let (again, finished) = resume(&path).unwrap();
+        let [(_, found)] = finished.as_slice() else { panic!("{finished:?}") };
+        assert_eq!((found.ledger.as_str(), found.first_try.is_some()), (expected, is_complete));
+        let planned = PlannedTrial { case: "a".to_owned(), trial: 2, seed: 2 };
+        let round = if is_complete { 3 } else { 2 };
+        assert_eq!(again.ledger_name(&planned, true), format!("a#2~{round}+again"));
     }
 }

@@ -1,11 +1,12 @@
 //! The order in which trials start: those that take longest first, so that the others run meanwhile. Pure.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{PlannedTrial, times};
+use crate::results::FirstTry;
 use crate::scenario::Case;
 use crate::subject::Subject;
 
@@ -28,6 +29,17 @@ pub(in crate::run) struct TrialQueue {
     classes: HashMap<String, (TimeClass, bool)>,
     /// Whether every case has its first trial before any has its second.
     by_round: bool,
+    /// Second tries, which start after all others.
+    again: VecDeque<NextTrial>,
+}
+
+/// A trial that starts next.
+#[derive(Debug)]
+pub(in crate::run) struct NextTrial {
+    pub(in crate::run) case: Arc<Case>,
+    pub(in crate::run) planned: PlannedTrial,
+    /// Its first try, if it is tried again.
+    pub(in crate::run) first_try: Option<FirstTry>,
 }
 
 /// Smaller starts earlier: the round, the class, the number and the seed of the trial.
@@ -48,6 +60,7 @@ impl TrialQueue {
             waiting: BTreeMap::new(),
             classes: classes.collect(),
             by_round,
+            again: VecDeque::new(),
         };
         for planned in planned {
             queue.insert(planned);
@@ -64,19 +77,31 @@ impl TrialQueue {
     }
 
     pub(in crate::run) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.is_empty() && self.again.is_empty()
     }
 
-    /// The number of callers of the next trial.
-    pub(in crate::run) fn next_callers(&self) -> Option<u32> {
-        let (_, planned) = self.waiting.first_key_value()?;
-        self.cases.get(&planned.case).map(|case| case.callers)
+    /// Adds the second try of a trial.
+    pub(in crate::run) fn try_again(&mut self, again: NextTrial) {
+        self.again.push_back(again);
+    }
+
+    /// The number of callers of the next trial that can start. A second try starts only if no other trial runs.
+    pub(in crate::run) fn next_callers(&self, is_alone: bool) -> Option<u32> {
+        match self.waiting.first_key_value() {
+            Some((_, planned)) => self.cases.get(&planned.case).map(|case| case.callers),
+            None => self.again.front().filter(|_| is_alone).map(|next| next.case.callers),
+        }
     }
 
     /// The next trial.
-    pub(in crate::run) fn pop(&mut self) -> Option<(Arc<Case>, PlannedTrial)> {
-        let (_, planned) = self.waiting.pop_first()?;
-        Some((Arc::clone(self.cases.get(&planned.case)?), planned))
+    pub(in crate::run) fn pop(&mut self) -> Option<NextTrial> {
+        match self.waiting.pop_first() {
+            None => self.again.pop_front(),
+            Some((_, planned)) => {
+                let case = Arc::clone(self.cases.get(&planned.case)?);
+                Some(NextTrial { case, planned, first_try: None })
+            }
+        }
     }
 
     /// A trial of a case took this long: the first shows how long the others of the case take.
@@ -120,7 +145,7 @@ mod tests {
     }
 
     fn order(mut queue: TrialQueue) -> Vec<String> {
-        let next = |(_, planned): (_, PlannedTrial)| format!("{}#{}", planned.case, planned.trial);
+        let next = |NextTrial { planned, .. }| format!("{}#{}", planned.case, planned.trial);
         std::iter::from_fn(|| queue.pop().map(next)).collect()
     }
 
@@ -145,7 +170,7 @@ mod tests {
     #[test]
     fn the_first_trial_of_a_case_shows_how_long_the_others_take() {
         let mut queue = queue(REPLIES, 2, false);
-        let (first, _) = queue.pop().unwrap();
+        let NextTrial { case: first, .. } = queue.pop().unwrap();
         queue.ended(&first.id, Duration::from_millis(10));
         queue.ended("a@reply=drop", Duration::from_secs(60));
         queue.ended("a@reply=drop", Duration::ZERO);
@@ -154,6 +179,21 @@ mod tests {
         assert_eq!(starts[..2], ["a@reply=drop#1", "a@reply=drop#2"]);
         assert!(starts[6..].contains(&format!("{}#2", first.id)), "{starts:?}");
         assert_eq!(starts.len(), 9);
+    }
+
+    #[test]
+    fn a_second_try_starts_after_all_others_and_alone() {
+        let mut queue = queue("", 2, false);
+        let first = queue.pop().unwrap();
+        let seed = first.planned.seed;
+        let first_try = Some(FirstTry { seed, ledger: "a#1".to_owned(), seal: String::new() });
+        queue.try_again(NextTrial { first_try, ..first });
+        assert_eq!(queue.next_callers(false), Some(1));
+        assert!(queue.pop().unwrap().first_try.is_none(), "the second trial");
+        assert!(!queue.is_empty());
+        assert_eq!((queue.next_callers(false), queue.next_callers(true)), (None, Some(1)));
+        assert!(queue.pop().unwrap().first_try.is_some());
+        assert!(queue.is_empty() && queue.next_callers(true).is_none());
     }
 
     #[test]

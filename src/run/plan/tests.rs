@@ -195,6 +195,7 @@ fn ended(planned: &PlannedTrial) -> TrialReport {
         verdict,
         output: Vec::new(),
         replay: String::new(),
+        first_try: None,
         scored: None,
     }
 }
