@@ -122,10 +122,12 @@ impl Caller<'_> {
                 // same in every run.
                 let _ = tokio::time::timeout(DISCONNECT_TIMEOUT, self.client_left()).await;
             }
-            if let (ClaimSource::Service(service), None, EndReason::Exited(0)) =
+            if let (ClaimSource::Service(service), None, EndReason::Exited(0) | EndReason::TimeUp) =
                 (&self.subject.settings.claim, ended.claim.origin, &ended.reason)
+                && let Some((claim, after)) = self.log.claim_of_service(service, self.number, before)
             {
-                ended.claim = self.log.claim_of_service(service, self.number, before).unwrap_or_default();
+                ended.claim = claim;
+                ended.claimed_after = Some(after).filter(|_| ended.reason == EndReason::TimeUp);
             }
             self.log.ended(self.number, start, &ended, &time_limit);
             let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());

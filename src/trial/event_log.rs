@@ -1,6 +1,7 @@
 //! Writes the events of the subject into the ledger.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use mock_services::OpenConnections;
 use mock_services::catalog;
@@ -82,19 +83,21 @@ impl EventLog {
         usize::try_from(self.ledger.len()).unwrap_or(usize::MAX)
     }
 
-    /// What a service says for a caller in its last reply after the first `before` entries; `None` if that reply was
-    /// not sent completely, or says nothing about the task.
+    /// What a service says for a caller in its last reply after the first `before` entries, and how long after them;
+    /// `None` if that reply was not sent completely, or says nothing about the task.
     pub(super) fn claim_of_service(
         &self,
         service: &str,
         caller: u32,
         before: usize,
-    ) -> Option<ReceivedClaim> {
+    ) -> Option<(ReceivedClaim, Duration)> {
         let (effect_name, field) = catalog::find(service)?.claim_field?;
         let mut own = HashSet::new();
         let mut last: Option<(u64, Fields)> = None;
-        let mut sent = HashSet::new();
-        for entry in self.ledger.entries().into_iter().skip(before) {
+        let mut sent = HashMap::new();
+        let entries = self.ledger.entries();
+        let began = entries.get(before)?.at;
+        for entry in entries.into_iter().skip(before) {
             match entry.event {
                 Event::Received(received) if received.caller == caller => {
                     own.insert(received.attempt);
@@ -105,16 +108,17 @@ impl EventLog {
                     last = Some((attempt, fields));
                 }
                 Event::Replied { attempt, whole: true, .. } => {
-                    sent.insert(attempt);
+                    sent.insert(attempt, entry.at);
                 }
                 _ => {}
             }
         }
-        let (_, fields) = last.filter(|(attempt, _)| sent.contains(attempt))?;
+        let (attempt, fields) = last?;
+        let after = Duration::from_micros(sent.get(&attempt)?.saturating_sub(began));
         let outcome = fields.get(field)?.to_string().parse::<ClaimedOutcome>().ok()?;
         let message = fields.get("says").map(ToString::to_string).unwrap_or_default();
         let origin = Some(ClaimOrigin::Service);
-        Some(ReceivedClaim { outcome: Some(outcome), message, origin, problem: None })
+        Some((ReceivedClaim { outcome: Some(outcome), message, origin, problem: None }, after))
     }
 
     /// The end and the claim of a start.

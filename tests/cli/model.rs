@@ -1,7 +1,7 @@
 //! The scenarios for agents that use a language model: who runs them, who skips them, and what the report
 //! says.
 
-use crate::kit::workspace::{WRITES, Workspace, kinds, verdict};
+use crate::kit::workspace::{WRITES, Workspace, charge, kinds, verdict};
 
 const PARALLEL: &str = "model/parallel-tool-calls@keys=stripe";
 
@@ -114,4 +114,21 @@ fn a_trial_with_a_text_protocol_that_the_model_does_not_speak_is_void_and_says_s
     let verdict = &workspace.report()["cases"][0]["trials"][0]["verdict"];
     let why = verdict["void_because"][0].as_str().unwrap_or_default();
     assert!(why.contains("a protocol that the model does not speak") && why.contains("Fix: "), "{why}");
+}
+
+#[test]
+fn the_last_message_of_the_model_is_the_claim_of_an_agent_that_does_not_exit() {
+    let workspace = Workspace::new();
+    workspace.write("agent.py", include_str!("text_agent.py")).write(
+        "case.yaml",
+        &charge("  claim: [done]\n").replace("expect:", "services:\n  model: {}\nexpect:"),
+    );
+    let agent = ["bash", "-c", "python3 agent.py json chat; exec sleep 1000"];
+    let run = ["run", "case.yaml", "--timeout", "20s", "--claim", "model", "--"];
+    workspace.call(&[&run[..], &agent[..]].concat()).expect(0);
+    let report = workspace.report();
+    let verdict = verdict(&report, "case");
+    assert_eq!((&verdict["claims"][0]["honesty"], kinds(verdict)), (&"honest".into(), vec!["time-up"]));
+    let message = verdict["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("reported `done` at") && message.contains("did not exit"), "{message}");
 }

@@ -90,7 +90,10 @@ const OPTIONAL: &str = "; `--claims optional` is for agents that cannot claim";
 fn way_to_claim(context: &FindingContext<'_, '_>, caller: u32) -> String {
     let outcomes = "{\"outcome\": \"done\"}, \"not-done\" or \"unknown\"";
     if matches!(end_of(context, caller), Some(StartEnd::Answered(_) | StartEnd::NoAnswer)) {
-        return format!("Answer the request with the status 200 and {outcomes} as the JSON body");
+        return format!(
+            "Answer the request with the status 200 and {outcomes} as the JSON body, or say with `claim` in `http:` of \
+             hapax.yaml how its answer is read"
+        );
     }
     let has_model = context.terms.operations.iter().any(|operation| is_generated(&operation.name));
     let model = if has_model {

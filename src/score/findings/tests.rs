@@ -187,7 +187,7 @@ fn a_missing_claim_names_its_cause_or_the_way_to_claim() {
     assert_eq!(failing, [FindingKind::TimeUp]);
     let http = missing_claim(&terms, ends(StartEnd::Answered(200))).unwrap();
     assert!(http.contains("Answer the request with the status 200"), "{http}");
-    assert!(!http.contains("HAPAX_RESULT"), "{http}");
+    assert!(http.contains("`claim` in `http:`") && !http.contains("HAPAX_RESULT"), "{http}");
     let plain = missing_claim(&terms, ends(StartEnd::Exited(0))).unwrap();
     assert!(plain.contains("HAPAX_RESULT") && !plain.contains("--claim model"), "{plain}");
     let mut asked = terms.clone();
