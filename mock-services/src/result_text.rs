@@ -92,7 +92,7 @@ fn of_text(text: &str, depth: usize) -> ResultText {
     }
     match value_in(text) {
         Some(value) => of_value(&value, depth),
-        None => of_prose(text),
+        None => of_prose(text, depth),
     }
 }
 
@@ -127,7 +127,7 @@ fn of_value(value: &Value, depth: usize) -> ResultText {
 }
 
 /// How a text begins that says that the call failed.
-const BEGINNINGS: [&str; 24] = [
+const BEGINNINGS: [&str; 27] = [
     "error",
     "err:",
     "failed",
@@ -152,9 +152,13 @@ const BEGINNINGS: [&str; 24] = [
     "forbidden",
     "socket hang up",
     "mcp error",
+    // Codex, about a tool that it does not have.
+    "unsupported call",
+    "no such tool",
+    "unknown tool",
 ];
 /// What a text contains that says that the call failed.
-const PHRASES: [&str; 14] = [
+const PHRASES: [&str; 21] = [
     "traceback (most recent call last)",
     "timed out",
     "failed to ",
@@ -169,9 +173,32 @@ const PHRASES: [&str; 14] = [
     "econnreset",
     "econnrefused",
     "socket hang up",
+    // Bun.
+    "connection was closed",
+    "connection closed",
+    "closed unexpectedly",
+    "server disconnected",
+    "transport send error",
+    "curl: (",
+    "no such tool",
+];
+/// What a text contains that says that the call was ended before its result was known.
+const ENDED: [&str; 12] = [
+    "operation cancelled",
+    "operation canceled",
+    "cancelled tool execution",
+    "canceled tool execution",
+    "execution was interrupted",
+    "tool was interrupted",
+    "interrupted by user",
+    "interrupted by the user",
+    "aborted by user",
+    "aborted by the user",
+    "call was cancelled",
+    "call was canceled",
 ];
 /// Words that a text about a failure has, and others as well.
-const WORDS: [&str; 9] = [
+const WORDS: [&str; 12] = [
     "error",
     "failed",
     "failure",
@@ -181,11 +208,14 @@ const WORDS: [&str; 9] = [
     "refused",
     "aborted",
     "disconnected",
+    "interrupted",
+    "unreachable",
+    "unsupported",
 ];
 /// What denies the word after it.
 const DENIALS: [&str; 4] = ["no", "without", "0", "zero"];
 
-fn of_prose(text: &str) -> ResultText {
+fn of_prose(text: &str, depth: usize) -> ResultText {
     let plain = text.to_lowercase();
     let beginning = plain.trim_start_matches(|character: char| !character.is_alphanumeric());
     if ["null", "none", "undefined", "false"].contains(&beginning) {
@@ -208,8 +238,15 @@ fn of_prose(text: &str) -> ResultText {
     };
     if PHRASES.iter().any(|phrase| shown.contains(phrase) || plain.starts_with(phrase))
         || seen.iter().enumerate().any(|(at, word)| !is_denied(at) && names_error(word, seen.get(at + 1)))
+        || failed_exit(&plain)
     {
         return ResultText::Error;
+    }
+    if ENDED.iter().any(|phrase| shown.contains(phrase)) {
+        return ResultText::Unclear;
+    }
+    if let Some(value) = value_after(text) {
+        return of_value(&value, depth);
     }
     let mentions = |(at, word): (usize, &&str)| {
         let parts = word.to_lowercase();
@@ -217,6 +254,28 @@ fn of_prose(text: &str) -> ResultText {
         parts.any(|part| WORDS.contains(&part.strip_suffix('s').unwrap_or(part))) && !is_denied(at)
     };
     if seen.iter().enumerate().any(mentions) { ResultText::Unclear } else { ResultText::Success }
+}
+
+/// The value after the lines that a program writes before the output of a command or a tool: `Wall time: 0.1 s`.
+#[must_use]
+pub fn value_after(text: &str) -> Option<Value> {
+    const MAX_LINES: usize = 20;
+    let begins = text.match_indices('\n').map(|(at, _)| text[at + 1..].trim());
+    let mut begins = begins.take(MAX_LINES).filter(|rest| rest.starts_with(['{', '[']));
+    begins.find_map(|rest| serde_json::from_str(rest).ok())
+}
+
+/// Whether a text names the exit code of a command, and it is not 0: `Process exited with code 7`.
+fn failed_exit(plain: &str) -> bool {
+    const MARKS: [&str; 6] =
+        ["exited with code", "exit code", "exit status", "exited with status", "<returncode>", "returncode"];
+    MARKS.iter().any(|mark| {
+        plain.match_indices(mark).any(|(at, _)| {
+            let after = plain[at + mark.len()..].trim_start_matches([':', '=', ' ', '"', '\'']);
+            let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse::<u32>().is_ok_and(|code| code != 0)
+        })
+    })
 }
 
 /// Whether a word is the name of an exception (`ConnectionError('reset')`), the beginning of a message (`error:`), or
@@ -295,6 +354,14 @@ mod tests {
             "Request failed with status code 502",
             "The backend answered with HTTP 500.",
             "Tool error: the service is down",
+            "The socket connection was closed unexpectedly. For more information, pass `verbose: true` in the \
+             second argument to fetch()",
+            "unsupported call: mcp__hapax__payment_create_charge",
+            "Wall time: 5.0070 seconds\nOutput:\ntool call error: tool call failed for `hapax/charge`",
+            "Wall time: 0.0100 seconds\nProcess exited with code 0\nOutput:\n{\"error\": {\"message\": \"x\"}}",
+            "Wall time: 0.0100 seconds\nProcess exited with code 52\nOutput:\n",
+            "<returncode>7</returncode>\n<output></output>",
+            "curl: (52) Empty reply from server",
             trace,
             &trace[35..],
             node,
@@ -321,6 +388,8 @@ mod tests {
             "true",
             "OK",
             "status: 201",
+            "Subscription sub_1 canceled.",
+            "Wall time: 0.0100 seconds\nProcess exited with code 0\nOutput:\n{\"id\": \"ch_1\"}",
         ] {
             assert_eq!(ResultText::of(text), ResultText::Success, "{text}");
         }
@@ -341,7 +410,13 @@ mod tests {
         for text in nothing {
             assert!(is_without_content(text), "{text}");
         }
-        for text in nothing.into_iter().chain(["The error report was filed", "false"]) {
+        let ended = [
+            "[Operation Cancelled] Reason: User cancelled tool execution.",
+            "The execution of this tool, or a previous tool was interrupted.",
+            "[Tool execution was interrupted]",
+            "[Request interrupted by user for tool use]",
+        ];
+        for text in nothing.into_iter().chain(ended).chain(["The error report was filed", "false"]) {
             assert_eq!(ResultText::of(text), ResultText::Unclear, "{text}");
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::conversation::OfferedTool;
+use super::labels::labels;
 use super::tool_choice::{is_same_word, words};
 use crate::description::PlannedStep;
 use crate::service::{Fields, Value};
@@ -12,14 +13,29 @@ use crate::service::{Fields, Value};
 pub(super) struct MappedArguments {
     /// The arguments with values of the step.
     pub(super) values: Map<String, Json>,
-    /// How many values of the step are in them.
-    pub(super) mapped: usize,
+    /// The values of the step that are in them.
+    pub(super) sent: Vec<SentValue>,
     /// The argument for an idempotency key.
     pub(super) key: Option<String>,
     /// The required arguments for free text that the step does not have.
     pub(super) free_text: Vec<String>,
     /// The optional ones.
     pub(super) optional_text: Vec<String>,
+}
+
+/// A value of a step in the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SentValue {
+    /// The field of the step, without the names before it.
+    field: String,
+    /// The argument that holds it.
+    argument: String,
+    /// Whether the argument takes labels.
+    pub(super) is_label: bool,
+    /// The value as the step has it: its items, if it is a list.
+    planned: Vec<String>,
+    /// The value as the call sends it.
+    sent: String,
 }
 
 /// Words for one thing: an argument of a tool and a field of a step match if they have words of the same row.
@@ -43,7 +59,8 @@ const NOT_NOUNS: [&str; 5] = ["id", "cents", "dollars", "euros", "name"];
 const FREE_TEXT: [&str; 9] =
     ["reason", "note", "notes", "memo", "comment", "description", "message", "explanation", "summary"];
 
-/// Maps the fields of a step to the arguments of a tool. The error names the required arguments that the step
+/// Maps the fields of a step to the arguments of a tool; what has no argument of its own goes into the one for labels.
+/// The error names the required arguments that the step
 /// does not have.
 pub(super) fn map_arguments(step: &PlannedStep, tool: &OfferedTool) -> Result<MappedArguments, Vec<String>> {
     let empty = Map::new();
@@ -67,9 +84,27 @@ pub(super) fn map_arguments(step: &PlannedStep, tool: &OfferedTool) -> Result<Ma
             });
             if let Some((field, value)) = field {
                 used.push(field);
-                arguments.mapped += 1;
-                arguments.values.insert(name.clone(), converted(value, name, schema));
+                let converted = converted(value, name, schema);
+                arguments.sent.push(SentValue::new(field, value, name, &converted));
+                arguments.values.insert(name.clone(), converted);
             }
+        }
+    }
+    for (name, schema) in properties {
+        if arguments.values.contains_key(name) {
+            continue;
+        }
+        let rest: Vec<(&str, &Value)> =
+            step.fields.iter().filter(|(field, _)| !used.contains(field)).collect();
+        if let Some((all, held)) = labels(name, schema, &rest) {
+            let held: Vec<(&str, &Value)> =
+                rest.into_iter().filter(|(field, _)| held.contains(field)).collect();
+            for (field, value) in held {
+                used.push(field);
+                let sent = SentValue::new(field, value, name, &json!(value.to_string()));
+                arguments.sent.push(SentValue { is_label: true, ..sent });
+            }
+            arguments.values.insert(name.clone(), all);
         }
     }
     let mut missing = Vec::new();
@@ -93,6 +128,66 @@ pub(super) fn map_arguments(step: &PlannedStep, tool: &OfferedTool) -> Result<Ma
     if missing.is_empty() { Ok(arguments) } else { Err(missing) }
 }
 
+impl MappedArguments {
+    /// Whether a value of the step has an argument of its own.
+    pub(super) fn has_own_value(&self) -> bool {
+        self.sent.iter().any(|sent| !sent.is_label)
+    }
+}
+
+impl SentValue {
+    fn new(field: &str, value: &Value, argument: &str, converted: &Json) -> Self {
+        SentValue {
+            field: last_name(field).to_owned(),
+            argument: argument.to_owned(),
+            is_label: false,
+            planned: match value {
+                Value::List(items) => items.clone(),
+                value => vec![value.to_string()],
+            },
+            sent: plain(converted),
+        }
+    }
+
+    /// Whether a text has the value.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        let has = |value: &String| {
+            let quoted = Json::from(value.as_str()).to_string();
+            text.contains(value.as_str()) || text.contains(&quoted[1..quoted.len() - 1])
+        };
+        has(&self.sent) || self.planned.iter().all(has)
+    }
+
+    /// Whether a text that has the value hardly has it by chance.
+    pub(super) fn is_telling(&self) -> bool {
+        self.planned.iter().all(|value| value.len() >= 3)
+    }
+
+    /// Whether the value is prose, which a list may leave out.
+    pub(super) fn is_prose(&self) -> bool {
+        self.planned.iter().any(|value| value.contains(char::is_whitespace))
+    }
+
+    /// Whether a name in a result is that of the value: the name of the field or of the argument.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        if self.is_label {
+            is_exact(name, &self.field)
+        } else {
+            name == self.argument || is_exact(name, &self.field)
+        }
+    }
+
+    /// Whether a name in a result is that of the argument that takes the labels.
+    pub(super) fn is_label_in(&self, name: &str) -> bool {
+        self.is_label && name == self.argument
+    }
+}
+
+/// The name of a field without the names before it: `order` of `body.order`.
+pub(super) fn last_name(field: &str) -> &str {
+    field.rsplit('.').next().unwrap_or(field)
+}
+
 /// Whether an argument is for an idempotency key.
 pub(super) fn is_key(name: &str) -> bool {
     let words = words(name);
@@ -105,8 +200,8 @@ fn is_free_text(name: &str) -> bool {
 }
 
 /// Whether a name is that of the field, or of the field with `id` after it: `order` and `order_id`.
-fn is_exact(argument: &str, field: &str) -> bool {
-    let field = field.rsplit('.').next().unwrap_or(field);
+pub(super) fn is_exact(argument: &str, field: &str) -> bool {
+    let field = last_name(field);
     let without_id = |name: &str| -> Vec<String> {
         let mut words = words(name);
         if words.len() > 1 && words.last().is_some_and(|word| word == "id") {
@@ -119,9 +214,9 @@ fn is_exact(argument: &str, field: &str) -> bool {
 
 /// Whether the last words of both, without `id` and units, are the same or mean the same: `refund_amount` and
 /// `amount`, `recipient_email` and `to`.
-fn is_synonym(argument: &str, field: &str) -> bool {
+pub(super) fn is_synonym(argument: &str, field: &str) -> bool {
     let last = |name: &str| {
-        let mut words = words(name.rsplit('.').next().unwrap_or(name));
+        let mut words = words(last_name(name));
         while words.len() > 1 && words.last().is_some_and(|word| NOT_NOUNS.contains(&word.as_str())) {
             words.pop();
         }
@@ -155,11 +250,7 @@ fn converted(value: &Value, name: &str, schema: &Json) -> Json {
             json!(format!("{}.{rest:02}", cents / 100).parse::<f64>().unwrap_or_default())
         };
     }
-    let types: Vec<&str> = match schema.get("type") {
-        Some(Json::String(one)) => vec![one],
-        Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
-        _ => alternatives(schema),
-    };
+    let types = types(schema);
     let wants = |name: &str| types.contains(&name);
     match value {
         Value::Number(number) if wants("string") && !wants("integer") && !wants("number") => {
@@ -174,10 +265,16 @@ fn converted(value: &Value, name: &str, schema: &Json) -> Json {
     }
 }
 
-/// The types of the alternatives of a schema: `anyOf: [{type: string}, {type: null}]`.
-fn alternatives(schema: &Json) -> Vec<&str> {
-    let lists = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array());
-    lists.flatten().filter_map(|one| one.get("type")?.as_str()).collect()
+/// The types that a schema allows, also as alternatives: `anyOf: [{type: string}, {type: null}]`.
+pub(super) fn types(schema: &Json) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Json::String(one)) => vec![one],
+        Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+        _ => {
+            let lists = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array());
+            lists.flatten().filter_map(|one| one.get("type")?.as_str()).collect()
+        }
+    }
 }
 
 /// Whether a call has the values that a step gives a tool; keys and free text do not matter.

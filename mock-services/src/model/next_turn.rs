@@ -1,10 +1,10 @@
 //! What the model generates next: it works through the steps of the task as its character does. Everything
 //! that it knows is in the request, as for a real model.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::arguments::{map_arguments, telling_values};
-use super::conversation::{Calling, Generation, ModelApi, Question, ToolCall, Turn};
+use super::arguments::{MappedArguments, map_arguments, telling_values};
+use super::conversation::{Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, Turn};
 use super::options::{Character, ModelOptions};
 use super::progress::{FailedStep, StepCalls, StepState, state_of};
 use super::structured::{StructuredContent, structured};
@@ -171,11 +171,11 @@ struct CurrentStep<'a> {
 impl CurrentStep<'_> {
     fn action(&self) -> Action {
         let character = self.options.character;
-        let values = [Some(self.tool.arguments.values.clone()), self.second_values()];
+        let arguments = [Some(self.tool.arguments.clone()), self.second_arguments()];
         let calls = StepCalls {
             step: self.step,
             tool: &self.tool.tool.name,
-            values: values.into_iter().flatten().collect(),
+            arguments: arguments.into_iter().flatten().collect(),
             equal_before: self.equal_before,
         };
         match state_of(self.question, &calls) {
@@ -241,22 +241,28 @@ impl CurrentStep<'_> {
         })
     }
 
-    /// A read that shows whether the step is done: of the tools that read, one with the verb of the operation
-    /// in its name, or else one with a noun, or else the first.
+    /// A read that shows whether the step is done: of the tools that read, one with the verb of the operation in its
+    /// name, or else one with a noun, or else one that takes a value of the step; of these, one that lists before one
+    /// that needs the id of what was made.
     fn read(&self) -> Option<(String, Value)> {
         let (service, verb) = self.step.operation.split_once('.').unwrap_or_default();
         let nouns: Vec<&str> =
             [service].into_iter().chain(self.step.nouns.iter().map(String::as_str)).collect();
+        const LISTS: [&str; 4] = ["list", "search", "find", "history"];
         let rank = |name: &str| {
             let words = words(name);
             let has = |wanted: &str| words.iter().any(|word| is_same_word(word, wanted));
-            (has(verb), nouns.iter().any(|noun| has(noun)))
+            (has(verb), nouns.iter().any(|noun| has(noun)), LISTS.iter().any(|list| has(list)))
         };
         let reads = self.question.tools.iter().filter(|tool| is_read(&tool.name));
         let covered = reads.filter_map(|tool| Some((tool, map_arguments(self.step, tool).ok()?)));
+        let is_about_it = |(tool, arguments): &(&OfferedTool, MappedArguments)| {
+            let (has_verb, has_noun, _) = rank(&tool.name);
+            has_verb || has_noun || arguments.has_own_value()
+        };
         // Of equal ones, `max_by_key` takes the last.
-        let (tool, arguments) =
-            covered.collect::<Vec<_>>().into_iter().rev().max_by_key(|(tool, _)| rank(&tool.name))?;
+        let about: Vec<_> = covered.filter(is_about_it).collect();
+        let (tool, arguments) = about.into_iter().rev().max_by_key(|(tool, _)| rank(&tool.name))?;
         Some((tool.name.clone(), Value::Object(arguments.values)))
     }
 
@@ -270,9 +276,9 @@ impl CurrentStep<'_> {
         let arguments = &self.tool.arguments;
         let mut values = arguments.values.clone();
         if self.repetition > 0
-            && let Some(second) = self.second_values()
+            && let Some(second) = self.second_arguments()
         {
-            values = second;
+            values = second.values;
         }
         let is_rewording = self.options.character == Character::Rewording;
         let wording = if is_rewording { attempt } else { 1 };
@@ -286,14 +292,14 @@ impl CurrentStep<'_> {
         (self.tool.tool.name.clone(), Value::Object(values))
     }
 
-    /// The values that a second generation for the same request has instead; `None` if it has the same.
-    fn second_values(&self) -> Option<Map<String, Value>> {
+    /// The arguments that a second generation for the same request has instead; `None` if it has the same.
+    fn second_arguments(&self) -> Option<MappedArguments> {
         let mut others = self.options.second_generation.iter();
         let (_, fields) = others.find(|(operation, _)| *operation == self.step.operation)?;
         let mut changed: Fields = self.step.fields.clone();
         fields.iter().for_each(|(name, value)| changed.set(name.to_owned(), value.clone()));
         let step = PlannedStep { fields: changed, ..self.step.clone() };
-        Some(map_arguments(&step, self.tool.tool).ok()?.values)
+        map_arguments(&step, self.tool.tool).ok()
     }
 }
 

@@ -1,3 +1,5 @@
+use serde_json::Map;
+
 use super::*;
 use crate::model::conversation::{OfferedTool, ToolResult};
 use crate::model::options::ScriptedTurn;
@@ -278,4 +280,60 @@ fn a_script_is_followed_turn_by_turn() {
     assert_eq!(play(&mut question, &options, "").text, "Finished.");
     question.turns.push(Turn::User("And now?".to_owned()));
     assert_eq!(play(&mut question, &options, "").text, "OK.");
+}
+
+/// The tools of a coding agent, with those of the services of a trial.
+fn agent_question(fields: Fields, operation: &str) -> (Question, ModelOptions) {
+    let labels = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+    let schema = json!({ "type": "object", "required": ["amount", "currency"], "properties": {
+        "amount": { "type": "integer" }, "currency": { "type": "string" }, "customer": { "type": "string" },
+        "description": { "type": "string" }, "capture": { "type": "boolean" }, "metadata": labels } });
+    let charge = OfferedTool { schema, ..tool("mcp__hapax__payment_create_charge", json!({})) };
+    let schema =
+        json!({ "type": "object", "properties": { "customer": {}, "limit": { "type": "integer" } } });
+    let list = OfferedTool { schema, ..tool("mcp__hapax__payment_list_charges", json!({})) };
+    let own = ["list_mcp_resources", "TodoRead"].map(|name| tool(name, json!({})));
+    let mut question = question();
+    question.tools = own
+        .into_iter()
+        .chain([tool("mcp__hapax__email_get", json!({ "email": {} })), charge, list])
+        .collect();
+    question.tools.push(tool("mcp__hapax__payment_get_charge", json!({ "charge": {} })));
+    let step = PlannedStep { operation: operation.to_owned(), fields, nouns: vec!["charge".to_owned()] };
+    let tasks = vec![PlannedTask { text: "Charge cus_42.".to_owned(), steps: vec![step] }];
+    (question, ModelOptions { tasks, ..ModelOptions::default() })
+}
+
+#[test]
+fn what_the_task_names_goes_into_the_labels_and_is_recognized_in_a_read() {
+    let fields = Fields::new().with("customer", "cus_42").with("amount", 4999).with("currency", "usd");
+    let (mut question, options) = agent_question(fields.with("order", "ord_1001"), "payment.charge");
+    let first = play(&mut question, &options, "The socket connection was closed unexpectedly.");
+    assert_eq!(first.calls[0].arguments["metadata"], json!({ "order": "ord_1001" }));
+    let charges = |order: &str| {
+        let charge = json!({ "id": "ch_1", "amount": 4999, "currency": "usd", "customer": "cus_42",
+            "metadata": { "order": order }, "paid": true, "refunds": { "data": [] } });
+        json!({ "status": 200, "body": { "object": "list", "data": [charge] } }).to_string()
+    };
+    let mut other = question.clone();
+    let read = play(&mut question, &options, &charges("ord_1001"));
+    assert_eq!(names(&read), ["mcp__hapax__payment_list_charges"]);
+    let last = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!((last.claim, last.generation.calls.len()), (Some("done"), 0));
+    // The charge for another order is not the one that was made.
+    play(&mut other, &options, &charges("ord_0999"));
+    let again = next_turn(&options, &other, 0, &context()).unwrap();
+    assert_eq!(names(&again.generation), ["mcp__hapax__payment_create_charge"]);
+}
+
+#[test]
+fn a_read_about_something_else_does_not_show_that_a_step_is_not_done() {
+    let (mut question, options) = agent_question(
+        Fields::new().with("customer", "cus_42").with("amount", 4999).with("currency", "usd"),
+        "payment.charge",
+    );
+    question.tools.retain(|tool| !tool.name.contains("list_charges"));
+    play(&mut question, &options, ERROR);
+    let last = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!((last.claim, last.generation.calls.len()), (Some("unknown"), 0));
 }

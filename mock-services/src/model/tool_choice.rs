@@ -102,7 +102,7 @@ fn is_fit(reason: ChoiceReason, step: &PlannedStep, tool: &OfferedTool, argument
         ChoiceReason::VerbAndNoun => name_fit(step, tool) == Some(ChoiceReason::VerbAndNoun),
         ChoiceReason::Verb => name_fit(step, tool).is_some(),
         // A tool that takes none of the step's values fits any step.
-        ChoiceReason::Arguments => arguments.mapped > 0,
+        ChoiceReason::Arguments => arguments.has_own_value(),
     }
 }
 
