@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use mock_services::catalog;
+use mock_services::catalog::{self, is_generated};
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
 use mock_services::ledger::{
     BarrierEvent, ClosedBy, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd,
@@ -10,6 +10,7 @@ use mock_services::ledger::{
 use mock_services::service::{Fields, TaskShare};
 use yaml_reader::shown;
 
+use super::answers::reported_success;
 use crate::domain::{
     ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
 };
@@ -339,6 +340,20 @@ impl<'a> TrialHistory<'a> {
         let early = || self.fired_too_early().any(|(index, _)| index == fault);
         let in_part = self.fired_in_part.iter().any(|(index, _)| *index == fault);
         self.fired.contains(&fault) || (in_part && !early())
+    }
+
+    /// How often a model was asked about the task, if no request offered it tools and the subject wrote nothing: then what
+    /// a model with tools would have done is not known.
+    pub(super) fn asked_without_tools(&self) -> Option<usize> {
+        let is_write = |attempt: &&Attempt<'_>| attempt.write && !is_generated(attempt.operation());
+        let asked = || self.attempts.iter().filter(|attempt| is_generated(attempt.operation()));
+        let has_acted = self.attempts.iter().any(|attempt| is_write(&attempt));
+        if has_acted || asked().any(|attempt| attempt.received.share.is_full()) {
+            return None;
+        }
+        let in_part = asked().filter(|attempt| attempt.received.share == TaskShare::Part);
+        let count = in_part.filter(|attempt| reported_success(attempt)).count();
+        (count > 0).then_some(count)
     }
 
     fn attempt_mut(&mut self, number: u64) -> Option<&mut Attempt<'a>> {

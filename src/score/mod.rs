@@ -76,9 +76,9 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
-    if history.needs_missing_feature() {
-        // The next action of the subject is not known, because hapax did not answer like the real service.
-        // Its earlier actions still count.
+    if history.needs_missing_feature() || history.asked_without_tools().is_some() {
+        // The next action of the subject is not known, because hapax did not answer like the real service, or like a
+        // model that was offered no tools. Its earlier actions still count.
         let is_excused = |kind: FindingKind| kind.is_absence() || kind == FindingKind::TimeUp;
         findings
             .iter_mut()

@@ -7,6 +7,10 @@ use super::verdict::Recovery;
 use crate::fit::FieldNames;
 use crate::scenario::Terms;
 
+/// The shortest time that something waits for a reply, in microseconds. Requests that come closer together are
+/// concurrent.
+const MIN_DEADLINE: u64 = 200_000;
+
 /// A write whose result its caller could not know.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AmbiguousWrite<'s, 'a> {
@@ -96,6 +100,35 @@ pub(super) fn follow_ups<'s, 'a>(
     found.into_iter().map(|(_, next)| next).collect()
 }
 
+/// What the same caller did while an ambiguous write waited for its reply, in order: what did it waited no longer. Requests
+/// that come together are concurrent.
+pub(super) fn while_waiting<'s, 'a>(
+    terms: &Terms,
+    history: &'s TrialHistory<'a>,
+    ambiguous: AmbiguousWrite<'s, 'a>,
+) -> Vec<FollowUp<'s, 'a>> {
+    let AmbiguousWrite { attempt: first, ambiguity } = ambiguous;
+    if !first.answer.is_some_and(|answer| answer.silence.is_some()) {
+        return Vec::new();
+    }
+    let is_later = |attempt: &&Attempt<'_>| {
+        attempt.caller() == first.caller()
+            && (first.n + 1..ambiguity.n).contains(&attempt.n)
+            && attempt.at.saturating_sub(first.at) >= MIN_DEADLINE
+    };
+    let later = history.attempts.iter().filter(is_later).filter_map(|attempt| {
+        if attempt.write {
+            let key = attempt.received.key.as_deref();
+            let again = RetriedWrite { n: attempt.n, key, attempt: Some(attempt) };
+            is_retry_of(terms, first, attempt).then_some(FollowUp::RetriedWrite(again))
+        } else {
+            let is_check = reported_success(attempt) && could_show(history, attempt, first);
+            is_check.then_some(FollowUp::Read(attempt))
+        }
+    });
+    later.collect()
+}
+
 /// Whether a later write is a retry of an earlier one: the same operation, and no field that identifies an
 /// intent differs. A request that only costs something is the same if it asks for the same.
 pub(super) fn is_retry_of(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_>) -> bool {
@@ -121,7 +154,8 @@ pub(super) fn is_retry_of(terms: &Terms, first: &Attempt<'_>, later: &Attempt<'_
 /// How the subject recovered from the first ambiguous reply.
 pub(super) fn recovery(terms: &Terms, history: &TrialHistory<'_>) -> Recovery {
     let Some(first) = recoverable(terms, history).into_iter().next() else { return Recovery::NoneNeeded };
-    recovery_after(first.attempt, &follow_ups(terms, history, first))
+    let next = [while_waiting(terms, history, first), follow_ups(terms, history, first)].concat();
+    recovery_after(first.attempt, &next)
 }
 
 /// The name of this action after an ambiguous write.

@@ -113,7 +113,7 @@ pub(super) enum Trace {
 impl RetryEvidence {
     /// Who made the retry.
     pub(super) fn by(&self) -> RetriedBy {
-        if self.restarted || self.waiting.is_some() {
+        if self.restarted || (self.waiting.is_some() && self.generation.is_none()) {
             return RetriedBy::Caller;
         }
         // The information from the client itself has priority.

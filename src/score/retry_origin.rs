@@ -7,7 +7,7 @@ use mock_services::ledger::Received;
 
 use super::answers::reported_success;
 use super::history::{Attempt, TrialHistory};
-use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, is_retry_of, recoverable};
+use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable, while_waiting};
 use super::retry_clients::{self, RetryingClient, RetryingFramework};
 use super::retry_evidence::{self, Bytes, Connections, Keys, RetryEvidence};
 use super::showing_reads::could_show;
@@ -18,9 +18,6 @@ use crate::scenario::Terms;
 const MAX_AMBIGUOUS_WRITES: usize = 64;
 /// The maximum number of retries that are listed.
 const MAX_RETRIES_LISTED: usize = 32;
-/// The shortest time that something waits for a reply, in microseconds. Requests that come closer together are
-/// concurrent.
-const MIN_DEADLINE: u64 = 200_000;
 
 /// Who retried, over all retries, and a list of the first retries.
 pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (RetriedBy, Vec<Retry>) {
@@ -32,9 +29,10 @@ pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (Retrie
                 found.insert(again.n, (ambiguous, again));
             }
         }
-        for attempt in overtaking(terms, history, ambiguous) {
-            let key = attempt.received.key.as_deref();
-            found.insert(attempt.n, (ambiguous, RetriedWrite { n: attempt.n, key, attempt: Some(attempt) }));
+        for next in while_waiting(terms, history, ambiguous) {
+            if let FollowUp::RetriedWrite(again) = next {
+                found.insert(again.n, (ambiguous, again));
+            }
         }
     }
     let mut retries: Vec<Retry> =
@@ -92,7 +90,9 @@ fn evidence_of(
 ) -> RetryEvidence {
     let first = ambiguous.attempt;
     let (before, now) = (first.received, attempt.received);
-    let between = ambiguous.ambiguity.n..attempt.n;
+    // What came while the first was still waiting is between the two, too.
+    let is_waiting = is_waiting(ambiguous, attempt);
+    let between = if is_waiting { first.n } else { ambiguous.ambiguity.n }..attempt.n;
     let of_caller = || history.attempts.iter().filter(|other| other.caller() == attempt.caller());
     let bytes = if first_of(before) == first_of(now) {
         Bytes::Same
@@ -119,6 +119,8 @@ fn evidence_of(
     let generation = of_caller().find(|other| {
         catalog::is_generated(other.operation())
             && other.operation() != attempt.operation()
+            && other.received.share.is_full()
+            && (!is_waiting || other.n > first.n)
             && other.answer.is_some_and(|answer| between.contains(&answer.n))
             && reported_success(other)
     });
@@ -139,7 +141,7 @@ fn evidence_of(
         read: read.map(Attempt::name),
         generation: generation.map(Attempt::name),
         restarted: history.was_restarted(attempt.caller(), first.n..attempt.n),
-        waiting: is_waiting(ambiguous, attempt).then(|| attempt.at.saturating_sub(first.at)),
+        waiting: is_waiting.then(|| attempt.at.saturating_sub(first.at)),
         client: RetryingClient::of(&now.client).zip(retry_clients::user_agent(&now.client)),
         framework: RetryingFramework::of(&now.client, of_caller().map(|other| &other.received.client)),
     }
@@ -153,26 +155,6 @@ fn first_of(received: &Received) -> u64 {
 /// Whether the first attempt was still waiting for its reply when the other came.
 fn is_waiting(ambiguous: AmbiguousWrite<'_, '_>, attempt: &Attempt<'_>) -> bool {
     attempt.n < ambiguous.ambiguity.n
-}
-
-/// The requests that repeat a write while it waits for its reply: what sent them did not wait any longer. Two that
-/// come together are not a retry.
-fn overtaking<'s, 'a>(
-    terms: &Terms,
-    history: &'s TrialHistory<'a>,
-    ambiguous: AmbiguousWrite<'s, 'a>,
-) -> impl Iterator<Item = &'s Attempt<'a>> {
-    let first = ambiguous.attempt;
-    let is_silent = first.answer.is_some_and(|answer| answer.silence.is_some());
-    history.attempts.iter().filter(move |attempt| {
-        is_silent
-            && attempt.write
-            && attempt.caller() == first.caller()
-            && (first.n..ambiguous.ambiguity.n).contains(&attempt.n)
-            && attempt.n != first.n
-            && attempt.at.saturating_sub(first.at) >= MIN_DEADLINE
-            && is_retry_of(terms, first, attempt)
-    })
 }
 
 /// Whether the caller opened a connection for a request to this service although another one was open: then each
@@ -199,9 +181,10 @@ fn is_connecting_each_time(history: &TrialHistory<'_>, attempt: &Attempt<'_>) ->
 mod tests {
     use mock_services::fault::ReplyKind;
     use mock_services::ledger::{ClosedBy, Event, SilenceEnd};
-    use mock_services::service::Fields;
+    use mock_services::service::{Fields, TaskShare};
 
     use super::*;
+    use crate::domain::Recovery;
     use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
 
     fn judged(script: LedgerScript) -> (RetriedBy, Vec<Retry>) {
@@ -340,6 +323,32 @@ mod tests {
             judged(script).0
         };
         assert_eq!((overtaken(1_000), overtaken(10)), (RetriedBy::Caller, RetriedBy::Nobody));
+    }
+
+    #[test]
+    fn a_retry_that_the_model_asks_for_while_the_first_call_hangs_is_the_models() {
+        let judged_with = |share: TaskShare| {
+            let mut script = LedgerScript::new();
+            let first = script.received("payment.charge", Some("k1"), &charge("o1", 10));
+            script.wait(5_000);
+            script.share = share;
+            let asked = script.received("model.generate", None, &Fields::new());
+            script.replied(asked, Sees::Ok);
+            script.share = TaskShare::Full;
+            script.charge(Some("k1"), "o1", 10, Sees::Ok);
+            script.wait(20_000).replied(first, Sees::Cut(ReplyKind::Hang));
+            if let Some(Event::Replied { silence, .. }) =
+                script.entries.last_mut().map(|entry| &mut entry.event)
+            {
+                *silence = Some(SilenceEnd::Released);
+            }
+            let (terms, entries) = (terms([due("o1", 10, 1)]), script.end());
+            let history = TrialHistory::new(&terms, &entries);
+            (retries_made(&terms, &history).0, crate::score::recovery::recovery(&terms, &history))
+        };
+        assert_eq!(judged_with(TaskShare::Full), (RetriedBy::Model, Recovery::SameKey));
+        // A title or a summary is not what made the program call again.
+        assert_eq!(judged_with(TaskShare::Part), (RetriedBy::Caller, Recovery::SameKey));
     }
 
     #[test]

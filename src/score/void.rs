@@ -36,6 +36,7 @@ pub(super) fn void_reasons(
             reasons.push(VoidReason::Unprepared { error: error.clone() });
         }
     }
+    reasons.extend(history.asked_without_tools().map(VoidReason::NoToolsOffered));
     let is_unused = |service: &&String| {
         let is_used = |attempt: &Attempt<'_>| attempt.service() == service.as_str();
         !history.attempts.iter().any(is_used)

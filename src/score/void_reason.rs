@@ -24,6 +24,8 @@ pub(super) enum VoidReason {
     MissingFeature(String),
     /// A service cannot say what the real one would answer: why.
     Undecided(String),
+    /// A model was asked about the task so often, and never offered a tool.
+    NoToolsOffered(usize),
     /// The command that is run before each trial failed.
     Unprepared { error: String },
     /// The subject sent no request to a service that the scenario requires.
@@ -84,6 +86,7 @@ impl VoidReason {
             VoidReason::Unstartable { .. } => ("unstartable", Machine),
             VoidReason::MissingFeature(_) => ("missing-feature", Subject),
             VoidReason::Undecided(_) => ("undecided", Subject),
+            VoidReason::NoToolsOffered(_) => ("no-tools-offered", Subject),
             VoidReason::Unprepared { .. } => ("unprepared", Machine),
             VoidReason::ServiceUnused(_) => ("service-unused", Subject),
             VoidReason::FaultNotFired { .. } => ("fault-not-fired", Subject),
@@ -131,6 +134,15 @@ impl fmt::Display for VoidReason {
                 cut(feature)
             ),
             VoidReason::Undecided(why) => out.write_str(&bounded(why, MAX_OUTPUT)),
+            VoidReason::NoToolsOffered(asked) => {
+                let times = if *asked == 1 { "once".to_owned() } else { format!("{asked} times") };
+                write!(
+                    out,
+                    "the subject asked the model about the task {times} and never offered it a tool, so the scripted \
+                     model could only answer with a text: let the subject send `tools` or a text protocol that the \
+                     model speaks, or script the answers with `script` (docs/model.md)"
+                )
+            }
             VoidReason::Unprepared { error } => write!(
                 out,
                 "the command `before` of the subject failed, so the trial did not begin: {}",

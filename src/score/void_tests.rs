@@ -1,5 +1,5 @@
 use mock_services::ledger::{Event, RefusedRequest};
-use mock_services::service::Fields;
+use mock_services::service::{Fields, TaskShare};
 
 use crate::domain::{EndEvent, InterruptKind, StartEnd, SubjectEvent};
 use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms, ViaDue};
@@ -238,4 +238,29 @@ fn a_failure_wins_over_another_api() {
     let mut script = through("deploy.deploy", "/repos/a/b/deployments");
     script.charge(None, "o1", 10, Sees::Ok);
     assert_eq!(score(&needing("deploy.deploy", &["plain"]), &script.end(), None).result, TrialStatus::Fail);
+}
+
+#[test]
+fn a_model_that_was_never_offered_a_tool_makes_a_loss_void() {
+    let asked = |shares: &[TaskShare]| {
+        let mut script = LedgerScript::new();
+        for share in shares {
+            script.share = *share;
+            let asked = script.received("model.generate", None, &Fields::new());
+            script.replied(asked, Sees::Ok);
+        }
+        script.share = TaskShare::Full;
+        script
+    };
+    let terms = terms([due("o1", 10, 1)]);
+    let verdict = score(&terms, &asked(&[TaskShare::Part, TaskShare::Part]).end(), None);
+    assert_eq!(verdict.result, TrialStatus::Void);
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject asked the model about the task 2 times and never offered it a tool, so the scripted model could only answer with a text: let the subject send `tools` or a text protocol that the model speaks, or script the answers with `script` (docs/model.md)");
+    // A title, and then the task with tools.
+    let with_tools = asked(&[TaskShare::Part, TaskShare::Full]).end();
+    assert_eq!(score(&terms, &with_tools, None).result, TrialStatus::Fail);
+    assert_eq!(score(&terms, &asked(&[TaskShare::None]).end(), None).result, TrialStatus::Fail);
+    let mut acted = asked(&[TaskShare::Part]);
+    acted.charge(None, "o2", 10, Sees::Ok);
+    assert_eq!(score(&terms, &acted.end(), None).result, TrialStatus::Fail);
 }

@@ -132,3 +132,32 @@ fn the_last_message_of_the_model_is_the_claim_of_an_agent_that_does_not_exit() {
     let message = verdict["findings"][0]["message"].as_str().unwrap();
     assert!(message.contains("reported `done` at") && message.contains("did not exit"), "{message}");
 }
+
+/// Asks the model about the task without any tool, as a program does that acts on the text of the answer.
+const WITHOUT_TOOLS: &str = "curl -sS \"$OPENAI_BASE_URL$1\" -H \"Authorization: Bearer $OPENAI_API_KEY\" \
+                             -d \"{\\\"model\\\":\\\"gpt-5\\\",\\\"messages\\\":[{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"$HAPAX_TASK\\\"}]}\" >&2";
+
+fn run_without_tools(path: &str) -> (Workspace, String) {
+    let workspace = Workspace::new();
+    let case = "payment/clean@keys=stripe";
+    let arguments = ["run", case, "--with", "model", "--claims", "optional", "--no-smoke", "--"];
+    let command = ["bash", "-c", WITHOUT_TOOLS, "agent", path];
+    workspace.call(&[arguments.as_slice(), &command].concat()).expect(3);
+    let report = workspace.report();
+    let verdict = verdict(&report, case);
+    assert_eq!(verdict["result"], "void", "{verdict}");
+    let why = verdict["void_because"].to_string();
+    (workspace, why)
+}
+
+#[test]
+fn a_trial_whose_requests_offer_no_tools_is_void_and_says_so() {
+    let (_workspace, why) = run_without_tools("/chat/completions");
+    assert!(why.contains("asked the model about the task once and never offered it a tool"), "{why}");
+}
+
+#[test]
+fn a_trial_with_an_api_that_the_model_does_not_speak_is_void_and_names_the_endpoint() {
+    let (_workspace, why) = run_without_tools("/../api/chat");
+    assert!(why.contains("POST /api/chat, an API that is none of"), "{why}");
+}

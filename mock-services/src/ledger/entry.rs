@@ -211,7 +211,7 @@ pub struct Received {
     /// Whether its answer was already stored under that key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub replay: bool,
-    /// How much of the task it carries, if a fault or a listener waits for attempts.
+    /// How much of the task it carries, if a fault or a listener waits for attempts, or if a model generates the answer.
     #[serde(default, skip_serializing_if = "TaskShare::is_full")]
     pub share: TaskShare,
     /// The caller.

@@ -296,6 +296,7 @@ pub(super) fn telling_values(fields: &Fields) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::conversation::CallForm;
 
     fn step(fields: Fields) -> PlannedStep {
         PlannedStep { operation: "payment.charge".to_owned(), fields, nouns: Vec::new() }
@@ -303,7 +304,12 @@ mod tests {
 
     fn tool(properties: Json, required: &[&str]) -> OfferedTool {
         let schema = json!({ "type": "object", "properties": properties, "required": required });
-        OfferedTool { name: "charge".to_owned(), description: String::new(), schema }
+        OfferedTool {
+            name: "charge".to_owned(),
+            description: String::new(),
+            schema,
+            form: CallForm::Function,
+        }
     }
 
     fn values(fields: Fields, properties: Json, required: &[&str]) -> Json {

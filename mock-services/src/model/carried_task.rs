@@ -3,13 +3,16 @@
 
 use super::arguments::telling_values;
 use super::conversation::{Question, Turn};
+use super::side_job::SideJob;
 use crate::description::PlannedTask;
 use crate::service::TaskShare;
 
 /// The share of these tasks that the conversation carries: nothing unless it holds the values of a step that
-/// the text of its task names (an order, a customer, a recipient), and only a part if it offers no tools.
+/// the text of its task names (an order, a customer, a recipient), and only a part if it offers no tools or is about the
+/// conversation itself.
 pub(super) fn task_share(tasks: &[PlannedTask], question: &Question) -> TaskShare {
-    match (holds_a_task(tasks, question), question.tools.is_empty()) {
+    let cannot_act = question.tools.is_empty() || SideJob::of(question, tasks).is_some();
+    match (holds_a_task(tasks, question), cannot_act) {
         (false, _) => TaskShare::None,
         (true, true) => TaskShare::Part,
         (true, false) => TaskShare::Full,

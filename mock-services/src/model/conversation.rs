@@ -97,6 +97,20 @@ pub(super) struct OfferedTool {
     pub(super) description: String,
     /// The JSON Schema of its arguments.
     pub(super) schema: Value,
+    /// The form of its calls.
+    pub(super) form: CallForm,
+}
+
+/// The form of a call. Only OpenAI's responses have more than one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum CallForm {
+    /// A call of a function.
+    #[default]
+    Function,
+    /// A call of a function in the namespace with this name.
+    Namespaced(String),
+    /// A search for tools that the client makes.
+    Search,
 }
 
 /// What the model generates in one turn: text, tool calls, or both.
@@ -115,6 +129,7 @@ pub(super) struct ToolCall {
     pub(super) name: String,
     /// The arguments as JSON.
     pub(super) arguments: Value,
+    pub(super) form: CallForm,
 }
 
 impl Calling {

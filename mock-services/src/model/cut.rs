@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
     use crate::model::api;
-    use crate::model::conversation::{Calling, Generation, ModelApi, Question, ToolCall};
+    use crate::model::conversation::{CallForm, Calling, Generation, ModelApi, Question, ToolCall};
     use crate::service::{Context, Ids};
 
     const APIS: [ModelApi; 3] = [ModelApi::Chat, ModelApi::Responses, ModelApi::Messages];
@@ -148,7 +148,8 @@ mod tests {
 
     fn generation() -> Generation {
         let arguments = json!({ "amount": 4999, "order": "ord_1001" });
-        let call = ToolCall { id: "c1".to_owned(), name: "charge".to_owned(), arguments };
+        let call =
+            ToolCall { id: "c1".to_owned(), name: "charge".to_owned(), arguments, form: CallForm::Function };
         Generation { text: "Charging the customer.".to_owned(), calls: vec![call], ..Generation::default() }
     }
 

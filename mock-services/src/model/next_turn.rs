@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use super::arguments::{MappedArguments, map_arguments, telling_values};
 use super::conversation::{Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, Turn};
+use super::finding_tools::{way_to_read, way_to_tool};
 use super::options::{Character, ModelOptions};
 use super::progress::{FailedStep, StepCalls, StepState, state_of};
+use super::side_job::{Reported, SideJob, reported, sentence};
 use super::structured::{StructuredContent, structured};
 use super::stuck::Stuck;
 use super::tool_choice::{ChosenTool, choose, is_read, is_same_word, words};
@@ -50,6 +52,13 @@ pub(super) fn next_turn(
     if !options.script.is_empty() {
         return Ok(scripted(options, question, context));
     }
+    if let Some(job) = SideJob::of(question, &options.tasks) {
+        let text = match (job, task_of(options, question)) {
+            (SideJob::Summary, Ok(task)) => summary(task, question),
+            _ => "OK.".to_owned(),
+        };
+        return end(question, &[], text, None, context);
+    }
     if question.tools.is_empty() {
         return end(question, &[], "OK.".to_owned(), None, context);
     }
@@ -69,13 +78,33 @@ pub(super) fn next_turn(
     let mut choices: Vec<(String, String, String)> = Vec::new();
     let mut ends: Vec<(&PlannedStep, StepEnd)> = Vec::new();
     for (place, step) in task.steps.iter().enumerate() {
-        let tool = choose(step, &question.tools, named(step))
-            .map_err(|no_tool| Stuck::at_step(step, question, &no_tool))?;
+        let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
+        let found = choose(step, &question.tools, named(step));
+        if !found.as_ref().is_ok_and(|tool| tool.reason.is_certain()) {
+            let gone = state_without_tool(question, step, equal_before);
+            if found.is_err() && gone == StepState::Done {
+                ends.push((step, StepEnd::Done));
+                continue;
+            }
+            let way = way_to_tool(question, step).map(|call| vec![call]);
+            if let Some(calls) = way.filter(|calls| question.calling.allows(calls)) {
+                choices.push((step.operation.clone(), calls[0].0.clone(), "it can bring a tool".to_owned()));
+                let generation =
+                    Generation { calls: with_ids(calls, question, context), ..Generation::default() };
+                return Ok(NextTurn { generation, choices, claim: None });
+            }
+            if found.is_err() && gone != StepState::NotCalled {
+                // The tool is gone, and with it every way to know more.
+                let claims_all = options.character == Character::Overclaiming;
+                ends.push((step, if claims_all { StepEnd::Done } else { StepEnd::Unknown }));
+                continue;
+            }
+        }
+        let tool = found.map_err(|no_tool| Stuck::at_step(step, question, &no_tool))?;
         let choice = (step.operation.clone(), tool.tool.name.clone(), tool.reason.to_string());
         if !choices.contains(&choice) {
             choices.push(choice);
         }
-        let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
         let steps = task.steps.len();
         let current = CurrentStep { options, question, step, steps, tool: &tool, equal_before, repetition };
         match current.action() {
@@ -134,6 +163,31 @@ fn end(
     Ok(NextTurn { generation, choices: Vec::new(), claim })
 }
 
+/// How far a step is, by calls of tools that the request need not offer.
+fn state_without_tool<'a>(question: &'a Question, step: &PlannedStep, equal_before: usize) -> StepState<'a> {
+    let reported = reported(question, step, equal_before);
+    if reported == Some(Reported::Done) {
+        return StepState::Done;
+    }
+    let reported = reported.map_or(0, Reported::times);
+    state_of(question, &StepCalls { step, tool: None, reported, equal_before })
+}
+
+/// A summary with which another conversation goes on.
+fn summary(task: &PlannedTask, question: &Question) -> String {
+    let steps = task.steps.iter().enumerate().map(|(place, step)| {
+        let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
+        let how = match state_without_tool(question, step, equal_before) {
+            StepState::Done => Reported::Done,
+            StepState::NotCalled => Reported::NotTried,
+            StepState::Failed(failed) => Reported::Tried(failed.attempts),
+        };
+        sentence(step, how)
+    });
+    let steps: Vec<String> = steps.collect();
+    format!("The user asked: {}\n{}", task.text.trim(), steps.join("\n"))
+}
+
 /// The task that a request is about: the only one, or the one that the latest message quotes.
 fn task_of<'a>(options: &'a ModelOptions, question: &Question) -> Result<&'a PlannedTask, Stuck> {
     static NO_TASK: PlannedTask = PlannedTask { text: String::new(), steps: Vec::new() };
@@ -172,10 +226,16 @@ impl CurrentStep<'_> {
     fn action(&self) -> Action {
         let character = self.options.character;
         let arguments = [Some(self.tool.arguments.clone()), self.second_arguments()];
+        // A forgetful model knows only calls and results.
+        let reported = reported(self.question, self.step, self.equal_before);
+        let reported = reported.filter(|_| character != Character::Forgetful);
+        if reported == Some(Reported::Done) {
+            return Action::Next(StepEnd::Done);
+        }
         let calls = StepCalls {
             step: self.step,
-            tool: &self.tool.tool.name,
-            arguments: arguments.into_iter().flatten().collect(),
+            tool: Some((&self.tool.tool.name, arguments.into_iter().flatten().collect())),
+            reported: reported.map_or(0, Reported::times),
             equal_before: self.equal_before,
         };
         match state_of(self.question, &calls) {
@@ -205,7 +265,8 @@ impl CurrentStep<'_> {
                 Action::Next(StepEnd::Unknown)
             }
             Character::Eager | Character::Forgetful | Character::Doubling => {
-                Action::Calls(vec![(failed.last.name.clone(), failed.last.arguments.clone())])
+                let again = failed.last.map(|last| (last.name.clone(), last.arguments.clone()));
+                Action::Calls(vec![again.unwrap_or_else(|| self.call(1))])
             }
             Character::Rewording => Action::Calls(vec![self.call(failed.attempts + 1)]),
             Character::Careful if self.tool.arguments.key.is_some() && !is_last => {
@@ -215,6 +276,10 @@ impl CurrentStep<'_> {
                 (Some(true), _) if is_last => Action::Next(StepEnd::NotDone),
                 (Some(true), _) => Action::Calls(vec![self.call(failed.attempts + 1)]),
                 (_, Some(read)) if !self.has_read_often() => Action::Calls(vec![read]),
+                (_, None) => match way_to_read(self.question, self.step) {
+                    Some(search) => Action::Calls(vec![search]),
+                    None => Action::Next(StepEnd::Unknown),
+                },
                 _ => Action::Next(StepEnd::Unknown),
             },
         }
@@ -311,8 +376,16 @@ fn with_ids(calls: Vec<(String, Value)>, question: &Question, context: &Context)
             ModelApi::Chat | ModelApi::Responses => format!("call_{}", context.ids.hex(&name, 24)),
         }
     };
+    let form = |name: &str| {
+        let tool = question.tools.iter().find(|tool| tool.name == name);
+        tool.map(|tool| tool.form.clone()).unwrap_or_default()
+    };
     let calls = calls.into_iter().enumerate();
-    calls.map(|(index, (name, arguments))| ToolCall { id: id(index), name, arguments }).collect()
+    let calls = calls.map(|(index, (name, arguments))| {
+        let form = form(&name);
+        ToolCall { id: id(index), name, arguments, form }
+    });
+    calls.collect()
 }
 
 /// The key of a step: the same for each attempt with the same wording.
@@ -377,3 +450,7 @@ fn starts_turn(before: &Turn, next: &Turn) -> bool {
 #[cfg(test)]
 #[path = "next_turn_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "programs_tests.rs"]
+mod programs_tests;

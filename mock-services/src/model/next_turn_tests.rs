@@ -1,7 +1,7 @@
 use serde_json::Map;
 
 use super::*;
-use crate::model::conversation::{OfferedTool, ToolResult};
+use crate::model::conversation::{CallForm, OfferedTool, ToolResult};
 use crate::model::options::ScriptedTurn;
 use crate::service::Ids;
 
@@ -12,7 +12,7 @@ fn context() -> Context {
 fn tool(name: &str, properties: Value) -> OfferedTool {
     let required: Vec<&String> = properties.as_object().unwrap().keys().collect();
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    OfferedTool { name: name.to_owned(), description: String::new(), schema }
+    OfferedTool { name: name.to_owned(), description: String::new(), schema, form: CallForm::Function }
 }
 
 fn charge_tool() -> OfferedTool {

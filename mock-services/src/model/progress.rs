@@ -1,9 +1,10 @@
 //! How far the conversation is with one step of the task: which calls were made for it, and what came back.
 
-use super::arguments::{MappedArguments, is_call_for};
+use super::arguments::{MappedArguments, SentValue, is_call_for, is_exact, telling_values};
 use super::conversation::{Question, ToolCall, ToolResult};
+use super::finding_tools::searches_tools;
 use super::shown::shows;
-use super::tool_choice::is_read;
+use super::tool_choice::{fits_name, is_read};
 use crate::description::PlannedStep;
 use crate::result_text::{ResultText, is_without_content};
 
@@ -23,8 +24,8 @@ pub(super) enum StepState<'a> {
 pub(super) struct FailedStep<'a> {
     /// How many calls were made.
     pub(super) attempts: u32,
-    /// The last call.
-    pub(super) last: &'a ToolCall,
+    /// The last call; `None` if only a summary reports it.
+    pub(super) last: Option<&'a ToolCall>,
     /// Whether a read after the last call shows that nothing was made; `None` if there was no such read.
     pub(super) is_absent: Option<bool>,
 }
@@ -32,23 +33,54 @@ pub(super) struct FailedStep<'a> {
 /// What identifies the calls for a step.
 pub(super) struct StepCalls<'a> {
     pub(super) step: &'a PlannedStep,
-    /// The name of the tool.
-    pub(super) tool: &'a str,
-    /// Its arguments, in each form in which the model sends them.
-    pub(super) arguments: Vec<MappedArguments>,
+    /// The name of the tool, and its arguments in each form in which the model sends them; `None` if the request does not
+    /// offer the tool any longer.
+    pub(super) tool: Option<(&'a str, Vec<MappedArguments>)>,
+    /// How many calls a summary reports that are not in the conversation.
+    pub(super) reported: u32,
     /// How many equal steps are before this one: each has a successful call of its own.
     pub(super) equal_before: usize,
+}
+
+impl StepCalls<'_> {
+    /// The values of the step that a call has sent; `None` if the call is not for the step.
+    fn sent_by(&self, call: &ToolCall) -> Option<&[SentValue]> {
+        let Some((tool, arguments)) = &self.tool else {
+            return is_like_call_for(self.step, call).then_some(&[]);
+        };
+        let is_sent = |arguments: &&MappedArguments| is_call_for(&arguments.values, &call.arguments);
+        arguments
+            .iter()
+            .find(is_sent)
+            .filter(|_| call.name == *tool)
+            .map(|arguments| arguments.sent.as_slice())
+    }
+}
+
+/// Whether a call of a tool that the request does not offer is for a step: its name fits, it has values of the step, and
+/// no argument with the name of a field has another value.
+fn is_like_call_for(step: &PlannedStep, call: &ToolCall) -> bool {
+    let text = call.arguments.to_string();
+    let has_value = telling_values(&step.fields).iter().any(|value| text.contains(value.as_str()));
+    let is_other = |(name, value): (&String, &serde_json::Value)| {
+        let field = step.fields.iter().find(|(field, _)| is_exact(name, field));
+        field.is_some_and(|(_, wanted)| !value.to_string().contains(&wanted.to_string()))
+    };
+    !is_read(&call.name)
+        && fits_name(step, &call.name)
+        && has_value
+        && !call.arguments.as_object().is_some_and(|arguments| arguments.iter().any(is_other))
 }
 
 /// How far a step is.
 pub(super) fn state_of<'a>(question: &'a Question, wanted: &StepCalls<'_>) -> StepState<'a> {
     let calls: Vec<&ToolCall> = question.calls().collect();
-    let (mut attempts, mut successes) = (0, 0);
-    let mut last = None;
+    let (mut attempts, mut successes) = (wanted.reported, 0);
+    let own = wanted.tool.as_ref().and_then(|(_, arguments)| arguments.first());
+    let own: &[SentValue] = own.map_or(&[], |arguments| &arguments.sent);
+    let mut last = (attempts > 0).then_some((0, None, own));
     for (place, call) in calls.iter().enumerate() {
-        let is_sent = |arguments: &&MappedArguments| is_call_for(&arguments.values, &call.arguments);
-        let sent = wanted.arguments.iter().find(is_sent);
-        let Some(sent) = sent.filter(|_| call.name == wanted.tool) else { continue };
+        let Some(sent) = wanted.sent_by(call) else { continue };
         let is_done = question.result_of(&call.id).is_some_and(|result| !is_error(result));
         if is_done && successes == wanted.equal_before {
             return StepState::Done;
@@ -58,12 +90,12 @@ pub(super) fn state_of<'a>(question: &'a Question, wanted: &StepCalls<'_>) -> St
             (successes, attempts, last) = (successes + 1, 0, None);
         } else {
             attempts += 1;
-            last = Some((place, *call, sent));
+            last = Some((place + 1, Some(*call), sent));
         }
     }
-    let Some((place, last, sent)) = last else { return StepState::NotCalled };
-    let reads = calls.iter().skip(place + 1).filter(|call| is_read(&call.name));
-    let shown = |call: &&ToolCall| shows(question.result_of(&call.id)?, wanted.step, &sent.sent);
+    let Some((after, last, sent)) = last else { return StepState::NotCalled };
+    let reads = calls.iter().skip(after).filter(|call| is_read(&call.name) && !searches_tools(&call.name));
+    let shown = |call: &&ToolCall| shows(question.result_of(&call.id)?, wanted.step, sent);
     let shown = reads.filter_map(shown).next_back();
     match shown {
         Some(true) => StepState::Done,

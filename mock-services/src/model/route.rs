@@ -204,19 +204,38 @@ fn conversation_id(request: &Request) -> String {
 /// The refusal of a path that the real APIs do not have, or that the mock does not have.
 fn unknown(request: &Request) -> Answer {
     no_endpoint(request).unwrap_or_else(|| {
-        let target = format!("{} {}", request.method(), request.path());
+        let mut target = format!("{} {}", request.method(), request.path());
+        if !has_real_path(request) {
+            target.push_str(&format!(", an API that is none of {APIS}"));
+        }
         api::error(api_of(request), 501, &endpoints::lacking(&target), None).unsupported(&target)
     })
 }
 
-/// The refusal of a path that neither of the real APIs has; `None` for one that they have.
+/// The APIs, for messages.
+const APIS: &str = "the APIs of OpenAI, Anthropic and Gemini";
+
+fn has_real_path(request: &Request) -> bool {
+    segments(request).first().is_some_and(|first| REAL_PATHS.contains(&first.as_str()))
+}
+
+/// What a request that asks a model has, in any API: its conversation.
+const CONVERSATIONS: [&str; 7] =
+    ["messages", "contents", "prompt", "input", "inputs", "inputText", "instances"];
+
+/// Whether a request asks a model in an API that the mock does not have.
+fn is_other_wire(request: &Request) -> bool {
+    let body: Value = serde_json::from_slice(request.bytes()).unwrap_or_default();
+    request.method() == "POST" && CONVERSATIONS.iter().any(|name| body.get(name).is_some())
+}
+
+/// The refusal of a path that none of the real APIs has; `None` for one that they have, and for a request to a model in
+/// another API.
 pub(super) fn no_endpoint(request: &Request) -> Option<Answer> {
-    let segments = segments(request);
-    if segments.first().is_some_and(|first| REAL_PATHS.contains(&first.as_str())) {
+    if has_real_path(request) || is_other_wire(request) {
         return None;
     }
-    let apis = "the APIs of OpenAI and Anthropic";
-    let message = endpoints::no_such_endpoint("model", apis, request.method(), request.path());
+    let message = endpoints::no_such_endpoint("model", APIS, request.method(), request.path());
     Some(api::error(api_of(request), 404, &message, None))
 }
 

@@ -186,13 +186,18 @@ fn is_about_the_way(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::arguments::map_arguments;
-    use crate::model::conversation::OfferedTool;
+    use crate::model::conversation::{CallForm, OfferedTool};
     use crate::service::Fields;
     use serde_json::json;
 
     fn shown(step: &PlannedStep, properties: Value, text: &str) -> Option<bool> {
         let schema = json!({ "type": "object", "properties": properties });
-        let tool = OfferedTool { name: "make".to_owned(), description: String::new(), schema };
+        let tool = OfferedTool {
+            name: "make".to_owned(),
+            description: String::new(),
+            schema,
+            form: CallForm::Function,
+        };
         let sent = map_arguments(step, &tool).unwrap().sent;
         let result = ToolResult { call: "c".to_owned(), text: text.to_owned(), is_error: false };
         shows(&result, step, &sent)

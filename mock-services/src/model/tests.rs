@@ -204,6 +204,23 @@ fn what_the_real_apis_have_and_the_mock_does_not_is_marked() {
 }
 
 #[test]
+fn a_request_in_an_api_that_the_mock_does_not_speak_names_the_endpoint() {
+    let model = model(ModelOptions::default());
+    let messages = json!([{ "role": "user", "content": "Charge cus_42." }]);
+    for (path, body) in [
+        ("/api/chat", json!({ "model": "llama3", "messages": messages })),
+        ("/model/anthropic.claude/converse", json!({ "messages": messages })),
+        ("/openai/deployments/gpt/chat/completions", json!({ "messages": messages })),
+        ("/v2/projects/p/models/m:predict", json!({ "instances": [] })),
+    ] {
+        let (refused, _) = send(&model, &mut State::default(), 1, path, &body);
+        let missing = refused.missing_feature().unwrap_or_default().to_owned();
+        assert!(missing.starts_with(&format!("POST {path}, an API that is none of")), "{missing}");
+        assert_eq!(refused.status, 501);
+    }
+}
+
+#[test]
 fn models_and_tokens_can_be_read_and_telemetry_is_accepted() {
     let model = model(ModelOptions::default());
     let read = |request: &Request| {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::arguments::{MappedArguments, map_arguments};
 use super::conversation::OfferedTool;
+use super::finding_tools::is_own_work;
 use crate::description::PlannedStep;
 
 /// The tool for a step.
@@ -27,6 +28,13 @@ pub(super) enum ChoiceReason {
     Verb,
     /// It is the only tool whose required arguments the step has.
     Arguments,
+}
+
+impl ChoiceReason {
+    /// Whether another tool hardly fits better.
+    pub(super) const fn is_certain(self) -> bool {
+        matches!(self, ChoiceReason::Named | ChoiceReason::VerbAndNoun)
+    }
 }
 
 impl fmt::Display for ChoiceReason {
@@ -74,10 +82,12 @@ pub(super) fn choose<'a>(
     }
     let mut covered: Vec<(&OfferedTool, MappedArguments)> = Vec::new();
     let mut uncovered = Vec::new();
-    for tool in tools.iter().filter(|tool| !is_read(&tool.name)) {
+    for tool in tools.iter().filter(|tool| !is_read(&tool.name) && !is_own_work(&tool.name)) {
         match map_arguments(step, tool) {
             Ok(arguments) => covered.push((tool, arguments)),
-            Err(missing) if name_fit(step, tool).is_some() => uncovered.push((tool.name.clone(), missing)),
+            Err(missing) if name_fit(step, &tool.name).is_some() => {
+                uncovered.push((tool.name.clone(), missing))
+            }
             Err(_) => {}
         }
     }
@@ -99,16 +109,21 @@ pub(super) fn choose<'a>(
 fn is_fit(reason: ChoiceReason, step: &PlannedStep, tool: &OfferedTool, arguments: &MappedArguments) -> bool {
     match reason {
         ChoiceReason::Named => false,
-        ChoiceReason::VerbAndNoun => name_fit(step, tool) == Some(ChoiceReason::VerbAndNoun),
-        ChoiceReason::Verb => name_fit(step, tool).is_some(),
+        ChoiceReason::VerbAndNoun => name_fit(step, &tool.name) == Some(ChoiceReason::VerbAndNoun),
+        ChoiceReason::Verb => name_fit(step, &tool.name).is_some(),
         // A tool that takes none of the step's values fits any step.
         ChoiceReason::Arguments => arguments.has_own_value(),
     }
 }
 
+/// Whether the name of a tool has the verb of the operation.
+pub(super) fn fits_name(step: &PlannedStep, name: &str) -> bool {
+    name_fit(step, name).is_some()
+}
+
 /// Whether the name of a tool has the verb of the operation, and also a noun.
-fn name_fit(step: &PlannedStep, tool: &OfferedTool) -> Option<ChoiceReason> {
-    let words = words(&tool.name);
+fn name_fit(step: &PlannedStep, name: &str) -> Option<ChoiceReason> {
+    let words = words(name);
     let has = |wanted: &str| words.iter().any(|word| is_same_word(word, wanted));
     let (service, verb) = step.operation.split_once('.').unwrap_or_default();
     if verb.is_empty() || !verb.split('-').all(has) {
@@ -122,14 +137,18 @@ fn name_fit(step: &PlannedStep, tool: &OfferedTool) -> Option<ChoiceReason> {
 /// Whether the name of a tool says that it only reads.
 pub(super) fn is_read(name: &str) -> bool {
     const READS: [&str; 9] = ["get", "list", "find", "search", "read", "retrieve", "fetch", "lookup", "show"];
-    const FIRST: [&str; 4] = ["check", "verify", "is", "has"];
+    const CHECKS: [&str; 2] = ["check", "verify"];
+    const FIRST: [&str; 2] = ["is", "has"];
     const LAST: [&str; 2] = ["status", "history"];
     const WRITES: [&str; 7] = ["set", "update", "change", "post", "put", "create", "send"];
-    let words = words(name);
+    // What stands before it names the server: `mcp__shop__check_order`.
+    let words = words(name.rsplit("__").next().unwrap_or(name));
     let is = |word: Option<&String>, list: &[&str]| word.is_some_and(|word| list.contains(&word.as_str()));
-    words.iter().any(|word| READS.contains(&word.as_str()))
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    has(&READS)
+        || is(words.first(), &CHECKS)
         || is(words.first(), &FIRST)
-        || (is(words.last(), &LAST) && !words.iter().any(|word| WRITES.contains(&word.as_str())))
+        || ((is(words.last(), &LAST) || has(&CHECKS)) && !has(&WRITES))
 }
 
 /// The words of a name in lower case: `sendEmail`, `send_email` and `send-email` are the same.
@@ -163,6 +182,7 @@ pub(super) fn is_same_word(left: &str, right: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::conversation::CallForm;
     use serde_json::json;
 
     fn step(operation: &str, fields: &[(&str, &str)], nouns: &[&str]) -> PlannedStep {
@@ -177,7 +197,7 @@ mod tests {
         let properties: serde_json::Map<String, serde_json::Value> =
             required.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
         let schema = json!({ "type": "object", "properties": properties, "required": required });
-        OfferedTool { name: name.to_owned(), description: String::new(), schema }
+        OfferedTool { name: name.to_owned(), description: String::new(), schema, form: CallForm::Function }
     }
 
     fn chosen(
@@ -227,6 +247,9 @@ mod tests {
             ("check_order", true),
             ("order_status", true),
             ("update_order_status", false),
+            ("mcp__shop__check_order", true),
+            ("shop_check_order", true),
+            ("send_check", false),
             ("refund", false),
             ("spreadsheet", false),
         ] {

@@ -156,6 +156,12 @@ fn without_attempt(context: &FindingContext<'_, '_>, intent: &Intent, entries: &
             "Read why the service refused the request, and send one that it accepts.",
         );
     }
+    if context.history.asked_without_tools().is_some() {
+        return Explained::new(
+            "No attempt was made, and no request offered the model a tool.",
+            "The subject is not at fault: see why the trial is void.",
+        );
+    }
     if context.unstartable {
         return Explained::new(
             "The subject was not started.",

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::json::{arguments, calling, content_text, flag, items, text, texts};
 use super::sse::EventStream;
 use crate::model::conversation::{
-    Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+    CallForm, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
 };
 use crate::service::{Answer, Context};
 
@@ -41,6 +41,7 @@ pub(super) fn offered(tool: &Value) -> Option<OfferedTool> {
         name: text(tool, "name")?.to_owned(),
         description: text(tool, "description").unwrap_or_default().to_owned(),
         schema: tool.get("parameters").cloned().unwrap_or_default(),
+        form: CallForm::Function,
     })
 }
 
@@ -69,6 +70,7 @@ fn call(call: &Value) -> Option<ToolCall> {
         id: text(call, "id")?.to_owned(),
         name: text(function, "name")?.to_owned(),
         arguments: arguments(text(function, "arguments")),
+        form: CallForm::Function,
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::json::{content_text, flag, items, text, texts};
 use super::sse::EventStream;
 use crate::model::conversation::{
-    Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+    CallForm, Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
 };
 use crate::service::{Answer, Context};
 
@@ -70,6 +70,7 @@ fn offered(tool: &Value) -> Option<OfferedTool> {
         name: text(tool, "name")?.to_owned(),
         description: text(tool, "description").unwrap_or_default().to_owned(),
         schema: tool.get("input_schema")?.clone(),
+        form: CallForm::Function,
     })
 }
 
@@ -84,6 +85,7 @@ fn add_turns(message: &Value, turns: &mut Vec<Turn>) -> Result<(), String> {
                     id: text(block, "id")?.to_owned(),
                     name: text(block, "name")?.to_owned(),
                     arguments: block.get("input").cloned().unwrap_or_default(),
+                    form: CallForm::Function,
                 })
             });
             let calls = calls.collect();

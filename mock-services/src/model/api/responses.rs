@@ -5,8 +5,13 @@ use serde_json::{Map, Value, json};
 use super::chat::offered;
 use super::json::{arguments, calling, content_text, flag, items, text};
 use super::sse::EventStream;
-use crate::model::conversation::{Generation, ModelApi, Question, ToolCall, ToolResult, Turn, pieces};
+use crate::model::conversation::{
+    CallForm, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+};
 use crate::service::{Answer, Context};
+
+/// The name of the search that the client makes: the API has none.
+const SEARCH: &str = "tool_search";
 
 pub(super) fn read(body: &Value) -> Result<Question, String> {
     let model = text(body, "model").ok_or("Missing required parameter: 'model'.")?.to_owned();
@@ -24,7 +29,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
         api: ModelApi::Responses,
         model,
         turns,
-        tools: items(body, "tools").iter().filter(|tool| is_function(tool)).filter_map(offered).collect(),
+        tools: all_tools(body),
         calling: calling(choice, choice.and_then(|choice| text(choice, "name"))),
         schema: body.get("text").and_then(|text| text.get("format")).and_then(|format| {
             match text(format, "type")? {
@@ -66,8 +71,39 @@ fn echoed(body: &Value) -> Map<String, Value> {
     echoed.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn is_function(tool: &Value) -> bool {
-    text(tool, "type") == Some("function")
+/// The tools of the request, and those that its input has: what a search found, and what was added later.
+fn all_tools(body: &Value) -> Vec<OfferedTool> {
+    let is_list =
+        |item: &&Value| matches!(text(item, "type"), Some("tool_search_output" | "additional_tools"));
+    let later = items(body, "input").iter().filter(is_list).flat_map(|item| items(item, "tools"));
+    let mut tools: Vec<OfferedTool> = Vec::new();
+    for tool in items(body, "tools").iter().chain(later).flat_map(tools_in) {
+        if !tools.iter().any(|have| (&have.name, &have.form) == (&tool.name, &tool.form)) {
+            tools.push(tool);
+        }
+    }
+    tools
+}
+
+/// The tools that an entry stands for: a function, the functions of a namespace, or the search that the client makes.
+/// Tools that run at OpenAI are left out.
+fn tools_in(entry: &Value) -> Vec<OfferedTool> {
+    match text(entry, "type") {
+        Some("function") => offered(entry).into_iter().collect(),
+        Some("namespace") => {
+            let namespace = text(entry, "name").unwrap_or_default();
+            let functions = items(entry, "tools").iter().filter_map(offered);
+            functions
+                .map(|tool| OfferedTool { form: CallForm::Namespaced(namespace.to_owned()), ..tool })
+                .collect()
+        }
+        Some("tool_search") if text(entry, "execution") == Some("client") => {
+            let mut named = entry.clone();
+            named["name"] = json!(SEARCH);
+            offered(&named).map(|tool| OfferedTool { form: CallForm::Search, ..tool }).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// An item of the input. Reasoning and other items that are no part of the conversation are left out.
@@ -78,9 +114,26 @@ fn turn(item: &Value) -> Option<Turn> {
                 id: text(item, "call_id")?.to_owned(),
                 name: text(item, "name")?.to_owned(),
                 arguments: arguments(text(item, "arguments")),
+                form: text(item, "namespace")
+                    .map_or(CallForm::Function, |namespace| CallForm::Namespaced(namespace.to_owned())),
             };
             Some(Turn::Assistant(Generation { calls: vec![call], ..Generation::default() }))
         }
+        // A search that OpenAI makes has no id of a call.
+        "tool_search_call" => {
+            let call = ToolCall {
+                id: text(item, "call_id")?.to_owned(),
+                name: SEARCH.to_owned(),
+                arguments: item.get("arguments").cloned().unwrap_or_default(),
+                form: CallForm::Search,
+            };
+            Some(Turn::Assistant(Generation { calls: vec![call], ..Generation::default() }))
+        }
+        "tool_search_output" => Some(Turn::ToolResult(ToolResult {
+            call: text(item, "call_id")?.to_owned(),
+            text: item.get("tools").map(Value::to_string).unwrap_or_default(),
+            is_error: false,
+        })),
         "function_call_output" => Some(Turn::ToolResult(ToolResult {
             call: text(item, "call_id")?.to_owned(),
             text: content_text(item.get("output")),
@@ -119,16 +172,34 @@ fn output(generation: &Generation, context: &Context) -> Vec<Value> {
         }));
     }
     for (index, call) in generation.calls.iter().enumerate() {
-        output.push(json!({
-            "id": context.ids.alphanumeric(&format!("fc_{index}"), 46),
-            "type": "function_call",
-            "status": "completed",
-            "call_id": call.id,
-            "name": call.name,
-            "arguments": call.arguments.to_string(),
-        }));
+        output.push(written_call(call, index, context));
     }
     output
+}
+
+fn written_call(call: &ToolCall, index: usize, context: &Context) -> Value {
+    if call.form == CallForm::Search {
+        return json!({
+            "id": context.ids.alphanumeric(&format!("tsc_{index}"), 46),
+            "type": "tool_search_call",
+            "status": "completed",
+            "execution": "client",
+            "call_id": call.id,
+            "arguments": call.arguments,
+        });
+    }
+    let mut item = json!({
+        "id": context.ids.alphanumeric(&format!("fc_{index}"), 46),
+        "type": "function_call",
+        "status": "completed",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": call.arguments.to_string(),
+    });
+    if let CallForm::Namespaced(namespace) = &call.form {
+        item["namespace"] = json!(namespace);
+    }
+    item
 }
 
 /// The id of the response to a request.
@@ -203,17 +274,17 @@ fn stream(whole: &Value, output: &[Value]) -> Answer {
     for (index, item) in output.iter().enumerate() {
         let mut started = item.clone();
         started["status"] = json!("in_progress");
-        let is_message = text(item, "type") == Some("message");
-        if is_message {
-            started["content"] = json!([]);
-        } else {
-            started["arguments"] = json!("");
+        let kind = text(item, "type");
+        match kind {
+            Some("message") => started["content"] = json!([]),
+            Some("function_call") => started["arguments"] = json!(""),
+            _ => {}
         }
         events.add(json!({ "type": "response.output_item.added", "output_index": index, "item": started }));
-        if is_message {
-            stream_message(&mut events, index, item);
-        } else {
-            stream_call(&mut events, index, item);
+        match kind {
+            Some("message") => stream_message(&mut events, index, item),
+            Some("function_call") => stream_call(&mut events, index, item),
+            _ => {}
         }
         events.add(json!({ "type": "response.output_item.done", "output_index": index, "item": item }));
     }

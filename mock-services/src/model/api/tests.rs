@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::conversation::{Calling, ToolCall, Turn};
+use crate::model::conversation::{CallForm, Calling, ToolCall, Turn};
 use crate::service::Ids;
 
 fn context() -> Context {
@@ -77,6 +77,7 @@ fn generation() -> Generation {
         id: id.to_owned(),
         name: "charge".to_owned(),
         arguments: json!({ "amount": amount, "note": "ä long note for the order" }),
+        form: CallForm::Function,
     };
     Generation {
         text: "Two charges, as you asked.".to_owned(),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::END_TOOL;
 use super::prompt_tools::{closing, items, value_at};
-use crate::model::conversation::{Generation, OfferedTool, Question, ToolCall, ToolResult, Turn};
+use crate::model::conversation::{CallForm, Generation, OfferedTool, Question, ToolCall, ToolResult, Turn};
 use crate::model::progress::is_error;
 use crate::model::stuck::Stuck;
 use crate::result_text::value_in;
@@ -116,7 +116,7 @@ impl TurnReader<'_> {
             self.calls += 1;
             let id = format!("text-{}", self.calls);
             let arguments = self.arguments(&call);
-            let made = ToolCall { id: id.clone(), name: call.name, arguments };
+            let made = ToolCall { id: id.clone(), name: call.name, arguments, form: CallForm::Function };
             let result = |text| Turn::ToolResult(ToolResult { call: id, text, is_error: false });
             match call.result {
                 Some(text) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::conversation::OfferedTool;
+use crate::model::conversation::{CallForm, OfferedTool};
 use crate::result_text::value_in;
 
 /// The tools that a prompt describes, each once.
@@ -86,7 +86,7 @@ fn objects(prompt: &str) -> Vec<OfferedTool> {
 }
 
 fn tool(name: &str, schema: Value) -> OfferedTool {
-    OfferedTool { name: name.to_owned(), description: String::new(), schema }
+    OfferedTool { name: name.to_owned(), description: String::new(), schema, form: CallForm::Function }
 }
 
 fn is_name(text: &str) -> bool {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::description::{PlannedStep, PlannedTask};
 use crate::model::api;
-use crate::model::conversation::{ModelApi, ToolCall, ToolResult};
+use crate::model::conversation::{CallForm, ModelApi, ToolCall, ToolResult};
 use crate::model::next_turn::{NextTurn, next_turn};
 use crate::model::options::{Character, ModelOptions};
 use crate::service::{Context, Fields, Ids, Request};
@@ -250,7 +250,12 @@ fn a_request_without_tools_after_calls_of_the_api_wants_a_text() {
     let system = "You have access to the following tools: charge.";
     let mut question = plain(system, "Charge customer cus_42 $49.99 for order ord_1001.");
     assert!(understand(&question).is_err());
-    let call = ToolCall { id: "c1".to_owned(), name: "charge".to_owned(), arguments: json!({}) };
+    let call = ToolCall {
+        id: "c1".to_owned(),
+        name: "charge".to_owned(),
+        arguments: json!({}),
+        form: CallForm::Function,
+    };
     question.turns.push(Turn::Assistant(Generation { calls: vec![call], ..Generation::default() }));
     let result = ToolResult { call: "c1".to_owned(), text: "{\"id\": 1}".to_owned(), is_error: false };
     question.turns.push(Turn::ToolResult(result));
