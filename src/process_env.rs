@@ -26,6 +26,16 @@ pub(crate) fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some()
 }
 
+/// Whether a folder of PATH has an executable file with this name.
+pub(crate) fn is_in_path(program: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let is_program = |folder: PathBuf| {
+        std::fs::metadata(folder.join(program))
+            .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    value("PATH").is_some_and(|path| std::env::split_paths(&path).any(is_program))
+}
+
 /// The width of the terminal that the user asks for.
 pub(crate) fn columns() -> Option<usize> {
     text("COLUMNS")?.parse().ok()

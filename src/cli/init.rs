@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anstream::{eprint, stdout};
 
+use super::args::subject::find_recipe;
 use super::error::CliError;
 use crate::ExitStatus;
-use crate::init::{FileChange, Guess, create_files, guess};
-use crate::subject::split_command;
+use crate::init::{FileChange, Guess, PublishedAgent, create_files, guess};
 use crate::subject::words::quoted;
+use crate::subject::{Recipe, SubjectKind, split_command};
 
 /// Create hapax.yaml, a first scenario and a CI workflow in this folder.
 ///
@@ -26,6 +27,8 @@ Examples:
       Ask nothing, for scripts.
   hapax init -- python3 bots/billing.py
       Give the command that starts the agent.
+  hapax init --agent codex
+      Test a published agent program; `hapax list --agents` lists them.
 
 Afterwards, run the first scenario: hapax run first-charge")]
 pub(super) struct InitArgs {
@@ -43,6 +46,10 @@ pub(super) struct InitArgs {
     )]
     no_probe: bool,
 
+    /// Test a published agent program, by the name of its recipe, which is copied into the folder agents/
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    agent: Option<String>,
+
     /// The command that starts the agent, after `--` [default: guessed]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -50,19 +57,34 @@ pub(super) struct InitArgs {
 
 pub(super) fn run(args: &InitArgs) -> Result<ExitStatus, CliError> {
     let root = Path::new("");
-    let guess =
-        if args.command.is_empty() { guess(Path::new(".")) } else { Guess::given(args.command.clone()) };
+    let guess = match &args.agent {
+        Some(name) => published(name)?,
+        None if args.command.is_empty() => guess(Path::new(".")),
+        None => Guess::given(args.command.clone()),
+    };
     // An existing hapax.yaml names the agent, and is kept.
-    let is_settled = args.yes || !args.command.is_empty() || Path::new("hapax.yaml").exists();
+    let is_named = args.agent.is_some() || !args.command.is_empty();
+    let is_settled = args.yes || is_named || Path::new("hapax.yaml").exists();
     let guess =
         if is_settled || !io::stdin().is_terminal() { guess } else { ask(guess, &mut io::stdin().lock())? };
-    let is_probed = !args.no_probe && !guess.is_sample && !Path::new("hapax.yaml").exists();
+    let is_probed =
+        !args.no_probe && !guess.is_sample && guess.agent.is_none() && !Path::new("hapax.yaml").exists();
     let found = if is_probed { super::run::probe_command(&guess.command)? } else { None };
     let found = found.as_ref().map(crate::run::derived_lines);
     let changes = create_files(root, &guess, found.as_deref()).map_err(CliError::new)?;
     // A reader that closes the pipe early is no error.
     let _ = stdout().write_all(summary(&guess, &changes).as_bytes());
     Ok(ExitStatus::Success)
+}
+
+/// The published program of a recipe.
+fn published(name: &str) -> Result<Guess, CliError> {
+    let Recipe { text, subject } = find_recipe(name, None)?;
+    let (Some(facts), SubjectKind::Command { program }) = (subject.settings.recipe, subject.kind) else {
+        return Err(CliError::new("a recipe needs a `command`"));
+    };
+    let agent = PublishedAgent { name: facts.name, install: facts.install, recipe: text };
+    Ok(Guess::published(program, agent))
 }
 
 /// Asks for the command that starts the agent; an empty answer and a yes confirm the guess.

@@ -8,11 +8,14 @@ use mock_services::catalog;
 use serde_json::json;
 use yaml_reader::{listed, nearest, shown};
 
+use super::args::subject::find_recipe;
 use super::error::{CliError, has_color};
 use super::print::{output, plural};
 use crate::ExitStatus;
 use crate::lint::read_service_file;
+use crate::process_env;
 use crate::scenario::{Case, table_md};
+use crate::subject::recipe_names;
 use crate::text::{ci_commands, columns, fit};
 
 /// List the cases, with the description and the tags of each scenario.
@@ -34,7 +37,9 @@ Examples:
   hapax list scenarios --markdown > scenarios/README.md
       A page of all scenarios in a folder, with the expected outcome of each control.
   hapax list --service payment
-      The reference of a service: endpoints, operations, effects, options.")]
+      The reference of a service: endpoints, operations, effects, options.
+  hapax list --agents codex > agents/codex.yaml
+      The recipe of a published agent program, to be changed.")]
 pub(super) struct ListArgs {
     /// A file or folder, a tag, or any part of a case id [default: all cases]
     #[arg(value_name = "FILTER")]
@@ -60,6 +65,10 @@ pub(super) struct ListArgs {
     /// the services that hapax ships
     #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "short", "json", "markdown"])]
     service: Option<Option<String>>,
+
+    /// Print the recipe of a published agent program: what it sets, to read or to copy. Without a name: the programs
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "short", "json", "markdown", "service"])]
+    agents: Option<Option<String>>,
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
@@ -67,6 +76,13 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
         let page = match name {
             Some(name) => service_reference(name)?,
             None => catalog::names().map(|name| format!("{name}\n")).collect(),
+        };
+        return Ok(output(ci_commands::text(&page).as_bytes(), ExitStatus::Success));
+    }
+    if let Some(name) = &args.agents {
+        let page = match name {
+            Some(name) => find_recipe(name, None)?.text,
+            None => agents()?,
         };
         return Ok(output(ci_commands::text(&page).as_bytes(), ExitStatus::Success));
     }
@@ -99,6 +115,19 @@ fn service_reference(name: &str) -> Result<String, CliError> {
     let service = read_service_file(Path::new(name))
         .map_err(|problems| CliError::Rendered(problems.render(has_color())))?;
     Ok(catalog::reference(&service.description()))
+}
+
+/// The recipes that hapax ships, one line each.
+fn agents() -> Result<String, CliError> {
+    let mut page = String::new();
+    for name in recipe_names() {
+        let subject = find_recipe(&name, None)?.subject;
+        let Some(facts) = &subject.settings.recipe else { continue };
+        let is_there = subject.program().is_some_and(process_env::is_in_path);
+        let place = if is_there { "in PATH" } else { &facts.install };
+        page += &format!("{name:<16}{:<10}{}; {place}\n", facts.version, facts.about);
+    }
+    Ok(page)
 }
 
 fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {

@@ -16,17 +16,38 @@ pub struct Guess {
     pub because: String,
     /// Whether it is the agent that comes with hapax, because none was found.
     pub is_sample: bool,
+    /// The published program that the user names.
+    pub agent: Option<PublishedAgent>,
+}
+
+/// A published agent program, for which hapax or the project has a recipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedAgent {
+    /// The name of the recipe.
+    pub name: String,
+    /// The command that installs it.
+    pub install: String,
+    /// The text of the recipe.
+    pub recipe: String,
 }
 
 impl Guess {
     /// What the user says starts it.
     #[must_use]
     pub fn given(command: Vec<String>) -> Self {
-        Guess { command, because: "given on the command line".to_owned(), is_sample: false }
+        Guess { command, because: "given on the command line".to_owned(), is_sample: false, agent: None }
+    }
+
+    /// The published program that the user names, with the command of its recipe.
+    #[must_use]
+    pub fn published(command: Vec<String>, agent: PublishedAgent) -> Self {
+        let because = format!("the recipe agents/{}.yaml", agent.name);
+        Guess { command, because, is_sample: false, agent: Some(agent) }
     }
 
     fn found(command: &[&str], because: String) -> Self {
-        Guess { command: command.iter().map(|word| (*word).to_owned()).collect(), because, is_sample: false }
+        let command = command.iter().map(|word| (*word).to_owned()).collect();
+        Guess { command, because, is_sample: false, agent: None }
     }
 }
 
@@ -60,6 +81,7 @@ pub fn guess(root: &Path) -> Guess {
             command: vec!["sh".to_owned(), SAMPLE_AGENT.to_owned()],
             because: "no agent was found, so an example agent is created".to_owned(),
             is_sample: true,
+            agent: None,
         })
 }
 

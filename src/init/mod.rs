@@ -8,12 +8,14 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub use guess::{Guess, guess};
+pub use guess::{Guess, PublishedAgent, guess};
 
 /// The example agent, for a folder in which no agent is found.
 pub const SAMPLE_AGENT: &str = "agent.sh";
 
 const CONFIG: &str = include_str!("files/hapax.yaml");
+/// The file for a published agent program.
+const PUBLISHED_CONFIG: &str = include_str!("files/published.yaml");
 /// The settings of an agent that was not probed.
 const SETTINGS: &str = include_str!("files/settings.yaml");
 const SCENARIO: &str = include_str!("files/first-charge.yaml");
@@ -55,12 +57,15 @@ pub fn create_files(
     let settings = found.map_or_else(|| SETTINGS.to_owned(), settings);
     let pipeline = pipeline::pipeline(root, guess);
     let mut files = vec![
-        (PathBuf::from("hapax.yaml"), config(&guess.command, &settings)),
+        (PathBuf::from("hapax.yaml"), config(guess, &settings)),
         (PathBuf::from("scenarios/first-charge.yaml"), SCENARIO.to_owned()),
         (pipeline.path, pipeline.text),
     ];
     if guess.is_sample {
         files.push((PathBuf::from(SAMPLE_AGENT), AGENT.to_owned()));
+    }
+    if let Some(agent) = &guess.agent {
+        files.push((PathBuf::from(format!("agents/{}.yaml", agent.name)), agent.recipe.clone()));
     }
     let wrote = files.into_iter().map(|(name, text)| write_new(root, &name, &text));
     let mut wrote = wrote.collect::<Result<Vec<FileChange>, InitError>>()?;
@@ -111,8 +116,13 @@ fn ignore_reports(root: &Path) -> Result<Option<FileChange>, InitError> {
     Ok(Some(FileChange::Added(NAME.to_owned())))
 }
 
-fn config(command: &[String], settings: &str) -> String {
-    CONFIG.replace("@COMMAND@", &quoted_list(command)).replace("    # @SETTINGS@\n", settings)
+fn config(guess: &Guess, settings: &str) -> String {
+    match &guess.agent {
+        Some(agent) => PUBLISHED_CONFIG.replace("@AGENT@", &agent.name),
+        None => {
+            CONFIG.replace("@COMMAND@", &quoted_list(&guess.command)).replace("    # @SETTINGS@\n", settings)
+        }
+    }
 }
 
 /// What the probe found, as lines of hapax.yaml.

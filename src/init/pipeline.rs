@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::guess::Guess;
+use super::guess::{Guess, PublishedAgent};
 
 pub(super) const GITHUB: &str = include_str!("files/workflow.yml");
 pub(super) const GITLAB: &str = include_str!("files/gitlab-ci.yml");
@@ -83,13 +83,13 @@ impl RepositoryPlace {
 
 /// What has to be installed before the agent can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ToolSetup {
+enum ToolSetup<'a> {
     Python {
-        installs: &'static str,
+        installs: &'a str,
     },
     Uv,
     Node {
-        installs: &'static str,
+        installs: &'a str,
     },
     Go,
     Ruby,
@@ -98,8 +98,14 @@ enum ToolSetup {
     Unknown,
 }
 
-impl ToolSetup {
-    fn new(root: &Path, guess: &Guess) -> Self {
+impl<'a> ToolSetup<'a> {
+    fn new(root: &Path, guess: &'a Guess) -> Self {
+        if let Some(PublishedAgent { install, .. }) = &guess.agent {
+            return match install.starts_with("pip") {
+                true => ToolSetup::Python { installs: install },
+                false => ToolSetup::Node { installs: install },
+            };
+        }
         let has = |name: &str| root.join(name).exists();
         let (program, last) = match guess.command.as_slice() {
             [] => return ToolSetup::Unknown,

@@ -72,7 +72,20 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
         out.push_str(&render_text(&timeline.focused(&[], MAX_TIMELINE), &text));
     }
     out.push_str("\nWhat to change\n");
-    push(&mut out, 2, &advice(failure), view);
+    match &failure.recipe_help {
+        Some(help) => push(&mut out, 2, &line(help, MAX_TEXT), view),
+        None => push(&mut out, 2, &advice(failure), view),
+    }
+    if let Some([name, version, install]) = &failure.recipe {
+        let text = format!(
+            "The recipe `{name}` is made for version {version} of the program ({install}); another version can need other \
+             settings. `hapax list --agents {name}` prints it, and a copy in agents/{name}.yaml replaces it.",
+        );
+        push(&mut out, 2, &line(&text, MAX_TEXT), view);
+    }
+    if failure.has_task_in_variables_alone && !has_attempted(failure) {
+        push_other_places(&mut out, &failure.command, view);
+    }
     if let Some(command) = own_task(&failure.entries, &failure.verdict.unintended, &failure.command) {
         push(&mut out, 2, "If what it did is what it is made for, test it with its own task:", view);
         // One line, so that it can be copied.
@@ -81,6 +94,19 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
     out.push('\n');
     push(&mut out, 0, "No other trial was run. `--no-probe` runs the trials without this check.", view);
     out
+}
+
+/// How the subject can get its task otherwise than in a variable.
+fn push_other_places(out: &mut String, command: &str, view: &View) {
+    let Some((options, command)) = command.split_once("-- ") else {
+        let text = "If the agent takes its task as an argument, add `${task}` to its `command` in hapax.yaml; if it reads \
+                    its standard input, add `stdin: task`.";
+        return push(out, 2, text, view);
+    };
+    push(out, 2, "If the agent takes its task as an argument, or from its standard input:", view);
+    // Each on one line, so that it can be copied.
+    let _ = writeln!(out, "    hapax run {options}-- {command} '${{task}}'");
+    let _ = writeln!(out, "    hapax run {options}--stdin task -- {command}");
 }
 
 /// The one thing to change.
@@ -127,6 +153,11 @@ fn wrong(failure: &SmokeFailure) -> String {
     worst.map_or_else(String::new, |finding| {
         format!("{} {}", line(&finding.message, MAX_TEXT), line(&finding.fix, MAX_TEXT))
     })
+}
+
+/// Whether it attempted an effect.
+fn has_attempted(failure: &SmokeFailure) -> bool {
+    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0)
 }
 
 fn has_asked(failure: &SmokeFailure) -> bool {

@@ -26,6 +26,12 @@ pub struct SmokeFailure {
     pub entries: Vec<Entry>,
     /// What each start wrote to its standard error.
     pub stderr: Vec<String>,
+    /// Whether the subject gets its task in variables alone, and not as an argument or as its standard input.
+    pub has_task_in_variables_alone: bool,
+    /// What to do about a problem that its output names, if the recipe of a published program knows it.
+    pub recipe_help: Option<String>,
+    /// The name of its recipe, the version of the program that this is made for, and how to install it.
+    pub recipe: Option<[String; 3]>,
     /// A variable that these name, that is set for hapax, and that the subject was not given.
     pub unpassed: Option<String>,
 }

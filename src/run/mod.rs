@@ -190,6 +190,7 @@ pub async fn run(
     report.notes = notes::hosts(&report.cases);
     report.notes.extend(notes::tried_again(&report.cases));
     report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
+    report.notes.extend(notes::recipe(&work.subject.settings));
     report.notes.extend(notes::silenced(&work.subject.settings));
     report.notes.extend(notes::released_early(&work.subject, released));
     report.notes.extend(notes::replaced(plan.cases.values().map(AsRef::as_ref)));

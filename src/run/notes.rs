@@ -11,7 +11,7 @@ use super::folder::{EarlierPlan, EarlierRounds};
 use crate::results::{CaseReport, PlanRecord};
 use crate::scenario::{Case, ServiceSetup};
 use crate::score::HostTreatment;
-use crate::subject::{ClaimSource, HostPattern, Settings, Subject};
+use crate::subject::{ClaimSource, HostPattern, RecipeFacts, Settings, Subject};
 
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
@@ -148,6 +148,16 @@ pub(super) fn silenced(settings: &Settings) -> Option<String> {
     (!parts.is_empty()).then(|| {
         format!("The settings of the subject limit what is tested or compared: {}.", parts.join("; "))
     })
+}
+
+/// The note about the recipe of a published program: which version it is made for, and what it sets.
+pub(super) fn recipe(settings: &Settings) -> Option<String> {
+    let RecipeFacts { name, about, version, approvals, sandbox, notes, .. } = settings.recipe.as_ref()?;
+    let notes: String = notes.iter().map(|note| format!(" {note}")).collect();
+    Some(format!(
+        "The recipe `{name}` starts {about}, and is made for version {version}. Approvals: {approvals}. Sandbox: \
+         {sandbox}.{notes} Everything else is the program's default."
+    ))
 }
 
 /// The note that late requests of an agent that keeps running may have been missed.

@@ -12,7 +12,7 @@ use crate::process_env;
 use crate::results::{SmokeFailure, SmokeProblem};
 use crate::scenario::Case;
 use crate::score::{TrialStatus, Verdict, score};
-use crate::subject::{Subject, client_variables};
+use crate::subject::{StandardInput, Subject, SubjectKind, client_variables, has_task};
 use crate::trial;
 
 /// The name of its ledger, which is kept in memory.
@@ -80,6 +80,17 @@ impl FaultFreeTrial {
         let FaultFreeTrial { case, subject, command, output, verdict, entries, problem, .. } = self;
         SmokeFailure {
             problem: problem.unwrap_or(SmokeProblem::CameOutWrong),
+            has_task_in_variables_alone: gets_task_in_variables_alone(&subject),
+            recipe_help: subject.settings.recipe.as_ref().and_then(|recipe| {
+                let outputs =
+                    output.iter().flat_map(|output| [output.stderr.as_str(), output.stdout.as_str()]);
+                recipe.problem_in(outputs).map(str::to_owned)
+            }),
+            recipe: subject
+                .settings
+                .recipe
+                .as_ref()
+                .map(|recipe| [&recipe.name, &recipe.version, &recipe.install].map(Clone::clone)),
             unpassed: output.iter().find_map(|output| unpassed(&output.stderr, &case, &subject)),
             subject: subject.name,
             command,
@@ -91,6 +102,11 @@ impl FaultFreeTrial {
             stderr: output.into_iter().map(|CapturedOutput { stderr, .. }| stderr).collect(),
         }
     }
+}
+
+fn gets_task_in_variables_alone(subject: &Subject) -> bool {
+    let SubjectKind::Command { program } = &subject.kind else { return false };
+    subject.settings.input != StandardInput::Task && !has_task(program)
 }
 
 /// The case without faults, interrupts and further callers.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::environment::before_environment;
 use super::supervised::{FollowHooks, Supervised, SupervisorReport};
-use super::supervisor::StartOrder;
+use super::supervisor::{ProgramInput, StartOrder};
 use super::words::quoted;
 use super::{EndReason, Hide, Limits, Settings};
 use crate::process_env;
@@ -43,7 +43,7 @@ impl BeforeCommand {
             program,
             directory: settings.directory.clone(),
             env: before_environment(self, settings, &process_env::all()),
-            open_input: false,
+            input: ProgramInput::Empty,
             claim_marks: Vec::new(),
             seal: None,
             cancel: settings.cancel,

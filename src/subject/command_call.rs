@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::environment::tool_environment;
 use super::running::{InterruptRequest, InterruptResult};
 use super::supervised::{FollowHooks, Supervised, SupervisorReport};
-use super::supervisor::{StartOrder, SupervisorOrder};
+use super::supervisor::{ProgramInput, StartOrder, SupervisorOrder};
 use super::{EndReason, Limits, Settings};
 
 use crate::process_env;
@@ -52,7 +52,7 @@ impl CommandCall {
             program: self.program.clone(),
             directory: Some(self.directory.clone()),
             env: tool_environment(&self.directory, &self.pass, &process_env::all()),
-            open_input: false,
+            input: ProgramInput::Empty,
             claim_marks: Vec::new(),
             seal: None,
             cancel: settings.cancel,

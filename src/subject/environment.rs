@@ -1,4 +1,4 @@
-//! The environment variables of a subject. Pure, except for [`write_long_values_to_files`]: the caller passes
+//! The environment variables of a subject. Pure, except for [`write_values_to_files`]: the caller passes
 //! in the environment of hapax itself.
 
 use std::io;
@@ -8,7 +8,8 @@ use std::path::Path;
 use mock_services::catalog;
 
 use super::before::BeforeCommand;
-use super::{ServiceAddress, Settings, Start, template};
+use super::template::{self, StartValue, Template};
+use super::{ServiceAddress, Settings, Start};
 use crate::trust::Trust;
 
 /// The variables of the parent that every program gets; also those that start with `LC_`.
@@ -27,10 +28,14 @@ pub(crate) const SMTP_USER: &str = "apikey";
 
 /// The longest value of a variable, in bytes: Linux does not start a program with one of 128 KiB.
 const MAX_VARIABLE_BYTES: usize = 100 * 1000;
-/// The variables that can be longer than that: the variable, the variable that names the file instead, and
-/// the file.
-const LONG_VALUES: [(&str, &str, &str); 2] =
-    [("HAPAX_TASK", "HAPAX_TASK_FILE", "task.txt"), ("HAPAX_STEPS", "HAPAX_STEPS_FILE", "steps.json")];
+/// The variables that can be longer than that: the variable, the variable that names the file, the file, and
+/// whether the file is there also if the value is short.
+const LONG_VALUES: [(&str, &str, &str, bool); 2] = [
+    ("HAPAX_TASK", "HAPAX_TASK_FILE", TASK_FILE, true),
+    ("HAPAX_STEPS", "HAPAX_STEPS_FILE", "steps.json", false),
+];
+/// The file with the task, in the state directory.
+pub(super) const TASK_FILE: &str = "task.txt";
 
 /// The address of the mail server for a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +117,7 @@ pub(super) fn environment(
         all.extend(MORE_BUNDLE_VARIABLES.map(|name| (name.to_owned(), bundle.clone().into_owned())));
         all.insert("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned());
     }
+    all.extend(settings.home.iter().map(|_| ("HOME".to_owned(), lossy(&start.home()))));
     all.extend(start_variables(start));
     all.extend(start.mcp.iter().map(|url| ("HAPAX_MCP_URL".to_owned(), url.clone())));
     for service in &start.services {
@@ -134,9 +140,8 @@ pub(super) fn environment(
         }
     }
     all.extend(missing_keys(start).filter(|(name, _)| !all.contains_key(name)).collect::<Vec<_>>());
-    let addresses = addresses(start);
     for (name, template) in &settings.env {
-        let Some(value) = template.fill(&addresses) else { continue };
+        let Some(value) = filled(template, settings, start) else { continue };
         // Clients read either spelling, and `ALL_PROXY` as a fallback, so a setting for one applies to all of
         // them.
         let same = PROXY_VARIABLES
@@ -160,6 +165,29 @@ fn missing_keys(start: &Start) -> impl Iterator<Item = (String, String)> {
     })
 }
 
+/// The text of a template for this start; `None` if it refers to something that the start does not have.
+pub(super) fn filled(template: &Template, settings: &Settings, start: &Start) -> Option<String> {
+    template.fill_request(&addresses(start), |value| match value {
+        StartValue::Home => settings.home.as_ref().map(|_| lossy(&start.home())),
+        value => Some(value_of(value, start)),
+    })
+}
+
+/// A value of a start.
+pub(super) fn value_of(value: StartValue, start: &Start) -> String {
+    match value {
+        StartValue::Task => start.task.clone(),
+        StartValue::Steps => start.steps.clone(),
+        StartValue::Trial => start.trial.clone(),
+        StartValue::Caller => start.name.clone(),
+        StartValue::Home => lossy(&start.home()),
+    }
+}
+
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 /// The addresses that templates can refer to: the services, and the MCP endpoint.
 pub(super) fn addresses(start: &Start) -> Vec<ServiceAddress> {
     let tools = start.mcp.iter().map(|url| ServiceAddress {
@@ -179,31 +207,33 @@ fn is_fallback(name: &str, value: &str, other: &str) -> bool {
 }
 
 fn start_variables(start: &Start) -> [(String, String); 7] {
-    let path = |path: &Path| path.to_string_lossy().into_owned();
     [
         ("HAPAX_TASK", start.task.clone()),
         ("HAPAX_STEPS", start.steps.clone()),
-        ("HAPAX_STATE_DIR", path(&start.state_dir)),
-        ("HAPAX_SHARED_DIR", path(&start.shared_dir)),
-        ("HAPAX_RESULT", path(&start.result)),
+        ("HAPAX_STATE_DIR", lossy(&start.state_dir)),
+        ("HAPAX_SHARED_DIR", lossy(&start.shared_dir)),
+        ("HAPAX_RESULT", lossy(&start.result)),
         ("HAPAX_TRIAL", start.trial.clone()),
         ("HAPAX_CALLER", start.name.clone()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
 }
 
-/// Writes values that are too long for a variable to files in `directory`, and sets a variable that names the
-/// file instead.
-pub(super) fn write_long_values_to_files(
-    env: &mut Vec<(String, String)>,
-    directory: &Path,
-) -> io::Result<()> {
-    for (variable, file_variable, file) in LONG_VALUES {
-        let is_long = |(name, value): &(String, String)| name == variable && value.len() > MAX_VARIABLE_BYTES;
-        let Some(index) = env.iter().position(is_long) else { continue };
-        let (_, value) = env.swap_remove(index);
+/// Writes the task, and values that are too long for a variable, to files in `directory`, and sets a variable that
+/// names each file.
+pub(super) fn write_values_to_files(env: &mut Vec<(String, String)>, directory: &Path) -> io::Result<()> {
+    for (variable, file_variable, file, is_always_written) in LONG_VALUES {
+        let Some(index) = env.iter().position(|(name, _)| name == variable) else { continue };
+        let value = &env[index].1;
+        let is_long = value.len() > MAX_VARIABLE_BYTES;
+        if !is_long && !is_always_written {
+            continue;
+        }
         let path = directory.join(file);
         std::fs::write(&path, value)?;
+        if is_long {
+            env.swap_remove(index);
+        }
         env.push((file_variable.to_owned(), path.to_string_lossy().into_owned()));
     }
     Ok(())
@@ -229,6 +259,7 @@ mod tests {
             name: "0a1b2c3d4e5f6071".to_owned(),
             caller: 2,
             start: 3,
+            resumes: false,
             task: "Charge\0 cus_42.".to_owned(),
             steps: "[{\"do\": \"payment.charge\"}]".to_owned(),
             services: vec![

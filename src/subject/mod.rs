@@ -6,15 +6,18 @@ mod before;
 mod captured;
 mod claim;
 mod command_call;
+mod command_words;
 mod config;
 pub mod control;
 mod environment;
+mod home;
 pub(crate) mod hosts;
 mod http;
 mod listener;
 #[cfg(feature = "mcp")]
 mod packages;
 mod port;
+mod recipe;
 mod recorder;
 mod relay;
 mod route;
@@ -36,6 +39,7 @@ pub use crate::trust::Trust;
 pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
+pub(crate) use command_words::{check_command, has_task};
 pub use config::{
     Config, ConfigError, Suite, SuiteSelection, checked_operation, checked_variable, config_schema,
     config_schema_text,
@@ -47,6 +51,7 @@ pub use hosts::{HostError, HostPattern, Hosts};
 pub use http::HttpExchange;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
+pub use recipe::{Recipe, RecipeError, RecipeFacts, names as recipe_names};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};
 #[cfg(not(target_os = "linux"))]
@@ -57,7 +62,7 @@ pub(crate) use route::ServiceRoute;
 pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
 pub(crate) use sealed::{check as check_sealed, trust_stores};
 pub(crate) use secret_words::{CommandSecret, command_secrets, is_secret_name};
-pub use settings::{AddedServices, Settings, Signal};
+pub use settings::{AddedServices, Settings, Signal, StandardInput};
 pub use start::{
     BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
     SupervisorId,
@@ -123,6 +128,15 @@ impl Subject {
             name: secret_words::shown_command(&program),
             kind: SubjectKind::Command { program },
             settings: Settings::default(),
+        }
+    }
+
+    /// The program of its command.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        match &self.kind {
+            SubjectKind::Command { program } => program.first().map(String::as_str),
+            SubjectKind::Http { .. } | SubjectKind::Control(_) => None,
         }
     }
 
@@ -229,7 +243,10 @@ impl Subject {
         }
         let mut settings = self.settings.clone();
         match self.kind.clone() {
-            SubjectKind::Command { program } => supervised::start(program, settings, start),
+            SubjectKind::Command { program } => {
+                let resumed = settings.resume.take().filter(|_| start.resumes);
+                supervised::start(resumed.unwrap_or(program), settings, start)
+            }
             SubjectKind::Control(name) => match settings.hapax() {
                 Ok(hapax) => {
                     let timeout = start.client_timeout.as_secs().to_string();

@@ -120,7 +120,7 @@ pub(in crate::subject) struct SealedProgram {
     pub(in crate::subject) program: Vec<String>,
     pub(in crate::subject) directory: Option<PathBuf>,
     pub(in crate::subject) env: Vec<(String, String)>,
-    pub(in crate::subject) open_input: bool,
+    pub(in crate::subject) input: super::supervisor::ProgramInput,
 }
 
 #[expect(dead_code, reason = "nothing can be sealed")]

@@ -7,7 +7,7 @@ use mock_services::catalog::{self, ServedHost};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
-use super::{Assumption, ClaimSource, Hosts, Limits};
+use super::{Assumption, ClaimSource, Hosts, Limits, RecipeFacts};
 use crate::process_env;
 use crate::scenario::{Promise, ServiceSetup};
 
@@ -40,9 +40,14 @@ pub struct Settings {
     pub promise: Promise,
     /// The source of its claim.
     pub claim: ClaimSource,
-    /// Whether its standard input is an open pipe without input. Otherwise it is empty: many programs read it
-    /// to the end before they start.
-    pub open_input: bool,
+    /// Its standard input.
+    pub input: StandardInput,
+    /// The files of a home directory of its own, below its state directory: the path of each in it, and its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<Vec<(String, Template)>>,
+    /// The command that starts it again after an interrupt, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Vec<String>>,
     /// The signal that cancels it.
     pub cancel: Signal,
     /// The time between SIGTERM and SIGKILL.
@@ -65,6 +70,9 @@ pub struct Settings {
     /// Whether it gets the services only as MCP tools, and not their addresses.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub via_mcp: bool,
+    /// What the recipe says that it was made with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<RecipeFacts>,
     /// The hapax executable, which supervises subjects and runs the controls; the current executable by
     /// default. A program that uses hapax as a library must set it.
     #[serde(serialize_with = "lossy")]
@@ -104,7 +112,9 @@ impl Default for Settings {
             assume: Vec::new(),
             promise: Promise::default(),
             claim: ClaimSource::default(),
-            open_input: false,
+            input: StandardInput::default(),
+            home: None,
+            resume: None,
             cancel: Signal::Int,
             grace: Limits::default().grace,
             watch: Duration::from_secs(1),
@@ -115,6 +125,7 @@ impl Default for Settings {
             sealed: false,
             intercept: false,
             via_mcp: false,
+            recipe: None,
             hapax: None,
         }
     }
@@ -162,6 +173,25 @@ impl Settings {
             }),
         }
     }
+}
+
+/// The standard input of a subject.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StandardInput {
+    /// It is empty: many programs read it to the end before they start.
+    #[default]
+    Closed,
+    /// It is an open pipe without input.
+    Open,
+    /// It is the task.
+    Task,
+}
+
+impl StandardInput {
+    /// The words for them.
+    pub const WORDS: [(&'static str, StandardInput); 3] =
+        [("closed", StandardInput::Closed), ("open", StandardInput::Open), ("task", StandardInput::Task)];
 }
 
 /// A signal that cancels a subject.

@@ -21,6 +21,8 @@ pub struct Start {
     pub caller: u32,
     /// Which start of this caller it is, from 1. The subject does not get it.
     pub start: u32,
+    /// Whether it continues the work of a start that was interrupted.
+    pub resumes: bool,
     /// The text of the task.
     pub task: String,
     /// The steps, as JSON.
@@ -53,6 +55,18 @@ pub struct Start {
     pub sealed: Option<super::SealedStart>,
     /// Where its supervisor is named.
     pub supervisor: SupervisorId,
+}
+
+impl Start {
+    /// Its home directory, if it has one of its own.
+    pub(super) fn home(&self) -> PathBuf {
+        self.state_dir.join("home")
+    }
+
+    /// Its working directory, if it has a home directory of its own: nothing of a project is in it or above it.
+    pub(super) fn work_dir(&self) -> PathBuf {
+        self.state_dir.join("work")
+    }
 }
 
 /// The process id of the supervisor of a caller's start, as long as it runs. A start that hapax only sends

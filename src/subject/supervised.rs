@@ -18,11 +18,13 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::captured::Captured;
 use super::claim::{self, ClaimInputs};
-use super::environment::{environment, write_long_values_to_files};
+use super::command_words;
+use super::environment::{TASK_FILE, environment, write_values_to_files};
+use super::home;
 use super::running::{InterruptRequest, InterruptResult, Running};
 use super::sealed::{self, Gateway, ServedPorts};
-use super::supervisor::{StartOrder, SupervisorMessage, SupervisorOrder};
-use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, Start};
+use super::supervisor::{ProgramInput, StartOrder, SupervisorMessage, SupervisorOrder};
+use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, StandardInput, Start};
 use crate::domain::CapturedOutput;
 use crate::proc_stat::ProcStat;
 use crate::process_env;
@@ -57,16 +59,22 @@ pub(super) fn with_supervisor(
 
 /// The order to the supervisor: it contains everything that the subject gets.
 pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) -> Result<StartOrder, String> {
+    let program = command_words::filled(program, settings, start)?;
+    home::write(settings, start)?;
     let mut env = environment(start, settings, &process_env::all());
-    write_long_values_to_files(&mut env, &start.state_dir)
+    write_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
     let seal = start.sealed.as_ref().map(|sealed| sealed.order(start));
     Ok(StartOrder {
         program,
-        directory: settings.directory.clone(),
+        directory: home::directory(settings, start),
         env,
         seal,
-        open_input: settings.open_input,
+        input: match settings.input {
+            StandardInput::Closed => ProgramInput::Empty,
+            StandardInput::Open => ProgramInput::Open,
+            StandardInput::Task => ProgramInput::File(start.state_dir.join(TASK_FILE)),
+        },
         claim_marks: claim::marks(&settings.claim),
         cancel: settings.cancel,
         limits: start.limits,

@@ -29,17 +29,19 @@ enum Piece {
     },
     /// The port of an agent over HTTP.
     Port,
-    /// A value of the start, in a request to an agent.
+    /// A value of the start, in a request to an agent or in a command.
     OfStart(StartValue),
 }
 
-/// A value of a start that a request to an agent can have.
+/// A value of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) enum StartValue {
     Task,
     Steps,
     Trial,
     Caller,
+    /// A home directory of its own; only in settings.
+    Home,
 }
 
 impl StartValue {
@@ -131,6 +133,14 @@ impl Template {
         Template::parse_with(text, placeholder)
     }
 
+    /// Reads a word of a command, which can have the task and other values of the start, and a home directory.
+    pub(super) fn parse_word(text: &str) -> Result<Self, TemplateError> {
+        Template::parse_with(text, |name| match name {
+            "home" | "port" => placeholder(name),
+            _ => request_placeholder(name),
+        })
+    }
+
     /// Reads a text of a request, which can have the task and other values of the start.
     pub(super) fn parse_request(text: &str) -> Result<Self, TemplateError> {
         Template::parse_with(text, request_placeholder)
@@ -202,6 +212,11 @@ impl Template {
         self.0 == [Piece::OfStart(value)]
     }
 
+    /// Whether it has the port of an agent over HTTP.
+    pub(super) fn has_port(&self) -> bool {
+        self.0.contains(&Piece::Port)
+    }
+
     /// Whether it refers to a service.
     pub(super) fn has_service(&self) -> bool {
         self.0.iter().any(|piece| matches!(piece, Piece::Placeholder { .. }))
@@ -243,8 +258,10 @@ fn placeholder(name: &str) -> Result<Piece, TemplateError> {
     let unknown = |help: String| {
         Err(TemplateError { message: format!("unknown placeholder `${{{}}}`", shown(name)), help })
     };
-    if name == "port" {
-        return Ok(Piece::Port);
+    match name {
+        "port" => return Ok(Piece::Port),
+        "home" => return Ok(Piece::OfStart(StartValue::Home)),
+        _ => {}
     }
     let Some((service, part)) = name.split_once('.') else {
         let parts = AddressPart::SERVICE_PARTS.map(|(part, _)| format!("${{{}.{part}}}", examples::SERVICE));

@@ -101,12 +101,15 @@ impl Caller<'_> {
         let (mut outputs, mut cpu) = (Vec::new(), Some(Duration::ZERO));
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
         let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
-        let (mut start, mut starting) = (0, Some(starting));
+        let (mut start, mut starting, mut resumes) = (0, Some(starting), false);
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
             let time_limit = TimeLimit::new(self.setup.limits.time);
-            let given =
-                Start { before_time_up: Some(self.before_time_up(&time_limit)), ..self.start(start, &work) };
+            let given = Start {
+                resumes: std::mem::take(&mut resumes),
+                before_time_up: Some(self.before_time_up(&time_limit)),
+                ..self.start(start, &work)
+            };
             let before = self.log.length();
             self.log.started(&given, turn);
             tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
@@ -150,6 +153,7 @@ impl Caller<'_> {
                 Some(Then::Restart { work: other, after }) => {
                     // A lease of the interrupted start may have to expire first.
                     tokio::time::sleep(after).await;
+                    resumes = true;
                     to_do.push_front((turn, other.unwrap_or(work)));
                 }
                 Some(Then::End) => to_do.clear(),
@@ -192,6 +196,7 @@ impl Caller<'_> {
             name: OpaqueNames::new(self.setup.seed).caller(self.number),
             caller: self.number,
             start,
+            resumes: false,
             task: work.task.clone(),
             // Plain data written into memory cannot fail.
             steps: serde_json::to_string(&work.steps).unwrap_or_default(),

@@ -11,7 +11,7 @@ fn workspace() -> Workspace {
 #[test]
 fn nothing_to_run_is_an_error_that_says_how_to_name_a_subject() {
     let called = Workspace::new().call(&["run"]).expect(2);
-    assert_eq!(called.stderr.lines().count(), 6, "{}", called.stderr);
+    assert_eq!(called.stderr.lines().count(), 7, "{}", called.stderr);
     assert!(called.stderr.contains("hapax run -- python3 agent.py"), "{}", called.stderr);
 }
 

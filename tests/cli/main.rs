@@ -6,6 +6,7 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod agents;
 mod bad_input;
 mod before;
 mod certify;
@@ -56,6 +57,7 @@ mod statistics;
 #[cfg(target_os = "linux")]
 mod subjects;
 mod tampered;
+mod task_places;
 mod unlucky;
 mod unsupported;
 mod verdicts;

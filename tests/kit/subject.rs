@@ -40,6 +40,7 @@ impl Rig {
             name: "0a1b2c3d4e5f6071".to_owned(),
             caller: 1,
             start: 1,
+            resumes: false,
             task: "Charge cus_42.".to_owned(),
             steps: "[]".to_owned(),
             services: vec![ServiceAddress {

@@ -1,19 +1,21 @@
 //! The arguments that say which subject is tested.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstream::eprintln;
 use mock_services::catalog;
+use yaml_reader::shape::words_of;
 use yaml_reader::{listed, nearest, shown};
 
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, has_color};
 use crate::domain::ControlName;
 use crate::process_env;
 use crate::scenario::default_setup;
 use crate::subject::words::quoted;
 use crate::subject::{
-    Assumption, CommandSecret, Config, HostError, HostPattern, Subject, checked_operation, checked_variable,
-    claim_named, claim_names, command_secrets, is_secret_name,
+    Assumption, CommandSecret, Config, HostError, HostPattern, Recipe, RecipeError, StandardInput, Subject,
+    check_command, checked_operation, checked_variable, claim_named, claim_names, command_secrets,
+    is_secret_name,
 };
 
 /// The subject that is tested.
@@ -22,6 +24,11 @@ pub(in crate::cli) struct SubjectArgs {
     /// A subject in hapax.yaml, or a control: naive, careful, …; `hapax run` takes several, for one table
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     subject: Vec<String>,
+
+    /// A published agent program, by the name of its recipe: claude, codex, …; `hapax list --agents` lists them, and
+    /// several give one table
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    agent: Vec<String>,
 
     /// The file that defines subjects [default: hapax.yaml in this folder or a parent folder]
     #[arg(long, value_name = "FILE")]
@@ -78,9 +85,23 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, value_name = "SOURCE", value_parser = clap::builder::PossibleValuesParser::new(claim_names()))]
     claim: Option<String>,
 
-    /// The command that starts the subject, after `--`
+    /// What the standard input of the subject is: empty, an open pipe, or the task [default: closed]
+    #[arg(long, value_name = "INPUT", value_parser = clap::builder::PossibleValuesParser::new(words_of(&StandardInput::WORDS)))]
+    stdin: Option<String>,
+
+    /// The command that starts the subject, after `--`; an argument '${task}' is the task
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// A subject as it is named on the command line.
+enum NamedSubject<'a> {
+    /// In hapax.yaml, or a control; the default without a name.
+    Configured(Option<&'a str>),
+    /// By its recipe.
+    Agent(&'a str),
+    /// By its command.
+    Command,
 }
 
 /// A host as the user wrote it, and the pattern that it means.
@@ -106,6 +127,7 @@ fn added_service() -> clap::builder::PossibleValuesParser {
 /// How to name a subject.
 const HOW_TO_NAME_A_SUBJECT: &str = "name what to test in one of these ways:
   hapax run -- python3 agent.py        a command, in any language
+  hapax run --agent claude             a published agent program; `hapax list --agents` lists them
   hapax run --subject NAME             a subject in hapax.yaml
   hapax run --subject naive            a control that hapax ships, to see a failure
   hapax demo                           a careless and a careful agent, side by side";
@@ -126,7 +148,7 @@ impl SubjectArgs {
     /// Whether no subject is named.
     #[cfg(feature = "mcp")]
     pub(in crate::cli) fn is_empty(&self) -> bool {
-        self.subject.is_empty() && self.command.is_empty()
+        self.subject.is_empty() && self.agent.is_empty() && self.command.is_empty()
     }
 
     /// Whether the command line has the command that starts the subject.
@@ -136,33 +158,50 @@ impl SubjectArgs {
 
     /// The only subject, and how it is named on the command line.
     pub(in crate::cli) fn choose(&self) -> Result<(Subject, String), CliError> {
-        match self.subject.as_slice() {
-            [] => self.chosen(None),
-            [name] => self.chosen(Some(name)),
-            _ => Err(CliError::with_hint("--subject is given more than once", "name one subject here")),
+        match self.names().as_slice() {
+            [name] => self.chosen(name),
+            _ => Err(CliError::with_hint("more than one subject is given", "name one subject here")),
         }
     }
 
     /// All subjects, each with how it is named on the command line.
     pub(in crate::cli) fn choose_all(&self) -> Result<Vec<(Subject, String)>, CliError> {
-        if self.subject.is_empty() {
-            return Ok(vec![self.chosen(None)?]);
-        }
-        self.subject.iter().map(|name| self.chosen(Some(name))).collect()
+        self.names().iter().map(|name| self.chosen(name)).collect()
     }
 
-    fn chosen(&self, name: Option<&str>) -> Result<(Subject, String), CliError> {
-        let (mut subject, words) = if self.command.is_empty() {
-            let subject = self.named(name)?;
-            let config =
-                self.config.as_ref().map(|path| format!("--config {} ", quoted(&path.to_string_lossy())));
-            let words = format!("{}--subject {}", config.unwrap_or_default(), quoted(&subject.name));
-            (subject, words)
-        } else {
-            let words = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-            warn_about_secrets(&command_secrets(&self.command));
-            (Subject::command(self.command.clone()), format!("-- {words}"))
+    /// The subjects as they are named; the default if none is.
+    fn names(&self) -> Vec<NamedSubject<'_>> {
+        if !self.command.is_empty() {
+            return vec![NamedSubject::Command];
+        }
+        let subjects = self.subject.iter().map(|name| NamedSubject::Configured(Some(name)));
+        let agents = self.agent.iter().map(|name| NamedSubject::Agent(name));
+        let names: Vec<NamedSubject<'_>> = subjects.chain(agents).collect();
+        if names.is_empty() { vec![NamedSubject::Configured(None)] } else { names }
+    }
+
+    fn chosen(&self, name: &NamedSubject<'_>) -> Result<(Subject, String), CliError> {
+        let config =
+            || self.config.as_ref().map(|path| format!("--config {} ", quoted(&path.to_string_lossy())));
+        let (mut subject, words) = match name {
+            NamedSubject::Configured(name) => {
+                let subject = self.named(*name)?;
+                let words = format!("{}--subject {}", config().unwrap_or_default(), quoted(&subject.name));
+                (subject, words)
+            }
+            NamedSubject::Agent(name) => {
+                let subject = find_recipe(name, self.config.as_deref())?.subject;
+                (subject, format!("{}--agent {}", config().unwrap_or_default(), quoted(name)))
+            }
+            NamedSubject::Command => {
+                let words = self.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+                warn_about_secrets(&command_secrets(&self.command));
+                check_command(&self.command)
+                    .map_err(|error| CliError::with_hint(error.message, error.help))?;
+                (Subject::command(self.command.clone()), format!("-- {words}"))
+            }
         };
+        check_installed(&subject)?;
         for name in self.env.iter().filter(|name| !process_env::is_set(name)) {
             eprintln!(
                 "warning: --env {name}: this variable is not set, so the subject does not get it",
@@ -202,7 +241,12 @@ impl SubjectArgs {
         if let Some(source) = self.claim.as_deref().and_then(claim_named) {
             subject.settings.claim = source;
         }
+        if let Some(word) = &self.stdin {
+            let input = StandardInput::WORDS.iter().find(|(name, _)| name == word);
+            subject.settings.input = input.map(|(_, input)| *input).unwrap_or_default();
+        }
         let claim = self.claim.iter().map(|source| format!("--claim {source} "));
+        let stdin = self.stdin.iter().map(|input| format!("--stdin {input} "));
         let with = self.with.iter().map(|name| format!("--with {name} "));
         let via = self.via.iter().map(|via| format!("--via {via} "));
         let sealed = self.sealed.then(|| "--sealed ".to_owned()).into_iter();
@@ -221,7 +265,8 @@ impl SubjectArgs {
             .chain(intercept)
             .chain(via)
             .chain(with)
-            .chain(claim);
+            .chain(claim)
+            .chain(stdin);
         let options = options.collect::<String>();
         Ok((subject, format!("{options}{words}")))
     }
@@ -248,6 +293,29 @@ impl SubjectArgs {
             }),
         }
     }
+}
+
+/// The recipe of a published program: of this project, or of hapax.
+pub(in crate::cli) fn find_recipe(name: &str, config: Option<&Path>) -> Result<Recipe, CliError> {
+    let here = std::env::current_dir()
+        .map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
+    let config = config.map(Path::to_owned).or_else(|| Config::find(&here));
+    let project = config.and_then(|file| file.parent().map(Path::to_owned));
+    let projects: Vec<PathBuf> = [here].into_iter().chain(project).collect();
+    Recipe::find(name, &projects).map_err(|error| match error {
+        RecipeError::Problems { problems, .. } => CliError::Rendered(problems.render(has_color())),
+        error => CliError::with_hint(error.to_string(), error.help()),
+    })
+}
+
+/// Says how to install the program of a recipe that is not there.
+fn check_installed(subject: &Subject) -> Result<(), CliError> {
+    let (Some(recipe), Some(program)) = (&subject.settings.recipe, subject.program()) else { return Ok(()) };
+    if program.contains('/') || process_env::is_in_path(program) {
+        return Ok(());
+    }
+    let message = format!("the program `{program}` of the recipe `{}` is not found in PATH", recipe.name);
+    Err(CliError::with_hint(message, format!("install it: {}", recipe.install)))
 }
 
 /// A replay command repeats the command of the user, so it cannot leave its secrets out.

@@ -69,7 +69,7 @@ pub(super) struct CertifyArgs {
     filters: Vec<String>,
 
     /// Certify a command-line tool; this file describes its commands
-    #[arg(long = "cli", value_name = "FILE", conflicts_with_all = ["filters", "command", "subject"])]
+    #[arg(long = "cli", value_name = "FILE", conflicts_with_all = ["filters", "command", "subject", "agent"])]
     tool: Option<PathBuf>,
 
     #[cfg(feature = "mcp")]

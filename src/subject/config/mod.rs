@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use yaml_reader::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 
+pub(super) use self::read::read_recipe_subject;
 use self::read::{ConfigContent, read};
 pub use self::schema::{config_schema, config_schema_text};
 pub use self::values::{checked_operation, checked_variable};

@@ -8,13 +8,17 @@ use yaml_reader::{Key, Node, NodeKind, Problems, Reader, Source, listed, nearest
 
 use super::http::{HTTP, read_http};
 use super::values::{
-    CLAIM, WATCH_OF_STARTED, read_claim, read_command, read_env, read_fields, read_hosts, read_operations,
-    read_passed, read_served, read_time, read_tools, read_watch,
+    CLAIM, WATCH_OF_STARTED, read_claim, read_command, read_env, read_fields, read_home, read_hosts,
+    read_operations, read_passed, read_served, read_time, read_tools, read_watch,
 };
 use super::{Suite, SuiteSelection};
-use crate::scenario::{FilterExpression, Promise, read_shipped_service};
+use crate::scenario::{FilterExpression, Promise, ServiceSetup, read_shipped_service};
 use crate::subject::assumption::{ASSUME, read_assumptions};
-use crate::subject::{AddedServices, HostPattern, Hosts, Settings, Signal, Subject, SubjectKind};
+use crate::subject::command_words;
+use crate::subject::{
+    AddedServices, HostError, HostPattern, Hosts, Recipe, Settings, Signal, StandardInput, Subject,
+    SubjectKind,
+};
 
 const COMMAND: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
 const SUITE: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
@@ -22,7 +26,6 @@ const HOSTS: Shape = Shape::MapOf(&Shape::Any, &Shape::TEXTS, Count::ANY);
 const ABOUT_HOSTS: &str = "Further hosts that services stand for in sealed runs.";
 const ABOUT_ASSUME: &str = "What is known of a real provider: {SERVICE: {idempotency: stripe}}. Cases that \
                             assume otherwise are skipped.";
-const STDIN_WORDS: [(&str, bool); 2] = [("closed", false), ("open", true)];
 const VIA_WORDS: [(&str, bool); 1] = [("mcp", true)];
 
 /// The file.
@@ -40,7 +43,7 @@ pub(super) static CONFIG: MapShape<7> = MapShape::new([
 ]);
 
 /// A subject. The services that can be added are keys as well.
-pub(super) static SUBJECT: MapShape<24> = MapShape::new([
+pub(super) static SUBJECT: MapShape<27> = MapShape::new([
     optional("command", COMMAND).about("The command that starts the subject."),
     optional("http", HTTP).about(
         "The URL at which the subject takes tasks; ${port} is a port that hapax chooses. As a map, also what \
@@ -65,8 +68,8 @@ pub(super) static SUBJECT: MapShape<24> = MapShape::new([
         .about("What it promises."),
     optional("watch", Shape::DURATION)
         .about("How long requests are watched for after the response of a subject over HTTP."),
-    optional("stdin", Shape::Words(|| words_of(&STDIN_WORDS)))
-        .about("Whether its standard input stays open."),
+    optional("stdin", Shape::Words(|| words_of(&StandardInput::WORDS)))
+        .about("Its standard input: closed, an open pipe, or the task."),
     optional("client_timeout", Shape::DURATION)
         .about("The time after which its clients give up on a request."),
     optional("allow", Shape::TEXTS).about("Hosts outside of a trial that it may call."),
@@ -78,8 +81,15 @@ pub(super) static SUBJECT: MapShape<24> = MapShape::new([
     optional("intercept", Shape::Flag)
         .about("Whether its requests to the real hosts are intercepted without a seal."),
     optional("via", Shape::Words(|| words_of(&VIA_WORDS))).about("How it gets its tools."),
+    optional("home", Shape::TEXT_MAP).about(
+        "Gives it a home directory of its own, with these files: {.config/agent.json: \"...\"}. ${home} stands for it.",
+    ),
+    optional("resume", COMMAND)
+        .about("The command that starts it again after an interrupt, if that is another one."),
+    optional("agent", Shape::Text)
+        .about("A published agent program, by the name of its recipe, instead of `command`; all other keys override it."),
 ])
-.needs(Rule::AnyOf(&["command", "http"]));
+.needs(Rule::AnyOf(&["command", "http", "agent"]));
 
 /// What a file has.
 pub(super) struct ConfigContent {
@@ -163,6 +173,32 @@ fn read_expression(reader: &Reader, node: &Node) -> Option<String> {
     None
 }
 
+/// The subject of a recipe in this folder.
+pub(in crate::subject) fn read_recipe_subject(
+    reader: &Reader,
+    key: &Key,
+    node: &Node,
+    folder: &Path,
+) -> Option<Subject> {
+    if let Some(node) = node.get("agent") {
+        reader.report_with_help(node.span, "a recipe cannot refer to another recipe", "write its `command`");
+        return None;
+    }
+    read_subject(reader, key, node, folder, &[])
+}
+
+/// The subject that a recipe of this project or of hapax describes.
+fn read_agent(reader: &Reader, node: &Node, folder: &Path) -> Option<Subject> {
+    let name = reader.text(node)?;
+    match Recipe::find(name, &[folder.to_owned()]) {
+        Ok(recipe) => Some(recipe.subject),
+        Err(error) => {
+            reader.report_with_help(node.span, error.to_string(), error.help());
+            None
+        }
+    }
+}
+
 fn read_subject(
     reader: &Reader,
     key: &Key,
@@ -196,6 +232,9 @@ fn read_subject(
         sealed,
         intercept,
         via,
+        home,
+        resume,
+        agent,
     ] = map.fields(&SUBJECT);
     let added: Vec<_> = catalog::services()
         .iter()
@@ -209,21 +248,41 @@ fn read_subject(
     let is_known = reader.count() == before;
 
     let command_node = command;
-    let command = command.map(|node| read_command(reader, node));
+    let read_words = |node: &Node| {
+        let words = read_command(reader, node)?;
+        if let Err(error) = command_words::check(&words, http.is_some()) {
+            reader.report_with_help(node.span, error.message, error.help);
+        }
+        Some(words)
+    };
+    let command = command.map(read_words);
+    if let Some(node) = resume.filter(|_| http.is_some()) {
+        let help = "remove `resume`: an agent over HTTP is started with `command` again";
+        reader.report_with_help(node.span, "`resume` is only for subjects with a command", help);
+    }
+    if let Some(node) = home.filter(|_| command_node.is_none()) {
+        let help = "remove `home`, or add the command that starts the agent (`command`)";
+        reader.report_with_help(node.span, "`home` needs a `command`: hapax does not start this agent", help);
+    }
+    let recipe = agent.map(|node| read_agent(reader, node, folder));
+    if let Some(node) = agent.filter(|_| command_node.is_some() || http.is_some()) {
+        let help = "remove one of them; `hapax list --agents NAME` prints a recipe, to be copied and changed";
+        reader.report_with_help(node.span, "a subject has either `agent`, or `command` and `http`", help);
+    }
     let http_value = http.map(|node| read_http(reader, node, command.is_some()));
     let kind = match (command, http_value) {
+        _ if recipe.is_some() => recipe.as_ref().and_then(|recipe| Some(recipe.as_ref()?.kind.clone())),
         (Some(program), None) => program.map(|program| SubjectKind::Command { program }),
         (None, Some(http)) => http.map(|(url, exchange)| SubjectKind::Http { url, command: None, exchange }),
         (Some(command), Some(http)) => http
             .zip(command)
             .map(|((url, exchange), command)| SubjectKind::Http { url, command: Some(command), exchange }),
         (None, None) if is_known => {
-            let help = "add the command that starts it (`command: python agent.py`) or the URL at which it \
-                runs \
-                        (`http: http://127.0.0.1:8080/task`)";
+            let help = "add the command that starts it (`command: python agent.py`), the URL at which it runs (`http: \
+                        http://127.0.0.1:8080/task`), or a published program (`agent: claude`)";
             reader.report_with_help(
                 place,
-                format!("the subject `{}` has neither `command` nor `http`", shown(&key.name)),
+                format!("the subject `{}` has neither `command` nor `http` nor `agent`", shown(&key.name)),
                 help,
             );
             None
@@ -253,26 +312,28 @@ fn read_subject(
         let help = "remove `intercept`: a sealed subject calls the real hosts anyway";
         reader.report_with_help(node.span, "a subject is sealed or intercepted, not both", help);
     }
-    let defaults = Settings::default();
+    let mut defaults = recipe.flatten().map(|recipe| recipe.settings).unwrap_or_default();
+    let own_env = env.map(|node| read_env(reader, node)).unwrap_or_default();
+    defaults.env.retain(|(name, _)| !own_env.iter().any(|(own, _)| own == name));
     let settings = Settings {
-        directory: Some(
-            directory
-                .and_then(|node| reader.text(node))
-                .map_or_else(|| folder.to_owned(), |text| folder.join(text)),
-        ),
-        env: env.map(|node| read_env(reader, node)).unwrap_or_default(),
-        pass: pass.map(|node| read_passed(reader, node)).unwrap_or_default(),
-        time: timeout.and_then(|node| read_time(reader, node)),
-        client_timeout: client_timeout.and_then(|node| read_time(reader, node)),
-        fields: fields.map(|node| read_fields(reader, node)).unwrap_or_default(),
-        tools: tools.map(|node| read_tools(reader, node)).unwrap_or_default(),
-        can: can.map(|node| read_operations(reader, node)).unwrap_or_default(),
-        assume: assume.map(|node| read_assumptions(reader, node)).unwrap_or_default(),
+        directory: match directory.and_then(|node| reader.text(node)) {
+            Some(text) => Some(folder.join(text)),
+            // It starts beside its home directory.
+            None => (home.is_none() && defaults.home.is_none()).then(|| folder.to_owned()),
+        },
+        env: defaults.env.into_iter().chain(own_env).collect(),
+        pass: pass.map(|node| read_passed(reader, node)).unwrap_or(defaults.pass),
+        time: timeout.and_then(|node| read_time(reader, node)).or(defaults.time),
+        client_timeout: client_timeout.and_then(|node| read_time(reader, node)).or(defaults.client_timeout),
+        fields: fields.map(|node| read_fields(reader, node)).unwrap_or(defaults.fields),
+        tools: tools.map(|node| read_tools(reader, node)).unwrap_or(defaults.tools),
+        can: can.map(|node| read_operations(reader, node)).unwrap_or(defaults.can),
+        assume: assume.map(|node| read_assumptions(reader, node)).unwrap_or(defaults.assume),
         promise: promise
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.as_str(), promise))))
-            .unwrap_or_default(),
-        claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or_default(),
-        open_input: stdin.and_then(|node| reader.one_of(node, &STDIN_WORDS)).unwrap_or(defaults.open_input),
+            .unwrap_or(defaults.promise),
+        claim: claim.and_then(|node| read_claim(reader, node)).unwrap_or(defaults.claim),
+        input: stdin.and_then(|node| reader.one_of(node, &StandardInput::WORDS)).unwrap_or(defaults.input),
         cancel: cancel
             .and_then(|node| reader.one_of(node, &Signal::ALL.map(|signal| (signal.name(), signal))))
             .unwrap_or(defaults.cancel),
@@ -280,24 +341,38 @@ fn read_subject(
         watch: watch.and_then(|node| read_watch(reader, node)).unwrap_or(
             if http.is_some() && command_node.is_some() { WATCH_OF_STARTED } else { defaults.watch },
         ),
-        before: prepare.and_then(|node| read_command(reader, node)),
-        hosts: Hosts {
-            allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
-            ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
+        before: prepare.and_then(|node| read_command(reader, node)).or(defaults.before),
+        hosts: {
+            let read = |node: Option<&Node>, parse: fn(&str) -> Result<HostPattern, HostError>| {
+                node.map(|node| read_hosts(reader, node, parse)).unwrap_or_default()
+            };
+            let Hosts { allow: allowed, ignore: ignored } = defaults.hosts;
+            Hosts {
+                allow: allowed.into_iter().chain(read(allow, HostPattern::allowed)).collect(),
+                ignore: ignored.into_iter().chain(read(ignore, HostPattern::ignored)).collect(),
+            }
         },
         served_hosts: {
-            let own = hosts.map(|node| read_served(reader, node, served)).unwrap_or_default();
+            let own = hosts.map(|node| read_served(reader, node, served)).unwrap_or(defaults.served_hosts);
             own.into_iter().chain(served.iter().cloned()).collect()
         },
-        services: AddedServices(
-            added
-                .into_iter()
-                .filter_map(|(service, node)| read_shipped_service(reader, service, node))
-                .collect(),
-        ),
-        sealed: is_sealed,
-        via_mcp: via.and_then(|node| reader.one_of(node, &VIA_WORDS)).unwrap_or_default(),
+        services: {
+            let own =
+                added.into_iter().filter_map(|(service, node)| read_shipped_service(reader, service, node));
+            let mut services: Vec<ServiceSetup> = own.collect();
+            for setup in defaults.services.0 {
+                if !services.iter().any(|own| own.name == setup.name) {
+                    services.push(setup);
+                }
+            }
+            AddedServices(services)
+        },
+        sealed: if sealed.is_some() { is_sealed } else { defaults.sealed && !is_intercepted },
+        via_mcp: via.and_then(|node| reader.one_of(node, &VIA_WORDS)).unwrap_or(defaults.via_mcp),
         intercept: is_intercepted,
+        home: home.map(|node| read_home(reader, node)).or(defaults.home),
+        resume: resume.and_then(read_words).or(defaults.resume),
+        recipe: defaults.recipe,
         hapax: None,
     };
     Some(Subject { name: key.name.clone(), kind: kind?, settings })

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::super::{ClaimSource, HttpExchange, ServiceAddress, Signal, SubjectKind};
+use super::super::{ClaimSource, HttpExchange, ServiceAddress, Signal, StandardInput, SubjectKind};
 use super::*;
 use crate::domain::HostTreatment;
 use crate::scenario::{ClaimedOutcome, Promise};
@@ -62,7 +62,7 @@ subjects:
         (shop.settings.time, shop.settings.grace),
         (Some(Duration::from_secs(90)), Duration::from_millis(500))
     );
-    assert_eq!((shop.settings.open_input, texts.settings.open_input), (true, false));
+    assert_eq!((shop.settings.input, texts.settings.input), (StandardInput::Open, StandardInput::Closed));
     assert_eq!((shop.settings.via_mcp, texts.settings.via_mcp), (true, false));
     assert_eq!(shop.settings.cancel, Signal::Term);
     assert_eq!(shop.settings.before, Some(["psql", "-f", "reset.sql"].map(str::to_owned).to_vec()));

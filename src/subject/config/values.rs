@@ -1,5 +1,6 @@
 //! Reads the values of a subject in `hapax.yaml`.
 
+use std::path::{Component, Path};
 use std::time::Duration;
 
 use mock_services::catalog::{self, ServedHost, read_served_hosts};
@@ -52,6 +53,24 @@ pub(super) fn read_env(reader: &Reader, node: &Node) -> Vec<(String, Template)> 
         }
     }
     env
+}
+
+/// The files of a home directory.
+pub(super) fn read_home(reader: &Reader, node: &Node) -> Vec<(String, Template)> {
+    let mut files = Vec::new();
+    for (key, node) in reader.entries(node).unwrap_or_default() {
+        let is_inside = Path::new(&key.name).components().all(|part| matches!(part, Component::Normal(_)));
+        if key.name.is_empty() || !is_inside {
+            let message = format!("`{}` is not a file in a home directory", shown(&key.name));
+            reader.report_with_help(key.span, message, "write a path relative to it: .config/agent.json");
+        }
+        let Some(text) = reader.text(node) else { continue };
+        match Template::parse(text) {
+            Ok(template) => files.push((key.name.clone(), template)),
+            Err(error) => reader.report_with_help(node.span, error.message, error.help),
+        }
+    }
+    files
 }
 
 /// Names of variables.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::ClaimedOutcome;
 use crate::subject::control::escaped;
-use crate::subject::environment::addresses;
+use crate::subject::environment::{addresses, value_of};
 use crate::subject::template::{StartValue, Template};
 use crate::subject::{ServiceAddress, Start};
 
@@ -105,7 +105,7 @@ impl BodyTemplate {
             BodyTemplate::Literal(value) => Some(value.clone()),
             BodyTemplate::Text(text) if text.is_only(StartValue::Steps) => Some(steps(start)),
             BodyTemplate::Text(text) => {
-                text.fill_request(services, |value| Some(value_of(start, value))).map(Value::String)
+                text.fill_request(services, |value| Some(value_of(value, start))).map(Value::String)
             }
             BodyTemplate::List(items) => {
                 Some(items.iter().filter_map(|item| item.fill(services, start)).collect())
@@ -192,7 +192,7 @@ impl HttpExchange {
     pub(super) fn request(&self, path: &str, start: &Start) -> AgentRequest {
         let services = addresses(start);
         let RequestTemplate { method, path: own_path, headers, body } = &self.request;
-        let escaped_value = |value| Some(escaped(&value_of(start, value)));
+        let escaped_value = |value| Some(escaped(&value_of(value, start)));
         let own_path = own_path.as_ref().and_then(|path| path.fill_request(&services, escaped_value));
         let path = own_path.unwrap_or_else(|| self.usual_path(path));
         let body = match body {
@@ -209,7 +209,7 @@ impl HttpExchange {
         let usual = content_type.into_iter().chain([("Accept", accepted)]);
         let usual = usual.filter(|(name, _)| !headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)));
         let own = headers.iter().filter_map(|(name, text)| {
-            let value = text.fill_request(&services, |value| Some(value_of(start, value)))?;
+            let value = text.fill_request(&services, |value| Some(value_of(value, start)))?;
             Some((name.clone(), value))
         });
         let headers = usual.map(|(name, value)| (name.to_owned(), value.to_owned())).chain(own).collect();
@@ -244,15 +244,6 @@ impl HttpExchange {
             Some((name.clone(), value))
         };
         self.request.headers.iter().filter_map(constant).collect()
-    }
-}
-
-fn value_of(start: &Start, value: StartValue) -> String {
-    match value {
-        StartValue::Task => start.task.clone(),
-        StartValue::Steps => start.steps.clone(),
-        StartValue::Trial => start.trial.clone(),
-        StartValue::Caller => start.name.clone(),
     }
 }
 
@@ -308,6 +299,7 @@ mod tests {
             name: "c1".into(),
             caller: 1,
             start: 1,
+            resumes: false,
             task: TASK.into(),
             steps: "[{\"do\":\"payment.charge\"}]".into(),
             services: vec![payment],

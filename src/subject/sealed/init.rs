@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 
 use rustix::process::{Pid, WaitOptions};
@@ -149,7 +149,7 @@ fn start(order: &InitOrder) -> Result<Option<Child>, String> {
         .env_clear()
         .envs(order.env.iter().map(|(name, value)| (name, value)))
         .process_group(0)
-        .stdin(if order.open_input { Stdio::piped() } else { Stdio::null() });
+        .stdin(order.input.stdio()?);
     if let Some(directory) = &order.directory {
         command.current_dir(directory);
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::subject::supervisor::ProgramInput;
+
 /// How a start is sealed: part of the order to its supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::subject) struct SealOrder {
@@ -44,8 +46,8 @@ pub(super) struct InitOrder {
     pub(super) directory: Option<PathBuf>,
     /// All its environment variables.
     pub(super) env: Vec<(String, String)>,
-    /// Whether its standard input is an open pipe without input.
-    pub(super) open_input: bool,
+    /// Its standard input.
+    pub(super) input: ProgramInput,
     /// What it sees and reaches.
     pub(super) seal: SealOrder,
     /// Its user and group, where those of the namespace cannot all be mapped.

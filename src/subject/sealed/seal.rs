@@ -13,6 +13,7 @@ use rustix::process::Pid;
 use super::channel::Channel;
 use super::order::{FileView, InitOrder, InitReport, SealOrder};
 use super::{handover, namespaces};
+use crate::subject::supervisor::ProgramInput;
 
 /// A port that only root may open outside of a namespace.
 const LOW_PORT: u16 = 443;
@@ -26,8 +27,8 @@ pub(in crate::subject) struct SealedProgram {
     pub(in crate::subject) directory: Option<PathBuf>,
     /// All its environment variables.
     pub(in crate::subject) env: Vec<(String, String)>,
-    /// Whether its standard input is an open pipe without input.
-    pub(in crate::subject) open_input: bool,
+    /// Its standard input.
+    pub(in crate::subject) input: ProgramInput,
 }
 
 /// A subject that runs in namespaces of its own.
@@ -76,8 +77,8 @@ impl SealedSubject {
             .spawn()
             .map_err(failed)?;
         let mut channel = Channel::new(own).map_err(failed)?;
-        let SealedProgram { program, directory, env, open_input } = program;
-        let order = InitOrder { program, directory, env, open_input, seal: seal.clone(), ids: own_ids() };
+        let SealedProgram { program, directory, env, input } = program;
+        let order = InitOrder { program, directory, env, input, seal: seal.clone(), ids: own_ids() };
         channel.send(&order).map_err(failed)?;
         loop {
             match channel.receive().map_err(failed)? {
@@ -135,7 +136,8 @@ pub(crate) fn check(executable: &Path) -> Result<(), String> {
     let (_hapax, socket) =
         UnixStream::pair().map_err(|error| format!("cannot make a pair of sockets: {error}"))?;
     let order = SealOrder { tcp_ports: vec![LOW_PORT], udp_ports: Vec::new(), files: FileView::default() };
-    let nothing = SealedProgram { program: Vec::new(), directory: None, env: Vec::new(), open_input: false };
+    let nothing =
+        SealedProgram { program: Vec::new(), directory: None, env: Vec::new(), input: ProgramInput::Empty };
     match SealedSubject::start(executable, nothing, &order, socket) {
         Ok(_) => Ok(()),
         Err(why) => Err(format!("{why}; {}", way_out())),

@@ -20,7 +20,7 @@ use std::sync::{Arc, mpsc};
 use rustix::process::{Pid, Resource, Rlimit};
 
 pub(crate) use processes::{adopt_orphans, left_running, processes_below};
-pub(super) use protocol::{StartOrder, SupervisorMessage, SupervisorOrder};
+pub(super) use protocol::{ProgramInput, StartOrder, SupervisorMessage, SupervisorOrder};
 pub(super) use signals::ALREADY_ENDED;
 
 use super::captured::Captured;
@@ -134,8 +134,7 @@ fn start_directly(order: &StartOrder) -> Result<StartedProgram, String> {
         .env_clear()
         .envs(order.env.iter().map(|(name, value)| (name, value)))
         .process_group(0);
-    let input = if order.open_input { Stdio::piped() } else { Stdio::null() };
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(order.input.stdio()?).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(directory) = &order.directory {
         command.current_dir(directory);
     }
@@ -151,7 +150,7 @@ fn start_sealed(order: &StartOrder, seal: &SealOrder) -> Result<StartedProgram, 
         program: order.program.clone(),
         directory: order.directory.clone(),
         env: order.env.clone(),
-        open_input: order.open_input,
+        input: order.input.clone(),
     };
     // The standard input of a sealed start's supervisor is a socket.
     let (child, sealed) = SealedSubject::start(&hapax, program, seal, io::stdin())?

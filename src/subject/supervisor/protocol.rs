@@ -1,6 +1,8 @@
 //! The messages between hapax and a supervisor: one line of JSON each.
 
+use std::fs::File;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +19,9 @@ pub(in crate::subject) struct StartOrder {
     pub(in crate::subject) directory: Option<PathBuf>,
     /// Its whole environment.
     pub(in crate::subject) env: Vec<(String, String)>,
-    /// Whether its standard input is an open pipe without input, instead of an empty input.
+    /// Its standard input.
     #[serde(default)]
-    pub(in crate::subject) open_input: bool,
+    pub(in crate::subject) input: ProgramInput,
     /// Texts that identify a claim in its output; the last message has the time when each output last had
     /// one.
     #[serde(default)]
@@ -31,6 +33,33 @@ pub(in crate::subject) struct StartOrder {
     pub(in crate::subject) cancel: Signal,
     /// Its limits.
     pub(in crate::subject) limits: crate::subject::Limits,
+}
+
+/// The standard input of a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::subject) enum ProgramInput {
+    /// It is empty.
+    #[default]
+    Empty,
+    /// An open pipe without input.
+    Open,
+    /// The content of a file.
+    File(PathBuf),
+}
+
+impl ProgramInput {
+    /// It, for a program that is started.
+    pub(in crate::subject) fn stdio(&self) -> Result<Stdio, String> {
+        Ok(match self {
+            ProgramInput::Empty => Stdio::null(),
+            ProgramInput::Open => Stdio::piped(),
+            ProgramInput::File(path) => {
+                let file = File::open(path);
+                file.map_err(|error| format!("cannot read the task in {}: {error}", path.display()))?.into()
+            }
+        })
+    }
 }
 
 /// Every further line to a supervisor: what to do with the subject.

@@ -1,7 +1,7 @@
 //! An interrupt has taken effect when its call returns.
 
 use hapax::scenario::ClaimedOutcome;
-use hapax::subject::{EndReason, InterruptResult, Signal};
+use hapax::subject::{EndReason, InterruptResult, Signal, StandardInput};
 
 use crate::kit::subject::{NO_PROCESS, Rig, program, shell, state};
 
@@ -104,7 +104,7 @@ async fn cancel_sends_the_configured_signal_and_does_not_close_the_input() {
         read line; while [ $? -gt 1 ]; do read line; done
         echo closed; exit 1"#;
     let mut subject = shell(script);
-    (subject.settings.cancel, subject.settings.open_input) = (Signal::Usr1, true);
+    (subject.settings.cancel, subject.settings.input) = (Signal::Usr1, StandardInput::Open);
     let mut ready = rig.pipe("ready");
     let running = subject.start(rig.start()).await;
     ready.line().await;
@@ -129,10 +129,10 @@ async fn cancel_sends_sigint_by_default() {
 #[tokio::test]
 async fn standard_input_is_closed_unless_the_settings_keep_it_open() {
     let script = r#"read -t 0.2 line; if [ $? = 1 ]; then echo closed; else echo open; fi"#;
-    for (open_input, expected) in [(false, "closed\n"), (true, "open\n")] {
+    for (input, expected) in [(StandardInput::Closed, "closed\n"), (StandardInput::Open, "open\n")] {
         let rig = Rig::new();
         let mut subject = program(&["bash", "-c", script]);
-        subject.settings.open_input = open_input;
+        subject.settings.input = input;
         assert_eq!(subject.start(rig.start()).await.ended().await.output.stdout, expected);
     }
 }
