@@ -310,11 +310,11 @@ fn a_command_that_writes_and_is_not_in_the_file_is_named_and_the_score_says_so()
     let script = "#!/bin/sh\ncase \"$1\" in\n  add) echo \"$2\" >> items ;;\n  list) cat items 2>/dev/null || true ;;\n  \
                   *) printf 'Commands:\\n  add     Add an item\\n  list    List items\\n  wipe    Delete all items\\n' ;;\n\
                   esac\n";
-    workspace.write("todo", script);
+    workspace.write("todo.sh", script);
     workspace.write(
         "tool.yaml",
-        "tool: todo\nstate: { run: [sh, ./todo, list], count: lines }\ncommands:\n  add: { kind: mutating, run: [sh, \
-         ./todo, add, \"${value}\"] }\n",
+        "tool: todo\nstate: { run: [sh, ./todo.sh, list], count: lines }\ncommands:\n  add: { kind: mutating, run: [sh, \
+         todo.sh, add, \"${value}\"] }\n",
     );
     let arguments = ["certify", "--cli", "tool.yaml", "--level", "0.2", "--callers", "1", "--out", "out"];
     let called = workspace.call(&arguments).expect(1);

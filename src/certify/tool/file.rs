@@ -19,6 +19,9 @@ pub(super) const KEY: &str = "${key}";
 /// The placeholder of a value that is different in each trial.
 pub(super) const VALUE: &str = "${value}";
 
+/// How the names of programs end that an interpreter runs.
+const SCRIPTS: [&str; 12] = ["cjs", "jar", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts"];
+
 /// A command-line tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolFile {
@@ -263,17 +266,24 @@ fn read_commands(reader: &Reader, node: &Node, folder: &Path) -> Vec<Vec<String>
     items.iter().filter_map(|item| read_program(reader, item, folder)).collect()
 }
 
-/// A command; a relative path of its program is relative to the folder of the file.
+/// A command. A relative path, and a script that an interpreter runs, is relative to the folder of the file. Any other
+/// argument stays as it is: a file that the tool writes is in the directory of the trial, whatever is beside this file.
 fn read_program(reader: &Reader, node: &Node, folder: &Path) -> Option<Vec<String>> {
     let mut words = read_command(reader, node)?;
-    for word in &mut words {
+    for (index, word) in words.iter_mut().enumerate() {
+        let is_named = word.contains('/') || (index > 0 && is_script(word));
         let path = folder.join(&*word);
-        let is_program = word.contains('/') && !word.contains("${") && Path::new(&*word).is_relative();
-        if is_program && path.is_file() {
+        if is_named && !word.contains("${") && Path::new(&*word).is_relative() && path.is_file() {
             *word = absolute(&path).to_string_lossy().into_owned();
         }
     }
     Some(words)
+}
+
+/// Whether this is the name of a program that an interpreter runs.
+fn is_script(word: &str) -> bool {
+    let extension = Path::new(word).extension().and_then(std::ffi::OsStr::to_str);
+    extension.is_some_and(|extension| SCRIPTS.contains(&extension))
 }
 
 fn absolute(path: &Path) -> PathBuf {
@@ -334,6 +344,22 @@ commands:
         assert_eq!(file.commands[1].key, Some(vec!["--key=${key}".to_owned()]));
         assert_eq!(file.commands[1].state.as_ref().unwrap().count, StateCount::Json("/items".to_owned()));
         assert_eq!(file.commands[2].kind, CommandKind::Safe);
+    }
+
+    #[test]
+    fn paths_and_scripts_are_relative_to_the_file_and_the_data_of_the_tool_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["todo.py", "todo.db", "todo", "add"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let words = |run: &str| {
+            let text = format!("tool: todo\ncommands:\n  list: {{ kind: safe, run: {run} }}\n");
+            let file = ToolFile::read(&Source::new("tool.yaml", &text), folder.path()).unwrap();
+            file.commands[0].run.join(" ").replace(&format!("{}/", folder.path().display()), "FOLDER/")
+        };
+        assert_eq!(words("python3 -u todo.py add todo.db"), "python3 -u FOLDER/todo.py add todo.db");
+        assert_eq!(words("./todo add gone.py"), "FOLDER/todo add gone.py");
+        assert_eq!(words("todo add ./todo.db"), "todo add FOLDER/todo.db");
     }
 
     #[test]
