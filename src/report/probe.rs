@@ -28,8 +28,8 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
     if !uses.is_empty() {
         push(&mut out, "  uses", &uses, view);
     }
-    let right = named(result, |outcome| matches!(outcome, FamilyOutcome::Right));
-    push(&mut out, "  does", &right.join(", "), view);
+    let does = operations(&families(result, |outcome| matches!(outcome, FamilyOutcome::Right)), &[]);
+    push(&mut out, "  does", &does.join(", "), view);
     for family in &result.families {
         if let FamilyOutcome::Wrong { cause, .. } = &family.outcome {
             let cause = line(cause, MAX_CAUSE);
@@ -37,7 +37,8 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
             push(&mut out, "  wrong", &text, view);
         }
     }
-    let silent = named(result, |outcome| matches!(outcome, FamilyOutcome::NotAttempted { .. }));
+    let silent = families(result, |outcome| matches!(outcome, FamilyOutcome::NotAttempted { .. }));
+    let silent = operations(&silent, &does);
     if !silent.is_empty() {
         let more = silent.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -97,9 +98,28 @@ fn uses(result: &ProbeResult) -> String {
     hosts.chain(beside).collect::<Vec<_>>().join(", ")
 }
 
-fn named(result: &ProbeResult, is_one: impl Fn(&FamilyOutcome) -> bool) -> Vec<String> {
+/// The operations of each family with such an outcome.
+fn families(result: &ProbeResult, is_one: impl Fn(&FamilyOutcome) -> bool) -> Vec<&[String]> {
     let families = result.families.iter().filter(|family| is_one(&family.outcome));
-    families.map(|ProbedFamily { operations, .. }| operations.join(" and ")).collect()
+    families.map(|ProbedFamily { operations, .. }| operations.as_slice()).collect()
+}
+
+/// Each operation of these families once, without those that were named before. A family that has no other operation is
+/// named as a whole.
+fn operations(families: &[&[String]], named_before: &[String]) -> Vec<String> {
+    let mut named: Vec<String> = Vec::new();
+    for family in families {
+        let fresh: Vec<&String> = family.iter().filter(|name| !named_before.contains(name)).collect();
+        match fresh.is_empty() {
+            true => named.push(family.join(" with ")),
+            false => {
+                let fresh: Vec<String> =
+                    fresh.into_iter().filter(|name| !named.contains(name)).cloned().collect();
+                named.extend(fresh);
+            }
+        }
+    }
+    named
 }
 
 fn push(out: &mut String, name: &str, text: &str, view: &View) {
@@ -107,5 +127,20 @@ fn push(out: &mut String, name: &str, text: &str, view: &View) {
     for (index, text) in wrap(text, width).into_iter().enumerate() {
         let name = if index == 0 { name } else { "" };
         let _ = writeln!(out, "{name:<10}{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_operation_of_several_families_is_named_once_and_no_family_is_left_out() {
+        let family = |names: &str| names.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let (deploy, both, charged) =
+            (family("deploy.deploy"), family("deploy.deploy deploy.dry-run"), family("charge refund"));
+        let silent = operations(&[&deploy, &both, &charged], &family("charge"));
+        assert_eq!(silent, ["deploy.deploy", "deploy.dry-run", "refund"]);
+        assert_eq!(operations(&[&charged], &family("charge refund")), ["charge with refund"]);
     }
 }
