@@ -147,6 +147,7 @@ pub mod custom;
 mod delivery;
 pub mod deploy;
 mod description;
+mod distinct_json;
 pub mod email;
 mod endpoints;
 mod engine;
@@ -172,6 +173,7 @@ pub use word_enum::UnknownWord;
 
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};
+pub use distinct_json::DistinctJson;
 pub use engine::{AwaitedCallers, BarrierOptions};
 pub use money::money;
 pub use services::{

@@ -105,6 +105,7 @@ const HAPAX: &[(&str, &[&str])] = &[
 const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("after", &[]),
     ("clock", &[]),
+    ("distinct_json", &[]),
     ("endpoints", &[]),
     ("examples", &[]),
     ("index", &[]),
@@ -127,6 +128,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
 /// The modules that a service may import.
 const SERVICE: &[&str] = &[
     "description",
+    "distinct_json",
     "endpoints",
     "idempotency",
     "index",

@@ -1,16 +1,14 @@
 //! The body of a request: as JSON, without what is not part of its identity, and as fields.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
 use std::io::Read;
 
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use percent_encoding::percent_decode_str;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::distinct_json::DistinctJson;
 use crate::service::{self, Fields, Request};
 
 /// The largest number of fields of one body that faults and the ledger can name.
@@ -44,68 +42,12 @@ pub(super) fn content(request: &Request) -> Result<Value, String> {
     {
         return Err(format!("a body in {structure}"));
     }
-    if let Err(error) = serde_json::from_slice::<UniqueMembers>(&bytes)
+    if let Err(error) = serde_json::from_slice::<DistinctJson>(&bytes)
         && error.is_data()
     {
         return Err("a JSON object with two members of one name".to_owned());
     }
     Ok(whole_numbers(value(kind, &bytes)))
-}
-
-/// Any JSON in which no object has two members of one name. Programs differ in which of two they take.
-struct UniqueMembers;
-
-impl<'de> Deserialize<'de> for UniqueMembers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueMembers)
-    }
-}
-
-impl<'de> Visitor<'de> for UniqueMembers {
-    type Value = UniqueMembers;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
-        let mut names = HashSet::new();
-        while let Some((name, UniqueMembers)) = map.next_entry::<String, UniqueMembers>()? {
-            if !names.insert(name) {
-                return Err(A::Error::custom("two members of one name"));
-            }
-        }
-        Ok(UniqueMembers)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
-        while seq.next_element::<UniqueMembers>()?.is_some() {}
-        Ok(UniqueMembers)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(UniqueMembers)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(UniqueMembers)
-    }
 }
 
 fn value(kind: &str, bytes: &[u8]) -> Value {

@@ -1,10 +1,10 @@
 //! Reads the claim in the response of an agent over HTTP, where its settings say. Pure.
 
+use mock_services::DistinctJson;
 use serde_json::Value;
 use yaml_reader::shown;
 
 use super::client::{AgentAnswer, AnswerContent};
-use super::distinct::Distinct;
 use super::events::EventStream;
 use super::exchange::{ExchangeFormat, HttpExchange};
 use crate::domain::ClaimOrigin;
@@ -122,7 +122,7 @@ impl AnswerText<'_> {
     fn json(&self, text: &str, what: &str) -> Result<Value, String> {
         let text = text.trim().trim_start_matches('\u{feff}');
         serde_json::from_str(text)
-            .map(|Distinct(value)| value)
+            .map(|DistinctJson(value)| value)
             .map_err(|error| format!("{what} is not valid JSON ({error}): {}", self.quoted(text)))
     }
 

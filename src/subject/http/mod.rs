@@ -4,7 +4,6 @@
 
 mod claim;
 mod client;
-mod distinct;
 mod events;
 mod exchange;
 mod poll;

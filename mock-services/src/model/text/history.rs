@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::END_TOOL;
 use super::prompt_tools::{closing, items, value_at};
+use super::{END_TOOL, json_objects};
 use crate::model::conversation::{CallForm, Generation, OfferedTool, Question, ToolCall, ToolResult, Turn};
 use crate::model::progress::is_error;
 use crate::model::stuck::Stuck;
@@ -262,15 +262,7 @@ fn with_observation(text: &str) -> (&str, Option<String>) {
 /// `{"action": "charge", "action_input": {…}}` or `{"name": "charge", "arguments": {…}}`.
 fn objects(text: &str, tools: &[OfferedTool]) -> Vec<TextCall> {
     let mut calls: Vec<TextCall> = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('{') {
-        rest = &rest[at..];
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        let Some(Ok(value)) = values.next() else {
-            rest = &rest[1..];
-            continue;
-        };
-        rest = &rest[values.byte_offset()..];
+    for (value, rest) in json_objects(text) {
         let pair =
             [("action", "action_input"), ("name", "arguments")].into_iter().find_map(|(name, input)| {
                 let name = value.get(name).and_then(Value::as_str).filter(|name| is_offered(name, tools))?;

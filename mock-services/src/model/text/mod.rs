@@ -55,6 +55,22 @@ pub(super) enum CodeForm {
     Field,
 }
 
+/// The objects of JSON in a text, each with the text after it. What stands within one is not found again.
+fn json_objects(text: &str) -> impl Iterator<Item = (Value, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            rest = &rest[rest.find('{')?..];
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            if let Some(Ok(value)) = values.next() {
+                rest = &rest[values.byte_offset()..];
+                return Some((value, rest));
+            }
+            rest = &rest[1..];
+        }
+    })
+}
+
 /// A request as the model understands it.
 #[derive(Debug)]
 pub(super) struct Understood {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::json_objects;
 use crate::model::conversation::{CallForm, OfferedTool};
 use crate::result_text::value_in;
 
@@ -65,15 +66,7 @@ fn listed(prompt: &str) -> Vec<OfferedTool> {
 /// The objects of JSON that describe a tool: `{"name": "charge", "parameters": {…}}`, also within `function`.
 fn objects(prompt: &str) -> Vec<OfferedTool> {
     let mut tools = Vec::new();
-    let mut rest = prompt;
-    while let Some(at) = rest.find('{') {
-        rest = &rest[at..];
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        let Some(Ok(value)) = values.next() else {
-            rest = &rest[1..];
-            continue;
-        };
-        rest = &rest[values.byte_offset()..];
+    for (value, _) in json_objects(prompt) {
         let function = value.get("function").unwrap_or(&value);
         let schema =
             ["parameters", "input_schema", "inputSchema"].iter().find_map(|name| function.get(*name));
