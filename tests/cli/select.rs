@@ -87,7 +87,10 @@ fn a_suite_of_hapax_yaml_runs_its_cases() {
     let unknown = workspace.call(&["run", "--suite", "nightyl", "--dry-run"]).expect(2).stderr;
     let shown = |message: &str| message.replace(workspace.path().to_str().unwrap(), "FOLDER");
     insta::assert_snapshot!(shown(&unknown));
-    workspace.call(&["run", "payment", "--suite", "quick", "--dry-run"]).expect(2);
+    let narrowed = ["run", "payment/clean", "--suite", "nightly", "-E", "keys=stripe", "--dry-run"];
+    assert_eq!(workspace.call(&narrowed).expect(0).stdout, "payment/clean@keys=stripe\n");
+    let none = workspace.call(&["run", "email", "--suite", "quick", "--dry-run"]).expect(2).stderr;
+    assert!(none.contains("the suite quick has none of the cases"), "{none}");
     workspace.write(
         "hapax.yaml",
         "subjects: {mine: {command: 'true'}}\nsuites: {quick: 'tag(payment', none: []}\n",

@@ -88,7 +88,7 @@ pub(super) struct RunArgs {
     expression: Option<String>,
 
     /// Run the cases of a suite in hapax.yaml
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["task", "filters", "expression"])]
+    #[arg(long, value_name = "NAME", conflicts_with = "task")]
     suite: Option<String>,
 
     /// Run only the cases that did not pass in the last run of reports/; all of them if all passed
@@ -159,20 +159,28 @@ impl RunArgs {
         if let Some(cases) = self.quick.cases(self.save.as_deref())? {
             return Ok(scenario::select(cases, &self.filters, self.expression.as_deref())?);
         }
-        let (filters, expression) = match &self.suite {
-            Some(name) => selection::suite(&self.subject, name)?,
-            None => (self.filters.clone(), self.expression.clone()),
+        let load = |filters: &[String], expression: Option<&str>| -> Result<Vec<Case>, CliError> {
+            let Loaded { cases, notes, .. } = scenario::load_matching(filters, expression)?;
+            notes.iter().filter(|_| !self.execution.quiet).for_each(|note| message(note));
+            Ok(cases)
         };
-        let Loaded { cases, notes, .. } = scenario::load_matching(&filters, expression.as_deref())?;
-        notes.iter().filter(|_| !self.execution.quiet).for_each(|note| message(note));
+        let mut cases = load(&self.filters, self.expression.as_deref())?;
+        if let Some(name) = &self.suite {
+            let (filters, expression) = selection::suite(&self.subject, name)?;
+            let of_suite = load(&filters, expression.as_deref())?;
+            cases = if self.has_filter() { selection::both(&cases, of_suite, name)? } else { of_suite };
+        }
         if self.last_failed { selection::last_failed(cases) } else { Ok(cases) }
+    }
+
+    fn has_filter(&self) -> bool {
+        !self.filters.is_empty() || self.expression.is_some()
     }
 
     /// Whether a quick set is run: for someone who tries a command, not for a machine, and only if nothing says which
     /// cases to run.
     fn wants_quick_set(&self) -> bool {
-        let filters = !self.filters.is_empty() || self.expression.is_some() || self.suite.is_some();
-        let selects = filters || self.last_failed || self.all;
+        let selects = self.has_filter() || self.suite.is_some() || self.last_failed || self.all;
         let is_part = self.partition.is_some() || self.resume.is_some() || self.measure.is_given();
         self.subject.is_command()
             && !(selects || is_part || self.quick.is_given() || self.dry_run)

@@ -65,6 +65,19 @@ pub(super) fn suite(subject: &SubjectArgs, name: &str) -> Result<(Vec<String>, O
     })
 }
 
+/// The cases of a suite that the filters select as well.
+pub(super) fn both(selected: &[Case], mut of_suite: Vec<Case>, name: &str) -> Result<Vec<Case>, CliError> {
+    let ids: BTreeSet<&str> = selected.iter().map(|case| case.id.as_str()).collect();
+    of_suite.retain(|case| ids.contains(case.id.as_str()));
+    if of_suite.is_empty() {
+        return Err(CliError::with_hint(
+            format!("the suite {} has none of the cases that the filters select", shown(name)),
+            format!("`hapax run --suite {} --dry-run` lists its cases", quoted(name)),
+        ));
+    }
+    Ok(of_suite)
+}
+
 /// Of the cases, those that did not pass in the last run; all of them if none failed.
 pub(super) fn last_failed(cases: Vec<Case>) -> Result<Vec<Case>, CliError> {
     let latest = Path::new(REPORTS).join("latest");
