@@ -7,6 +7,7 @@ mod agent;
 mod envelope;
 mod evidence;
 mod golden_sets;
+mod issue;
 mod key;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
@@ -29,8 +30,9 @@ use crate::run::{RunError, RunEvent};
 use crate::scenario::words_of;
 
 pub(crate) use agent::{AgentOptions, AgentPlan, certify_agent};
+pub(crate) use issue::{Certification, IssueOptions, NoCertificate, issue};
 pub(crate) use key::{KeyError, SigningKey, write_key_pair};
-pub(crate) use statement::{Certification, IssueOptions, NoCertificate, SubjectKindTested, Tested, issue};
+pub(crate) use statement::{SubjectKindTested, Tested};
 pub(crate) use terminal::{certification_text, verification_text};
 pub(crate) use tool::{ToolFile, ToolOptions, certify_tool, planned_trials};
 pub(crate) use trials::{AskedLevel, CaseVerdict};

@@ -374,7 +374,7 @@ fn controls(checks: &[ControlCheck]) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statement::tests::sample_statement;
+    use super::super::issue::tests::sample_statement;
     use super::*;
 
     #[test]

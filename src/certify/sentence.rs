@@ -83,8 +83,8 @@ pub(super) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::envelope::SignedEnvelope;
+    use super::super::issue::tests::sample_statement;
     use super::super::statement::read_statement;
-    use super::super::statement::tests::sample_statement;
     use super::*;
 
     fn result(scenario: &str, trials: u64) -> ScenarioResult {

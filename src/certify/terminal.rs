@@ -1,8 +1,9 @@
 //! The answer of a certification on one screen, and the checks of a verification. It takes values and returns
 //! text.
 
+use super::issue::{Certification, NoCertificate};
 use super::page::{numbers, share};
-use super::statement::{Certification, CertifiedFinding, NoCertificate};
+use super::statement::CertifiedFinding;
 use super::trials::{CaseVerdict, ScenarioResult};
 use super::verify::{CheckResult, Verification};
 use crate::ExitStatus;
@@ -192,7 +193,7 @@ pub(crate) fn verification_text(verification: &Verification, view: &View) -> Str
 
 #[cfg(test)]
 mod tests {
-    use super::super::statement::tests::sample_certification;
+    use super::super::issue::tests::sample_certification;
     use super::*;
     use crate::domain::FindingKind;
 

@@ -322,7 +322,7 @@ fn check_page(statement: &Statement, version: u32, signed_by: Option<&str>, fold
 
 #[cfg(test)]
 mod tests {
-    use super::super::statement::tests::sample_statement;
+    use super::super::issue::tests::sample_statement;
     use super::*;
 
     #[test]

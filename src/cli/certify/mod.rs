@@ -1,5 +1,6 @@
 //! `hapax certify`: tests a subject and writes a certificate; makes keys and verifies certificates.
 
+mod keys;
 #[cfg(feature = "mcp")]
 mod mcp;
 
@@ -17,14 +18,15 @@ use super::print::{message, output_text, plural};
 use crate::ExitStatus;
 use crate::certify::{
     self, AgentOptions, AgentPlan, AskedLevel, CERTIFICATE_FILE, CERTIFICATE_PAGE, CaseVerdict,
-    Certification, CertifyError, CertifyEvent, IssueOptions, KeyError, NoCertificate, SigningKey,
-    SubjectKindTested, Tested, ToolFile, ToolOptions, VerifyError,
+    Certification, CertifyError, CertifyEvent, IssueOptions, NoCertificate, SigningKey, SubjectKindTested,
+    Tested, ToolFile, ToolOptions,
 };
 use crate::report;
 use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::read_text;
 use crate::score::bound::trials_needed;
 use crate::subject::{Subject, SubjectKind};
+use keys::{KeygenArgs, VerifyArgs, make_keys, verify_certificate};
 
 /// The level that is asked for by default.
 const DEFAULT_LEVEL: f64 = 0.9;
@@ -143,44 +145,6 @@ enum CertifyAction {
     Verify(VerifyArgs),
 }
 
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  hapax certify keygen
-      Make hapax.key (private, readable only by you) and hapax.pub.
-  hapax certify keygen --out keys/release.key
-      Make keys/release.key and keys/release.pub.")]
-struct KeygenArgs {
-    /// The file for the private key; the public key gets the extension `pub`
-    #[arg(long, value_name = "FILE", default_value = "hapax.key")]
-    out: PathBuf,
-}
-
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  hapax certify verify certificate.json --public-key hapax.pub
-      Check who issued it, and that it was not changed.
-  hapax certify verify certificate.json --public-key hapax.pub --run reports/DIR --subject ./agent
-      The same, score the ledgers again, and compare the agent with the one that was tested.")]
-struct VerifyArgs {
-    /// The certificate
-    #[arg(value_name = "FILE")]
-    certificate: PathBuf,
-
-    /// The public key of the issuer
-    #[arg(long, value_name = "FILE")]
-    public_key: Option<PathBuf>,
-
-    /// The folder of the certification: its evidence is checked, and its results are computed again
-    #[arg(long, value_name = "DIR")]
-    run: Option<PathBuf>,
-
-    /// A file that must be one of those that were tested
-    #[arg(long, value_name = "FILE")]
-    subject: Option<PathBuf>,
-}
-
 fn share(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -194,32 +158,6 @@ pub(super) fn run(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         Some(CertifyAction::Verify(verify)) => verify_certificate(verify),
         None => certify_subject(args),
     }
-}
-
-fn make_keys(args: &KeygenArgs) -> Result<ExitStatus, CliError> {
-    let public = args.out.with_extension("pub");
-    if public == args.out {
-        return Err(CliError::with_hint(
-            "the private key cannot have the extension `pub`",
-            "choose another name with --out",
-        ));
-    }
-    let key = certify::write_key_pair(&args.out, &public)?;
-    let text = format!(
-        "wrote {} (private: keep it secret) and {}\nkey id {}\n",
-        args.out.display(),
-        public.display(),
-        key.id()
-    );
-    Ok(output_text(&text, ExitStatus::Success))
-}
-
-fn verify_certificate(args: &VerifyArgs) -> Result<ExitStatus, CliError> {
-    let VerifyArgs { certificate, public_key, run, subject } = args;
-    let verification =
-        certify::verify(certificate, public_key.as_deref(), run.as_deref(), subject.as_deref())?;
-    let text = certify::verification_text(&verification, &super::view(false));
-    Ok(output_text(&text, verification.exit_status()))
 }
 
 fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
@@ -489,21 +427,6 @@ impl CertifyProgress {
 
     fn finish(&self) {
         self.live.finish();
-    }
-}
-
-impl From<KeyError> for CliError {
-    fn from(error: KeyError) -> Self {
-        CliError::with_hint(&error, error.hint())
-    }
-}
-
-impl From<VerifyError> for CliError {
-    fn from(error: VerifyError) -> Self {
-        match error {
-            VerifyError::Key(error) => error.into(),
-            other => CliError::new(other),
-        }
     }
 }
 
