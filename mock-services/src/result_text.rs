@@ -110,6 +110,13 @@ fn of_value(value: &Value, depth: usize) -> ResultText {
             _ => ResultText::Success,
         },
         Value::Object(object) if is_error_object(object) => ResultText::Error,
+        Value::Object(object) if has_failed_exit(object) => ResultText::Error,
+        // The output of a command.
+        Value::Object(object) if ["output", "stdout"].iter().any(|name| object.contains_key(*name)) => {
+            let texts = ["output", "stdout", "stderr"].iter().filter_map(|name| object.get(*name)?.as_str());
+            let mut texts = texts.filter(|text| !text.trim().is_empty()).map(|text| of_text(text, depth));
+            if texts.any(|text| text == ResultText::Error) { ResultText::Error } else { ResultText::Success }
+        }
         // A content block.
         Value::Object(object) if object.get("type").and_then(Value::as_str) == Some("text") => {
             of_value(object.get("text").unwrap_or(&Value::Null), depth)
@@ -245,7 +252,7 @@ fn of_prose(text: &str, depth: usize) -> ResultText {
     if ENDED.iter().any(|phrase| shown.contains(phrase)) {
         return ResultText::Unclear;
     }
-    if let Some(value) = value_after(text) {
+    if let Some(value) = last_value_in(text).filter(|value| !has_no_content(value)) {
         return of_value(&value, depth);
     }
     let mentions = |(at, word): (usize, &&str)| {
@@ -256,13 +263,40 @@ fn of_prose(text: &str, depth: usize) -> ResultText {
     if seen.iter().enumerate().any(mentions) { ResultText::Unclear } else { ResultText::Success }
 }
 
-/// The value after the lines that a program writes before the output of a command or a tool: `Wall time: 0.1 s`.
+/// The last object or list of objects in a text: a program writes lines before and after the output of a command or a tool,
+/// such as `Wall time: 0.1 s`.
 #[must_use]
-pub fn value_after(text: &str) -> Option<Value> {
-    const MAX_LINES: usize = 20;
-    let begins = text.match_indices('\n').map(|(at, _)| text[at + 1..].trim());
-    let mut begins = begins.take(MAX_LINES).filter(|rest| rest.starts_with(['{', '[']));
-    begins.find_map(|rest| serde_json::from_str(rest).ok())
+pub fn last_value_in(text: &str) -> Option<Value> {
+    let mut last = None;
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '[']) {
+        rest = &rest[at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let found = values.next().and_then(Result::ok);
+        let is_objects = |list: &Vec<Value>| list.iter().all(Value::is_object);
+        match found {
+            Some(value @ Value::Object(_)) => {
+                rest = &rest[values.byte_offset()..];
+                last = Some(value);
+            }
+            Some(value) if value.as_array().is_some_and(is_objects) => {
+                rest = &rest[values.byte_offset()..];
+                last = Some(value);
+            }
+            _ => rest = &rest[1..],
+        }
+    }
+    last
+}
+
+/// Whether an object has the exit code of a command, also in `metadata`, and it is not 0.
+fn has_failed_exit(object: &Map<String, Value>) -> bool {
+    let inner = object.get("metadata").and_then(Value::as_object);
+    let objects = [Some(object), inner].into_iter().flatten();
+    let codes = objects.flat_map(|object| {
+        ["exit_code", "exitCode", "returncode"].into_iter().filter_map(|name| object.get(name)?.as_i64())
+    });
+    codes.into_iter().any(|code| code != 0)
 }
 
 /// Whether a text names the exit code of a command, and it is not 0: `Process exited with code 7`.
@@ -362,6 +396,11 @@ mod tests {
             "Wall time: 0.0100 seconds\nProcess exited with code 52\nOutput:\n",
             "<returncode>7</returncode>\n<output></output>",
             "curl: (52) Empty reply from server",
+            "{\"error\": {\"message\": \"x\"}}\nHTTP 402",
+            "Command: curl --data-raw '{\"to\": 1}'\nOutput: {\"error\": \"x\"}\nExit Code: 0",
+            "{\"output\": \"curl: (52) Empty reply\", \"metadata\": {\"exit_code\": 0}}",
+            "{\"output\": \"\", \"metadata\": {\"exit_code\": 52}}",
+            "{\"returncode\": 7, \"output\": \"\"}",
             trace,
             &trace[35..],
             node,
@@ -389,6 +428,10 @@ mod tests {
             "OK",
             "status: 201",
             "Subscription sub_1 canceled.",
+            "{\"id\": \"ch_1\"}\nHTTP 200",
+            "<returncode>0</returncode>\n<output>\n{\"id\": \"ch_1\", \"error\": null}\nHTTP 200\n</output>",
+            "{\"returncode\": 0, \"output\": \"{\\\"id\\\": 1}\\nHTTP 200\"}",
+            "Output: {\"id\": \"ch_1\"}\nError: (none)\nExit Code: 0\nSignal: (none)",
             "Wall time: 0.0100 seconds\nProcess exited with code 0\nOutput:\n{\"id\": \"ch_1\"}",
         ] {
             assert_eq!(ResultText::of(text), ResultText::Success, "{text}");

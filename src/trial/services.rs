@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use mock_services::catalog::{self, PlannedStep, PlannedTask};
+use mock_services::catalog::{self, PlannedRequest, PlannedStep, PlannedTask};
 use mock_services::fault::{Fault, IntendedEffects};
 use mock_services::service::Fields;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
 use crate::fit::Rule;
-use crate::scenario::{Case, Terms, Then};
+use crate::scenario::{Case, ServiceSetup, Terms, Then};
 
 /// The services of a case for a subject with these tools. The terms define the effects that faults apply to,
 /// and the field names of the subject; `seed` is for the ids of objects that exist before the first request.
@@ -35,6 +35,8 @@ fn planned_tasks(case: &Case) -> Vec<PlannedTask> {
     });
     let main = (case.each.is_empty() || !case.work.steps.is_empty()).then_some(&case.work);
     let works = main.into_iter().chain(&case.each).chain(&case.turns).chain(restarts);
+    let are_used = case.services.iter().any(|setup| setup.service.with_tasks(&[]).is_some());
+    let requests = if are_used { planned_requests(case) } else { Vec::new() };
     let mut tasks: Vec<PlannedTask> = Vec::new();
     for work in works {
         let steps = work.steps.iter().map(|step| {
@@ -45,12 +47,29 @@ fn planned_tasks(case: &Case) -> Vec<PlannedTask> {
                 nouns: vec![one, several],
             }
         });
-        let task = PlannedTask { text: work.task.clone(), steps: steps.collect() };
+        let task =
+            PlannedTask { text: work.task.clone(), steps: steps.collect(), requests: requests.clone() };
         if !tasks.contains(&task) {
             tasks.push(task);
         }
     }
     tasks
+}
+
+/// The requests that the tools of the services make.
+fn planned_requests(case: &Case) -> Vec<PlannedRequest> {
+    let of_service = |setup: &ServiceSetup| {
+        let shipped = || catalog::find(&setup.name).cloned();
+        let description = setup.service.own_description().or_else(shipped)?;
+        let profile = setup.idempotency.map(|rules| rules.profile);
+        let requests = (description.tools)().into_iter().map(|tool| PlannedRequest {
+            service: setup.name.clone(),
+            takes_key: description.key_profile(&tool, profile).is_some(),
+            tool,
+        });
+        Some(requests.collect::<Vec<_>>())
+    };
+    case.services.iter().filter_map(of_service).flatten().collect()
 }
 
 /// Whether the case expects an effect, by the rule of the scorer. A case that expects none in particular is about every

@@ -22,6 +22,7 @@ fn options() -> ModelOptions {
         tasks: vec![PlannedTask {
             text: "Charge cus_42 4999 for order ord_1.".to_owned(),
             steps: vec![step],
+            ..PlannedTask::default()
         }],
         character: Character::Doubling,
         models: MODELS.map(str::to_owned).to_vec(),

@@ -18,7 +18,7 @@ async fn provider() -> MockServices {
     let fields = Fields::new().with("customer", "cus_42").with("amount", 4999).with("order", "ord_1001");
     let step =
         PlannedStep { operation: "payment.charge".to_owned(), fields, nouns: vec!["charge".to_owned()] };
-    let tasks = vec![PlannedTask { text: String::new(), steps: vec![step] }];
+    let tasks = vec![PlannedTask { steps: vec![step], ..PlannedTask::default() }];
     let model = Model::new(ModelOptions { tasks, ..ModelOptions::default() });
     MockServices::builder().service(model, ServiceOptions::default()).start().await.unwrap()
 }

@@ -15,10 +15,10 @@ pub use crate::description::{
     AFTER, AFTER_DEFINITION, ApiDescription, ArgumentError, ClientValue, ClientVariable, Configure,
     ConfiguredService, EffectDescription, EffectImpact, EndpointDescription, EndpointList, ExpectedEffect,
     FieldDescription, FieldExamples, FieldRole, KEY_ARGUMENT, ParameterPlace, ParameterType, PhrasePart,
-    PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost, ServedHost, ServedHostError,
-    ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue, ToolBody, ToolDescription,
-    ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_glob_match, is_match, read_after,
-    read_served_hosts, read_texts,
+    PlannedRequest, PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost, ServedHost,
+    ServedHostError, ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue, ToolBody,
+    ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_glob_match, is_match,
+    read_after, read_served_hosts, read_texts,
 };
 pub use lookup::{
     api_of, apis, describe_effect, effect_made_by, effect_with_native_field, field, fields, first_fields,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use yaml_reader::{Key, Node, NodeKind, Source};
 
-use super::{ServedHost, ServiceDescription, StoreKind};
+use super::{ServedHost, ServiceDescription, StoreKind, ToolDescription};
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
 
@@ -61,6 +61,20 @@ pub struct PlannedTask {
     pub text: String,
     /// Its steps, in order.
     pub steps: Vec<PlannedStep>,
+    /// The requests to the services of the trial, for agents that have no tools of their own.
+    #[serde(skip)]
+    pub requests: Vec<PlannedRequest>,
+}
+
+/// A request to a service of the trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedRequest {
+    /// The name of the service.
+    pub service: String,
+    /// The tool that makes the request from arguments.
+    pub tool: ToolDescription,
+    /// Whether the service heeds an idempotency key of the request.
+    pub takes_key: bool,
 }
 
 /// One step of a task.

@@ -74,7 +74,10 @@ impl EndpointDescription {
     /// A path of this endpoint: each name in braces is replaced.
     #[must_use]
     pub fn example_path(&self, id: &str) -> String {
-        let part = |part: &str| if part.starts_with('{') { id.to_owned() } else { part.to_owned() };
+        let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.split_once('}')) {
+            Some((_, after)) => format!("{id}{after}"),
+            None => part.to_owned(),
+        };
         self.path.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 }

@@ -17,7 +17,9 @@ use yaml_reader::shape::Field;
 use yaml_reader::{Map, Reader, Source};
 
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
-pub use configured::{ConfiguredService, ExpectedEffect, PlannedStep, PlannedTask, Preparation};
+pub use configured::{
+    ConfiguredService, ExpectedEffect, PlannedRequest, PlannedStep, PlannedTask, Preparation,
+};
 pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
@@ -132,6 +134,23 @@ impl ServiceDescription {
             configure: Arc::new(configure),
             prepare: |_| Preparation::default(),
         }
+    }
+
+    /// Whether a tool of the service writes.
+    #[must_use]
+    pub fn is_write(&self, tool: &ToolDescription) -> bool {
+        let mut operations = self.operations.iter();
+        operations.any(|operation| operation.name == tool.operation && operation.kind == OperationKind::Write)
+    }
+
+    /// How the service treats the keys of calls of a tool, where a scenario can choose it for all APIs of the service;
+    /// `None` if it ignores them.
+    #[must_use]
+    pub fn key_profile(&self, tool: &ToolDescription, chosen: Option<Profile>) -> Option<Profile> {
+        let takes_keys = self.is_write(tool) && tool.method != "DELETE";
+        let own = if tool.key.is_some() { self.profile } else { Profile::None };
+        let profile = chosen.unwrap_or(own);
+        (takes_keys && profile != Profile::None).then_some(profile)
     }
 
     /// The table of [`ServiceDescription::reveals`] from string literals.

@@ -183,6 +183,20 @@ impl SentValue {
     }
 }
 
+/// The values of a step that the arguments of a call have.
+pub(super) fn sent_in(step: &PlannedStep, arguments: &Json) -> Vec<SentValue> {
+    let arguments = || arguments.as_object().into_iter().flatten();
+    let sent = step.fields.iter().filter_map(|(field, value)| {
+        let planned = SentValue::new(field, value, "", &json!(value.to_string()));
+        let holds = |held: &Json| planned.is_in(&held.to_string());
+        let own = arguments().find(|(name, held)| is_exact(name, field) && holds(held));
+        let (name, held) = own.or_else(|| arguments().find(|(_, held)| holds(held)))?;
+        let sent = SentValue::new(field, value, name, held);
+        Some(SentValue { is_label: held.is_object() || held.is_array() && !is_exact(name, field), ..sent })
+    });
+    sent.collect()
+}
+
 /// The name of a field without the names before it: `order` of `body.order`.
 pub(super) fn last_name(field: &str) -> &str {
     field.rsplit('.').next().unwrap_or(field)

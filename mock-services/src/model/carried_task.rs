@@ -61,7 +61,7 @@ mod tests {
     fn share(task: &str, system: &str, says: &str, tools: bool) -> TaskShare {
         let fields = Fields::new().with("customer", "cus_42").with("amount", 4999).with("order", "ord_1001");
         let step = PlannedStep { operation: "payment.charge".to_owned(), fields, nouns: Vec::new() };
-        let tasks = [PlannedTask { text: task.to_owned(), steps: vec![step] }];
+        let tasks = [PlannedTask { text: task.to_owned(), steps: vec![step], ..PlannedTask::default() }];
         let tool = json!({"type": "function", "function": {"name": "charge", "parameters": {}}});
         let body = json!({
             "model": "gpt-5-mini",

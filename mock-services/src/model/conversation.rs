@@ -12,6 +12,8 @@ pub(super) enum ModelApi {
     Responses,
     /// Anthropic's messages.
     Messages,
+    /// Google's Gemini API.
+    Gemini,
 }
 
 impl ModelApi {
@@ -21,9 +23,23 @@ impl ModelApi {
             ModelApi::Chat => "chat",
             ModelApi::Responses => "responses",
             ModelApi::Messages => "messages",
+            ModelApi::Gemini => "gemini",
         }
     }
 }
+
+/// How an answer is streamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamForm {
+    /// As server-sent events.
+    Events,
+    /// As one JSON array. Only Gemini's API has it.
+    Array,
+}
+
+/// Gemini's complaint about a call without a result, and about a result without its call.
+const GEMINI_UNPAIRED: &str = "Please ensure that the number of function response parts is equal to the number of \
+                               function call parts of the function call turn.";
 
 /// What a request asks the model.
 #[derive(Debug, Clone)]
@@ -41,14 +57,16 @@ pub(super) struct Question {
     pub(super) schema: Option<Value>,
     /// The texts before which the answer ends.
     pub(super) stop: Vec<String>,
-    /// Whether the answer is streamed.
-    pub(super) stream: bool,
+    /// How the answer is streamed; `None` if it is one object.
+    pub(super) stream: Option<StreamForm>,
     /// Whether the stream ends with usage figures.
     pub(super) stream_usage: bool,
     /// The id of the answer that this request continues.
     pub(super) previous: Option<String>,
     /// Whether a later request can continue the answer.
     pub(super) is_stored: bool,
+    /// Whether the answer shows what the model thinks before it acts.
+    pub(super) reasons: bool,
     /// Parameters of the request that its answer repeats.
     pub(super) echoed: Map<String, Value>,
 }
@@ -183,6 +201,7 @@ impl Question {
                     "messages: `tool_use` ids were found without `tool_result` blocks immediately after: \
                      {id}."
                 ),
+                ModelApi::Gemini => GEMINI_UNPAIRED.to_owned(),
             });
         }
         let mut results = self.turns.iter().filter_map(|turn| match turn {
@@ -201,6 +220,7 @@ impl Question {
                 "messages: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` \
                  block must have a corresponding `tool_use` block in the previous message."
             ),
+            ModelApi::Gemini => GEMINI_UNPAIRED.to_owned(),
         })
     }
 

@@ -21,13 +21,20 @@ enum EventPart {
 /// Where this body is cut; `None` if it does not have the place. A stream is cut after an event, as it is when
 /// its sender fails; an object is cut in the middle of the value.
 pub(super) fn position(body: &[u8], place: CutPlace) -> Option<usize> {
-    if body.starts_with(b"{") { position_in_object(body, place) } else { position_in_stream(body, place) }
+    match body.first() {
+        Some(b'{') => position_in_object(body, place),
+        Some(b'[') => position_in_stream(body, place, ARRAY_SEPARATOR),
+        _ => position_in_stream(body, place, "\n\n"),
+    }
 }
 
-fn position_in_stream(body: &[u8], place: CutPlace) -> Option<usize> {
+/// What stands between two parts of a stream that is one array.
+pub(super) const ARRAY_SEPARATOR: &str = ",\r\n";
+
+fn position_in_stream(body: &[u8], place: CutPlace, separator: &str) -> Option<usize> {
     let mut ends: Vec<(usize, EventPart)> = Vec::new();
     let mut end = 0;
-    for event in std::str::from_utf8(body).ok()?.split_inclusive("\n\n") {
+    for event in std::str::from_utf8(body).ok()?.split_inclusive(separator) {
         end += event.len();
         ends.push((end, part(event)));
     }
@@ -65,18 +72,27 @@ fn inside_word(pieces: &[(usize, String)]) -> Option<usize> {
 }
 
 fn part(event: &str) -> EventPart {
-    let Some(data) = event.lines().find_map(|line| line.strip_prefix("data:")) else {
-        return EventPart::Other;
-    };
+    let in_array = event.starts_with(['[', '{']).then(|| {
+        let event = event.trim_end_matches(ARRAY_SEPARATOR);
+        event.strip_prefix('[').unwrap_or(event)
+    });
+    let data = in_array.or_else(|| event.lines().find_map(|line| line.strip_prefix("data:")));
+    let Some(data) = data else { return EventPart::Other };
     if data.trim() == "[DONE]" {
         return EventPart::EndMarker;
     }
-    let data: Value = serde_json::from_str(data).unwrap_or_default();
+    // The last part of an array has the end of the array after it.
+    let mut values = serde_json::Deserializer::from_str(data).into_iter::<Value>();
+    let data = values.next().and_then(Result::ok).unwrap_or_default();
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let piece = |value: &Value| text(value).map_or(EventPart::Other, EventPart::Text);
     let arguments = |value: &Value| text(value).map(|_| EventPart::Arguments);
     let chat = &data["choices"][0]["delta"];
+    let gemini = &data["candidates"][0];
     match data["type"].as_str() {
+        None if !gemini.is_null() && !gemini["finishReason"].is_null() => EventPart::EndMarker,
+        None if gemini["content"]["parts"][0]["thought"] == Value::Bool(true) => EventPart::Other,
+        None if !gemini.is_null() => piece(&gemini["content"]["parts"][0]["text"]),
         Some("message_stop" | "response.completed") => EventPart::EndMarker,
         Some("response.output_text.delta") => piece(&data["delta"]),
         Some("response.function_call_arguments.delta") => EventPart::Arguments,
@@ -93,7 +109,9 @@ fn position_in_object(body: &[u8], place: CutPlace) -> Option<usize> {
     let answer: Value = serde_json::from_slice(body).ok()?;
     let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let message = &answer["choices"][0]["message"];
-    let blocks = [items(&answer["content"]), items(&answer["output"])].concat();
+    let mut blocks = [items(&answer["content"]), items(&answer["output"])].concat();
+    blocks.extend(items(&answer["candidates"][0]["content"]["parts"]));
+    blocks.retain(|block| block["thought"] != Value::Bool(true));
     let values: Vec<Value> = match place {
         CutPlace::EndMarker => return body.len().checked_sub(1),
         CutPlace::Word => {
@@ -107,7 +125,9 @@ fn position_in_object(body: &[u8], place: CutPlace) -> Option<usize> {
             let calls = items(&message["tool_calls"]).into_iter();
             let calls = calls.map(|call| call["function"]["arguments"].clone());
             calls
-                .chain(blocks.iter().flat_map(|block| [block["arguments"].clone(), block["input"].clone()]))
+                .chain(blocks.iter().flat_map(|block| {
+                    [&block["arguments"], &block["input"], &block["functionCall"]["args"]].map(Value::clone)
+                }))
                 .collect()
         }
     };
@@ -122,10 +142,14 @@ mod tests {
 
     use super::*;
     use crate::model::api;
-    use crate::model::conversation::{CallForm, Calling, Generation, ModelApi, Question, ToolCall};
+    use crate::model::conversation::{
+        CallForm, Calling, Generation, ModelApi, Question, StreamForm, ToolCall,
+    };
     use crate::service::{Context, Ids};
 
     const APIS: [ModelApi; 3] = [ModelApi::Chat, ModelApi::Responses, ModelApi::Messages];
+    const ALL_APIS: [ModelApi; 4] =
+        [ModelApi::Chat, ModelApi::Responses, ModelApi::Messages, ModelApi::Gemini];
 
     fn body(api: ModelApi, stream: bool, generation: &Generation) -> String {
         let question = Question {
@@ -136,10 +160,11 @@ mod tests {
             calling: Calling::Allowed,
             schema: None,
             stop: Vec::new(),
-            stream,
+            stream: stream.then_some(StreamForm::Events),
             stream_usage: true,
             previous: None,
             is_stored: false,
+            reasons: false,
             echoed: serde_json::Map::new(),
         };
         let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "model", 1, 1, 0) };
@@ -174,8 +199,24 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_of_gemini_has_its_calls_in_one_piece() {
+        let events = body(ModelApi::Gemini, true, &generation());
+        let array = {
+            let values = events.split("data: ").filter(|event| !event.is_empty()).map(str::trim);
+            format!("[{}]", values.collect::<Vec<_>>().join(ARRAY_SEPARATOR))
+        };
+        for body in [events, array] {
+            let word = cut(&body, CutPlace::Word).unwrap();
+            assert!(word.contains("Chargi") && !word.contains("ng "), "{word}");
+            assert_eq!(cut(&body, CutPlace::Arguments), None);
+            let end = cut(&body, CutPlace::EndMarker).unwrap();
+            assert!(end.contains("ord_1001") && !end.contains("finishReason"), "{end}");
+        }
+    }
+
+    #[test]
     fn an_object_is_cut_inside_the_value() {
-        for api in APIS {
+        for api in ALL_APIS {
             let body = body(api, false, &generation());
             let word = cut(&body, CutPlace::Word).unwrap();
             assert!(word.ends_with("Charging th"), "{word}");
@@ -187,7 +228,7 @@ mod tests {
 
     #[test]
     fn an_answer_without_the_place_is_not_cut() {
-        for (api, stream) in APIS.into_iter().flat_map(|api| [(api, true), (api, false)]) {
+        for (api, stream) in ALL_APIS.into_iter().flat_map(|api| [(api, true), (api, false)]) {
             let text = body(api, stream, &Generation::text("Done."));
             assert_eq!(cut(&text, CutPlace::Arguments), None, "{text}");
             let call = Generation { text: String::new(), ..generation() };

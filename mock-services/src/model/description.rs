@@ -22,6 +22,9 @@ const VARIABLES: &[ClientVariable] = &[
     ClientVariable::key("ANTHROPIC_API_KEY"),
     ClientVariable::url_with_path("OPENAI_BASE_URL", "/v1"),
     ClientVariable::key("OPENAI_API_KEY"),
+    ClientVariable::url("GOOGLE_GEMINI_BASE_URL"),
+    ClientVariable::key("GEMINI_API_KEY"),
+    ClientVariable::key("GOOGLE_API_KEY"),
     // This client sends its traces to the real host, whatever OPENAI_BASE_URL says. Where the subject calls
     // the real hosts, this variable is not set, and the service takes the traces.
     ClientVariable::fixed("OPENAI_AGENTS_DISABLE_TRACING", "1"),
@@ -42,6 +45,12 @@ const HOSTS: &[RealHost] = &[
                   HAPAX_MODEL_URL.",
         profile: None,
     },
+    RealHost {
+        host: "generativelanguage.googleapis.com",
+        setting: "Let GOOGLE_GEMINI_BASE_URL reach the client; it is set to the mock. Or give it \
+                  HAPAX_MODEL_URL.",
+        profile: None,
+    },
 ];
 
 const REVEALS: &[(&str, &[&str])] = &[("model.read", &[]), ("model.telemetry", &[])];
@@ -57,13 +66,13 @@ pub(crate) fn description() -> ServiceDescription {
         claim_field: Some(("model.generate", "claim")),
         endpoints: Arc::new(endpoints),
         about:
-            "A scripted language model behind OpenAI's chat completions and responses APIs and Anthropic's \
-                messages API."
+            "A scripted language model behind OpenAI's chat completions and responses APIs, Anthropic's messages \
+             API and Google's Gemini API."
                 .to_owned(),
         not_there: &[
             "There are no embeddings, images, audio, files, batches, moderations, assistants, threads, vector \
-             stores, stored conversations, fine-tuning jobs and uploads. Such a request gets a 501 and makes \
-             the trial void.",
+             stores, stored conversations, fine-tuning jobs, uploads, caches of contents and interactions. Such a \
+             request gets a 501 and makes the trial void, and so does a request to a model in another API.",
         ],
         options: OPTIONS.fields(),
         ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
@@ -78,9 +87,15 @@ fn endpoints() -> Vec<EndpointDescription> {
         one("POST", "/v1/chat/completions", "model.generate"),
         one("POST", "/v1/responses", "model.generate"),
         one("POST", "/v1/messages", "model.generate"),
+        one("POST", "/v1beta/models/{id}:generateContent", "model.generate"),
+        one("POST", "/v1beta/models/{id}:streamGenerateContent", "model.generate"),
+        one("POST", "/v1beta/models/{id}:countTokens", "model.read"),
         one("POST", "/v1/messages/count_tokens", "model.read"),
+        one("POST", "/v1/responses/input_tokens", "model.read"),
         one("GET", "/v1/models", "model.read"),
         one("GET", "/v1/models/{id}", "model.read"),
+        one("GET", "/v1beta/models", "model.read"),
+        one("GET", "/v1beta/models/{id}", "model.read"),
         one("POST", "/v1/traces/ingest", "model.telemetry"),
     ]
 }

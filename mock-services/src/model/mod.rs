@@ -1,4 +1,4 @@
-//! A language model behind the APIs of OpenAI and Anthropic: scripted, and the same for the same seed. It
+//! A language model behind the APIs of OpenAI, Anthropic and Google: scripted, and the same for the same seed. It
 //! calls the tools that a request offers to work on the task of the scenario. A generation is an effect: it
 //! is billed. The service knows nothing about faults, idempotency keys or clocks; the engine handles those.
 
@@ -15,6 +15,7 @@ mod next_turn;
 mod options;
 mod progress;
 mod route;
+mod shell;
 mod shown;
 mod side_job;
 mod state;
@@ -25,6 +26,8 @@ mod stuck;
 mod tests;
 mod text;
 mod tool_choice;
+
+use std::borrow::Cow;
 
 use crate::service::{
     Answer, Context, CutPlace, Decision, EffectFacts, Operation, Recognized, Request, Service, TaskShare,
@@ -152,8 +155,8 @@ impl Service for Model {
 
     fn decide(&self, state: &State, call: &Call, context: &Context) -> Decision<Effect> {
         match &call.0 {
-            ModelRequest::Models => Decision::read(route::models(&self.options)),
-            ModelRequest::Model(name) => Decision::read(route::model(name)),
+            ModelRequest::Models(api) => Decision::read(route::models(*api, &self.options)),
+            ModelRequest::Model(api, name) => Decision::read(route::model(*api, name)),
             ModelRequest::CountTokens(question) => Decision::read(route::token_count(question)),
             ModelRequest::Telemetry => Decision::read(Answer::empty(204)),
             ModelRequest::Replay(question, conversation, recorded) => self
@@ -192,9 +195,17 @@ impl Service for Model {
 
     fn unauthorized(&self, request: &Request, _context: &Context) -> Answer {
         let api = route::api_of(request);
-        let message =
-            if api == ModelApi::Messages { "invalid x-api-key" } else { "Incorrect API key provided." };
-        api::error(api, 401, message, Some("invalid_api_key"))
+        let (status, message) = match api {
+            ModelApi::Messages => (401, "invalid x-api-key"),
+            ModelApi::Chat | ModelApi::Responses => (401, "Incorrect API key provided."),
+            ModelApi::Gemini => (400, "API key not valid. Please pass a valid API key."),
+        };
+        api::error(api, status, message, Some("invalid_api_key"))
+    }
+
+    fn credential<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {
+        let google = || request.header_value("x-goog-api-key").map(Cow::Borrowed);
+        request.credential().or_else(google).or_else(|| request.query_value("key").map(Cow::Owned))
     }
 
     fn add_standard_headers(&self, answer: &mut Answer, request: &Request, context: &Context) {
@@ -204,6 +215,7 @@ impl Service for Model {
                 answer.set_header("x-request-id", context.ids.uuid("request"));
                 answer.set_header("openai-processing-ms", "1");
             }
+            ModelApi::Gemini => answer.set_header("x-gemini-service-tier", "standard"),
         }
     }
 

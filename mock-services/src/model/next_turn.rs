@@ -8,10 +8,11 @@ use super::conversation::{Calling, Generation, ModelApi, OfferedTool, Question, 
 use super::finding_tools::{way_to_read, way_to_tool};
 use super::options::{Character, ModelOptions};
 use super::progress::{FailedStep, StepCalls, StepState, state_of};
+use super::shell::{self, Shell};
 use super::side_job::{Reported, SideJob, reported, sentence};
 use super::structured::{StructuredContent, structured};
 use super::stuck::Stuck;
-use super::tool_choice::{ChosenTool, choose, is_read, is_same_word, words};
+use super::tool_choice::{ChosenTool, NoTool, choose, is_read, is_same_word, words};
 use crate::description::{PlannedStep, PlannedTask};
 use crate::service::{Context, Fields};
 
@@ -52,6 +53,7 @@ pub(super) fn next_turn(
     if !options.script.is_empty() {
         return Ok(scripted(options, question, context));
     }
+    let (question, has_lines) = &shell::read_lines(question, &options.tasks);
     if let Some(job) = SideJob::of(question, &options.tasks) {
         let text = match (job, task_of(options, question)) {
             (SideJob::Summary, Ok(task)) => summary(task, question),
@@ -63,65 +65,102 @@ pub(super) fn next_turn(
         return end(question, &[], "OK.".to_owned(), None, context);
     }
     let task = task_of(options, question)?;
-    let named = |step: &PlannedStep| {
-        let mut tools = options.tools.iter();
-        tools.find(|(operation, _)| *operation == step.operation).map(|(_, tool)| tool.as_str())
+    let working = Working { options, task, repetition, context };
+    let shell = || Shell::offered(question, task, |step| working.choose(step, question).is_ok());
+    let through = |shell: &Shell<'_>| {
+        let next = working.next(&shell.question(question)?)?;
+        Ok(shell.written(next, question))
     };
-    if let Calling::Named(wanted) = &question.calling {
-        let is_wanted = |step: &PlannedStep| {
-            choose(step, &question.tools, named(step)).is_ok_and(|chosen| chosen.tool.name == *wanted)
-        };
-        if !task.steps.iter().any(is_wanted) {
-            return end(question, &[], "OK.".to_owned(), None, context);
-        }
+    if *has_lines && let Some(shell) = shell() {
+        return through(&shell);
     }
-    let mut choices: Vec<(String, String, String)> = Vec::new();
-    let mut ends: Vec<(&PlannedStep, StepEnd)> = Vec::new();
-    for (place, step) in task.steps.iter().enumerate() {
-        let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
-        let found = choose(step, &question.tools, named(step));
-        if !found.as_ref().is_ok_and(|tool| tool.reason.is_certain()) {
-            let gone = state_without_tool(question, step, equal_before);
-            if found.is_err() && gone == StepState::Done {
-                ends.push((step, StepEnd::Done));
-                continue;
-            }
-            let way = way_to_tool(question, step).map(|call| vec![call]);
-            if let Some(calls) = way.filter(|calls| question.calling.allows(calls)) {
-                choices.push((step.operation.clone(), calls[0].0.clone(), "it can bring a tool".to_owned()));
-                let generation =
-                    Generation { calls: with_ids(calls, question, context), ..Generation::default() };
-                return Ok(NextTurn { generation, choices, claim: None });
-            }
-            if found.is_err() && gone != StepState::NotCalled {
-                // The tool is gone, and with it every way to know more.
-                let claims_all = options.character == Character::Overclaiming;
-                ends.push((step, if claims_all { StepEnd::Done } else { StepEnd::Unknown }));
-                continue;
-            }
-        }
-        let tool = found.map_err(|no_tool| Stuck::at_step(step, question, &no_tool))?;
-        let choice = (step.operation.clone(), tool.tool.name.clone(), tool.reason.to_string());
-        if !choices.contains(&choice) {
-            choices.push(choice);
-        }
-        let steps = task.steps.len();
-        let current = CurrentStep { options, question, step, steps, tool: &tool, equal_before, repetition };
-        match current.action() {
-            Action::Next(end) => ends.push((step, end)),
-            Action::Calls(calls) if !question.calling.allows(&calls) => ends.push((step, StepEnd::Unknown)),
-            Action::Calls(calls) => {
-                let generation =
-                    Generation { calls: with_ids(calls, question, context), ..Generation::default() };
-                return Ok(NextTurn { generation, choices, claim: None });
-            }
-        }
+    match (working.next(question), shell()) {
+        (Err(stuck), Some(shell)) if stuck.lacks_tool => through(&shell),
+        (next, _) => next,
     }
-    let (text, claim) = conclusion(options.character, &ends);
-    let claim = (!ends.is_empty()).then_some(claim);
-    let tools: Vec<String> = choices.iter().map(|(_, tool, _)| tool.clone()).collect();
-    let next = end(question, &tools, text, claim, context)?;
-    Ok(NextTurn { choices, ..next })
+}
+
+/// The model at a task.
+#[derive(Clone, Copy)]
+struct Working<'a> {
+    options: &'a ModelOptions,
+    task: &'a PlannedTask,
+    repetition: u64,
+    context: &'a Context,
+}
+
+impl<'a> Working<'a> {
+    fn choose<'q>(&self, step: &PlannedStep, question: &'q Question) -> Result<ChosenTool<'q>, NoTool> {
+        let mut tools = self.options.tools.iter();
+        let named = tools.find(|(operation, _)| *operation == step.operation);
+        choose(step, &question.tools, named.map(|(_, tool)| tool.as_str()))
+    }
+
+    fn next(self, question: &Question) -> Result<NextTurn, Stuck> {
+        let Working { options, task, repetition, context } = self;
+        if let Calling::Named(wanted) = &question.calling {
+            let is_wanted = |step: &PlannedStep| {
+                self.choose(step, question).is_ok_and(|chosen| chosen.tool.name == *wanted)
+            };
+            if !task.steps.iter().any(is_wanted) {
+                return end(question, &[], "OK.".to_owned(), None, context);
+            }
+        }
+        let mut choices: Vec<(String, String, String)> = Vec::new();
+        let mut ends: Vec<(&PlannedStep, StepEnd)> = Vec::new();
+        for (place, step) in task.steps.iter().enumerate() {
+            let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
+            let found = self.choose(step, question);
+            if !found.as_ref().is_ok_and(|tool| tool.reason.is_certain()) {
+                let gone = state_without_tool(question, step, equal_before);
+                if found.is_err() && gone == StepState::Done {
+                    ends.push((step, StepEnd::Done));
+                    continue;
+                }
+                let way = way_to_tool(question, step).map(|call| vec![call]);
+                if let Some(calls) = way.filter(|calls| question.calling.allows(calls)) {
+                    choices.push((
+                        step.operation.clone(),
+                        calls[0].0.clone(),
+                        "it can bring a tool".to_owned(),
+                    ));
+                    let generation =
+                        Generation { calls: with_ids(calls, question, context), ..Generation::default() };
+                    return Ok(NextTurn { generation, choices, claim: None });
+                }
+                if found.is_err() && gone != StepState::NotCalled {
+                    // The tool is gone, and with it every way to know more.
+                    let claims_all = options.character == Character::Overclaiming;
+                    ends.push((step, if claims_all { StepEnd::Done } else { StepEnd::Unknown }));
+                    continue;
+                }
+            }
+            let tool = found.map_err(|no_tool| Stuck::at_step(step, question, &no_tool))?;
+            let choice = (step.operation.clone(), tool.tool.name.clone(), tool.reason.to_string());
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+            let steps = task.steps.len();
+            let current =
+                CurrentStep { options, question, step, steps, tool: &tool, equal_before, repetition };
+            match current.action() {
+                Action::Next(end) => ends.push((step, end)),
+                Action::Calls(calls) if !question.calling.allows(&calls) => {
+                    ends.push((step, StepEnd::Unknown))
+                }
+                Action::Calls(calls) => {
+                    let generation =
+                        Generation { calls: with_ids(calls, question, context), ..Generation::default() };
+                    return Ok(NextTurn { generation, choices, claim: None });
+                }
+            }
+        }
+        let (text, claim) = conclusion(options.character, &ends);
+        let claim = (!ends.is_empty()).then_some(claim);
+        let tools: Vec<String> = choices.iter().map(|(_, tool, _)| tool.clone()).collect();
+        let next = end(question, &tools, text, claim, context)?;
+        Ok(NextTurn { choices, ..next })
+    }
 }
 
 /// The last turn: a text, a structured value, or a call of the tool that takes the result.
@@ -190,7 +229,8 @@ fn summary(task: &PlannedTask, question: &Question) -> String {
 
 /// The task that a request is about: the only one, or the one that the latest message quotes.
 fn task_of<'a>(options: &'a ModelOptions, question: &Question) -> Result<&'a PlannedTask, Stuck> {
-    static NO_TASK: PlannedTask = PlannedTask { text: String::new(), steps: Vec::new() };
+    static NO_TASK: PlannedTask =
+        PlannedTask { text: String::new(), steps: Vec::new(), requests: Vec::new() };
     if let [] | [_] = options.tasks[..] {
         return Ok(options.tasks.first().unwrap_or(&NO_TASK));
     }
@@ -374,6 +414,7 @@ fn with_ids(calls: Vec<(String, Value)>, question: &Question, context: &Context)
         match question.api {
             ModelApi::Messages => format!("toolu_01{}", context.ids.hex(&name, 22)),
             ModelApi::Chat | ModelApi::Responses => format!("call_{}", context.ids.hex(&name, 24)),
+            ModelApi::Gemini => context.ids.hex(&name, 8),
         }
     };
     let form = |name: &str| {

@@ -31,10 +31,11 @@ fn question() -> Question {
         calling: Calling::Allowed,
         schema: None,
         stop: Vec::new(),
-        stream: false,
+        stream: None,
         stream_usage: false,
         previous: None,
         is_stored: false,
+        reasons: false,
         echoed: Map::new(),
     }
 }
@@ -45,7 +46,11 @@ fn charge() -> PlannedStep {
 }
 
 fn options(character: Character) -> ModelOptions {
-    let tasks = vec![PlannedTask { text: "Charge cus_42.".to_owned(), steps: vec![charge()] }];
+    let tasks = vec![PlannedTask {
+        text: "Charge cus_42.".to_owned(),
+        steps: vec![charge()],
+        ..PlannedTask::default()
+    }];
     ModelOptions { tasks, character, ..ModelOptions::default() }
 }
 
@@ -223,7 +228,11 @@ fn of_several_tasks_the_one_that_the_request_quotes_is_done() {
     let mut options = options(Character::Eager);
     let other =
         PlannedStep { fields: Fields::new().with("customer", "cus_43").with("amount", 100), ..charge() };
-    options.tasks.push(PlannedTask { text: "Charge\ncus_43.".to_owned(), steps: vec![other] });
+    options.tasks.push(PlannedTask {
+        text: "Charge\ncus_43.".to_owned(),
+        steps: vec![other],
+        ..PlannedTask::default()
+    });
     let mut question = question();
     question.turns = vec![Turn::User("Do this: Charge cus_43. Now.".to_owned())];
     let next = next_turn(&options, &question, 0, &context()).unwrap();
@@ -300,7 +309,8 @@ fn agent_question(fields: Fields, operation: &str) -> (Question, ModelOptions) {
         .collect();
     question.tools.push(tool("mcp__hapax__payment_get_charge", json!({ "charge": {} })));
     let step = PlannedStep { operation: operation.to_owned(), fields, nouns: vec!["charge".to_owned()] };
-    let tasks = vec![PlannedTask { text: "Charge cus_42.".to_owned(), steps: vec![step] }];
+    let tasks =
+        vec![PlannedTask { text: "Charge cus_42.".to_owned(), steps: vec![step], ..PlannedTask::default() }];
     (question, ModelOptions { tasks, ..ModelOptions::default() })
 }
 

@@ -1,9 +1,10 @@
-//! The requests in `programs` have the form of those of Codex 0.169, Claude Code 2.1, Qwen Code 0.15 and opencode 1.18,
-//! with fewer tools and shorter texts.
+//! The requests in `programs` have the form of those of Codex 0.169, Claude Code 2.1, Qwen Code 0.15, opencode 1.18 and
+//! mini-swe-agent 2.4, with fewer tools and shorter texts.
 
 use serde_json::{Value, json};
 
 use super::*;
+use crate::description::{ParameterType, PlannedRequest, ToolDescription};
 use crate::model::api;
 use crate::model::conversation::{CallForm, ModelApi, ToolResult};
 use crate::service::{Ids, Request};
@@ -13,6 +14,7 @@ fn asked(api: ModelApi, body: &Value) -> Question {
         ModelApi::Chat => "/v1/chat/completions",
         ModelApi::Responses => "/v1/responses",
         ModelApi::Messages => "/v1/messages",
+        ModelApi::Gemini => "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
     };
     api::read(api, &Request::new("POST", path).body(body.to_string())).unwrap()
 }
@@ -33,7 +35,7 @@ fn options(character: Character) -> ModelOptions {
     };
     let text = "Charge customer cus_42 $49.99 for order ord_1001.".to_owned();
     ModelOptions {
-        tasks: vec![PlannedTask { text, steps: vec![step] }],
+        tasks: vec![PlannedTask { text, steps: vec![step], ..PlannedTask::default() }],
         character,
         ..ModelOptions::default()
     }
@@ -241,4 +243,71 @@ fn a_summary_says_how_far_the_task_is_and_is_read_in_the_next_conversation() {
     assert_eq!(read.generation.calls[0].name, "payment_list_charges");
     go_on(&mut question, &read, "{\"status\":200,\"body\":{\"data\":[]}}");
     assert_eq!(next(&options, &question).generation.calls[0].name, "payment_create_charge");
+}
+
+/// The task for a program that has only a shell.
+fn shell_options(character: Character) -> ModelOptions {
+    let charge =
+        ToolDescription::new("payment_create_charge", "payment.charge", "POST", "/v1/charges", "Charges.")
+            .form()
+            .keyed()
+            .required("amount", ParameterType::Integer, "The amount.")
+            .required("currency", ParameterType::Text, "The currency.")
+            .optional("customer", ParameterType::Text, "The customer.")
+            .optional("metadata", ParameterType::Labels, "Labels.");
+    let list = ToolDescription::new("payment_list_charges", "payment.list", "GET", "/v1/charges", "Lists.")
+        .query("customer", ParameterType::Text, "The customer.");
+    let mut options = options(character);
+    for tool in [charge, list] {
+        let request = PlannedRequest { service: "payment".to_owned(), tool, takes_key: false };
+        options.tasks[0].requests.push(request);
+    }
+    options
+}
+
+fn command(next: &NextTurn) -> &str {
+    next.generation.calls[0].arguments["command"].as_str().unwrap()
+}
+
+#[test]
+fn a_program_with_only_a_shell_gets_a_line_for_each_step() {
+    let options = shell_options(Character::Careful);
+    let mut question = asked(ModelApi::Chat, &program!("mini-first"));
+    let first = next(&options, &question);
+    assert_eq!(first.generation.calls[0].name, "bash");
+    let line = command(&first);
+    assert!(line.starts_with("curl -sS -X POST \"${HAPAX_PAYMENT_URL:?is not set}\"'/v1/charges'"), "{line}");
+    assert!(line.contains("metadata%5Border%5D=ord_1001"), "{line}");
+    assert!(first.choices[0].2.contains("the shell sends the request of payment_create_charge with curl"));
+    let mut unset = question.clone();
+    let lost =
+        "<returncode>52</returncode>\n<output>\ncurl: (52) Empty reply from server\nHTTP 000\n</output>";
+    go_on(&mut question, &first, lost);
+    let read = next(&options, &question);
+    assert!(command(&read).starts_with("curl -sS -X GET"), "{}", command(&read));
+    let charge = json!({ "id": "ch_1", "customer": "cus_42", "amount": 4999, "currency": "usd",
+        "metadata": { "order": "ord_1001" } });
+    let listed = json!({ "object": "list", "data": [charge] });
+    go_on(
+        &mut question,
+        &read,
+        &format!("<returncode>0</returncode>\n<output>\n{listed}\nHTTP 200\n</output>"),
+    );
+    let last = next(&options, &question);
+    assert_eq!((last.claim, command(&last)), (Some("done"), "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"));
+    // A summary knows the lines.
+    question.tools.clear();
+    question.turns.push(Turn::User("Summarize the conversation.".to_owned()));
+    assert!(next(&options, &question).generation.text.contains("order ord_1001): done."));
+
+    go_on(&mut unset, &first, "<returncode>127</returncode>\nbash: line 1: HAPAX_PAYMENT_URL: is not set");
+    let stuck = next_turn(&options, &unset, 0, &context()).unwrap_err();
+    assert!(stuck.message.contains("do not have the variable HAPAX_PAYMENT_URL"), "{}", stuck.message);
+}
+
+#[test]
+fn a_shell_is_not_used_where_a_tool_fits() {
+    let question = asked(ModelApi::Responses, &program!("codex-first"));
+    let first = next(&shell_options(Character::Careful), &question);
+    assert_eq!(first.generation.calls[0].name, "payment_create_charge");
 }

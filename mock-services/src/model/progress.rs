@@ -1,6 +1,6 @@
 //! How far the conversation is with one step of the task: which calls were made for it, and what came back.
 
-use super::arguments::{MappedArguments, SentValue, is_call_for, is_exact, telling_values};
+use super::arguments::{MappedArguments, SentValue, is_call_for, is_exact, sent_in, telling_values};
 use super::conversation::{Question, ToolCall, ToolResult};
 use super::finding_tools::searches_tools;
 use super::shown::shows;
@@ -44,16 +44,12 @@ pub(super) struct StepCalls<'a> {
 
 impl StepCalls<'_> {
     /// The values of the step that a call has sent; `None` if the call is not for the step.
-    fn sent_by(&self, call: &ToolCall) -> Option<&[SentValue]> {
+    fn sent_by(&self, call: &ToolCall) -> Option<Vec<SentValue>> {
         let Some((tool, arguments)) = &self.tool else {
-            return is_like_call_for(self.step, call).then_some(&[]);
+            return is_like_call_for(self.step, call).then(|| sent_in(self.step, &call.arguments));
         };
         let is_sent = |arguments: &&MappedArguments| is_call_for(&arguments.values, &call.arguments);
-        arguments
-            .iter()
-            .find(is_sent)
-            .filter(|_| call.name == *tool)
-            .map(|arguments| arguments.sent.as_slice())
+        arguments.iter().find(is_sent).filter(|_| call.name == *tool).map(|arguments| arguments.sent.clone())
     }
 }
 
@@ -77,7 +73,7 @@ pub(super) fn state_of<'a>(question: &'a Question, wanted: &StepCalls<'_>) -> St
     let calls: Vec<&ToolCall> = question.calls().collect();
     let (mut attempts, mut successes) = (wanted.reported, 0);
     let own = wanted.tool.as_ref().and_then(|(_, arguments)| arguments.first());
-    let own: &[SentValue] = own.map_or(&[], |arguments| &arguments.sent);
+    let own = own.map_or_else(Vec::new, |arguments| arguments.sent.clone());
     let mut last = (attempts > 0).then_some((0, None, own));
     for (place, call) in calls.iter().enumerate() {
         let Some(sent) = wanted.sent_by(call) else { continue };
@@ -95,7 +91,7 @@ pub(super) fn state_of<'a>(question: &'a Question, wanted: &StepCalls<'_>) -> St
     }
     let Some((after, last, sent)) = last else { return StepState::NotCalled };
     let reads = calls.iter().skip(after).filter(|call| is_read(&call.name) && !searches_tools(&call.name));
-    let shown = |call: &&ToolCall| shows(question.result_of(&call.id)?, wanted.step, sent);
+    let shown = |call: &&ToolCall| shows(question.result_of(&call.id)?, wanted.step, &sent);
     let shown = reads.filter_map(shown).next_back();
     match shown {
         Some(true) => StepState::Done,

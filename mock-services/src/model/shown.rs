@@ -7,7 +7,7 @@ use super::conversation::ToolResult;
 use super::progress::is_error;
 use super::tool_choice::words;
 use crate::description::PlannedStep;
-use crate::result_text::{is_error_object, is_without_content, value_after, value_in};
+use crate::result_text::{is_error_object, is_without_content, last_value_in, value_in};
 
 /// Whether the result of a read shows what a call for the step has made; `None` if the result does not say it.
 pub(super) fn shows(result: &ToolResult, step: &PlannedStep, sent: &[SentValue]) -> Option<bool> {
@@ -21,7 +21,7 @@ pub(super) fn shows(result: &ToolResult, step: &PlannedStep, sent: &[SentValue])
         return None;
     }
     let looked_for = LookedFor::new(sent);
-    match value_in(&result.text).or_else(|| value_after(&result.text)) {
+    match value_in(&result.text).or_else(|| last_value_in(&result.text)) {
         Some(json) if has_only_empty_lists(&json) || says_not_done(&json, step) => Some(false),
         _ if looked_for.needed.is_empty() => None,
         Some(json) => Some(looked_for.is_shown_in(&json)),

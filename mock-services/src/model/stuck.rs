@@ -14,9 +14,15 @@ const SPOKEN: &str = "It speaks ReAct (`Action:`, `Action Input:`, `Final Answer
 pub(super) struct Stuck {
     /// Why, and what to write into the scenario.
     pub(super) message: String,
+    /// Whether no tool fits.
+    pub(super) lacks_tool: bool,
 }
 
 impl Stuck {
+    fn new(message: String) -> Self {
+        Stuck { message, lacks_tool: false }
+    }
+
     /// No tool was chosen for a step.
     pub(super) fn at_step(step: &PlannedStep, question: &Question, no_tool: &NoTool) -> Self {
         let operation = &step.operation;
@@ -54,7 +60,17 @@ impl Stuck {
             "the model has no tool for {operation}: {reason}. The request offers: {}. Fix: {help}",
             offered(&question.tools)
         );
-        Stuck { message }
+        Stuck { message, lacks_tool: matches!(no_tool, NoTool::NoneFits(_)) }
+    }
+
+    /// No tool fits, and the shell does not have a variable of the subject.
+    pub(super) fn no_variable(shell: &str, variable: &str) -> Self {
+        let message = format!(
+            "no tool fits, and the commands of `{shell}` do not have the variable {variable}: with `--via mcp` the \
+             services have no address, and some programs hide variables from their shell. Fix: offer the tools of the \
+             MCP server to the model, or run without `--via mcp` and let the program pass {variable} on"
+        );
+        Stuck::new(message)
     }
 
     /// The request wants a tool call, the task is done, and no tool takes a result.
@@ -64,7 +80,7 @@ impl Stuck {
             "the request requires a tool call, but no step is left and no tool takes a result. The request \
              offers: {offered}. Fix: let the request allow a text as its answer, or script the turns with `script`"
         );
-        Stuck { message }
+        Stuck::new(message)
     }
 
     /// The model finds no value for a schema.
@@ -73,7 +89,7 @@ impl Stuck {
             "the model finds no value that the JSON Schema of {what} allows: it does not know patterns and \
              most formats. Fix: simplify the schema, or script the turns with `script`"
         );
-        Stuck { message }
+        Stuck::new(message)
     }
 
     /// The prompt describes tools as text, and the model does not know how to call them.
@@ -83,7 +99,7 @@ impl Stuck {
              not speak. {SPOKEN} Fix: let the framework send `tools`, replay a recording (`hapax record`), or \
              script the turns with `script`"
         );
-        Stuck { message }
+        Stuck::new(message)
     }
 
     /// The prompt asks for a known protocol, and describes no tool in a form that the model reads.
@@ -93,7 +109,7 @@ impl Stuck {
                        `name: description, args: {…}`, `Tool Name: …` with `Tool Arguments: {…}`, and JSON with \
                        `name` and `parameters`. Fix: describe the tools in one of these forms, replay a recording \
                        (`hapax record`), or script the turns with `script`";
-        Stuck { message: message.to_owned() }
+        Stuck::new(message.to_owned())
     }
 
     /// A message is the result of a call that no message shows.
@@ -103,7 +119,7 @@ impl Stuck {
              show the call. {SPOKEN} Fix: keep the answers of the model in the conversation as they are, or send \
              results as the API's own tool results"
         );
-        Stuck { message }
+        Stuck::new(message)
     }
 
     /// There are several tasks, and the request quotes none.
@@ -113,7 +129,7 @@ impl Stuck {
              send HAPAX_TASK as it is, or script the turns with `script`",
             tasks.len()
         );
-        Stuck { message }
+        Stuck::new(message)
     }
 }
 

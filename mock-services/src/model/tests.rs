@@ -11,7 +11,8 @@ fn context(request: u64) -> Context {
 fn model(options: ModelOptions) -> Model {
     let fields = Fields::new().with("customer", "cus_42").with("amount", 4999);
     let step = PlannedStep { operation: "payment.charge".to_owned(), fields, nouns: Vec::new() };
-    let tasks = vec![PlannedTask { text: "Charge cus_42.".to_owned(), steps: vec![step] }];
+    let tasks =
+        vec![PlannedTask { text: "Charge cus_42.".to_owned(), steps: vec![step], ..PlannedTask::default() }];
     Model::new(ModelOptions { tasks, ..options })
 }
 
@@ -67,6 +68,35 @@ fn a_generation_is_an_effect_that_says_which_tool_was_chosen_and_why() {
     let (_, second) = send(&model, &mut state, 2, "/v1/responses", &body);
     assert_eq!(field(&first, "conversation"), field(&second, "conversation"));
     assert_eq!((field(&first, "generation"), field(&second, "generation")), ("1".to_owned(), "2".to_owned()));
+}
+
+#[test]
+fn gemini_works_on_the_task_and_takes_its_key_in_a_header_or_in_the_query() {
+    let (model, mut state) = (model(ModelOptions::default()), State::default());
+    let parameters = &tools()[0]["parameters"];
+    let body = json!({
+        "contents": [{ "role": "user", "parts": [{ "text": "Charge cus_42." }] }],
+        "tools": [{ "functionDeclarations": [{ "name": "charge_card", "parameters": parameters }] }],
+    });
+    let (whole, first) =
+        send(&model, &mut state, 1, "/v1beta/models/gemini-2.5-flash:generateContent", &body);
+    let call = &json_of(&whole)["candidates"][0]["content"]["parts"][0]["functionCall"];
+    assert_eq!(call["name"], json!("charge_card"));
+    let path = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse&key=k";
+    let (_, second) = send(&model, &mut state, 2, path, &body);
+    assert_eq!(first[0].fields.get("conversation"), second[0].fields.get("conversation"));
+    for request in [Request::new("POST", path), Request::new("POST", "/").header("x-goog-api-key", "k")] {
+        assert_eq!(model.credential(&request).as_deref(), Some("k"));
+    }
+    let refused = model.unauthorized(&Request::new("POST", path), &context(1));
+    assert_eq!((refused.status, &json_of(&refused)["error"]["status"]), (400, &json!("INVALID_ARGUMENT")));
+    let (refused, _) = send(&model, &mut state, 3, "/v1beta/models/gpt-5:generateContent", &body);
+    assert_eq!((refused.status, &json_of(&refused)["error"]["status"]), (404, &json!("NOT_FOUND")));
+    let (refused, _) = send(&model, &mut state, 3, "/v1beta/models/gemini-2.5-flash:embedContent", &body);
+    assert!(refused.missing_feature().unwrap().contains("embedContent"));
+    // On Vertex AI the path begins with the project.
+    let path = "/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-flash:generateContent";
+    assert_eq!(send(&model, &mut state, 4, path, &body).0.status, 200);
 }
 
 #[test]
@@ -239,6 +269,24 @@ fn models_and_tokens_can_be_read_and_telemetry_is_accepted() {
     let body = json!({ "model": "claude-opus-4-6", "messages": [{ "role": "user", "content": "four" }] });
     let counted = read(&Request::new("POST", "/v1/messages/count_tokens").body(body.to_string())).1;
     assert_eq!(json_of(&counted), json!({ "input_tokens": 1 }));
+    let body = json!({ "model": "gpt-5.2", "input": "four" });
+    let counted = read(&Request::new("POST", "/v1/responses/input_tokens").body(body.to_string())).1;
+    assert_eq!(json_of(&counted), json!({ "object": "response.input_tokens", "input_tokens": 1 }));
+    let list = json_of(&read(&Request::new("GET", "/v1beta/models")).1);
+    assert!(
+        list["models"]
+            .as_array()
+            .unwrap()
+            .contains(&json_of(&read(&Request::new("GET", "/v1beta/models/gemini-2.5-flash")).1))
+    );
+    let contents = json!([{ "parts": [{ "text": "four" }] }]);
+    for body in
+        [json!({ "contents": contents }), json!({ "generateContentRequest": { "contents": contents } })]
+    {
+        let path = "/v1beta/models/gemini-2.5-flash:countTokens";
+        let counted = read(&Request::new("POST", path).body(body.to_string())).1;
+        assert_eq!(json_of(&counted)["totalTokens"], json!(1));
+    }
     let (name, answer) = read(&Request::new("POST", "/v1/traces/ingest").body("{}"));
     assert_eq!((&*name, answer.status), ("model.telemetry", 204));
 }

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 
 use mock_services::catalog::{KEY_ARGUMENT, ToolDescription};
-use mock_services::idempotency::Profile;
-use mock_services::service::OperationKind;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
@@ -46,7 +44,7 @@ pub(super) fn tools(services: &[OfferedService], cards: ToolCards) -> Vec<Offere
 
 fn card(service: &OfferedService, tool: &ToolDescription, cards: ToolCards) -> Tool {
     let card = Tool::new(tool.name.clone(), tool.about.clone(), Arc::new(schema(service, tool, cards)));
-    match hints(is_write(service, tool), tool, cards.hints) {
+    match hints(service.description.is_write(tool), tool, cards.hints) {
         Some(hints) => card.with_annotations(hints),
         None => card,
     }
@@ -63,7 +61,7 @@ fn schema(service: &OfferedService, tool: &ToolDescription, cards: ToolCards) ->
     }
     let mut required: Vec<&str> =
         tool.parameters.iter().filter(|one| one.required).map(|one| one.name.as_str()).collect();
-    if let Some(profile) = key_profile(service, tool) {
+    if let Some(profile) = service.description.key_profile(tool, service.profile) {
         let about = match cards.key_description {
             KeyDescription::PerOperation => KEY_PER_OPERATION,
             KeyDescription::PerRequest => KEY_PER_REQUEST,
@@ -80,23 +78,6 @@ fn schema(service: &OfferedService, tool: &ToolDescription, cards: ToolCards) ->
         Value::Object(members) => members,
         _ => Map::new(),
     }
-}
-
-/// How the service treats the keys of calls of this tool; `None` if it ignores them.
-fn key_profile(service: &OfferedService, tool: &ToolDescription) -> Option<Profile> {
-    let takes_keys = is_write(service, tool) && tool.method != "DELETE";
-    let profile = match service.profile {
-        // The scenario decides for all APIs of the service.
-        Some(profile) => profile,
-        None if tool.key.is_some() => service.description.profile,
-        None => Profile::None,
-    };
-    (takes_keys && profile != Profile::None).then_some(profile)
-}
-
-fn is_write(service: &OfferedService, tool: &ToolDescription) -> bool {
-    let mut operations = service.description.operations.iter();
-    operations.any(|operation| operation.name == tool.operation && operation.kind == OperationKind::Write)
 }
 
 fn hints(is_write: bool, tool: &ToolDescription, hints: ToolHints) -> Option<ToolAnnotations> {

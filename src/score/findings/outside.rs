@@ -237,6 +237,7 @@ mod tests {
             ("api.github.com", &["payment"], "`--allow api.github.com`"),
             ("api.openai.com", &all, "`model: {}`"),
             ("api.anthropic.com", &["model"], "ANTHROPIC_BASE_URL"),
+            ("generativelanguage.googleapis.com", &["model"], "GOOGLE_GEMINI_BASE_URL"),
             ("api.mistral.ai", &all, "`--allow api.mistral.ai`"),
             ("smtp.example.org", &all, "HAPAX_SMTP_URL"),
             ("smtp.example.org", &["payment"], "`--ignore smtp.example.org`"),
@@ -283,6 +284,7 @@ mod tests {
             "api.github.com",
             "api.openai.com",
             "api.anthropic.com",
+            "generativelanguage.googleapis.com",
         ];
         for (services, host) in sets.iter().flat_map(|services| {
             hosts

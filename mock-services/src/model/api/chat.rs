@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::json::{arguments, calling, content_text, flag, items, text, texts};
 use super::sse::EventStream;
 use crate::model::conversation::{
-    CallForm, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+    CallForm, Generation, ModelApi, OfferedTool, Question, StreamForm, ToolCall, ToolResult, Turn, pieces,
 };
 use crate::service::{Answer, Context};
 
@@ -28,10 +28,12 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             _ => None,
         }),
         stop: texts(body.get("stop")),
-        stream: flag(body, "stream"),
+        stream: flag(body, "stream").then_some(StreamForm::Events),
         stream_usage: body.get("stream_options").is_some_and(|options| flag(options, "include_usage")),
         previous: None,
         is_stored: false,
+        // This API never shows it.
+        reasons: false,
         echoed: Map::new(),
     })
 }
@@ -76,7 +78,7 @@ fn call(call: &Value) -> Option<ToolCall> {
 
 pub(super) fn answer(question: &Question, generation: &Generation, context: &Context) -> Answer {
     let id = context.ids.alphanumeric("chatcmpl-", 29);
-    if question.stream {
+    if question.stream.is_some() {
         return stream(question, generation, &id, context);
     }
     let calls: Vec<Value> = generation.calls.iter().map(written_call).collect();

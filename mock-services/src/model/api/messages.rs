@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::json::{content_text, flag, items, text, texts};
 use super::sse::EventStream;
 use crate::model::conversation::{
-    CallForm, Calling, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+    CallForm, Calling, Generation, ModelApi, OfferedTool, Question, StreamForm, ToolCall, ToolResult, Turn,
+    pieces,
 };
 use crate::service::{Answer, Context};
 
@@ -56,10 +57,14 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             .and_then(|format| format.get("schema"))
             .cloned(),
         stop: texts(body.get("stop_sequences")),
-        stream: flag(body, "stream"),
+        stream: flag(body, "stream").then_some(StreamForm::Events),
         stream_usage: true,
         previous,
         is_stored: thread.is_some(),
+        reasons: body
+            .get("thinking")
+            .and_then(|thinking| text(thinking, "type"))
+            .is_some_and(|kind| kind == "enabled" || kind == "adaptive"),
         echoed: Map::new(),
     })
 }
@@ -119,6 +124,10 @@ pub(super) fn message_id(context: &Context) -> String {
 
 pub(super) fn answer(question: &Question, generation: &Generation, context: &Context) -> Answer {
     let mut content = Vec::new();
+    if question.reasons {
+        let signature = context.ids.alphanumeric("Eq", 120);
+        content.push(json!({ "type": "thinking", "thinking": super::THOUGHT, "signature": signature }));
+    }
     if !generation.text.is_empty() || generation.calls.is_empty() {
         content.push(json!({ "type": "text", "text": generation.text, "citations": null }));
     }
@@ -141,7 +150,7 @@ pub(super) fn answer(question: &Question, generation: &Generation, context: &Con
         "stop_sequence": generation.stopped_before,
         "usage": usage(question, generation.output_tokens()),
     });
-    if question.stream { stream(question, generation, whole) } else { Answer::json(200, &whole) }
+    if question.stream.is_some() { stream(question, generation, whole) } else { Answer::json(200, &whole) }
 }
 
 fn usage(question: &Question, output: u64) -> Value {
@@ -165,21 +174,28 @@ fn stream(question: &Question, generation: &Generation, whole: Value) -> Answer 
     events.event(&json!({ "type": "ping" }));
     for (index, block) in items(&whole, "content").iter().enumerate() {
         let mut started = block.clone();
-        let is_text = text(block, "type") == Some("text");
-        started[if is_text { "text" } else { "input" }] = if is_text { json!("") } else { json!({}) };
+        let kind = text(block, "type").unwrap_or_default();
+        // The field that is streamed, with the name of its deltas and of their pieces.
+        let (field, delta, piece_name) = match kind {
+            "thinking" => ("thinking", "thinking_delta", "thinking"),
+            "text" => ("text", "text_delta", "text"),
+            _ => ("input", "input_json_delta", "partial_json"),
+        };
+        started[field] = if field == "input" { json!({}) } else { json!("") };
+        let signature = block.get("signature").cloned();
+        if signature.is_some() {
+            started["signature"] = json!("");
+        }
         events.event(&json!({ "type": "content_block_start", "index": index, "content_block": started }));
-        let all = if is_text {
-            text(block, "text").unwrap_or_default().to_owned()
-        } else {
-            block["input"].to_string()
+        let all = text(block, field).map_or_else(|| block[field].to_string(), str::to_owned);
+        let add = |events: &mut EventStream, delta: Value| {
+            events.event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }));
         };
         for piece in pieces(&all) {
-            let delta = if is_text {
-                json!({ "type": "text_delta", "text": piece })
-            } else {
-                json!({ "type": "input_json_delta", "partial_json": piece })
-            };
-            events.event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+            add(&mut events, json!({ "type": delta, piece_name: piece }));
+        }
+        if let Some(signature) = signature {
+            add(&mut events, json!({ "type": "signature_delta", "signature": signature }));
         }
         events.event(&json!({ "type": "content_block_stop", "index": index }));
     }

@@ -2,6 +2,7 @@
 //! the form of the API that the request used.
 
 mod chat;
+pub(super) mod gemini;
 mod json;
 mod messages;
 mod responses;
@@ -13,6 +14,9 @@ use serde_json::{Value, json};
 
 use super::conversation::{Generation, ModelApi, Question};
 use crate::service::{Answer, Context, Request};
+
+/// What the model thinks, where the request asks to see it.
+const THOUGHT: &str = "I do the next step of the task.";
 
 /// Reads a request to one of the APIs. The error is the answer of the real API to an invalid request.
 pub(super) fn read(api: ModelApi, request: &Request) -> Result<Question, Answer> {
@@ -28,6 +32,7 @@ pub(super) fn read(api: ModelApi, request: &Request) -> Result<Question, Answer>
         ModelApi::Chat => chat::read(&body),
         ModelApi::Responses => responses::read(&body),
         ModelApi::Messages => messages::read(&body),
+        ModelApi::Gemini => gemini::read(request, &body),
     };
     question.map_err(|problem| invalid(api, &problem))
 }
@@ -38,6 +43,7 @@ pub(super) fn answer(question: &Question, generation: &Generation, context: &Con
         ModelApi::Chat => chat::answer(question, generation, context),
         ModelApi::Responses => responses::answer(question, generation, context),
         ModelApi::Messages => messages::answer(question, generation, context),
+        ModelApi::Gemini => gemini::answer(question, generation, context),
     }
 }
 
@@ -46,7 +52,7 @@ pub(super) fn stored_id(question: &Question, context: &Context) -> Option<String
     match question.api {
         ModelApi::Responses if question.is_stored => Some(responses::response_id(context)),
         ModelApi::Messages if question.is_stored => Some(messages::message_id(context)),
-        ModelApi::Chat | ModelApi::Responses | ModelApi::Messages => None,
+        ModelApi::Chat | ModelApi::Responses | ModelApi::Messages | ModelApi::Gemini => None,
     }
 }
 
@@ -62,7 +68,7 @@ pub(super) fn invalid(api: ModelApi, message: &str) -> Answer {
     error(api, 400, message, None)
 }
 
-/// An error of the API with this status. `code` is OpenAI's word for it; Anthropic's API has none.
+/// An error of the API with this status. `code` is OpenAI's word for it; the other APIs have none.
 pub(super) fn error(api: ModelApi, status: u16, message: &str, code: Option<&str>) -> Answer {
     let body = match api {
         ModelApi::Messages => json!({
@@ -71,6 +77,9 @@ pub(super) fn error(api: ModelApi, status: u16, message: &str, code: Option<&str
         }),
         ModelApi::Chat | ModelApi::Responses => json!({
             "error": { "message": message, "type": openai_type(status), "param": null, "code": code },
+        }),
+        ModelApi::Gemini => json!({
+            "error": { "code": status, "message": message, "status": gemini::status_word(status) },
         }),
     };
     Answer::json(status, &body)

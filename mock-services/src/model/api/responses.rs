@@ -6,7 +6,7 @@ use super::chat::offered;
 use super::json::{arguments, calling, content_text, flag, items, text};
 use super::sse::EventStream;
 use crate::model::conversation::{
-    CallForm, Generation, ModelApi, OfferedTool, Question, ToolCall, ToolResult, Turn, pieces,
+    CallForm, Generation, ModelApi, OfferedTool, Question, StreamForm, ToolCall, ToolResult, Turn, pieces,
 };
 use crate::service::{Answer, Context};
 
@@ -39,10 +39,13 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             }
         }),
         stop: Vec::new(),
-        stream: flag(body, "stream"),
+        stream: flag(body, "stream").then_some(StreamForm::Events),
         stream_usage: true,
         previous: text(body, "previous_response_id").map(str::to_owned),
         is_stored: body.get("store").and_then(Value::as_bool) != Some(false),
+        reasons: body
+            .get("reasoning")
+            .is_some_and(|reasoning| !reasoning.is_null() && text(reasoning, "effort") != Some("none")),
         echoed: echoed(body),
     })
 }
@@ -152,14 +155,24 @@ fn turn(item: &Value) -> Option<Turn> {
 }
 
 pub(super) fn answer(question: &Question, generation: &Generation, context: &Context) -> Answer {
-    let output = output(generation, context);
+    let output = output(question, generation, context);
     let whole = response(question, generation, context, &output);
-    if question.stream { stream(&whole, &output) } else { Answer::json(200, &whole) }
+    if question.stream.is_some() { stream(&whole, &output) } else { Answer::json(200, &whole) }
 }
 
-/// The items of the output: the text, then the calls.
-fn output(generation: &Generation, context: &Context) -> Vec<Value> {
+/// The items of the output: what the model thinks, the text, then the calls.
+fn output(question: &Question, generation: &Generation, context: &Context) -> Vec<Value> {
     let mut output = Vec::new();
+    if question.reasons {
+        let asked = question.echoed.get("reasoning").and_then(|reasoning| text(reasoning, "summary"));
+        let summary = asked.map(|_| json!({ "type": "summary_text", "text": super::THOUGHT }));
+        output.push(json!({
+            "id": context.ids.alphanumeric("rs_", 48),
+            "type": "reasoning",
+            "summary": summary.into_iter().collect::<Vec<_>>(),
+            "encrypted_content": context.ids.alphanumeric("gAAAA", 120),
+        }));
+    }
     if !generation.text.is_empty() || generation.calls.is_empty() {
         output.push(json!({
             "id": context.ids.alphanumeric("msg_", 48),
@@ -273,15 +286,19 @@ fn stream(whole: &Value, output: &[Value]) -> Answer {
     events.add(json!({ "type": "response.in_progress", "response": begun }));
     for (index, item) in output.iter().enumerate() {
         let mut started = item.clone();
-        started["status"] = json!("in_progress");
         let kind = text(item, "type");
+        if kind != Some("reasoning") {
+            started["status"] = json!("in_progress");
+        }
         match kind {
+            Some("reasoning") => started["summary"] = json!([]),
             Some("message") => started["content"] = json!([]),
             Some("function_call") => started["arguments"] = json!(""),
             _ => {}
         }
         events.add(json!({ "type": "response.output_item.added", "output_index": index, "item": started }));
         match kind {
+            Some("reasoning") => stream_reasoning(&mut events, index, item),
             Some("message") => stream_message(&mut events, index, item),
             Some("function_call") => stream_call(&mut events, index, item),
             _ => {}
@@ -290,6 +307,25 @@ fn stream(whole: &Value, output: &[Value]) -> Answer {
     }
     events.add(json!({ "type": "response.completed", "response": whole }));
     events.events.into_answer()
+}
+
+fn stream_reasoning(events: &mut NumberedEvents, index: usize, item: &Value) {
+    for (part_index, part) in items(item, "summary").iter().enumerate() {
+        let whole = text(part, "text").unwrap_or_default();
+        let with = |kind: &str, name: &str, value: Value| {
+            let id = &item["id"];
+            json!({
+                "type": kind, "item_id": id, "output_index": index, "summary_index": part_index, name: value,
+            })
+        };
+        let empty = json!({ "type": "summary_text", "text": "" });
+        events.add(with("response.reasoning_summary_part.added", "part", empty));
+        for piece in pieces(whole) {
+            events.add(with("response.reasoning_summary_text.delta", "delta", json!(piece)));
+        }
+        events.add(with("response.reasoning_summary_text.done", "text", json!(whole)));
+        events.add(with("response.reasoning_summary_part.done", "part", part.clone()));
+    }
 }
 
 fn stream_message(events: &mut NumberedEvents, index: usize, item: &Value) {

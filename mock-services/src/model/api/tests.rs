@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::conversation::{CallForm, Calling, ToolCall, Turn};
+use crate::model::conversation::{CallForm, Calling, StreamForm, ToolCall, Turn};
 use crate::service::Ids;
 
 fn context() -> Context {
@@ -10,12 +10,17 @@ fn read_body(api: ModelApi, body: &Value) -> Result<Question, Answer> {
     read(api, &Request::new("POST", "/").body(body.to_string()))
 }
 
+fn read_gemini(method: &str, body: &Value) -> Result<Question, Answer> {
+    let path = format!("/v1beta/models/gemini-2.5-flash:{method}");
+    read(ModelApi::Gemini, &Request::new("POST", &path).body(body.to_string()))
+}
+
 fn parameters() -> Value {
     json!({ "type": "object", "properties": { "amount": { "type": "integer" } }, "required": ["amount"] })
 }
 
 /// The same conversation in each API.
-fn requests(stream: bool) -> [(ModelApi, Value); 3] {
+fn requests(stream: bool) -> [(ModelApi, Value); 4] {
     let function = json!({ "name": "charge", "description": "Charges.", "parameters": parameters() });
     let mut flat = function.clone();
     flat["type"] = json!("function");
@@ -69,7 +74,28 @@ fn requests(stream: bool) -> [(ModelApi, Value); 3] {
                 "tools": [{ "name": "charge", "description": "Charges.", "input_schema": parameters() }],
             }),
         ),
+        (ModelApi::Gemini, gemini_request()),
     ]
+}
+
+fn gemini_request() -> Value {
+    let properties = json!({ "amount": { "type": "INTEGER" } });
+    let parameters = json!({ "type": "OBJECT", "properties": properties, "required": ["amount"] });
+    let function = json!({ "name": "charge", "description": "Charges.", "parameters": parameters });
+    json!({
+        "systemInstruction": { "parts": [{ "text": "Be brief." }] },
+        "contents": [
+            { "role": "user", "parts": [{ "text": "Charge." }] },
+            { "role": "model", "parts": [
+                { "text": "Thinking.", "thought": true },
+                { "functionCall": { "id": "c1", "name": "charge", "args": { "amount": 1 } }, "thoughtSignature": "x" },
+            ] },
+            { "role": "user", "parts": [
+                { "functionResponse": { "id": "c1", "name": "charge", "response": { "output": "paid" } } },
+            ] },
+        ],
+        "tools": [{ "functionDeclarations": [function] }, { "googleSearch": {} }],
+    })
 }
 
 fn generation() -> Generation {
@@ -138,6 +164,12 @@ fn a_whole_answer_has_the_text_the_calls_and_the_usage() {
                 (&body["stop_reason"], "tool_use"),
                 &body["usage"]["output_tokens"],
             ),
+            ModelApi::Gemini => (
+                &body["candidates"][0]["content"]["parts"][0]["text"],
+                body["candidates"][0]["content"]["parts"].as_array().unwrap()[1..].to_vec(),
+                (&body["candidates"][0]["finishReason"], "STOP"),
+                &body["usageMetadata"]["candidatesTokenCount"],
+            ),
         };
         assert_eq!((text, end.0), (&json!(generation().text), &json!(end.1)), "{api:?}");
         assert_eq!(names.len(), 2, "{api:?}");
@@ -181,9 +213,9 @@ fn a_stream_of_chat_completions_has_the_same_in_pieces() {
 
 #[test]
 fn a_stream_of_responses_is_numbered_and_ends_with_the_whole_response() {
-    let [_, (api, body), _] = requests(true);
+    let [_, (api, body), ..] = requests(true);
     let question = read_body(api, &body).unwrap();
-    let whole = answer(&Question { stream: false, ..question.clone() }, &generation(), &context());
+    let whole = answer(&Question { stream: None, ..question.clone() }, &generation(), &context());
     let events = events(&answer(&question, &generation(), &context()));
     let numbers: Vec<u64> = events.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
@@ -201,7 +233,7 @@ fn a_stream_of_responses_is_numbered_and_ends_with_the_whole_response() {
 
 #[test]
 fn a_stream_of_messages_has_a_block_for_the_text_and_each_call() {
-    let [.., (api, body)] = requests(true);
+    let [.., (api, body), _] = requests(true);
     let events = events(&answer(&read_body(api, &body).unwrap(), &generation(), &context()));
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("message_start", "message_stop"));
@@ -214,6 +246,87 @@ fn a_stream_of_messages_has_a_block_for_the_text_and_each_call() {
     let end = events.iter().find(|event| event["type"] == json!("message_delta")).unwrap();
     assert_eq!(end["delta"]["stop_reason"], json!("tool_use"));
     assert_eq!(end["usage"]["output_tokens"], json!(generation().output_tokens()));
+}
+
+#[test]
+fn a_stream_of_gemini_is_events_or_one_array() {
+    let body = gemini_request();
+    let array = answer(&read_gemini("streamGenerateContent", &body).unwrap(), &generation(), &context());
+    assert!(array.header("Content-Type").unwrap().starts_with("application/json"));
+    let array: Vec<Value> = serde_json::from_slice(&array.body).unwrap();
+    let sse = read_gemini("streamGenerateContent?alt=sse", &body).unwrap();
+    let events = events(&answer(&sse, &generation(), &context()));
+    assert_eq!(events, array);
+    let said = |event: &Value| event.pointer("/candidates/0/content/parts/0/text").is_some();
+    assert_eq!(joined(&events, said, "/candidates/0/content/parts/0/text"), generation().text);
+    let calls = events.iter().filter_map(|event| event.pointer("/candidates/0/content/parts/0/functionCall"));
+    let arguments: Vec<&Value> = calls.map(|call| &call["args"]).collect();
+    assert_eq!(arguments, generation().calls.iter().map(|call| &call.arguments).collect::<Vec<_>>());
+    let ends = events.iter().filter(|event| event["candidates"][0]["finishReason"] == json!("STOP"));
+    assert_eq!(ends.count(), 1);
+}
+
+#[test]
+fn gemini_takes_names_with_underscores_calls_without_ids_and_every_mode() {
+    let call = |name: &str| json!({ "function_call": { "name": name, "args": {} } });
+    let result = |name: &str| json!({ "function_response": { "name": name, "response": { "error": "no" } } });
+    let body = json!({
+        "system_instruction": "Be brief.",
+        "contents": [
+            { "parts": [{ "text": "Go." }] },
+            { "role": "model", "parts": [call("a"), call("b"), call("a")] },
+            { "role": "function", "parts": [result("a"), result("b"), result("a")] },
+        ],
+        "tools": [{ "function_declarations": [{ "name": "a" }, { "name": "b", "parametersJsonSchema": parameters() }] }],
+        "generation_config": { "stop_sequences": ["END"], "response_mime_type": "application/json" },
+    });
+    let question = read_gemini("generateContent", &body).unwrap();
+    assert_eq!(question.unpaired_call(), None);
+    assert_eq!(question.calls().count(), 3);
+    assert_eq!(question.result_of("gemini-3").unwrap().text, "{\"error\":\"no\"}");
+    assert_eq!(question.tools[1].schema, parameters());
+    assert_eq!((question.stop, question.schema), (vec!["END".to_owned()], Some(json!({ "type": "object" }))));
+    let called = |config: Value| {
+        let mut body = gemini_request();
+        body["toolConfig"] = json!({ "functionCallingConfig": config });
+        read_gemini("generateContent", &body).unwrap()
+    };
+    assert_eq!(called(json!({ "mode": "NONE" })).calling, Calling::Forbidden);
+    assert_eq!(called(json!({ "mode": "ANY" })).calling, Calling::Required);
+    let only = called(json!({ "mode": "ANY", "allowedFunctionNames": ["charge"] }));
+    assert_eq!(only.calling, Calling::Named("charge".to_owned()));
+    assert!(called(json!({ "mode": "AUTO", "allowedFunctionNames": ["other"] })).tools.is_empty());
+    let mut unpaired = gemini_request();
+    unpaired["contents"].as_array_mut().unwrap().pop();
+    let complaint = read_gemini("generateContent", &unpaired).unwrap().unpaired_call().unwrap();
+    assert!(complaint.contains("number of function response parts"), "{complaint}");
+    assert_eq!(read_gemini("generateContent", &json!({ "contents": [] })).unwrap_err().status, 400);
+}
+
+#[test]
+fn what_the_model_thinks_is_shown_where_the_request_asks_for_it() {
+    let [_, (_, mut responses), (_, mut messages), (_, mut gemini)] = requests(false);
+    responses["reasoning"] = json!({ "effort": "medium", "summary": "auto" });
+    messages["thinking"] = json!({ "type": "enabled", "budget_tokens": 1024 });
+    gemini["generationConfig"] = json!({ "thinkingConfig": { "includeThoughts": true } });
+    for stream in [None, Some(StreamForm::Events)] {
+        let told = |question: Question| {
+            let answer = answer(&Question { stream, ..question }, &generation(), &context());
+            String::from_utf8(answer.written().body).unwrap()
+        };
+        let text = told(read_body(ModelApi::Responses, &responses).unwrap());
+        assert!(text.contains("\"type\":\"reasoning\"") && text.contains("summary_text"), "{text}");
+        let text = told(read_body(ModelApi::Messages, &messages).unwrap());
+        assert!(text.contains("\"type\":\"thinking\"") && text.contains("signature"), "{text}");
+        assert_eq!(text.contains("thinking_delta") && text.contains("signature_delta"), stream.is_some());
+        let text = told(read_gemini("generateContent", &gemini).unwrap());
+        assert!(text.contains("\"thought\":true"), "{text}");
+    }
+    // What is sent back is no part of the conversation.
+    let thinking = json!({ "type": "thinking", "thinking": "I do it.", "signature": "x" });
+    messages["messages"][1]["content"].as_array_mut().unwrap().insert(0, thinking);
+    let question = read_body(ModelApi::Messages, &messages).unwrap();
+    assert!(matches!(&question.turns[2], Turn::Assistant(generation) if generation.text.is_empty()));
 }
 
 #[test]
@@ -230,6 +343,10 @@ fn each_api_has_its_own_errors() {
     assert_eq!(
         body(ModelApi::Messages, 529, None),
         json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Why." } })
+    );
+    assert_eq!(
+        body(ModelApi::Gemini, 429, None),
+        json!({ "error": { "code": 429, "message": "Why.", "status": "RESOURCE_EXHAUSTED" } })
     );
     assert_eq!(body(ModelApi::Responses, 503, None)["error"]["type"], json!("server_error"));
 }

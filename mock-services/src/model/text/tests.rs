@@ -39,10 +39,12 @@ fn options(character: Character) -> ModelOptions {
         PlannedTask {
             text: "Charge customer cus_42 $49.99 for order ord_1001.".to_owned(),
             steps: vec![step("payment.charge", "charge", charge)],
+            ..PlannedTask::default()
         },
         PlannedTask {
             text: "Refund charge ch_1.".to_owned(),
             steps: vec![step("payment.refund", "refund", Fields::new().with("charge", "ch_1"))],
+            ..PlannedTask::default()
         },
     ];
     ModelOptions { tasks, character, ..ModelOptions::default() }
