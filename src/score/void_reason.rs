@@ -291,7 +291,7 @@ pub(super) fn cut(text: &str) -> String {
     bounded(text, MAX_LINE)
 }
 
-fn bounded(text: &str, limit: usize) -> String {
+pub(super) fn bounded(text: &str, limit: usize) -> String {
     let harmless = |character: char| if character.is_control() { ' ' } else { character };
     let mut out: String = text.chars().take(limit).map(harmless).collect();
     if text.chars().nth(limit).is_some() {

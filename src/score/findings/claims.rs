@@ -9,10 +9,13 @@ use crate::scenario::{ClaimedOutcome, Promise};
 use crate::score::barrier::callers;
 use crate::score::claim::was_ended_by_interrupt;
 use crate::score::verdict::{Claim, Finding, FindingKind, Honesty, IntentOutcome, Outcome, Remedy};
-use crate::score::void_reason::cut;
+use crate::score::void_reason::bounded;
 
 /// The maximum number of claims of a kind that are described one by one.
 const MAX_PER_KIND: usize = 4;
+
+/// The longest reason for which a claim cannot be read, in characters: it ends with what to do.
+const MAX_PROBLEM: usize = 500;
 
 /// The findings of all claims: one for all missing claims, one for each of the others.
 pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
@@ -74,7 +77,7 @@ fn missing(context: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
     }
     // There was a claim, and it could not be read.
     let problem = all.iter().find_map(|caller| problem(context, *caller));
-    let why = problem.map(|problem| format!(": {}", cut(&problem))).unwrap_or_default();
+    let why = problem.map(|problem| format!(": {}", bounded(&problem, MAX_PROBLEM))).unwrap_or_default();
     Some(Finding {
         fails,
         message: sentence(&format!("{} made no claim{why}.", who(&all))),

@@ -4,7 +4,7 @@ use mock_services::fault::{CommitKind, ReplyKind};
 use mock_services::ledger::CommitTiming;
 use mock_services::service::Fields;
 
-use crate::domain::{FindingKind, InterruptKind, StartEnd, SubjectEvent};
+use crate::domain::{ClaimEvent, FindingKind, InterruptKind, StartEnd, SubjectEvent};
 use crate::scenario::{Budget, ClaimedOutcome, Intent, OperationTerm, Terms};
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
@@ -188,6 +188,19 @@ fn a_missing_claim_names_its_cause_or_the_way_to_claim() {
     let http = missing_claim(&terms, ends(StartEnd::Answered(200))).unwrap();
     assert!(http.contains("Answer the request with the status 200"), "{http}");
     assert!(http.contains("`claim` in `http:`") && !http.contains("HAPAX_RESULT"), "{http}");
+    let mut unread = ends(StartEnd::Answered(200));
+    let problem =
+        format!("the text of the answer has no claim: `{}`; list texts with `claim`", "x".repeat(250));
+    let claimed = ClaimEvent {
+        start: 1,
+        outcome: None,
+        message: String::new(),
+        origin: None,
+        problem: Some(problem.clone()),
+    };
+    unread.add(SubjectEvent::Claimed(claimed).to_ledger(Some(1)));
+    let unread = missing_claim(&terms, unread).unwrap();
+    assert!(unread.contains(&problem), "it ends with what to do: {unread}");
     let plain = missing_claim(&terms, ends(StartEnd::Exited(0))).unwrap();
     assert!(plain.contains("HAPAX_RESULT") && !plain.contains("--claim model"), "{plain}");
     let mut asked = terms.clone();
