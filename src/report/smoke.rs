@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use mock_services::catalog;
 use mock_services::examples;
 use mock_services::ledger::{Entry, Event};
 
@@ -155,9 +156,14 @@ fn wrong(failure: &SmokeFailure) -> String {
     })
 }
 
-/// Whether it attempted an effect.
+/// Whether it attempted something of the task; asking a language model what to do is not that.
 fn has_attempted(failure: &SmokeFailure) -> bool {
-    failure.verdict.attempts.iter().any(|made| made.made + made.refused > 0)
+    let is_asking = |operation: &str| {
+        let service = catalog::find(operation.split('.').next().unwrap_or_default());
+        service.is_some_and(|service| service.claim_field.is_some())
+    };
+    let attempts = failure.verdict.attempts.iter().filter(|made| !is_asking(&made.operation));
+    attempts.into_iter().any(|made| made.made + made.refused > 0)
 }
 
 fn has_asked(failure: &SmokeFailure) -> bool {
