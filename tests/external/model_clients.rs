@@ -1,4 +1,4 @@
-//! The real clients of OpenAI and Anthropic, in Python and Node, against the model service: whole and
+//! The real clients of OpenAI, Anthropic and Google, in Python and Node, against the model service: whole and
 //! streamed answers, tool calls, structured output, lists of models and errors.
 
 use mock_services::catalog::{self, PlannedStep, PlannedTask};
@@ -13,6 +13,7 @@ use crate::kit::installed;
 use crate::kit::needs::{Test, tests};
 
 const MODELS: [&str; 2] = ["gpt-5.2", "claude-opus-4-6"];
+const GEMINI: &str = "gemini-2.5-flash";
 
 fn options() -> ModelOptions {
     let fields = Fields::new().with("customer", "cus_42").with("amount", 4999).with("order", "ord_1");
@@ -25,7 +26,7 @@ fn options() -> ModelOptions {
             ..PlannedTask::default()
         }],
         character: Character::Doubling,
-        models: MODELS.map(str::to_owned).to_vec(),
+        models: MODELS.into_iter().chain([GEMINI]).map(str::to_owned).collect(),
         ..ModelOptions::default()
     }
 }
@@ -77,7 +78,8 @@ async fn check(script: &str) {
         ]),
         "{script}"
     );
-    assert_eq!(report["models"], json!([MODELS, MODELS]), "{script}");
+    let models = [MODELS[0], MODELS[1], GEMINI];
+    assert_eq!(report["models"], json!([models, models]), "{script}");
     // Two for each API and way, and one for each structured output.
     assert_eq!(generations.len(), 15, "{script}");
 }
@@ -117,6 +119,40 @@ async fn the_tool_runner_of_anthropic_works_unchanged() {
     assert_eq!(generations[1], generations[2], "the answer is paid for twice");
 }
 
+/// Google's client. `errors` are those for a model that does not exist and for a wrong key.
+async fn check_gemini(script: &str, errors: Value, whole_generations: usize) {
+    let (report, generations) = report(script, &[], Vec::new()).await;
+    let call = json!(["charge_card", { "customer": "cus_42", "amount": 4999, "order": "ord_1" }]);
+    let expected = json!({
+        "calls": [call, call], "reasons": ["STOP", "STOP"], "text": "Done: payment.charge.", "usage": true,
+    });
+    for how in ["whole", "streamed"] {
+        assert_eq!(report[how], expected, "{script}: {how}");
+    }
+    assert_eq!(report["forced"], json!([["charge_card", "charge_card"], []]), "{script}");
+    assert_eq!(report["structured"], json!({ "summary": "OK.", "done": true }), "{script}");
+    assert_eq!(report["thoughts"], json!([true, false]), "{script}");
+    assert_eq!(report["errors"], errors, "{script}");
+    let names = MODELS.into_iter().chain([GEMINI]).map(|name| format!("models/{name}"));
+    assert_eq!(report["models"], json!(names.collect::<Vec<_>>()), "{script}");
+    assert_eq!(report["model"], format!("models/{GEMINI}"), "{script}");
+    assert_eq!(report["tokens"], 1, "{script}");
+    assert_eq!(generations.len(), whole_generations, "{script}");
+    if let Some(automatic) = report.get("automatic") {
+        assert_eq!(*automatic, json!({ "calls": [call, call], "text": "Done: payment.charge." }), "{script}");
+    }
+}
+
+async fn google_in_python_works_unchanged() {
+    let errors = json!([["ClientError", 404, "NOT_FOUND"], ["ClientError", 400, "INVALID_ARGUMENT"]]);
+    // Two for each way and for automatic calls, two that are forced, the structured output and the thoughts.
+    check_gemini("python/gemini_client.py", errors, 10).await;
+}
+
+async fn google_in_node_works_unchanged() {
+    check_gemini("node/gemini_client.mjs", json!([404, 400]), 8).await;
+}
+
 async fn openai_and_anthropic_in_python_work_unchanged() {
     check("python/model_client.py").await;
 }
@@ -130,6 +166,8 @@ pub(crate) fn tests() -> Vec<Test> {
     tests![
         openai_and_anthropic_in_python_work_unchanged,
         openai_and_anthropic_in_node_work_unchanged,
+        google_in_python_works_unchanged,
+        google_in_node_works_unchanged,
         the_tool_runner_of_anthropic_works_unchanged,
         a_lost_generation_is_repeated_and_billed_twice_by_each_client,
     ]

@@ -119,6 +119,15 @@ pub(super) struct OfferedTool {
     pub(super) form: CallForm,
 }
 
+impl OfferedTool {
+    /// Whether this is its name, also with the namespace before it.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        let CallForm::Namespaced(namespace) = &self.form else { return self.name == name };
+        let rest = name.strip_prefix(namespace.as_str()).map(|rest| rest.trim_start_matches(['_', '.']));
+        self.name == name || rest == Some(self.name.as_str())
+    }
+}
+
 /// The form of a call. Only OpenAI's responses have more than one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum CallForm {

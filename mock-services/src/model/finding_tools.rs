@@ -51,9 +51,13 @@ pub(super) fn is_own_work(name: &str) -> bool {
     OWN_WORK.contains(&name) || WAITS.contains(&name)
 }
 
-/// The next call that can bring a tool for a step: a search that was not made yet, or a wait.
-pub(super) fn way_to_tool(question: &Question, step: &PlannedStep) -> Option<(String, Value)> {
-    search(question, step, "").or_else(|| wait(question))
+/// The next call that can bring a tool for a step: a search that was not made yet, or a wait if no tool fits at all.
+pub(super) fn way_to_tool(
+    question: &Question,
+    step: &PlannedStep,
+    fits_none: bool,
+) -> Option<(String, Value)> {
+    search(question, step, "").or_else(|| wait(question).filter(|_| fits_none))
 }
 
 /// The next search for a tool that reads what a step makes.

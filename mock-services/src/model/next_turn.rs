@@ -117,7 +117,7 @@ impl<'a> Working<'a> {
                     ends.push((step, StepEnd::Done));
                     continue;
                 }
-                let way = way_to_tool(question, step).map(|call| vec![call]);
+                let way = way_to_tool(question, step, found.is_err()).map(|call| vec![call]);
                 if let Some(calls) = way.filter(|calls| question.calling.allows(calls)) {
                     choices.push((
                         step.operation.clone(),

@@ -70,6 +70,9 @@ fn a_tool_in_a_namespace_is_called_with_its_namespace() {
             && answer.contains("\"name\":\"payment_create_charge\"")
     );
     assert_eq!(first.generation.calls[0].arguments["metadata"], json!({ "order": "ord_1001" }));
+    let mut naming = options.clone();
+    naming.tools = vec![("payment.charge".to_owned(), "mcp__hapax__payment_create_charge".to_owned())];
+    assert_eq!(next(&naming, &question).generation, first.generation);
 
     // The history has the call with its namespace, and the output as a list.
     let mut body = body;

@@ -1,8 +1,9 @@
 //! Requests of a program that are about the conversation and not about the task: a title, a summary, memories. The task
 //! is in their history, and they are answered without it.
 
+use super::arguments::telling_values;
 use super::conversation::{Question, Turn};
-use super::text::asks_for_text;
+use super::tool_choice::words;
 use crate::description::{PlannedStep, PlannedTask};
 
 /// A request about the conversation.
@@ -60,18 +61,34 @@ impl SideJob {
         });
         let texts = [last.clone(), instructions.unwrap_or_default()];
         let has = |words: &[&str]| words.iter().any(|words| texts.iter().any(|text| text.contains(words)));
+        let steps = || tasks.iter().flat_map(|task| &task.steps);
+        if steps().any(|step| last.contains(&subject(step).to_lowercase())) {
+            // It is a summary with which the conversation goes on.
+            return None;
+        }
         let one_line = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
-        let quotes_task = tasks.iter().any(|task| one_line(&last).contains(&one_line(&task.text)));
+        let has_value = |step: &PlannedStep| {
+            telling_values(&step.fields).iter().any(|value| last.contains(&value.to_lowercase()))
+        };
+        let is_about_task = tasks.iter().any(|task| one_line(&last).contains(&one_line(&task.text)))
+            || steps().any(has_value);
         if has(&SUMMARIES) {
             Some(SideJob::Summary)
         } else if has(&OTHERS) {
             Some(SideJob::Other)
-        } else if !quotes_task && question.turns.len() > 2 && asks_for_text(question) {
-            Some(if last.contains("summar") { SideJob::Summary } else { SideJob::Other })
+        } else if !is_about_task && question.calls().next().is_some() && asks_for_summary(&last) {
+            Some(SideJob::Summary)
         } else {
             None
         }
     }
+}
+
+fn asks_for_summary(text: &str) -> bool {
+    const VERBS: [&str; 5] = ["create", "write", "provide", "generate", "produce"];
+    let words = words(text);
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    has("summarize") || (has("summary") && VERBS.iter().any(|verb| has(verb)))
 }
 
 /// How far a step is, as a summary says it.

@@ -73,7 +73,7 @@ pub(super) fn choose<'a>(
     named: Option<&str>,
 ) -> Result<ChosenTool<'a>, NoTool> {
     if let Some(named) = named {
-        let tool = tools.iter().find(|tool| tool.name == named);
+        let tool = tools.iter().find(|tool| tool.is_named(named));
         let tool = tool.ok_or_else(|| NoTool::NotOffered(named.to_owned()))?;
         return match map_arguments(step, tool) {
             Ok(arguments) => Ok(ChosenTool { tool, arguments, reason: ChoiceReason::Named }),

@@ -239,7 +239,7 @@ fn asks_for_plan(question: &Question) -> bool {
 
 /// Whether the last message asks for a plan, a summary or a title. Frameworks do so with descriptions of tools, and take
 /// any text.
-pub(super) fn asks_for_text(question: &Question) -> bool {
+fn asks_for_text(question: &Question) -> bool {
     const VERBS: [&str; 9] =
         ["create", "make", "write", "devise", "develop", "draft", "propose", "build", "produce"];
     let words = words(last_message(question));
