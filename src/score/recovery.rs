@@ -108,7 +108,7 @@ pub(super) fn while_waiting<'s, 'a>(
     ambiguous: AmbiguousWrite<'s, 'a>,
 ) -> Vec<FollowUp<'s, 'a>> {
     let AmbiguousWrite { attempt: first, ambiguity } = ambiguous;
-    if !first.answer.is_some_and(|answer| answer.silence.is_some()) {
+    if first.answer.is_none_or(|answer| answer.silence.is_none()) {
         return Vec::new();
     }
     let is_later = |attempt: &&Attempt<'_>| {
