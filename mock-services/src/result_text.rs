@@ -190,7 +190,7 @@ const PHRASES: [&str; 21] = [
     "no such tool",
 ];
 /// What a text contains that says that the call was ended before its result was known.
-const ENDED: [&str; 12] = [
+const ENDED: [&str; 13] = [
     "operation cancelled",
     "operation canceled",
     "cancelled tool execution",
@@ -203,6 +203,7 @@ const ENDED: [&str; 12] = [
     "aborted by the user",
     "call was cancelled",
     "call was canceled",
+    "no result provided",
 ];
 /// Words that a text about a failure has, and others as well.
 const WORDS: [&str; 12] = [
@@ -455,6 +456,7 @@ mod tests {
         }
         let ended = [
             "[Operation Cancelled] Reason: User cancelled tool execution.",
+            "No result provided",
             "The execution of this tool, or a previous tool was interrupted.",
             "[Tool execution was interrupted]",
             "[Request interrupted by user for tool use]",
