@@ -140,7 +140,7 @@ impl fmt::Display for VoidReason {
                     out,
                     "the subject asked the model about the task {times} and never offered it a tool, so the scripted \
                      model could only answer with a text: let the subject send `tools` or a text protocol that the \
-                     model speaks, or script the answers with `script` (docs/model.md)"
+                     model speaks, or script the answers with `script`"
                 )
             }
             VoidReason::Unprepared { error } => write!(

@@ -255,7 +255,7 @@ fn a_model_that_was_never_offered_a_tool_makes_a_loss_void() {
     let terms = terms([due("o1", 10, 1)]);
     let verdict = score(&terms, &asked(&[TaskShare::Part, TaskShare::Part]).end(), None);
     assert_eq!(verdict.result, TrialStatus::Void);
-    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject asked the model about the task 2 times and never offered it a tool, so the scripted model could only answer with a text: let the subject send `tools` or a text protocol that the model speaks, or script the answers with `script` (docs/model.md)");
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the subject asked the model about the task 2 times and never offered it a tool, so the scripted model could only answer with a text: let the subject send `tools` or a text protocol that the model speaks, or script the answers with `script`");
     // A title, and then the task with tools.
     let with_tools = asked(&[TaskShare::Part, TaskShare::Full]).end();
     assert_eq!(score(&terms, &with_tools, None).result, TrialStatus::Fail);
