@@ -165,7 +165,8 @@ const BEGINNINGS: [&str; 27] = [
     "unknown tool",
 ];
 /// What a text contains that says that the call failed.
-const PHRASES: [&str; 21] = [
+const PHRASES: [&str; 22] = [
+    "tool error",
     "traceback (most recent call last)",
     "timed out",
     "failed to ",
@@ -253,15 +254,21 @@ fn of_prose(text: &str, depth: usize) -> ResultText {
     if ENDED.iter().any(|phrase| shown.contains(phrase)) {
         return ResultText::Unclear;
     }
-    if let Some(value) = last_value_in(text).filter(|value| !has_no_content(value)) {
-        return of_value(&value, depth);
-    }
+    let value = last_value_in(text).filter(|value| !has_no_content(value));
+    let said = value.map(|value| of_value(&value, depth));
+    // The words of a value are read with it.
+    let prose = if said.is_some() { text.split(['{', '[']).next().unwrap_or_default() } else { text };
+    let prose = prose.split_whitespace().count();
     let mentions = |(at, word): (usize, &&str)| {
         let parts = word.to_lowercase();
         let mut parts = parts.split(|character: char| !character.is_alphanumeric());
         parts.any(|part| WORDS.contains(&part.strip_suffix('s').unwrap_or(part))) && !is_denied(at)
     };
-    if seen.iter().enumerate().any(mentions) { ResultText::Unclear } else { ResultText::Success }
+    match said {
+        Some(ResultText::Error) => ResultText::Error,
+        _ if seen.iter().take(prose).enumerate().any(mentions) => ResultText::Unclear,
+        said => said.unwrap_or(ResultText::Success),
+    }
 }
 
 /// The last object or list of objects in a text: a program writes lines before and after the output of a command or a tool,
@@ -388,6 +395,7 @@ mod tests {
             "the request timed out",
             "Request failed with status code 502",
             "The backend answered with HTTP 500.",
+            "MCP tool 'charge' reported tool error for function call: {\"name\":\"charge\"} with response: [{\"a\":1}]",
             "Tool error: the service is down",
             "The socket connection was closed unexpectedly. For more information, pass `verbose: true` in the \
              second argument to fetch()",
@@ -461,7 +469,12 @@ mod tests {
             "[Tool execution was interrupted]",
             "[Request interrupted by user for tool use]",
         ];
-        for text in nothing.into_iter().chain(ended).chain(["The error report was filed", "false"]) {
+        let mentioned = [
+            "The error report was filed",
+            "false",
+            "There was an exception for {\"name\": \"charge\", \"amount\": 4999}",
+        ];
+        for text in nothing.into_iter().chain(ended).chain(mentioned) {
             assert_eq!(ResultText::of(text), ResultText::Unclear, "{text}");
         }
     }
