@@ -166,7 +166,7 @@ const BEGINNINGS: [&str; 27] = [
 ];
 /// What a text contains that says that the call failed.
 const PHRASES: [&str; 22] = [
-    "tool error",
+    "reported tool error",
     "traceback (most recent call last)",
     "timed out",
     "failed to ",
@@ -472,6 +472,7 @@ mod tests {
         let mentioned = [
             "The error report was filed",
             "false",
+            "Charged ch_1, 0 tool errors",
             "There was an exception for {\"name\": \"charge\", \"amount\": 4999}",
         ];
         for text in nothing.into_iter().chain(ended).chain(mentioned) {
