@@ -90,10 +90,32 @@ fn of_text(text: &str, depth: usize) -> ResultText {
     if text.is_empty() {
         return ResultText::Unclear;
     }
-    match value_in(text) {
+    match value_in(text).or_else(|| cut_object_in(text)) {
         Some(value) => of_value(&value, depth),
         None => of_prose(text, depth),
     }
+}
+
+/// The object that a text begins with and that a program has cut because it is long: what is complete of it.
+fn cut_object_in(text: &str) -> Option<Value> {
+    let (mut depth, mut is_text, mut is_escaped, mut end) = (0_usize, false, false, None);
+    for (at, character) in text.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_text => is_escaped = true,
+            '"' => is_text = !is_text,
+            _ if is_text => {}
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.checked_sub(1)?,
+            ',' if depth == 1 => end = Some(at),
+            _ => {}
+        }
+        if depth == 0 {
+            // It does not begin with an object, or the object is complete and more text follows.
+            return None;
+        }
+    }
+    serde_json::from_str::<Value>(&format!("{}}}", &text[..end?])).ok()
 }
 
 fn of_value(value: &Value, depth: usize) -> ResultText {
@@ -165,7 +187,7 @@ const BEGINNINGS: [&str; 27] = [
     "unknown tool",
 ];
 /// What a text contains that says that the call failed.
-const PHRASES: [&str; 22] = [
+const PHRASES: [&str; 23] = [
     "reported tool error",
     "traceback (most recent call last)",
     "timed out",
@@ -189,6 +211,8 @@ const PHRASES: [&str; 22] = [
     "transport send error",
     "curl: (",
     "no such tool",
+    // Copilot CLI, about a lost connection whose message has the digits of a 401.
+    "re-authentication required",
 ];
 /// What a text contains that says that the call was ended before its result was known.
 const ENDED: [&str; 13] = [
@@ -361,6 +385,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn of_an_object_that_is_cut_what_is_complete_counts() {
+        let charge =
+            "{\"id\":\"ch_1\",\"card\":{\"status\":\"unavailable\"},\"url\":\"https://pay\n[truncated]";
+        assert_eq!(ResultText::of(charge), ResultText::Success);
+        assert_eq!(ResultText::of("{\"error\":\"card, declined\",\"request\":{\"id\":"), ResultText::Error);
+    }
+
+    #[test]
     fn a_text_that_says_that_the_call_failed_is_an_error() {
         let trace = "Traceback (most recent call last):\n  File \"/app/agent.py\", line 41, in charge\n    \
                      return client.charges.create(customer=customer, amount=amount, currency=currency, \
@@ -375,6 +407,7 @@ mod tests {
             "'Failed to create customer'",
             "Failed to send: reset",
             "Error: 500",
+            "MCP server 'hapax': Re-authentication required for MCP server \"hapax\". Sign in again.",
             "❌ Error executing tool",
             "**Error:** no connection",
             "{\"error\": \"fetch failed\"}",

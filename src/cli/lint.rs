@@ -1,4 +1,4 @@
-//! `hapax lint`: all problems in scenarios, `hapax.yaml` and service files, at once.
+//! `hapax lint`: all problems in scenarios, `hapax.yaml`, service files and recipes, at once.
 
 use super::error::CliError;
 use super::print::{message, output, plural};
@@ -6,12 +6,12 @@ use crate::ExitStatus;
 use crate::lint::lint;
 use crate::run::callers_limit;
 
-/// Check scenarios, hapax.yaml and service files, and report every problem in them.
+/// Check scenarios, hapax.yaml, service files and recipes, and report every problem in them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   hapax lint
-      The shipped scenarios, those in ./scenarios, and ./hapax.yaml.
+      The shipped scenarios, those in ./scenarios, ./hapax.yaml, and the recipes in ./agents.
   hapax lint mine/lost-reply.yaml
       One file.
   hapax lint hapax.yaml desk.yaml
@@ -19,7 +19,7 @@ Examples:
 
 Exit status: 0 when there is no problem, 2 otherwise.")]
 pub(super) struct LintArgs {
-    /// Scenarios or folders of them, hapax.yaml, or service files [default: all scenarios and hapax.yaml]
+    /// Scenarios or folders of them, hapax.yaml, service files or recipes [default: all scenarios, and hapax.yaml and recipes here]
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
 }

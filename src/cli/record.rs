@@ -16,9 +16,9 @@ Examples:
       Run the agent once with the real model. In a scenario, `model: {replay: cassette.jsonl}` gives the
       recorded answers again.
 
-The agent must take the address of its provider from OPENAI_BASE_URL or ANTHROPIC_BASE_URL. Where they are \
-set already, they name the provider. No header is recorded, and the values of variables that end with \
-_API_KEY, _TOKEN or _SECRET are removed.
+The agent must take the address of its provider from OPENAI_BASE_URL, ANTHROPIC_BASE_URL or \
+GOOGLE_GEMINI_BASE_URL. Where they are set already, they name the provider. No header is recorded, and the \
+values of variables that end with _API_KEY, _TOKEN or _SECRET are removed.
 
 Exit status: 0 the agent ended with 0 and something was recorded; 1 otherwise; 2 the command line is wrong.")]
 pub(super) struct RecordArgs {
@@ -52,7 +52,7 @@ pub(super) fn run(args: RecordArgs) -> Result<ExitStatus, CliError> {
     if answers == 0 {
         let _ = std::fs::remove_file(&options.to);
         return Err(CliError::with_hint(
-            "nothing was recorded: the agent asked no model through OPENAI_BASE_URL or ANTHROPIC_BASE_URL",
+            "nothing was recorded: the agent asked no model through OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL",
             "let these variables reach its client",
         ));
     }

@@ -1,4 +1,4 @@
-//! Checks files of each kind that a user writes: scenarios, `hapax.yaml` and service files. All problems of all
+//! Checks files of each kind that a user writes: scenarios, `hapax.yaml`, service files and recipes. All problems of all
 //! files are reported at once.
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use mock_services::custom::DeclaredService;
 use yaml_reader::{Problem, Problems, Source, Span, parse};
 
 use crate::scenario::{Case, LoadError, load, read_text};
-use crate::subject::{Config, ConfigError};
+use crate::subject::{Config, ConfigError, Recipe, RecipeError, recipes_of};
 
 /// What was checked and has no problem.
 #[derive(Debug)]
@@ -24,10 +24,11 @@ enum FileKind {
     Scenario,
     Config,
     Service,
+    Recipe,
 }
 
-/// Checks files and folders; without paths, all scenarios and the `hapax.yaml` of the current folder. A folder
-/// contains scenarios.
+/// Checks files and folders; without paths, all scenarios, the `hapax.yaml` and the recipes of the current folder. A
+/// folder contains scenarios.
 ///
 /// # Errors
 /// Every problem of every file, or else the paths that do not exist.
@@ -44,10 +45,13 @@ pub fn lint(paths: &[String]) -> Result<Linted, LoadError> {
     if paths.is_empty() {
         let config = Config::find(Path::new(".")).filter(|path| path.parent() == Some(Path::new(".")));
         others.extend(config.map(|path| (path.display().to_string(), FileKind::Config)));
+        let recipes = recipes_of(Path::new("")).into_iter().filter(|path| kind_of(path) == FileKind::Recipe);
+        others.extend(recipes.map(|path| (path.display().to_string(), FileKind::Recipe)));
     }
     for (path, kind) in &others {
         let found = match kind {
             FileKind::Config => check_config(Path::new(path)),
+            FileKind::Recipe => check_recipe(Path::new(path)),
             _ => read_service_file(Path::new(path)).err(),
         };
         found.iter().flat_map(Problems::iter).for_each(|problem| problems.push(problem.clone()));
@@ -79,6 +83,7 @@ fn kind_of(path: &Path) -> FileKind {
     match () {
         () if has("subjects") => FileKind::Config,
         () if has("service") || has("operations") => FileKind::Service,
+        () if has("subject") && !has("task") => FileKind::Recipe,
         () => FileKind::Scenario,
     }
 }
@@ -87,6 +92,14 @@ fn check_config(path: &Path) -> Option<Problems> {
     match Config::load(path) {
         Ok(_) => None,
         Err(ConfigError::Problems { problems, .. }) => Some(problems),
+        Err(error) => Some(unreadable(path, &error.to_string())),
+    }
+}
+
+fn check_recipe(path: &Path) -> Option<Problems> {
+    match Recipe::load(path) {
+        Ok(_) => None,
+        Err(RecipeError::Problems { problems, .. }) => Some(problems),
         Err(error) => Some(unreadable(path, &error.to_string())),
     }
 }
@@ -135,6 +148,11 @@ mod tests {
                 "service: desk\noperations:\n  open:\n    route: PSOT /tickets\n    fields: { subject: subject }\n    \
              effect: { identity: [subjct] }\n",
             ),
+            (
+                "program.yaml",
+                "about: A program.\nversion: 1.0.0\ninstall: npm install program\napproval: none\nsandbox: none\nsubject:\n  \
+                 command: [program, \"${tsk}\"]\n",
+            ),
             ("lost.yaml", "about: A charge.\ntask: Charge.\nexpekt: { effects: [], claim: not-done }\n"),
             ("subjects.yaml", "subjects: { agent: { http: \"ftp://x\" } }\n"),
         ]));
@@ -148,6 +166,7 @@ mod tests {
             ("other.yaml", "subjects: {}", FileKind::Config),
             ("desk.yaml", "service: desk", FileKind::Service),
             ("no-name.yaml", "operations: {}", FileKind::Service),
+            ("program.yaml", "version: 1\nsubject: {}", FileKind::Recipe),
             ("scenario.yaml", "about: a\nservices: {}", FileKind::Scenario),
             ("broken.yaml", "a: [", FileKind::Scenario),
         ] {

@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::Value;
 use ureq::Agent;
-use ureq::http::Request;
+use ureq::http::{Request, StatusCode};
 
 /// The largest message that is passed back, in bytes.
 const MAX_MESSAGE_BYTES: u64 = 64 * 1024 * 1024;
@@ -130,6 +130,9 @@ fn exchange(
     let mut answer = agent.run(request).map_err(|error| lost(error.to_string()))?;
     let body = answer.body_mut().with_config().limit(MAX_MESSAGE_BYTES).read_to_string();
     let body = body.map_err(|error| lost(error.to_string()))?;
+    if answer.status() == StatusCode::NOT_FOUND {
+        return Err(lost("the server does not know the session".to_owned()));
+    }
     match serde_json::from_str::<Value>(&body) {
         // On one line, as the transport requires.
         Ok(reply) if reply.is_object() => Ok(Some(reply.to_string())),

@@ -19,7 +19,7 @@ use crate::process_env;
 
 /// The providers: the variable with the base URL, the usual one, and the first part of the path at the proxy. What
 /// follows the base URL of a provider follows `recorded` in the cassette.
-const PROVIDERS: [ProviderAddress; 2] = [
+const PROVIDERS: [ProviderAddress; 3] = [
     ProviderAddress {
         variable: "OPENAI_BASE_URL",
         usual: "https://api.openai.com/v1",
@@ -30,6 +30,12 @@ const PROVIDERS: [ProviderAddress; 2] = [
         variable: "ANTHROPIC_BASE_URL",
         usual: "https://api.anthropic.com",
         prefix: "/anthropic",
+        recorded: "",
+    },
+    ProviderAddress {
+        variable: "GOOGLE_GEMINI_BASE_URL",
+        usual: "https://generativelanguage.googleapis.com",
+        prefix: "/gemini",
         recorded: "",
     },
 ];

@@ -26,7 +26,8 @@ const MAX_REQUEST: usize = 64 * 1024 * 1024;
 /// The longest answer that is recorded, in bytes.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// The ends of the paths that generate.
-const GENERATING: [&str; 3] = ["/chat/completions", "/responses", "/messages"];
+const GENERATING: [&str; 5] =
+    ["/chat/completions", "/responses", "/messages", ":generateContent", ":streamGenerateContent"];
 
 /// A provider.
 #[derive(Debug, Clone)]

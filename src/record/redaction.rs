@@ -14,6 +14,8 @@ use crate::subject::is_secret_name;
 /// The names of texts that a stream sends in pieces.
 const STREAMED: [&str; 8] =
     ["content", "arguments", "text", "partial_json", "delta", "thinking", "reasoning_content", "refusal"];
+/// The names of what a model encrypts for itself. A client checks its form and sends it back, and nothing else can read it.
+const OPAQUE: [&str; 4] = ["thoughtSignature", "thought_signature", "signature", "encrypted_content"];
 /// Shorter values of variables are not searched for.
 const SHORTEST_VALUE: usize = 8;
 
@@ -51,6 +53,7 @@ impl CassetteRedaction {
             Value::Object(members) => {
                 for (name, value) in members.iter_mut() {
                     match value {
+                        Value::String(_) if OPAQUE.contains(&name.as_str()) => {}
                         Value::String(text) => *text = self.hidden_member(name, text),
                         other => self.hide_in(other),
                     }

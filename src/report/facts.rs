@@ -41,7 +41,7 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
         facts.extend(made.layers.as_ref().map(|layers| ("layers", line(layers, MAX_TEXT))));
     }
     for cost in &verdict.costs {
-        let EffectCost { effect, made, delivered, repeated, tokens } = cost;
+        let EffectCost { effect, made, delivered, repeated, tokens, through } = cost;
         let twice = match (repeated, tokens) {
             (0, _) => String::new(),
             (_, Some(_)) => format!(", {repeated} paid for twice"),
@@ -50,6 +50,10 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
         let tokens = tokens.map(|tokens| format!(", {tokens} tokens billed")).unwrap_or_default();
         let effect = line(effect, MAX_TEXT);
         facts.push(("cost", format!("{effect} {made} made, {delivered} delivered{twice}{tokens}")));
+        facts.extend(through.as_ref().map(|means| {
+            let means = line(means, MAX_TEXT);
+            ("acted", format!("through a {means}: the agent offers the model no tool that fits"))
+        }));
     }
     let who = verdict.retried_by.as_str();
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.as_str())));

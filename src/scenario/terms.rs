@@ -199,6 +199,12 @@ impl Planned {
     pub fn fault(&self) -> Option<PlannedFault> {
         self.fault.or_else(|| self.text.parse::<Fault>().ok().map(|fault| PlannedFault::from(&fault)))
     }
+
+    /// The fields that a request must have for the fault to fire.
+    #[must_use]
+    pub fn fields(&self) -> Fields {
+        self.text.parse::<Fault>().map(|fault| fault.trigger.fields).unwrap_or_default()
+    }
 }
 
 impl From<&Fault> for Planned {

@@ -28,7 +28,8 @@ pub(super) fn attempts(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Attempt
             let budgets: Vec<&Budget> =
                 terms.attempts.iter().filter(|budget| budget.operation == operation).collect();
             // Each of these faults fires once more, on the attempt that carries the task, and costs a retry.
-            let early = history.fired_too_early().filter(|(_, early)| *early == operation).count();
+            let early =
+                history.fired_too_early(&terms.faults).filter(|(_, early)| *early == operation).count();
             let early = u32::try_from(early).unwrap_or(u32::MAX);
             AttemptsMade {
                 operation: operation.to_owned(),

@@ -32,6 +32,7 @@ pub(super) fn costs(terms: &Terms, history: &TrialHistory<'_>) -> Vec<EffectCost
                 .iter()
                 .filter_map(|effect| billed_tokens(history, effect))
                 .reduce(|all, more| all + more),
+            through: effects.iter().find_map(|effect| effect.fields.get("through")).map(ToString::to_string),
         }
     };
     by_name.into_iter().map(cost).collect()
@@ -99,8 +100,14 @@ mod tests {
     fn a_cost_needs_no_intent_and_is_counted() {
         let verdict = score(&with_cost(Vec::new()), &script().end(), None);
         assert_eq!(verdict.result, TrialStatus::Pass, "{:?}", verdict.findings);
-        let quote =
-            EffectCost { effect: "shop.quote".to_owned(), made: 3, delivered: 2, repeated: 1, tokens: None };
+        let quote = EffectCost {
+            effect: "shop.quote".to_owned(),
+            made: 3,
+            delivered: 2,
+            repeated: 1,
+            tokens: None,
+            through: None,
+        };
         assert_eq!(verdict.costs, [quote]);
     }
 

@@ -15,7 +15,7 @@ use crate::domain::{
     ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
 };
 use crate::fit::Rule;
-use crate::scenario::Terms;
+use crate::scenario::{Planned, Terms};
 
 /// The contents of a ledger.
 #[derive(Debug, Default)]
@@ -325,19 +325,21 @@ impl<'a> TrialHistory<'a> {
     }
 
     /// The faults that fired on attempts with a part of the task although the subject made others that carry
-    /// all of it: index and operation. They say nothing about the attempt that acts.
-    pub(super) fn fired_too_early(&self) -> impl Iterator<Item = (usize, &'a str)> {
-        let acts = |operation: &str| {
-            self.attempts
-                .iter()
-                .any(|attempt| attempt.operation() == operation && attempt.received.share.is_full())
+    /// all of it and meet the conditions of the fault: index and operation. They say nothing about the attempt that acts.
+    pub(super) fn fired_too_early(&self, faults: &[Planned]) -> impl Iterator<Item = (usize, &'a str)> {
+        let acts = |fault: usize, operation: &str| {
+            let wanted = faults.get(fault).map(Planned::fields).unwrap_or_default();
+            self.attempts.iter().any(|attempt| {
+                let Received { share, fields, .. } = attempt.received;
+                attempt.operation() == operation && share.is_full() && fields.meet(&wanted)
+            })
         };
-        self.fired_in_part.iter().copied().filter(move |(_, operation)| acts(operation))
+        self.fired_in_part.iter().copied().filter(move |(fault, operation)| acts(*fault, operation))
     }
 
     /// Whether the fault at this index of the plan fired on an attempt that carries the task.
-    pub(super) fn has_fired(&self, fault: usize) -> bool {
-        let early = || self.fired_too_early().any(|(index, _)| index == fault);
+    pub(super) fn has_fired(&self, fault: usize, faults: &[Planned]) -> bool {
+        let early = || self.fired_too_early(faults).any(|(index, _)| index == fault);
         let in_part = self.fired_in_part.iter().any(|(index, _)| *index == fault);
         self.fired.contains(&fault) || (in_part && !early())
     }

@@ -95,6 +95,9 @@ pub struct EffectCost {
     /// The tokens that were billed, for the generations of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// By what other means than a tool some of them acted: `shell`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
 }
 
 /// The result of one intent.

@@ -99,7 +99,7 @@ fn not_fired(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
         made: history.attempts.iter().filter(|attempt| attempt.operation() == operation).count(),
     };
     for (index, fault) in terms.faults.iter().enumerate() {
-        if !fault.optional && !history.has_fired(index) {
+        if !fault.optional && !history.has_fired(index, &terms.faults) {
             reasons.push(VoidReason::FaultNotFired {
                 fault: fault.text.clone(),
                 unmet: unmet(&fault.operation),

@@ -51,7 +51,7 @@ pub use hosts::{HostError, HostPattern, Hosts};
 pub use http::HttpExchange;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
-pub use recipe::{Recipe, RecipeError, RecipeFacts, names as recipe_names};
+pub use recipe::{Recipe, RecipeError, RecipeFacts, names as recipe_names, recipes_of};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};
 #[cfg(not(target_os = "linux"))]

@@ -146,7 +146,11 @@ impl Recipe {
         }
     }
 
-    fn load(path: &Path) -> Result<Self, RecipeError> {
+    /// Reads the recipe in a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has problems.
+    pub fn load(path: &Path) -> Result<Self, RecipeError> {
         use std::io::Read as _;
         let failed = |error| RecipeError::File { path: path.to_owned(), error };
         let mut text = String::new();
@@ -156,6 +160,17 @@ impl Recipe {
         let folder = path.parent().unwrap_or(Path::new(""));
         read(&name, Source::new(path.display().to_string(), text), folder)
     }
+}
+
+/// The files of the recipes of a project.
+#[must_use]
+pub fn recipes_of(project: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(project.join(FOLDER)).into_iter().flatten().flatten();
+    let paths = files.map(|file| project.join(FOLDER).join(file.file_name()));
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "yaml")).collect();
+    paths.sort();
+    paths
 }
 
 /// The names of the recipes in the binary.

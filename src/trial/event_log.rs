@@ -1,6 +1,6 @@
 //! Writes the events of the subject into the ledger.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use mock_services::OpenConnections;
@@ -83,8 +83,8 @@ impl EventLog {
         usize::try_from(self.ledger.len()).unwrap_or(usize::MAX)
     }
 
-    /// What a service says for a caller in its last reply after the first `before` entries, and how long after them;
-    /// `None` if that reply was not sent completely, or says nothing about the task.
+    /// What a service says for a caller in its last reply about the task after the first `before` entries, and how long
+    /// after them; `None` if that reply was not sent completely, or makes no claim.
     pub(super) fn claim_of_service(
         &self,
         service: &str,
@@ -92,7 +92,7 @@ impl EventLog {
         before: usize,
     ) -> Option<(ReceivedClaim, Duration)> {
         let (effect_name, field) = catalog::find(service)?.claim_field?;
-        let mut own = HashSet::new();
+        let mut own = HashMap::new();
         let mut last: Option<(u64, Fields)> = None;
         let mut sent = HashMap::new();
         let entries = self.ledger.entries();
@@ -100,12 +100,14 @@ impl EventLog {
         for entry in entries.into_iter().skip(before) {
             match entry.event {
                 Event::Received(received) if received.caller == caller => {
-                    own.insert(received.attempt);
+                    own.insert(received.attempt, received.share);
                 }
-                Event::Committed { attempt, effect, fields, .. }
-                    if effect == effect_name && own.contains(&attempt) =>
-                {
-                    last = Some((attempt, fields));
+                Event::Committed { attempt, effect, fields, .. } if effect == effect_name => {
+                    // A request for a title or a summary can follow the last message.
+                    let is_claim = fields.get(field).is_some();
+                    if own.get(&attempt).is_some_and(|share| is_claim || share.is_full()) {
+                        last = Some((attempt, fields));
+                    }
                 }
                 Event::Replied { attempt, whole: true, .. } => {
                     sent.insert(attempt, entry.at);

@@ -64,6 +64,7 @@ fn main() -> std::process::ExitCode {
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),
         (SealedClients, "sealed_web", sealed_web::tests()),
         (SealedClients, "model_agent", model_agent::sealed_tests()),
+        (SealedClients, "recorded_models", recorded_models::sealed_tests()),
     ];
     let full = vec![
         (Frameworks, "frameworks", frameworks::tests()),

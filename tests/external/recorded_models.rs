@@ -10,7 +10,15 @@ use crate::kit::needs::{Test, tests};
 use crate::kit::workspace::{Workspace, charge, verdict};
 
 pub(crate) fn tests() -> Vec<Test> {
-    tests![a_recorded_conversation_is_replayed_with_the_ids_of_the_new_run]
+    tests![
+        a_recorded_conversation_is_replayed_with_the_ids_of_the_new_run,
+        a_conversation_with_gemini_is_recorded_and_replayed,
+    ]
+}
+
+/// Those that need namespaces, too.
+pub(crate) fn sealed_tests() -> Vec<Test> {
+    tests![a_sealed_agent_reaches_gemini_at_its_real_host]
 }
 
 /// The provider: a model that makes the charge.
@@ -21,6 +29,39 @@ async fn provider() -> MockServices {
     let tasks = vec![PlannedTask { steps: vec![step], ..PlannedTask::default() }];
     let model = Model::new(ModelOptions { tasks, ..ModelOptions::default() });
     MockServices::builder().service(model, ServiceOptions::default()).start().await.unwrap()
+}
+
+async fn a_conversation_with_gemini_is_recorded_and_replayed() {
+    let workspace = Workspace::new();
+    let provider = provider().await;
+    let (url, key) = (provider.url("model", 1).unwrap(), provider.key("model").unwrap().to_owned());
+    let [python, agent] = gemini_agent();
+    let mut command = workspace.command(&["record", "--to", "cassette.jsonl", "--", &python, &agent]);
+    command.env("GOOGLE_GEMINI_BASE_URL", &url).env("GEMINI_API_KEY", &key);
+    let recorded = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let said = String::from_utf8_lossy(&recorded.stderr).into_owned();
+    assert!(said.contains("recorded 2 answers in cassette.jsonl"), "{said}");
+    provider.stop().await;
+    assert!(!workspace.read("cassette.jsonl").contains(&key));
+    let services = "services:\n  payment: { idempotency: stripe }\n  model: { replay: cassette.jsonl }\n";
+    workspace.write("replayed.yaml", &charge(services));
+    workspace.call(&["run", "replayed.yaml", "-q", "--", &python, &agent]).expect(0);
+    assert_eq!(verdict(&workspace.report(), "replayed")["result"], "pass");
+}
+
+async fn a_sealed_agent_reaches_gemini_at_its_real_host() {
+    let workspace = Workspace::new();
+    let [python, agent] = gemini_agent();
+    workspace.write("plain.yaml", &charge("services:\n  payment: { idempotency: stripe }\n  model: {}\n"));
+    workspace.call(&["run", "plain.yaml", "-q", "--sealed", "--", &python, &agent]).expect(0);
+    let report = workspace.report();
+    assert_eq!(verdict(&report, "plain")["costs"][0]["made"], 2, "{report:#}");
+}
+
+/// The command of an agent on Google's client.
+fn gemini_agent() -> [String; 2] {
+    let python = installed().join("python/bin/python").display().to_string();
+    [python, format!("{}/tests/clients/python/gemini_agent.py", env!("CARGO_MANIFEST_DIR"))]
 }
 
 async fn a_recorded_conversation_is_replayed_with_the_ids_of_the_new_run() {

@@ -28,7 +28,9 @@ pub use read::{
     FAULT_FILE, FAULT_LIST, FaultPlaces, PlacedFault, check_placed, read_fault, read_fault_list, read_faults,
     read_fields,
 };
-pub use replies::{Delay, Drip, Hang, Lag, Oversize, Reply, ReplyKind, SilenceEnd, StatusReply, Truncation};
+pub use replies::{
+    Delay, Drip, Hang, Lag, Oversize, Reply, ReplyKind, SESSION_HEADER, SilenceEnd, StatusReply, Truncation,
+};
 pub(crate) use reply::{AnswerBytes, Step};
 pub use reply::{PlainWord, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply};
 pub(crate) use shared::SharedPlan;

@@ -70,6 +70,8 @@ pub enum ReplyContent {
     Unparsable,
     /// All of it, which may be more than the caller accepts.
     TooLarge,
+    /// All of it, and it is about the way to the service: it says nothing about the request.
+    Elsewhere,
 }
 
 /// What was sent of a reply.
@@ -109,7 +111,11 @@ impl ReplyKind {
     /// Whether the caller can certainly use a reply of which this was sent.
     #[must_use]
     pub fn is_usable(self, sent: SentReply) -> bool {
-        sent.whole && !matches!(self.facts().content, ReplyContent::Unparsable | ReplyContent::TooLarge)
+        sent.whole
+            && !matches!(
+                self.facts().content,
+                ReplyContent::Unparsable | ReplyContent::TooLarge | ReplyContent::Elsewhere
+            )
     }
 }
 

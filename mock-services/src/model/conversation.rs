@@ -69,6 +69,8 @@ pub(super) struct Question {
     pub(super) reasons: bool,
     /// Parameters of the request that its answer repeats.
     pub(super) echoed: Map<String, Value>,
+    /// Whether the answer reports a context that is full.
+    pub(super) is_full: bool,
 }
 
 /// Whether the model may, must or must not call a tool.
@@ -243,8 +245,11 @@ impl Question {
 }
 
 impl Question {
-    /// The tokens of the conversation, at four bytes each.
+    /// The tokens of the conversation, at four bytes each, or those of a full context.
     pub(super) fn input_tokens(&self) -> u64 {
+        if self.is_full {
+            return FULL_CONTEXT;
+        }
         let turns = self.turns.iter().map(|turn| match turn {
             Turn::System(text) | Turn::User(text) => tokens(text),
             Turn::Assistant(generation) => generation.output_tokens(),
@@ -262,6 +267,10 @@ impl Generation {
         tokens(&self.text) + calls.sum::<u64>()
     }
 }
+
+/// The tokens that are reported for a full context: more than most models have, and what is left of the largest ones is
+/// less than programs keep free.
+const FULL_CONTEXT: u64 = 1_000_000;
 
 fn tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64

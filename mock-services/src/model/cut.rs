@@ -166,6 +166,7 @@ mod tests {
             is_stored: false,
             reasons: false,
             echoed: serde_json::Map::new(),
+            is_full: false,
         };
         let context = Context { now: jiff::Timestamp::UNIX_EPOCH, ids: Ids::new(1, "model", 1, 1, 0) };
         String::from_utf8(api::answer(&question, generation, &context).written().body).unwrap()

@@ -9,7 +9,9 @@ use sha2::{Digest as _, Sha256};
 use yaml_reader::shape::{Count, MapShape, Shape, optional};
 use yaml_reader::{Map, Node, Reader};
 
-use super::{Cassette, Character, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
+use super::{
+    Cassette, Character, ContextFill, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling,
+};
 use crate::description::{
     ClientVariable, ConfiguredService, EffectDescription, EndpointDescription, PlannedTask, RealHost,
     ServiceDescription, read_texts,
@@ -111,12 +113,13 @@ fn generation() -> EffectDescription {
             "claim",
             "recorded_line",
             "answer_bytes",
+            "through",
         ])
         .noun("generation", "generations")
         .cost()
 }
 
-static OPTIONS: MapShape<8> = MapShape::new([
+static OPTIONS: MapShape<9> = MapShape::new([
     optional("character", Shape::Words(|| Character::ALL.map(Character::as_str).to_vec())),
     optional("tools", Shape::MapOf(&Shape::Ref("operation_name"), &Shape::Text, Count::ANY)),
     optional("script", Shape::List(&SCRIPTED_TURN.shape(), Count::ANY)),
@@ -124,6 +127,7 @@ static OPTIONS: MapShape<8> = MapShape::new([
     optional("attempts", Shape::Integer(1, 20)),
     optional("models", Shape::TEXTS),
     optional("billing", Shape::Words(|| TokenBilling::ALL.map(TokenBilling::as_str).to_vec())),
+    optional("context", Shape::Words(|| ContextFill::ALL.map(ContextFill::as_str).to_vec())),
     optional("replay", Shape::Text),
 ]);
 static SCRIPTED_TURN: MapShape<2> =
@@ -132,7 +136,7 @@ static SCRIPTED_TURN: MapShape<2> =
 fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let usual = ModelOptions::default();
     let words = Character::ALL.map(|character| (character.as_str(), character));
-    let [character, tools, script, second, attempts, models, billing, replay] = map.fields(&OPTIONS);
+    let [character, tools, script, second, attempts, models, billing, context, replay] = map.fields(&OPTIONS);
     let character = character.and_then(|node| reader.one_of(node, &words));
     let tools = tools.and_then(|node| reader.entries(node)).unwrap_or_default();
     let tools =
@@ -143,6 +147,8 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
     let models = models.map(|node| read_texts(reader, node));
     let billing_words = TokenBilling::ALL.map(|billing| (billing.as_str(), billing));
     let billing = billing.and_then(|node| reader.one_of(node, &billing_words));
+    let context_words = ContextFill::ALL.map(|context| (context.as_str(), context));
+    let context = context.and_then(|node| reader.one_of(node, &context_words));
     let replay = replay.and_then(|node| read_cassette(reader, node));
     ModelOptions {
         tasks: Vec::new(),
@@ -153,6 +159,7 @@ fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> ModelOptions {
         attempts: attempts.unwrap_or(usual.attempts),
         models: models.unwrap_or_default(),
         billing: billing.unwrap_or(usual.billing),
+        context: context.unwrap_or(usual.context),
         replay,
     }
 }

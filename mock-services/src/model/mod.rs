@@ -26,6 +26,7 @@ mod stuck;
 mod tests;
 mod text;
 mod tool_choice;
+mod transcript;
 
 use std::borrow::Cow;
 
@@ -35,7 +36,7 @@ use crate::service::{
 pub use cassette::{Cassette, CassetteError, RecordedAnswer};
 use conversation::{ModelApi, Question};
 pub(crate) use description::description;
-pub use options::{Character, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
+pub use options::{Character, ContextFill, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling};
 use route::{ModelRequest, RecordedRequest};
 use state::{GeneratedTurn, ModelState};
 use stuck::Stuck;
@@ -76,7 +77,9 @@ impl Model {
         context: &Context,
     ) -> Result<Decision<Effect>, Answer> {
         let api = question.api;
-        let question = state.stored.whole(question)?;
+        let mut question = state.stored.whole(question)?;
+        question.is_full = self.options.context == ContextFill::Full
+            && side_job::can_be_summarized(&question, &self.options.tasks);
         let of_thread = stored::thread_conversation(&question);
         let conversation = of_thread.as_deref().unwrap_or(conversation);
         if let Some(problem) = question.unpaired_call() {

@@ -13,6 +13,7 @@ use super::side_job::{Reported, SideJob, reported, sentence};
 use super::structured::{StructuredContent, structured};
 use super::stuck::Stuck;
 use super::tool_choice::{ChosenTool, NoTool, choose, is_read, is_same_word, words};
+use super::transcript;
 use crate::description::{PlannedStep, PlannedTask};
 use crate::service::{Context, Fields};
 
@@ -24,6 +25,8 @@ pub(super) struct NextTurn {
     pub(super) choices: Vec<(String, String, String)>,
     /// What the last message says about the task; `None` while the model works on it.
     pub(super) claim: Option<&'static str>,
+    /// Whether it calls a service in a shell, because no tool fits.
+    pub(super) is_shell: bool,
 }
 
 /// What the model does about one step.
@@ -56,7 +59,7 @@ pub(super) fn next_turn(
     let (question, has_lines) = &shell::read_lines(question, &options.tasks);
     if let Some(job) = SideJob::of(question, &options.tasks) {
         let text = match (job, task_of(options, question)) {
-            (SideJob::Summary, Ok(task)) => summary(task, question),
+            (SideJob::Summary, Ok(task)) => summary(task, &transcript::with_calls(question)),
             _ => "OK.".to_owned(),
         };
         return end(question, &[], text, None, context);
@@ -126,7 +129,7 @@ impl<'a> Working<'a> {
                     ));
                     let generation =
                         Generation { calls: with_ids(calls, question, context), ..Generation::default() };
-                    return Ok(NextTurn { generation, choices, claim: None });
+                    return Ok(NextTurn { generation, choices, claim: None, is_shell: false });
                 }
                 if found.is_err() && gone != StepState::NotCalled {
                     // The tool is gone, and with it every way to know more.
@@ -151,7 +154,7 @@ impl<'a> Working<'a> {
                 Action::Calls(calls) => {
                     let generation =
                         Generation { calls: with_ids(calls, question, context), ..Generation::default() };
-                    return Ok(NextTurn { generation, choices, claim: None });
+                    return Ok(NextTurn { generation, choices, claim: None, is_shell: false });
                 }
             }
         }
@@ -199,7 +202,7 @@ fn end(
         }
         (None, None) => Generation::text(text),
     };
-    Ok(NextTurn { generation, choices: Vec::new(), claim })
+    Ok(NextTurn { generation, choices: Vec::new(), claim, is_shell: false })
 }
 
 /// How far a step is, by calls of tools that the request need not offer.
@@ -480,7 +483,7 @@ fn scripted(options: &ModelOptions, question: &Question, context: &Context) -> N
     let turn = options.script.get(turns + usize::from(is_first)).cloned().unwrap_or_default();
     let text = if turn.say.is_empty() && turn.calls.is_empty() { "OK.".to_owned() } else { turn.say };
     let generation = Generation { calls: with_ids(turn.calls, question, context), ..Generation::text(text) };
-    NextTurn { generation, choices: Vec::new(), claim: None }
+    NextTurn { generation, choices: Vec::new(), claim: None, is_shell: false }
 }
 
 /// Whether a turn of the model starts with `next`. OpenAI's responses have an item of its own for each call.

@@ -37,6 +37,7 @@ fn question() -> Question {
         is_stored: false,
         reasons: false,
         echoed: Map::new(),
+        is_full: false,
     }
 }
 

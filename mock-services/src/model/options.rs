@@ -29,6 +29,8 @@ pub struct ModelOptions {
     pub models: Vec<String>,
     /// What is billed of an answer that the caller did not get completely.
     pub billing: TokenBilling,
+    /// How full the model says that its context is.
+    pub context: ContextFill,
     /// The recorded answers. If there are any, the model gives them instead of its own.
     pub replay: Option<ReplayedFile>,
 }
@@ -44,6 +46,7 @@ impl Default for ModelOptions {
             attempts: 4,
             models: Vec::new(),
             billing: TokenBilling::Generated,
+            context: ContextFill::Counted,
             replay: None,
         }
     }
@@ -68,6 +71,16 @@ word_enum! {
         Generated => "generated",
         /// What was delivered.
         Delivered => "delivered",
+    }
+}
+
+word_enum! {
+    /// How full the model says that its context is, by the tokens that it reports for a request.
+    pub enum ContextFill {
+        /// As full as it is.
+        Counted => "counted",
+        /// Full from the first result of a tool until the program goes on from a summary.
+        Full => "full",
     }
 }
 

@@ -309,6 +309,27 @@ fn a_program_with_only_a_shell_gets_a_line_for_each_step() {
 }
 
 #[test]
+fn a_summary_of_a_transcript_knows_its_calls() {
+    let options = shell_options(Character::Careful);
+    let mut question = asked(ModelApi::Chat, &program!("mini-first"));
+    question.tools.clear();
+    let charge = r#"{"customer":"cus_42","amount":4999,"currency":"usd","metadata":{"order":"ord_1001"}}"#;
+    let said = |result: &str| {
+        let transcript = format!(
+            "Here is the conversation to summarize:\n[User]: \"Charge.\"\n\n[Assistant tool call]: \
+             hapax_payment_create_charge({charge})\n[Tool result]: {result}\n\n[Assistant]: Next."
+        );
+        let mut question = question.clone();
+        question.turns.push(Turn::User(transcript));
+        next(&options, &question).generation.text
+    };
+    let made = said(r#"{"id":"ch_1","amount":4999}"#);
+    assert!(made.contains("order ord_1001): done."), "{made}");
+    let lost = said("MCP error: the connection was closed");
+    assert!(lost.contains("tried 1 times, result not known"), "{lost}");
+}
+
+#[test]
 fn a_shell_is_not_used_where_a_tool_fits() {
     let question = asked(ModelApi::Responses, &program!("codex-first"));
     let first = next(&shell_options(Character::Careful), &question);

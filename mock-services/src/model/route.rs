@@ -9,6 +9,7 @@ use yaml_reader::shown;
 use super::api;
 use super::conversation::{ModelApi, Question};
 use super::options::ModelOptions;
+use super::side_job::SideJob;
 use crate::endpoints;
 use crate::service::{Answer, Fields, Operation, Request};
 
@@ -61,8 +62,12 @@ const USUAL_MODELS: [&str; 9] = [
 
 static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     vec![
-        Operation::write("model.generate", &["model", "api", "conversation", "stream"], &["conversation"])
-            .generating(),
+        Operation::write(
+            "model.generate",
+            &["model", "api", "conversation", "stream", "job"],
+            &["conversation"],
+        )
+        .generating(),
         Operation::read("model.read", &["model"]),
         Operation::read("model.telemetry", &["path"]),
     ]
@@ -174,11 +179,14 @@ pub(super) fn route(
 fn generate(request: &Request, options: &ModelOptions) -> Result<(usize, Fields, ModelRequest), Answer> {
     let question = read(request, options)?;
     let conversation = conversation_id(request);
-    let fields = Fields::new()
+    let mut fields = Fields::new()
         .with("model", question.model.as_str())
         .with("api", question.api.as_str())
         .with("conversation", conversation.as_str())
         .with("stream", question.stream.is_some());
+    if let Some(job) = SideJob::of(&question, &options.tasks) {
+        fields.set("job", job.as_str());
+    }
     let call = match options.replay {
         None => ModelRequest::Generate(question, conversation),
         Some(_) => {

@@ -73,6 +73,7 @@ impl<'a> Shell<'a> {
         for call in &mut next.generation.calls {
             let line = request_for(&call.name).and_then(|request| line_for(request, &call.arguments));
             if let Some(line) = line {
+                next.is_shell = true;
                 *call = self.call(&call.id, line);
             }
         }

@@ -162,8 +162,8 @@ fn says_not_found(text: &str) -> bool {
     WORDS.iter().any(|words| text.contains(words))
 }
 
-/// Whether a text that is no JSON is about the way to the object, not about the object: a session, a tool or a server
-/// was not found.
+/// Whether a text is about the way to the object, not about the object: a session, a tool or a server was not found. In
+/// JSON only the words before `not found` say it, because others can be those of the object.
 fn is_about_the_way(text: &str) -> bool {
     const WAYS: [&str; 12] = [
         "session",
@@ -179,7 +179,12 @@ fn is_about_the_way(text: &str) -> bool {
         "url",
         "connection",
     ];
-    value_in(text).is_none() && words(text).iter().any(|word| WAYS.contains(&word.as_str()))
+    let is_way = |text: &str| words(text).iter().rev().take(3).any(|word| WAYS.contains(&word.as_str()));
+    if value_in(text).is_some() {
+        let text = text.to_ascii_lowercase();
+        return text.match_indices("not found").any(|(at, _)| is_way(&text[..at]));
+    }
+    words(text).iter().any(|word| WAYS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -273,8 +278,11 @@ mod tests {
     #[test]
     fn that_a_session_or_a_tool_is_not_found_says_nothing_about_the_object() {
         let step = step("payment.charge", Fields::new().with("customer", "cus_42"));
-        for text in ["Error POSTing to endpoint (HTTP 404): Session not found", "Tool list_charges not found"]
-        {
+        for text in [
+            "Error POSTing to endpoint (HTTP 404): Session not found",
+            "Tool list_charges not found",
+            r#"{"error": "MCP: {\"code\": -32001, \"message\": \"Session not found\"}"}"#,
+        ] {
             assert_eq!(shown(&step, json!({ "customer": {} }), text), None, "{text}");
         }
     }

@@ -16,7 +16,7 @@ pub(super) enum SideJob {
 }
 
 /// Words of requests for a summary.
-const SUMMARIES: [&str; 12] = [
+const SUMMARIES: [&str; 14] = [
     "context checkpoint compaction",
     "summary of the conversation",
     "summary of our conversation",
@@ -29,6 +29,8 @@ const SUMMARIES: [&str; 12] = [
     "handoff summary",
     "state_snapshot",
     "continuing our conversation",
+    "context summarization",
+    "conversation to summarize",
 ];
 /// Words of other requests about a conversation.
 const OTHERS: [&str; 10] = [
@@ -47,6 +49,14 @@ const OTHERS: [&str; 10] = [
 const MAX_INSTRUCTIONS: usize = 400;
 
 impl SideJob {
+    /// Its word in the ledger.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            SideJob::Summary => "summary",
+            SideJob::Other => "other",
+        }
+    }
+
     /// The job that a request is; `None` if it is about the task.
     pub(super) fn of(question: &Question, tasks: &[PlannedTask]) -> Option<Self> {
         let last = match question.turns.last() {
@@ -123,6 +133,15 @@ pub(super) fn sentence(step: &PlannedStep, reported: Reported) -> String {
 fn subject(step: &PlannedStep) -> String {
     let fields: Vec<String> = step.fields.iter().map(|(name, value)| format!("{name} {value}")).collect();
     format!("{} ({}):", step.operation, fields.join(", "))
+}
+
+/// Whether a conversation has results of tools and has not been summarized since it began.
+pub(super) fn can_be_summarized(question: &Question, tasks: &[PlannedTask]) -> bool {
+    let has_results = question.turns.iter().any(|turn| matches!(turn, Turn::ToolResult(_)));
+    let is_summarized = |step| reported(question, step, 0).is_some();
+    has_results
+        && SideJob::of(question, tasks).is_none()
+        && !tasks.iter().flat_map(|task| &task.steps).any(is_summarized)
 }
 
 /// What the latest summary in a conversation says about a step, of which so many equal ones are before it.

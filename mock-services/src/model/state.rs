@@ -82,6 +82,9 @@ impl GeneratedTurn {
         if !text.is_empty() {
             fields.set("says", text.chars().take(MAX_TEXT).collect::<String>());
         }
+        if next.is_shell {
+            fields.set("through", "shell");
+        }
         if let Some(claim) = next.claim {
             fields.set("claim", claim);
         }

@@ -27,7 +27,8 @@ fn every_module_of_the_folder_is_a_reply_of_the_list() {
     let files = fs::read_dir(root().join(FOLDER)).unwrap().map(|entry| entry.unwrap().path());
     let modules: BTreeSet<String> =
         files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    let mut listed: BTreeSet<String> = ReplyKind::ALL.into_iter().map(|kind| kind.to_string()).collect();
+    let mut listed: BTreeSet<String> =
+        ReplyKind::ALL.into_iter().map(|kind| kind.as_str().replace('-', "_")).collect();
     listed.insert("mod".to_owned());
     assert_eq!(modules, listed);
 }

@@ -82,11 +82,12 @@ const FIELD_READERS: [&str; 9] = [
 ];
 
 /// Names of fields that mean something else in such a file, or the same for all services.
-const NOT_FIELDS: [(&str, &str); 10] = [
+const NOT_FIELDS: [(&str, &str); 11] = [
     // The fields of every service that bills tokens.
     ("src/score/costs.rs", "input_tokens"),
     ("src/score/costs.rs", "output_tokens"),
     ("src/score/costs.rs", "answer_bytes"),
+    ("src/score/costs.rs", "through"),
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "claim"),
     ("src/scenario/expect/mod.rs", "order"),

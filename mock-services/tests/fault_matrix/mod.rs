@@ -39,7 +39,7 @@ fn check_view(op: WriteCase, sample: &ReplySample, seen: &Transcript) {
         (Some(500 | 504), true) => 451,
         (Some(502 | 503), true) => 421,
         (Some(429), true) => 450,
-        (Some(409), true) => 550,
+        (Some(404 | 409), true) => 550,
         (forced, _) => forced.unwrap_or(truth),
     };
     let parses = || serde_json::from_slice::<serde_json::Value>(seen.body()).is_ok();

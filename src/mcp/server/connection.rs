@@ -10,10 +10,11 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -22,6 +23,7 @@ use tokio::task::JoinSet;
 use super::Activity;
 use super::handler::ToolServer;
 use super::open_calls::{CallOfConnection, WatchedStream};
+use super::sessions::NOT_FOUND;
 
 /// The body of a response of the protocol's library.
 type ResponseBody = http_body_util::combinators::BoxBody<Bytes, Infallible>;
@@ -43,6 +45,8 @@ pub(super) enum ConnectionEnd {
     CloseAfter(Vec<u8>),
     /// These bytes are sent, then it is reset.
     ResetAfter(Vec<u8>),
+    /// The client is told that its session does not exist, then it is closed.
+    SessionLost,
 }
 
 /// The connection of a request, in the extensions of the request.
@@ -78,7 +82,7 @@ pub(super) async fn accept(listener: TcpListener, server: Arc<ToolServer>, activ
             Ok((stream, _)) => {
                 while connections.try_join_next().is_some() {}
                 let endpoint: &ToolEndpoint = endpoint.get_or_insert_with(|| new_endpoint(&server));
-                connections.spawn(serve(stream, endpoint.clone(), activity.clone()));
+                connections.spawn(serve(stream, endpoint.clone(), Arc::clone(&server), activity.clone()));
             }
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
             Err(_) => tokio::time::sleep(OUT_OF_FILES).await,
@@ -97,15 +101,16 @@ fn new_endpoint(server: &Arc<ToolServer>) -> ToolEndpoint {
     StreamableHttpService::new(move || Ok(Arc::clone(&server)), Arc::default(), config)
 }
 
-async fn serve(stream: TcpStream, endpoint: ToolEndpoint, activity: Activity) {
+async fn serve(stream: TcpStream, endpoint: ToolEndpoint, server: Arc<ToolServer>, activity: Activity) {
     let _open = activity.begin();
     let _ = stream.set_nodelay(true);
     let (end, mut ends) = mpsc::unbounded_channel();
     let (_keep, open) = watch::channel(());
     let call = CallOfConnection::default();
     let handle = ConnectionHandle { end, open, call: call.clone() };
-    let service =
-        service_fn(move |request| respond(request, endpoint.clone(), handle.clone(), activity.clone()));
+    let service = service_fn(move |request| {
+        respond(request, endpoint.clone(), Arc::clone(&server), handle.clone(), activity.clone())
+    });
     let stream = TokioIo::new(WatchedStream { stream, call: call.clone() });
     let mut connection = http1::Builder::new().serve_connection(stream, service);
     let end = tokio::select! {
@@ -124,20 +129,35 @@ async fn serve(stream: TcpStream, endpoint: ToolEndpoint, activity: Activity) {
 async fn respond(
     request: Request<Incoming>,
     endpoint: ToolEndpoint,
+    server: Arc<ToolServer>,
     handle: ConnectionHandle,
     activity: Activity,
 ) -> Result<Response<ResponseBody>, Infallible> {
     let running = activity.begin();
     let (mut head, body) = request.into_parts();
     let Ok(body) = body.collect().await else { return Ok(plain(StatusCode::BAD_REQUEST)) };
+    if !server.sessions.accept(&head.headers) {
+        let mut response = Response::new(Full::new(Bytes::from(NOT_FOUND)).boxed());
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return Ok(response);
+    }
+    if head.method == Method::DELETE {
+        server.sessions.end(&head.headers);
+        return Ok(plain(StatusCode::NO_CONTENT));
+    }
+    let body = body.to_bytes();
+    let begins_session = is_initialize(&body);
     let call = handle.call.clone();
     head.extensions.insert(handle);
-    let request = Request::from_parts(head, Full::new(body.to_bytes()));
+    let request = Request::from_parts(head, Full::new(body));
     let answering = tokio::spawn(async move {
         let _running = running;
         endpoint.handle(request).await
     });
-    let response = answering.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR));
+    let mut response = answering.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR));
+    if begins_session && response.status().is_success() {
+        server.sessions.begin(response.headers_mut());
+    }
     let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
     if is_stream {
         return Ok(response);
@@ -147,6 +167,15 @@ async fn respond(
     let body = body.collect().await?;
     call.reply_ready();
     Ok(Response::from_parts(head, Full::new(body.to_bytes()).boxed()))
+}
+
+fn is_initialize(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_ok_and(|message| message["method"] == "initialize")
+}
+
+fn session_not_found() -> Vec<u8> {
+    let head = "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\nconnection: close";
+    format!("{head}\r\ncontent-length: {}\r\n\r\n{NOT_FOUND}", NOT_FOUND.len()).into_bytes()
 }
 
 fn plain(status: StatusCode) -> Response<ResponseBody> {
@@ -162,6 +191,7 @@ async fn carry_out(watched: WatchedStream, end: ConnectionEnd) {
         ConnectionEnd::Reset => (Vec::new(), true),
         ConnectionEnd::CloseAfter(bytes) => (bytes, false),
         ConnectionEnd::ResetAfter(bytes) => (bytes, true),
+        ConnectionEnd::SessionLost => (session_not_found(), false),
     };
     if stream.write_all(&bytes).await.is_err() || stream.flush().await.is_err() {
         return;

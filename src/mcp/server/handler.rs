@@ -12,9 +12,10 @@ use rmcp::{RoleServer, ServerHandler};
 
 use super::Activity;
 use super::cards::{self, OfferedTool};
-use super::connection::ConnectionHandle;
+use super::connection::{ConnectionEnd, ConnectionHandle};
 use super::open_calls::OpenCalls;
 use super::reply::{self, ToolReply};
+use super::sessions::Sessions;
 use super::{OfferedService, call};
 use crate::domain::ToolCards;
 
@@ -26,6 +27,7 @@ pub(super) struct ToolServer {
     activity: Activity,
     calls: OpenCalls,
     tools: OnceLock<Vec<OfferedTool>>,
+    pub(super) sessions: Sessions,
 }
 
 impl ToolServer {
@@ -35,7 +37,7 @@ impl ToolServer {
         activity: Activity,
         calls: OpenCalls,
     ) -> Self {
-        ToolServer { services, cards, activity, calls, tools: OnceLock::new() }
+        ToolServer { services, cards, activity, calls, tools: OnceLock::new(), sessions: Sessions::default() }
     }
 
     pub(super) fn tools(&self) -> &[OfferedTool] {
@@ -61,7 +63,9 @@ impl ToolServer {
             Err(error) => return Ok(reply::refusal(&error.to_string()).into()),
         };
         let parts = context.extensions.get::<Parts>();
-        let Some(client) = parts.and_then(|parts| parts.extensions.get::<ConnectionHandle>()).cloned() else {
+        let Some((parts, client)) =
+            parts.and_then(|parts| Some((parts, parts.extensions.get::<ConnectionHandle>()?.clone())))
+        else {
             return Err(ErrorData::internal_error("the request has no connection", None));
         };
         client.call.open(self.calls.begin());
@@ -77,6 +81,9 @@ impl ToolServer {
         match reply::from_outcome(outcome, &context.id) {
             ToolReply::Result(result) => Ok((*result).into()),
             ToolReply::End(how) => {
+                if how == ConnectionEnd::SessionLost {
+                    self.sessions.end(&parts.headers);
+                }
                 client.end(how);
                 client.left().await;
                 Err(ErrorData::internal_error("the connection has ended", None))

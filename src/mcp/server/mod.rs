@@ -9,6 +9,7 @@ mod connection;
 mod handler;
 mod open_calls;
 mod reply;
+mod sessions;
 #[cfg(test)]
 mod tests;
 

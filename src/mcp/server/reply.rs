@@ -1,5 +1,6 @@
 //! The reply of a service as the result of a tool, or as the end of the connection.
 
+use mock_services::fault::SESSION_HEADER;
 use rmcp::model::{CallToolResult, ContentBlock, RequestId};
 use serde_json::{Map, Value, json};
 
@@ -24,6 +25,9 @@ pub(super) enum ToolReply {
 /// What the outcome of the request is for the client of the tool.
 pub(super) fn from_outcome(outcome: RequestOutcome, id: &RequestId) -> ToolReply {
     match outcome {
+        RequestOutcome::Replied(reply) if is_session_lost(&reply) => {
+            ToolReply::End(ConnectionEnd::SessionLost)
+        }
         RequestOutcome::Replied(reply) => match result(&reply) {
             Some(result) => ToolReply::Result(Box::new(result)),
             None => ToolReply::End(ConnectionEnd::CloseAfter(garbled(&reply, id))),
@@ -41,6 +45,11 @@ pub(super) fn from_outcome(outcome: RequestOutcome, id: &RequestId) -> ToolReply
         RequestOutcome::Unsendable(why) => ToolReply::Result(Box::new(refusal(&why))),
         RequestOutcome::ClientLeft => ToolReply::Nothing,
     }
+}
+
+fn is_session_lost(reply: &ServiceReply) -> bool {
+    let (name, value) = SESSION_HEADER;
+    reply.headers.get(name).is_some_and(|found| found == value)
 }
 
 /// A call that was refused before it reached the service.

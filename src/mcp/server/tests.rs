@@ -174,6 +174,40 @@ async fn a_partial_reply_is_partial_and_a_garbled_one_does_not_parse() {
     assert_eq!(rig.charges(), 2);
 }
 
+/// The answer to a message of 2025-06-18 in a session: its status, its session and its text.
+async fn in_session(rig: &Rig, session: &str, message: Value) -> (u16, Option<String>, String) {
+    let headers = match session {
+        "" => String::new(),
+        id => format!("MCP-Protocol-Version: 2025-06-18\r\nMcp-Session-Id: {id}\r\n"),
+    };
+    let mut text = String::new();
+    rig.post(&headers, &message).await.read_to_string(&mut text).await.unwrap();
+    let status = text.split(' ').nth(1).unwrap().parse().unwrap();
+    let session = text.lines().find_map(|line| line.strip_prefix("mcp-session-id: ").map(str::to_owned));
+    (status, session, text)
+}
+
+#[tokio::test]
+async fn a_lost_session_is_not_found_until_the_client_begins_another() {
+    let rig = Rig::new(&["payment.charge#1 commit=now reply=session-lost"]).await;
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "payment_create_charge", "arguments": charge()}});
+    let (_, first, _) = in_session(&rig, "", initialize.clone()).await;
+    let first = first.unwrap();
+    for made in 0..2 {
+        let (status, _, text) = in_session(&rig, &first, call.clone()).await;
+        assert_eq!((status, text.contains("Session not found")), (404, true), "call {made}: {text}");
+    }
+    assert_eq!(rig.charges(), 1, "the second call came in a session that does not exist");
+    let (_, second, _) = in_session(&rig, "", initialize).await;
+    let second = second.unwrap();
+    assert_ne!(first, second);
+    let (status, _, text) = in_session(&rig, &second, call).await;
+    assert_eq!((status, rig.charges()), (200, 2), "{text}");
+}
+
 #[tokio::test]
 async fn a_client_that_leaves_a_silent_call_leaves_the_service() {
     let rig = Rig::new(&["payment.charge#1 commit=now reply={hang: {release: 30s}}"]).await;

@@ -10,6 +10,7 @@ mod hang;
 mod ok;
 mod oversize;
 mod reset;
+mod session_lost;
 mod stale;
 mod status;
 mod truncate;
@@ -31,6 +32,7 @@ pub use delay::Delay;
 pub use drip::Drip;
 pub use hang::{Hang, SilenceEnd};
 pub use oversize::Oversize;
+pub use session_lost::SESSION_HEADER;
 pub use stale::Lag;
 pub use status::StatusReply;
 pub use truncate::Truncation;
@@ -120,6 +122,8 @@ replies! {
     status::Status(StatusReply) => "status",
     /// The true answer to a read, from an older state.
     stale::Stale(Lag) => "stale",
+    /// The server no longer knows the session of the caller.
+    session_lost::SessionLost => "session-lost",
     /// The true answer, its body padded to a size.
     oversize::Oversize(Oversize) => "oversize",
 }

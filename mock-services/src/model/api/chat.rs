@@ -35,6 +35,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
         // This API never shows it.
         reasons: false,
         echoed: Map::new(),
+        is_full: false,
     })
 }
 

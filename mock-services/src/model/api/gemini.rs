@@ -76,6 +76,7 @@ pub(super) fn read(request: &Request, body: &Value) -> Result<Question, String> 
         reasons: named(config, "thinkingConfig")
             .is_some_and(|thinking| flag(thinking, "includeThoughts") || flag(thinking, "include_thoughts")),
         echoed: Map::new(),
+        is_full: false,
     })
 }
 

@@ -66,6 +66,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             .and_then(|thinking| text(thinking, "type"))
             .is_some_and(|kind| kind == "enabled" || kind == "adaptive"),
         echoed: Map::new(),
+        is_full: false,
     })
 }
 

@@ -47,6 +47,7 @@ pub(super) fn read(body: &Value) -> Result<Question, String> {
             .get("reasoning")
             .is_some_and(|reasoning| !reasoning.is_null() && text(reasoning, "effort") != Some("none")),
         echoed: echoed(body),
+        is_full: false,
     })
 }
 
