@@ -24,7 +24,7 @@ use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::domain::{VoidCause, is_default};
 use crate::report::publish;
-use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, confirm, read_run};
+use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, read_confirmed};
 use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
 use crate::scenario::Case;
 use crate::score::{Finding, TrialStatus};
@@ -35,7 +35,7 @@ use crate::text::words::counted;
 /// The folders of version 1 of certificates: those of the cases have one run for each number of trials.
 pub(super) const RUN_NAMES_1: RunNames = RunNames { cases: "subject", ..RUN_NAMES };
 /// The folder of the controls.
-const CONTROLS: &str = "controls";
+pub(super) const CONTROLS: &str = "controls";
 /// The maximum number of findings that are named.
 const MAX_FINDINGS: usize = 12;
 
@@ -62,7 +62,8 @@ pub(crate) struct AgentPlan {
 impl AgentPlan {
     /// The cases that the subject can do, with enough trials for each scenario.
     pub(crate) fn new(cases: Vec<Case>, subject: &Subject, options: &AgentOptions) -> Result<Self, RunError> {
-        let plan = Plan::new(cases, subject, &RunOptions { trials: 1, ..options.run.clone() })?;
+        let plan =
+            Plan::new(cases, subject, &RunOptions { trials: 1, partition: None, ..options.run.clone() })?;
         let cases = plan.cases.values().map(|case| Case::clone(case)).collect();
         Ok(AgentPlan { cases: spread(cases, options.trials), skipped: plan.skipped })
     }
@@ -146,12 +147,15 @@ pub(crate) async fn certify_agent(
     };
     on(CertifyEvent::Phase("trials"));
     let trials = runs.test(plan.cases.clone(), CONFIRMED, &judge_run, on).await?;
-    let findings = findings(&reports_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?);
+    let findings = findings_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?;
 
     let mut callers = None;
     let mut not_tested: Vec<String> =
         plan.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why)).collect();
+    let is_later_part = options.run.partition.is_some_and(|partition| partition.part > 1);
     match plan.case_of_callers() {
+        // The first part tries more callers, and the controls.
+        _ if is_later_part => {}
         _ if options.callers < 2 => not_tested.push("callers at once: --callers is 1".to_owned()),
         None => not_tested.push(
             "callers at once: no selected scenario has several callers for one effect without a fault"
@@ -164,14 +168,19 @@ pub(crate) async fn certify_agent(
             callers = runs.more_callers(&case.id, options.callers, cases, &judge_run, on).await?;
         }
     }
-    on(CertifyEvent::Phase("controls"));
-    let seed = options.run.seed;
-    // Its report, with its seed, can be read while the trials of the subject run.
-    let control_seed = trial_seed(seed, CONTROLS, 0);
-    let control_options = RunOptions { trials: 1, seed: control_seed, ..RunOptions::default() };
-    let (cases, control_folder) = (plan.one_case_each(seed), folder.join(CONTROLS));
-    let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
-    let controls = selftest::run(&cases, &control_options, &control_folder, limiter, stop, on_run).await?;
+    let (mut controls, mut controls_interrupted) = (Vec::new(), false);
+    if !is_later_part {
+        on(CertifyEvent::Phase("controls"));
+        let seed = options.run.seed;
+        // Its report, with its seed, can be read while the trials of the subject run.
+        let control_seed = trial_seed(seed, CONTROLS, 0);
+        let control_options = RunOptions { trials: 1, seed: control_seed, ..RunOptions::default() };
+        let (cases, control_folder) = (plan.one_case_each(seed), folder.join(CONTROLS));
+        let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
+        let found = selftest::run(&cases, &control_options, &control_folder, limiter, stop, on_run).await?;
+        controls = found.rows.iter().map(control_check).collect();
+        controls_interrupted = found.interrupted;
+    }
 
     // A subject that is not sealed could have changed the files of an earlier run.
     if trials_in(folder, RUN_NAMES, &judge_run).map_err(CertifyError::Evidence)? != trials {
@@ -191,7 +200,7 @@ pub(crate) async fn certify_agent(
         trials,
         silencing: silencing(&subject.settings, &[]),
         promise: subject.settings.promise,
-        controls: controls.rows.iter().map(control_check).collect(),
+        controls,
         callers,
         scenarios: plan.digests(),
         golden_set: Some(golden_sets::digest().map_err(|error| CertifyError::Evidence(error.to_string()))?),
@@ -201,7 +210,7 @@ pub(crate) async fn certify_agent(
         findings,
         not_tested,
         notes: replaced.into_iter().chain(promise.map(note)).collect(),
-        interrupted: runs.interrupted || controls.interrupted,
+        interrupted: runs.interrupted || controls_interrupted,
     })
 }
 
@@ -273,14 +282,13 @@ fn reports_in(folder: &Path) -> Result<Vec<Report>, String> {
         true => vec![folder.to_owned()],
         false => {
             let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-            entries.map_err(failed)?.iter().map(fs::DirEntry::path).collect()
+            let mut paths: Vec<PathBuf> = entries.map_err(failed)?.iter().map(fs::DirEntry::path).collect();
+            // In whatever order the file system lists them.
+            paths.sort();
+            paths
         }
     };
-    let read = |folder: &PathBuf| {
-        let mut saved = read_run(folder).map_err(|error| error.to_string())?;
-        confirm(&mut saved);
-        Ok(saved.report)
-    };
+    let read = |folder: &PathBuf| read_confirmed(folder).map_err(|error| error.to_string());
     folders.iter().map(read).collect()
 }
 
@@ -325,7 +333,11 @@ fn failing(trial: &TrialReport) -> Option<&Finding> {
     trial.verdict.findings.iter().find(|finding| finding.fails)
 }
 
-/// What to fix, each fix once, with the number of trials that it is about.
+/// What to fix in the runs of a folder, each fix once, with the number of trials that it is about.
+pub(super) fn findings_in(folder: &Path) -> Result<Vec<CertifiedFinding>, String> {
+    Ok(findings(&reports_in(folder)?))
+}
+
 fn findings(reports: &[Report]) -> Vec<CertifiedFinding> {
     let mut fixes: BTreeMap<&str, (usize, &Finding)> = BTreeMap::new();
     for trial in reports.iter().flat_map(|report| &report.cases).flat_map(|case| &case.trials) {

@@ -12,6 +12,7 @@ mod key;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 mod page;
+mod parts;
 mod runs;
 mod sentence;
 mod statement;
@@ -32,6 +33,7 @@ use crate::scenario::words_of;
 pub(crate) use agent::{AgentOptions, AgentPlan, certify_agent};
 pub(crate) use issue::{Certification, IssueOptions, NoCertificate, issue};
 pub(crate) use key::{KeyError, SigningKey, write_key_pair};
+pub(crate) use parts::{CertificationPart, MergedParts, merge_parts, write_part};
 pub(crate) use statement::{SubjectKindTested, Tested};
 pub(crate) use terminal::{certification_text, verification_text};
 pub(crate) use tool::{ToolFile, ToolOptions, certify_tool, planned_trials};
@@ -42,6 +44,8 @@ pub(crate) use version_1::current_name;
 
 /// The name of the certificate in the folder of a certification.
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
+/// The name of the file in which a part of a certification says what it is.
+const PART_FILE: &str = "part.json";
 /// The name of its page.
 pub(crate) const CERTIFICATE_PAGE: &str = "certificate.html";
 
@@ -83,6 +87,18 @@ pub(crate) enum CertifyError {
     EvidenceChanged,
     #[error("{0}")]
     Evidence(String),
+    #[error(
+        "{folder} is not a part of a certification, or the part did not end: {PART_FILE}: {why}; name folders that \
+         `hapax certify --partition` wrote, and run parts that did not end again",
+        folder = folder.display()
+    )]
+    NoPart { folder: PathBuf, why: String },
+    #[error(
+        "{one} and {other} are not parts of one certification: {what} is {this} in one and {that} in the other; run \
+         all parts from the same files with the same arguments",
+        one = one.display(), other = other.display()
+    )]
+    OtherPart { one: PathBuf, other: PathBuf, what: &'static str, this: String, that: String },
     #[error("the command `{command}` does not work as the file describes it: {why}")]
     Smoke { command: String, why: String },
     #[cfg(feature = "mcp")]

@@ -72,10 +72,14 @@ impl<F: Future<Output = ()>> Runs<'_, F> {
         let trials = wanted.values().copied().max().unwrap_or(1);
         // Each run has its own seeds, so that a second try is not a copy.
         let seed = trial_seed(self.options.seed, name, 0);
-        let options = RunOptions { trials, seed, ..self.options.clone() };
-        let mut plan = Plan::new(cases.into_iter().map(|(case, _)| case).collect(), &self.subject, &options)?;
+        // A part has its share of the trials, and tries its own void trials again.
+        let partition = self.options.partition.filter(|_| name == RUN_NAMES.cases);
+        let whole = RunOptions { trials, seed, partition: None, ..self.options.clone() };
+        let mut plan = Plan::new(cases.into_iter().map(|(case, _)| case).collect(), &self.subject, &whole)?;
         plan.trials
             .retain(|planned| wanted.get(&planned.case).is_some_and(|wanted| planned.trial <= *wanted));
+        let options = RunOptions { partition, ..whole };
+        plan.take_part(&self.subject, &options);
         let folder = RunFolder::at(&self.folder.join(name))?;
         let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
         let (subject, stop) = (self.subject.clone(), self.stop.clone());

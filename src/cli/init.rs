@@ -29,6 +29,8 @@ Examples:
       Give the command that starts the agent.
   hapax init --agent codex
       Test a published agent program; `hapax list --agents` lists them.
+  hapax init --parts 8
+      A workflow with 8 jobs that share the trials, and one that merges their reports.
 
 Afterwards, run the first scenario: hapax run first-charge")]
 pub(super) struct InitArgs {
@@ -49,6 +51,10 @@ pub(super) struct InitArgs {
     /// Test a published agent program, by the name of its recipe, which is copied into the folder agents/
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     agent: Option<String>,
+
+    /// Share the trials among this many jobs of the CI workflow, and merge their reports in another one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=256))]
+    parts: Option<u32>,
 
     /// The command that starts the agent, after `--` [default: guessed]
     #[arg(last = true, value_name = "COMMAND")]
@@ -71,7 +77,7 @@ pub(super) fn run(args: &InitArgs) -> Result<ExitStatus, CliError> {
         !args.no_probe && !guess.is_sample && guess.agent.is_none() && !Path::new("hapax.yaml").exists();
     let found = if is_probed { super::run::probe_command(&guess.command)? } else { None };
     let found = found.as_ref().map(crate::run::derived_lines);
-    let changes = create_files(root, &guess, found.as_deref()).map_err(CliError::new)?;
+    let changes = create_files(root, &guess, found.as_deref(), args.parts).map_err(CliError::new)?;
     // A reader that closes the pipe early is no error.
     let _ = stdout().write_all(summary(&guess, &changes).as_bytes());
     Ok(ExitStatus::Success)

@@ -12,7 +12,7 @@ use super::print::{linked_path, message, output, output_text};
 use super::view;
 use crate::ExitStatus;
 use crate::report::{self, Format};
-use crate::results::{self, SavedRun, StoreError, rescore};
+use crate::results::{self, IndexedLedgers, MergedRun, PartSources, SavedRun, StoreError};
 use crate::text::ci_commands;
 
 /// Show or open a saved run, list the runs of a folder, compare two, or merge the parts of one.
@@ -150,11 +150,15 @@ enum CompareFormat {
 #[command(after_help = "\
 Examples:
   hapax report merge part-1 part-2 part-3 --out whole
-      Parts that were run with --partition 1/3, 2/3 and 3/3.")]
+      Parts that were run with --partition 1/3, 2/3 and 3/3.
+  hapax report merge part-1 node-2.tar.gz --out whole
+      A folder, and an archive of others.
+  ssh cluster tar -c parts | hapax report merge - --out whole
+      All parts in one archive on standard input.")]
 struct MergeArgs {
-    /// The folders of all parts
-    #[arg(value_name = "DIR", required = true)]
-    folders: Vec<PathBuf>,
+    /// The parts: folders, tar archives with one or more of them (plain or gzip), or - for an archive on standard input
+    #[arg(value_name = "PART", required = true)]
+    parts: Vec<PathBuf>,
 
     /// The folder for the merged run; it must not contain a run
     #[arg(long, value_name = "DIR")]
@@ -246,18 +250,18 @@ fn compare(args: &CompareArgs) -> Result<ExitStatus, CliError> {
 }
 
 fn merge(args: &MergeArgs) -> Result<ExitStatus, CliError> {
-    let mut merged = results::merge_folders(&args.folders, &args.out)?;
-    rescore(&mut merged);
-    report::publish(&args.out, &merged.report, &merged.ledgers)?;
-    let text = report::run_summary(&merged.report, &merged.ledgers, &view(false));
-    Ok(output_text(&text, results::result(&merged.report).into()))
+    let sources = PartSources::find(&args.parts, std::io::stdin().lock())?;
+    let MergedRun { saved: SavedRun { report, ledgers }, remarks } =
+        results::merge_folders(sources, &args.out)?;
+    remarks.iter().for_each(|remark| message(remark));
+    report::publish(&args.out, &report, &ledgers)?;
+    let text = report::run_summary(&report, &ledgers, &view(false));
+    Ok(output_text(&text, results::result(&report).into()))
 }
 
 /// A saved run, with the verdicts that its ledgers prove.
-fn read(folder: &Path) -> Result<SavedRun, StoreError> {
-    let mut run = results::read_run(folder)?;
-    rescore(&mut run);
-    Ok(run)
+fn read(folder: &Path) -> Result<SavedRun<IndexedLedgers>, StoreError> {
+    results::read_rescored(folder)
 }
 
 /// Opens the page of a run in a browser.

@@ -18,7 +18,7 @@ use mock_services::ledger::read_ledgers;
 
 use crate::ExitStatus;
 use crate::domain::ControlName;
-use crate::results::{LEDGER_FILE, Ledgers, Report};
+use crate::results::{LEDGER_FILE, Report, SavedLedgers};
 use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, LoadError, shipped};
 use crate::score::TrialStatus;
@@ -143,7 +143,7 @@ async fn one(
     limiter: &ConcurrencyLimiter,
     stop: impl Future<Output = ()>,
     on: &mut dyn FnMut(RunEvent<'_>),
-) -> Result<(Report, Ledgers), DemoError> {
+) -> Result<(Report, SavedLedgers), DemoError> {
     let subject = Subject::control(control);
     let options = RunOptions {
         trials: 1,
@@ -160,8 +160,8 @@ async fn one(
     Ok((report, read_ledgers(BufReader::new(file)).map_err(DemoError::Ledger)?))
 }
 
-fn compare(cases: &[Case], runs: &[(Report, Ledgers)]) -> Demo {
-    let did = |case: &Case, (report, ledgers): &(Report, Ledgers)| {
+fn compare(cases: &[Case], runs: &[(Report, SavedLedgers)]) -> Demo {
+    let did = |case: &Case, (report, ledgers): &(Report, SavedLedgers)| {
         let found = report.cases.iter().find(|found| found.id == case.id)?;
         let trial = found.trials.first()?;
         let entries = &ledgers.get(&trial.ledger)?.entries;

@@ -45,7 +45,8 @@ pub struct InitError {
 }
 
 /// Writes the files below `root` that are not there yet, for an agent that is started as `guess` says and has the
-/// settings that its probe found, as lines of hapax.yaml.
+/// settings that its probe found, as lines of hapax.yaml. `parts` is the number of jobs that share the trials in CI, if
+/// there are several.
 ///
 /// # Errors
 /// When a file cannot be written; those before it are there.
@@ -53,9 +54,10 @@ pub fn create_files(
     root: &Path,
     guess: &Guess,
     found: Option<&[String]>,
+    parts: Option<u32>,
 ) -> Result<Vec<FileChange>, InitError> {
     let settings = found.map_or_else(|| SETTINGS.to_owned(), settings);
-    let pipeline = pipeline::pipeline(root, guess);
+    let pipeline = pipeline::pipeline(root, guess, parts);
     let mut files = vec![
         (PathBuf::from("hapax.yaml"), config(guess, &settings)),
         (PathBuf::from("scenarios/first-charge.yaml"), SCENARIO.to_owned()),

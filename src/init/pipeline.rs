@@ -8,6 +8,9 @@ use super::guess::{Guess, PublishedAgent};
 
 pub(super) const GITHUB: &str = include_str!("files/workflow.yml");
 pub(super) const GITLAB: &str = include_str!("files/gitlab-ci.yml");
+/// The same for several jobs at once.
+const GITHUB_PARTS: &str = include_str!("files/workflow-parts.yml");
+const GITLAB_PARTS: &str = include_str!("files/gitlab-ci-parts.yml");
 
 /// What the user has to know before the first release: the package that a workflow installs does not exist.
 pub(super) const NOT_PUBLISHED: &str =
@@ -22,28 +25,37 @@ pub(super) struct Pipeline {
     pub(super) next: Option<String>,
 }
 
-/// The workflow for the repository of the folder; for GitHub where the host is unknown.
-pub(super) fn pipeline(root: &Path, guess: &Guess) -> Pipeline {
+/// The workflow for the repository of the folder; for GitHub where the host is unknown. `parts` is the number of jobs
+/// that share the trials, if there are several.
+pub(super) fn pipeline(root: &Path, guess: &Guess, parts: Option<u32>) -> Pipeline {
     let place = RepositoryPlace::new(root);
     let directory = if place.below.is_empty() { "." } else { &place.below };
     let prefix = if place.below.is_empty() { String::new() } else { format!("{}/", place.below) };
+    let count = parts.unwrap_or(1);
+    let numbers: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
+    let (github, gitlab) = match parts {
+        None => (GITHUB, GITLAB),
+        Some(_) => (GITHUB_PARTS, GITLAB_PARTS),
+    };
     let fill = |text: &str, setup: &str| {
         text.replace("@SETUP@\n", setup)
             .replace("@DIRECTORY@", directory)
             .replace("@PREFIX@", &prefix)
             .replace("@PUBLISHED@", NOT_PUBLISHED)
+            .replace("@PARTS@", &count.to_string())
+            .replace("@NUMBERS@", &numbers.join(", "))
             .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
     };
     let setup = ToolSetup::new(root, guess);
     if !place.is_gitlab {
         let path = place.up.join(".github/workflows/hapax.yml");
-        return Pipeline { path, text: fill(GITHUB, &setup.github()), next: None };
+        return Pipeline { path, text: fill(github, &setup.github()), next: None };
     }
     let is_taken = root.join(&place.up).join(".gitlab-ci.yml").exists();
     let name = if is_taken { ".gitlab/hapax.yml" } else { ".gitlab-ci.yml" };
     let next = is_taken.then(|| format!("add this to .gitlab-ci.yml: `include: {{ local: {name} }}`"));
     let job = setup.gitlab();
-    let text = fill(GITLAB, &job.setup)
+    let text = fill(gitlab, &job.setup)
         .replace("@IMAGE@", job.image)
         .replace("@PACKAGES@", format!("pipx {}", job.packages).trim_end());
     Pipeline { path: place.up.join(name), text, next }

@@ -53,7 +53,7 @@ fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
         ("bots/billing/requirements.txt", ""),
     ]);
     let below = repository.path().join("bots/billing");
-    let wrote = create_files(&below, &guess(&below), None).unwrap();
+    let wrote = create_files(&below, &guess(&below), None, None).unwrap();
     assert!(
         wrote.contains(&FileChange::Created("../../.github/workflows/hapax.yml".to_owned())),
         "{wrote:?}"
@@ -77,7 +77,7 @@ fn the_workflow_goes_to_the_root_of_the_repository_with_what_the_agent_needs() {
 fn a_gitlab_remote_gets_a_gitlab_file() {
     let gitlab = "[remote \"origin\"]\n\turl = https://gitlab.com/a/b.git\n";
     let new = folder(&[(".git/config", gitlab), ("agent.js", ""), ("package-lock.json", "")]);
-    let wrote = create_files(new.path(), &guess(new.path()), None).unwrap();
+    let wrote = create_files(new.path(), &guess(new.path()), None, None).unwrap();
     assert!(wrote.contains(&FileChange::Created(".gitlab-ci.yml".to_owned())), "{wrote:?}");
     let text = fs::read_to_string(new.path().join(".gitlab-ci.yml")).unwrap();
     for part in ["image: debian:stable\n", "--no-install-recommends pipx nodejs npm\n", "    - npm ci\n"] {
@@ -86,7 +86,7 @@ fn a_gitlab_remote_gets_a_gitlab_file() {
     assert!(!text.contains('@'), "{text}");
     assert!(!new.path().join(".github").exists());
     let taken = folder(&[(".git/config", gitlab), (".gitlab-ci.yml", "mine"), ("agent.sh", "")]);
-    let wrote = create_files(taken.path(), &guess(taken.path()), None).unwrap();
+    let wrote = create_files(taken.path(), &guess(taken.path()), None, None).unwrap();
     assert!(wrote.contains(&FileChange::Created(".gitlab/hapax.yml".to_owned())), "{wrote:?}");
     assert!(
         wrote.iter().any(|wrote| matches!(wrote, FileChange::ToDo(what) if what.contains("include"))),
@@ -101,8 +101,8 @@ fn reports_are_ignored_once() {
     let (new, mine, done) =
         (folder(&[]), folder(&[(".gitignore", "target")]), folder(&[(".gitignore", "/reports/\n")]));
     for folder in [&new, &mine, &done] {
-        create_files(folder.path(), &guess(folder.path()), None).unwrap();
-        create_files(folder.path(), &guess(folder.path()), None).unwrap();
+        create_files(folder.path(), &guess(folder.path()), None, None).unwrap();
+        create_files(folder.path(), &guess(folder.path()), None, None).unwrap();
     }
     assert_eq!(
         (text(&new).as_str(), text(&mine).as_str(), text(&done).as_str()),
@@ -115,14 +115,14 @@ fn where_no_agent_is_found_an_example_is_created() {
     let empty = folder(&[]);
     let found = guess(empty.path());
     assert!(found.is_sample);
-    create_files(empty.path(), &found, None).unwrap();
+    create_files(empty.path(), &found, None, None).unwrap();
     assert!(empty.path().join(SAMPLE_AGENT).is_file());
 }
 
 #[test]
 fn nothing_is_overwritten() {
     let taken = folder(&[("hapax.yaml", "mine"), ("agent.py", "")]);
-    let wrote = create_files(taken.path(), &guess(taken.path()), None).unwrap();
+    let wrote = create_files(taken.path(), &guess(taken.path()), None, None).unwrap();
     assert_eq!(wrote[0], FileChange::Kept("hapax.yaml".to_owned()));
     assert_eq!(fs::read_to_string(taken.path().join("hapax.yaml")).unwrap(), "mine");
     assert!(taken.path().join("scenarios/first-charge.yaml").is_file());
@@ -132,7 +132,7 @@ fn nothing_is_overwritten() {
 fn the_created_files_can_be_read_for_every_command() {
     let empty = folder(&[]);
     let command = ["my agent", "it's \"quoted\"", "a: b # c"].map(str::to_owned).to_vec();
-    create_files(empty.path(), &Guess::given(command.clone()), None).unwrap();
+    create_files(empty.path(), &Guess::given(command.clone()), None, None).unwrap();
     let config = crate::subject::Config::load(&empty.path().join("hapax.yaml")).unwrap();
     let subject = config.subject(None).unwrap();
     assert_eq!(subject.kind, crate::subject::SubjectKind::Command { program: command });
@@ -144,7 +144,7 @@ fn the_created_files_can_be_read_for_every_command() {
 fn an_agent_in_rust_gets_an_image_with_rust() {
     let gitlab = "[remote \"origin\"]\n\turl = https://gitlab.com/a/b.git\n";
     let rust = folder(&[(".git/config", gitlab), ("Cargo.toml", ""), ("src/main.rs", "")]);
-    create_files(rust.path(), &guess(rust.path()), None).unwrap();
+    create_files(rust.path(), &guess(rust.path()), None, None).unwrap();
     let text = fs::read_to_string(rust.path().join(".gitlab-ci.yml")).unwrap();
     for part in ["image: rust:latest\n", "--no-install-recommends pipx\n"] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -156,7 +156,7 @@ fn an_agent_in_rust_gets_an_image_with_rust() {
 fn every_shipped_workflow_is_pinned_to_the_running_version() {
     let created = |files: &[(&str, &str)], name: &str| {
         let folder = folder(files);
-        create_files(folder.path(), &guess(folder.path()), None).unwrap();
+        create_files(folder.path(), &guess(folder.path()), None, None).unwrap();
         fs::read_to_string(folder.path().join(name)).unwrap()
     };
     let workflows = [
@@ -199,7 +199,7 @@ fn every_created_workflow_is_valid_yaml_without_placeholders() {
             [(".git/config", ".github/workflows/hapax.yml"), (".gitlab-ci.yml", ".gitlab/hapax.yml")]
         {
             let repository = folder(&[agent, &[(".git/config", ""), (host, "")]].concat());
-            create_files(repository.path(), &guess(repository.path()), None).unwrap();
+            create_files(repository.path(), &guess(repository.path()), None, None).unwrap();
             let text = fs::read_to_string(repository.path().join(name)).unwrap();
             let parsed = yaml_reader::parse(&yaml_reader::Source::new(name, text.as_str()));
             assert!(parsed.is_ok(), "{agent:?}\n{text}");
@@ -217,6 +217,19 @@ fn every_created_workflow_is_valid_yaml_without_placeholders() {
 fn what_the_probe_found_is_in_the_file() {
     let folder = folder(&[("agent.py", "")]);
     let found = ["sealed: true".to_owned(), "can: [payment.charge]".to_owned()];
-    create_files(folder.path(), &guess(folder.path()), Some(&found)).unwrap();
+    create_files(folder.path(), &guess(folder.path()), Some(&found), None).unwrap();
     insta::assert_snapshot!(fs::read_to_string(folder.path().join("hapax.yaml")).unwrap());
+}
+
+#[test]
+fn a_workflow_of_several_parts_starts_each_once_and_merges_all_of_them() {
+    let repository = folder(&[(".git/config", ""), ("bots/agent.py", "")]);
+    let below = repository.path().join("bots");
+    create_files(&below, &guess(&below), None, Some(3)).unwrap();
+    let github = fs::read_to_string(repository.path().join(".github/workflows/hapax.yml")).unwrap();
+    let gitlab = folder(&[(".git/config", "url = gitlab"), ("agent.py", "")]);
+    create_files(gitlab.path(), &guess(gitlab.path()), None, Some(3)).unwrap();
+    let gitlab = fs::read_to_string(gitlab.path().join(".gitlab-ci.yml")).unwrap();
+    assert!(!github.contains('@') || github.matches('@').count() == github.matches("@v").count(), "{github}");
+    insta::assert_snapshot!(format!("{github}\n---\n{gitlab}"));
 }

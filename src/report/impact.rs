@@ -93,7 +93,7 @@ impl Unit {
     fn passed(&self, report: &Report, tally: &Tally) -> String {
         let judged = self.count.judged();
         if report.is_empty_part() {
-            return "This part of the run has no cases.".to_owned();
+            return "This part of the run has no trials.".to_owned();
         }
         if judged == 0 {
             return match self.count.void {
@@ -215,7 +215,7 @@ fn harms(report: &Report, ledgers: &Ledgers) -> Vec<(Harm, Extent)> {
     let mut harms: BTreeMap<Harm, Extent> = BTreeMap::new();
     for case in &report.cases {
         for trial in case.trials.iter().filter(|trial| trial.verdict.result == TrialStatus::Fail) {
-            let of_trial = harms_of(case, trial, ledgers.get(&trial.ledger));
+            let of_trial = harms_of(case, trial, ledgers.find(&trial.ledger).as_deref());
             for (harm, extent) in of_trial {
                 let all = harms.entry(harm).or_default();
                 all.trials += 1;

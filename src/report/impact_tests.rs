@@ -1,4 +1,5 @@
 use super::*;
+use crate::results::SavedLedgers;
 use crate::results::sample::{self, LedgerBuilder, SampleCase};
 use crate::score::Outcome;
 use mock_services::service::Fields;
@@ -159,7 +160,7 @@ fn a_pass_without_exactly_once_is_not_called_so() {
 #[test]
 fn a_ledger_that_is_missing_only_costs_the_amount() {
     let (report, _) = sample::run_of(vec![sample::double_charge("none")]);
-    assert_eq!(impact(&report, &Ledgers::new()).lead, "In the only case the customer paid twice.");
+    assert_eq!(impact(&report, &SavedLedgers::new()).lead, "In the only case the customer paid twice.");
 }
 
 /// A case that fails with one finding of this kind, and whose effects are right.

@@ -7,11 +7,11 @@ use crate::results::tally::Tally;
 use crate::results::{CaseReport, Report, RunTime, TrialReport, WaitTimes};
 use crate::text::words::{counted, duration};
 
-/// The note that no case belongs to this part of a run; `None` if it is not an empty part.
+/// The note that no trial belongs to this part of a run; `None` if it is not an empty part.
 pub(crate) fn empty_part(report: &Report) -> Option<String> {
     let (part, parts) = report.partition.filter(|_| report.is_empty_part())?;
     Some(format!(
-        "Part {part} of {parts} has no cases: all selected cases are in other parts. \
+        "Part {part} of {parts} has no trials: all trials are in other parts. \
          Nothing was run, and nothing failed."
     ))
 }

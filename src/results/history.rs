@@ -82,7 +82,7 @@ fn entry(
 mod tests {
     use super::*;
     use crate::results::sample;
-    use crate::results::{CaseReport, Ledgers};
+    use crate::results::{CaseReport, SavedLedgers};
 
     fn case(id: &str, result: TrialStatus) -> CaseReport {
         let (mut case, _) = match result {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     fn run(at: i64, subject: &str, cases: &[(&str, TrialStatus)]) -> (String, Report) {
-        let (mut report, _): (Report, Ledgers) = sample::run_of(vec![]);
+        let (mut report, _): (Report, SavedLedgers) = sample::run_of(vec![]);
         (report.started_at, report.subject) = (at, subject.to_owned());
         report.cases = cases.iter().map(|(id, result)| case(id, *result)).collect();
         report.planned = report.cases.len() as u64;

@@ -21,10 +21,13 @@ pub use baseline::{Baseline, BaselineChange, BaselineComparison, UnknownCases};
 pub use compare::{CaseState, Change, ChangeKind, CompareCause, Comparison, SIGNIFICANT, compare};
 pub use history::{HistoryRun, history};
 pub use measure::{BaselineUpdate, DecidedBy, Measure, MeasureError, Measurement, Requirement, pass_rate};
-pub use merge::{MergeError, MergeFoldersError, merge, merge_folders};
+pub use merge::{
+    MergeError, MergeFoldersError, Merged, MergedRun, PartSource, PartSources, merge, merge_folders,
+    without_doubles,
+};
 pub use model::{
     CaseReport, ControlReport, FirstTry, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport,
-    WaitTimes,
+    WaitTimes, WholePlan,
 };
 pub use probe::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily};
 pub(crate) use rescore::EntriesDigest;
@@ -32,9 +35,10 @@ pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{
-    Disagreement, HashedPlan, LEDGER_FILE, LedgerName, Ledgers, PlanRecord, PlannedCase, PlannedPart,
-    Publish, REPORT_FILE, SavedRun, StoreError, check_consistency, part_hash, plans, read_own_run,
-    read_report, read_run, run_folders, second_try_seed, seed_hash, write_report,
+    Disagreement, HashedPlan, IndexedLedgers, LEDGER_FILE, LedgerLookup, LedgerName, Ledgers, PlanRecord,
+    PlannedCase, PlannedPart, Publish, REPORT_FILE, SavedLedgers, SavedRun, StoreError, check_consistency,
+    confirm_own_run, part_hash, plans, read_confirmed, read_report, read_rescored, read_run, run_folders,
+    second_try_seed, seed_hash, write_report,
 };
 pub(crate) use store::{check_opening_entry, opened_under, write_file, write_new_file};
 pub use tally::{not_passed, result};

@@ -36,6 +36,9 @@ pub struct Report {
     /// Which part of a partitioned run this is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<(u32, u32)>,
+    /// The plan of all parts of a partitioned run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<WholePlan>,
     /// A digest of all selected cases, in all parts: parts of one run and runs of the same scenarios have the
     /// same digest.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -73,16 +76,33 @@ impl Report {
             || self.skipped.iter().any(|skipped| skipped.unproven)
     }
 
-    /// Whether it is a part of a partitioned run without any case: with many parts and few cases that is not
-    /// an error.
+    /// Whether it is a part of a partitioned run without any trial: with many parts and few trials that is not
+    /// an error. The first part has a trial if any part has one.
     #[must_use]
     pub fn is_empty_part(&self) -> bool {
+        let others_run = match &self.whole {
+            Some(whole) => whole.trials > 0,
+            // Parts of earlier versions were split by case.
+            None => self.skipped.is_empty(),
+        };
         self.partition.is_some()
+            && others_run
             && self.planned == 0
             && self.cases.is_empty()
-            && self.skipped.is_empty()
             && !self.interrupted
     }
+}
+
+/// The plan of all parts of a run; it is the same in every part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WholePlan {
+    /// A hash of the cases, the trials and their seeds, the settings, and how they are split.
+    pub hash: String,
+    /// The number of trials of all parts.
+    pub trials: u64,
+    /// The digest of the file of durations by which the trials were split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durations: Option<String>,
 }
 
 /// One case and its trials.

@@ -3,7 +3,8 @@
 use mock_services::ledger::{Entry, SavedLedger};
 use sha2::{Digest as _, Sha256};
 
-use super::{CaseReport, Ledgers, Report, SavedRun, TrialReport};
+use super::store::{JudgeTrial, TrialLedgers};
+use super::{CaseReport, Report, SavedRun, TrialReport};
 use crate::scenario::Terms;
 use crate::score::{Verdict, score};
 
@@ -25,37 +26,43 @@ impl EntriesDigest {
 /// Replaces every verdict by that of its ledger. The trial of a missing or torn ledger is void, and a run
 /// with missing trials was interrupted.
 pub fn rescore(run: &mut SavedRun) {
+    judge_all(run, rescore_trial);
+}
+
+/// Completes the verdicts of a run that has just ended, see [`confirm_trial`].
+pub fn confirm(run: &mut SavedRun) {
+    judge_all(run, confirm_trial);
+}
+
+fn judge_all(run: &mut SavedRun, judge: JudgeTrial) {
     note_missing_trials(&mut run.report);
     for CaseReport { terms, trials, .. } in &mut run.report.cases {
         for trial in trials {
-            trial.verdict = verdict_of(terms, trial, &run.ledgers);
+            judge(terms, trial, TrialLedgers::of(trial, &run.ledgers));
         }
     }
 }
 
-/// Completes the verdicts of a run that has just ended. A verdict stands if the ledger in the file is the one
-/// that it was made from. Otherwise the file is scored, and the worse of both verdicts counts: late requests
-/// were added to the ledger after the trial, lines are missing, the subject changed the file, or the verdict is
-/// from the journal of an interrupted run.
-pub fn confirm(run: &mut SavedRun) {
-    note_missing_trials(&mut run.report);
-    for CaseReport { terms, trials, .. } in &mut run.report.cases {
-        for trial in trials {
-            let saved = run.ledgers.get(&trial.ledger);
-            let seal_of =
-                |saved: Option<&SavedLedger>| saved.map(|saved| saved.seal.clone()).unwrap_or_default();
-            trial.seal = seal_of(saved);
-            if let Some(first) = &mut trial.first_try {
-                first.seal = seal_of(run.ledgers.get(&first.ledger));
-            }
-            // A first try is not in memory any more.
-            let is_scored = saved.is_some_and(|saved| is_scored(saved, trial.scored));
-            if !is_scored || trial.first_try.is_some() {
-                let verdict = verdict_of(terms, trial, &run.ledgers);
-                if verdict.result >= trial.verdict.result {
-                    trial.verdict = verdict;
-                }
-            }
+/// Replaces the verdict by that of the ledgers.
+pub(super) fn rescore_trial(terms: &Terms, trial: &mut TrialReport, ledgers: TrialLedgers<'_>) {
+    trial.verdict = verdict_of(terms, trial, ledgers);
+}
+
+/// Completes a trial. Its verdict stands if the ledger in the file is the one that it was made from. Otherwise the file is
+/// scored, and the worse of both verdicts counts: late requests were added to the ledger after the trial, lines are
+/// missing, the subject changed the file, or the verdict is from the journal of an interrupted run.
+pub(super) fn confirm_trial(terms: &Terms, trial: &mut TrialReport, ledgers: TrialLedgers<'_>) {
+    let seal_of = |saved: Option<&SavedLedger>| saved.map(|saved| saved.seal.clone()).unwrap_or_default();
+    trial.seal = seal_of(ledgers.last);
+    if let Some(first) = &mut trial.first_try {
+        first.seal = seal_of(ledgers.first);
+    }
+    // A first try is not in memory any more.
+    let is_scored = ledgers.last.is_some_and(|saved| is_scored(saved, trial.scored));
+    if !is_scored || trial.first_try.is_some() {
+        let verdict = verdict_of(terms, trial, ledgers);
+        if verdict.result >= trial.verdict.result {
+            trial.verdict = verdict;
         }
     }
 }
@@ -65,21 +72,21 @@ fn is_scored(saved: &SavedLedger, scored: Option<EntriesDigest>) -> bool {
     saved.torn.is_none() && scored.is_some() && scored == EntriesDigest::new(&saved.entries)
 }
 
-fn note_missing_trials(report: &mut Report) {
+pub(super) fn note_missing_trials(report: &mut Report) {
     // The cases of a certification have different numbers of trials.
     let made: usize = report.cases.iter().map(|case| case.trials.len()).sum();
     report.interrupted |= (made as u64) < report.planned;
 }
 
-fn verdict_of(terms: &Terms, trial: &TrialReport, ledgers: &Ledgers) -> Verdict {
-    let saved = ledgers.get(&trial.ledger);
+fn verdict_of(terms: &Terms, trial: &TrialReport, ledgers: TrialLedgers<'_>) -> Verdict {
+    let saved = ledgers.last;
     let torn = match saved {
         Some(saved) => saved.torn.as_ref().map(ToString::to_string),
         None => Some("it holds nothing of this trial".to_owned()),
     };
     let torn = torn.or_else(|| {
-        let first = ledgers.get(&trial.first_try.as_ref()?.ledger);
-        let is_slow = first.is_some_and(|first| first.torn.is_none() && was_slow_start(terms, first));
+        trial.first_try.as_ref()?;
+        let is_slow = ledgers.first.is_some_and(|first| first.torn.is_none() && was_slow_start(terms, first));
         (!is_slow).then(|| "its first try is not a complete one whose time went to starting".to_owned())
     });
     score(terms, saved.map_or(&[], |saved| &saved.entries), torn.as_deref())

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::{RunError, RunFolder};
-use crate::results::{self, Publish, Report, SavedRun, StoreError};
+use crate::results::{self, IndexedLedgers, Publish, Report, SavedRun, StoreError};
 
 /// Where the results of a run are shown besides its own folder.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,7 +20,7 @@ pub struct FinishOptions<'a> {
 #[derive(Debug)]
 pub struct FinishedRun {
     /// The report, with verdicts that the saved ledgers prove, and the ledgers.
-    pub saved: SavedRun,
+    pub saved: SavedRun<IndexedLedgers>,
     /// Warnings for the user that do not change the result.
     pub warnings: Vec<String>,
 }
@@ -40,12 +40,11 @@ pub fn finish(
 ) -> Result<FinishedRun, RunError> {
     let failed = |error: StoreError| RunError::Store { error, folder: folder.path().to_owned() };
     folder.sync()?;
-    let (mut saved, contents) = results::read_own_run(folder.path(), report).map_err(failed)?;
-    results::confirm(&mut saved);
+    let (saved, disagreement) = results::confirm_own_run(folder.path(), report).map_err(failed)?;
     let SavedRun { report, ledgers } = &saved;
     publish(folder.path(), report, ledgers).map_err(failed)?;
     let mut warnings = Vec::new();
-    if let Err(what) = results::check_consistency(report, &contents) {
+    if let Some(what) = disagreement {
         warnings.push(format!(
             "warning: ledger.jsonl was changed during the run: {what}\n  only the subject can have changed it"
         ));
@@ -113,7 +112,9 @@ impl PageSoFar {
     /// again, and an error is reported.
     pub(super) fn write(&mut self, folder: &Path, report: Report) {
         let began = Instant::now();
-        if let Ok((SavedRun { report, ledgers }, _)) = results::read_own_run(folder, report) {
+        if let Ok((SavedRun { mut report, ledgers }, _)) = results::confirm_own_run(folder, report) {
+            // Trials are missing because the run goes on.
+            report.interrupted = false;
             let _ = (self.publish)(folder, &report, &ledgers);
         }
         self.next = Instant::now() + PERIOD.max(began.elapsed() * SHARE);

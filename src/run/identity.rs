@@ -19,6 +19,9 @@ pub struct Identity {
     trials: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<String>,
+    /// The hash of the plan of all parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    whole: Option<String>,
     /// A digest of all cases: a subject that can read it must not learn which ones they are.
     cases: String,
 }
@@ -34,6 +37,7 @@ impl Identity {
             settings: fingerprint(&(&subject.kind, &subject.settings, time, claims_optional)),
             trials: *trials,
             part: partition.map(|partition| partition.to_string()),
+            whole: plan.whole.as_ref().map(|whole| whole.hash.clone()),
             cases: of_cases(plan.cases.values().map(|case| &**case)),
         }
     }
@@ -56,8 +60,13 @@ impl Identity {
                 "the settings of the subject, --timeout, --claims or --promise have changed".to_owned(),
             );
         }
-        (self.cases != now.cases)
-            .then(|| "other cases were selected, or a scenario of one of them has been changed".to_owned())
+        if self.cases == now.cases && self.whole != now.whole {
+            return Some("--seed, --durations or a scenario of another part has been changed".to_owned());
+        }
+        (self.cases != now.cases).then(|| {
+            let seed = if self.whole.is_some() { ", or --seed or --durations" } else { "" };
+            format!("other cases were selected, or a scenario of one of them{seed} has been changed")
+        })
     }
 }
 
@@ -66,6 +75,23 @@ impl Identity {
 pub(super) fn of_settings(subject: &Subject, options: &RunOptions) -> String {
     let settings = Settings { directory: None, hapax: None, ..subject.settings.clone() };
     fingerprint(&(&subject.kind, settings, options.time, options.claims_optional))
+}
+
+/// The hash of the plan of all parts: what runs, with which seeds, for which subject, and how it is split. It is the same
+/// on every machine.
+pub(super) fn of_whole(plan: &Plan, subject: &Subject, options: &RunOptions) -> String {
+    let mut trials: Vec<(&str, u32, u64)> =
+        plan.trials.iter().map(|planned| (planned.case.as_str(), planned.trial, planned.seed)).collect();
+    trials.sort_unstable();
+    fingerprint(&(
+        env!("CARGO_PKG_VERSION"),
+        &plan.digest,
+        (&subject.name, of_settings(subject, options)),
+        &plan.skipped,
+        trials,
+        options.partition.map(|partition| partition.of),
+        options.durations.as_ref().map(|durations| &durations.digest),
+    ))
 }
 
 /// A digest of a case. Its position in the file does not matter.

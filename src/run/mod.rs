@@ -47,7 +47,7 @@ pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
 pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
 use plan::queue::{NextTrial, TrialQueue};
-pub use plan::{Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
+pub use plan::{Durations, Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
 pub use probe::{ProbeOptions, apply_derived, derived_lines, probe, probe_failure, skip_probed};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use quick_set::quick_set;
@@ -72,8 +72,10 @@ pub struct RunOptions {
     pub second_tries: bool,
     /// Whether a missing claim passes although the scenario names claims.
     pub claims_optional: bool,
-    /// Which part of the cases is run.
+    /// Which part of the trials is run.
     pub partition: Option<Partition>,
+    /// How long trials took before, so that the parts take equally long.
+    pub durations: Option<Arc<Durations>>,
     /// How the subject is named on the command line, for the replay command.
     pub subject_words: String,
     /// Whether controls that the run itself chooses get the services only as MCP tools.
@@ -141,6 +143,7 @@ pub async fn run(
         trials: work.options.trials,
         interrupted,
         partition: work.options.partition.map(|partition| (partition.part, partition.of)),
+        whole: plan.whole.clone(),
         cases: case_reports(&plan.cases, done, &work),
         skipped: plan.skipped.clone(),
         digest: plan.digest.clone(),

@@ -14,6 +14,7 @@ mod controls;
 mod controls_services;
 mod controls_together;
 mod demo;
+mod fleet;
 mod help;
 mod hosts;
 mod http_agents;

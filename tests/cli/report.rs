@@ -365,3 +365,77 @@ fn a_run_of_the_format_before_this_one_is_shown_compared_merged_and_rendered() {
     let written = std::fs::read_to_string(merged.join(REPORT_FILE)).unwrap();
     assert!(written.contains("\"report\": 3") && written.contains("\"retried_by\": \"agent\""), "{written}");
 }
+
+/// Eight parts of a run with so many trials, of which one in a hundred fails.
+fn large_parts(folder: &Path, trials: u32) -> Vec<PathBuf> {
+    let (mut whole, _) = sample::run_of(vec![]);
+    whole.skipped.clear();
+    whole.trials = trials / 100;
+    whole.digest = "large".to_owned();
+    let plan = hapax::results::WholePlan { hash: "large".to_owned(), trials: trials.into(), durations: None };
+    let part = |number: u32| {
+        let mut report = Report { partition: Some((number, 8)), whole: Some(plan.clone()), ..whole.clone() };
+        let mut ledgers = BTreeMap::new();
+        for at in 0..100u32 {
+            let (mut case, saved) = if at == 0 { sample::lost() } else { sample::pass(1) };
+            case.id = format!("{}-{at:03}", case.id);
+            let first = case.trials.remove(0);
+            for trial in (1..=whole.trials).filter(|trial| trial % 8 + 1 == number) {
+                let ledger = format!("{}#{trial}", case.id);
+                ledgers.insert(ledger.clone(), saved.clone());
+                let mut made = first.clone();
+                (made.trial, made.seed, made.ledger) = (trial, 77, ledger);
+                case.trials.push(made);
+            }
+            report.cases.push(case);
+        }
+        report.planned = ledgers.len() as u64;
+        write(&folder.join(format!("part-{number}")), &(report, ledgers))
+    };
+    (1..=8).map(part).collect()
+}
+
+/// The exit status of a command, and the most memory that it had, in megabytes.
+fn measured(command: &mut Command) -> (i32, u64) {
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let path = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let status = std::fs::read_to_string(&path).unwrap_or_default();
+        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().split(' ').next());
+        peak = kilobytes.and_then(|text| text.parse().ok()).unwrap_or(0).max(peak);
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status.code().unwrap(), peak / 1024);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// `HAPAX_LARGE=100000 cargo test --test cli large_run -- --ignored --nocapture` gives the figures of docs/fleet.md.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "it writes some hundred megabytes; run it with --ignored"]
+fn a_large_run_is_merged_and_shown_in_little_memory() {
+    let trials: u32 = std::env::var("HAPAX_LARGE").map_or(10_000, |text| text.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let parts = large_parts(folder.path(), trials);
+    let whole = folder.path().join("whole");
+    let size = |name: &str| std::fs::metadata(whole.join(name)).unwrap().len() / 1_000_000;
+    let timed = |what: &str, arguments: &[&std::ffi::OsStr]| -> u64 {
+        let began = std::time::Instant::now();
+        let (status, megabytes) = measured(Command::new(env!("CARGO_BIN_EXE_hapax")).args(arguments));
+        assert_eq!(status, 1, "{what}");
+        println!("{what}: {:.1} s, {megabytes} MB", began.elapsed().as_secs_f64());
+        megabytes
+    };
+    let mut merge: Vec<&std::ffi::OsStr> = vec!["report".as_ref(), "merge".as_ref()];
+    merge.extend(parts.iter().map(|part| part.as_os_str()));
+    merge.extend(["--out".as_ref(), whole.as_os_str()]);
+    let merging = timed("merge", &merge);
+    let showing = timed("show", &["report".as_ref(), "show".as_ref(), whole.as_os_str()]);
+    for name in ["report.json", "ledger.jsonl", "index.html", "junit.xml"] {
+        println!("{name}: {} MB", size(name));
+    }
+    assert!(merging < 300 && showing < 300, "{merging} MB and {showing} MB");
+    assert!(size("index.html") < 15);
+}

@@ -125,3 +125,41 @@ fn a_run_that_is_interrupted_before_the_second_try_makes_it_when_it_is_resumed()
     assert_eq!((&report["interrupted"], &report["planned"]), (&false.into(), &1.into()));
     workspace.call(&["report", "show", "reports/latest"]).expect(0);
 }
+
+#[test]
+fn a_second_try_in_a_part_counts_in_the_merged_run_and_without_a_whole_first_try_it_is_void() {
+    let agent = "if [ $(starts slow) = 1 ]; then slow; fi\ncharged";
+    let part = |workspace: &Workspace, part: &str, out: &str| {
+        let arguments = ["run", "scenarios", "--seed", "7", "--trials", "2", "--no-probe", "--partition"];
+        let more = [part, "--out", out, "--", "bash", "agent.sh"];
+        workspace.call(&[&arguments[..], &more[..]].concat()).expect(0);
+    };
+    let tried_again = LIMITS.into_iter().find_map(|limit| {
+        let workspace = workspace(limit, agent);
+        part(&workspace, "1/2", "1");
+        workspace.read("1/report.json").contains("first_try").then_some(workspace)
+    });
+    let workspace = tried_again.unwrap();
+    part(&workspace, "2/2", "2");
+    // Another copy of the first part, which had no slow start.
+    part(&workspace, "1/2", "copy");
+    for (name, folders) in [("whole", &["1", "2"][..]), ("of-copies", &["1", "copy", "2"])] {
+        let merge = [&["report", "merge", "--out", name][..], folders].concat();
+        workspace.call(&merge).expect(0);
+        let report: Value = serde_json::from_str(&workspace.read(&format!("{name}/report.json"))).unwrap();
+        let trials = report["cases"][0]["trials"].as_array().unwrap();
+        let again = trials.iter().filter(|trial| !trial["first_try"].is_null()).count();
+        assert_eq!((trials.len(), again), (2, 1), "{name}: {trials:#?}");
+        workspace.call(&["report", "show", name]).expect(0);
+    }
+    // The end of the first try is gone.
+    let ledger = workspace.read("whole/ledger.jsonl");
+    let trial = |line: &str| serde_json::from_str::<Value>(line).unwrap()["trial"].clone();
+    let again = ledger.lines().find(|line| line.contains("+again\"")).map(trial).unwrap();
+    let first = again.as_str().unwrap().trim_end_matches("+again").to_owned();
+    let mut lines: Vec<&str> = ledger.lines().collect();
+    lines.remove(lines.iter().rposition(|line| trial(line) == first.as_str()).unwrap());
+    workspace.write("whole/ledger.jsonl", &format!("{}\n", lines.join("\n")));
+    let shown = workspace.call(&["report", "show", "whole"]).expect(3);
+    assert!(shown.stdout.contains("its first try is not a complete one"), "{}", shown.stdout);
+}

@@ -184,7 +184,7 @@ fn the_partitions_of_a_run_cover_all_cases_and_merge_into_one_report() {
         parts.push((out.clone(), hapax::results::read_report(&workspace.path().join(out)).unwrap()));
     }
     assert!(parts.iter().all(|(_, part)| part.cases.len() < 9), "each has a part of the cases");
-    let merged = serde_json::to_value(hapax::results::merge(&parts).unwrap()).unwrap();
+    let merged = serde_json::to_value(hapax::results::merge(parts).unwrap().report).unwrap();
     assert_eq!(ids(&merged), ids(&whole));
     assert_eq!(seeds(&merged), seeds(&whole), "a trial is the same trial in any part");
 }
@@ -201,7 +201,7 @@ fn a_partition_without_cases_says_so_and_succeeds() {
     for part in ["1/3", "2/3", "3/3"] {
         let called = call(&workspace, &["scenarios/idle.yaml", "--seed", "7", "--partition", part]).expect(0);
         let is_empty = workspace.report()["cases"].as_array().unwrap().is_empty();
-        let expected = format!("EMPTY\n      Part {} of 3 has no cases", &part[..1]);
+        let expected = format!("EMPTY\n      Part {} of 3 has no trials", &part[..1]);
         assert_eq!(called.stdout.contains(&expected), is_empty, "{}", called.stdout);
         assert!(!called.stdout.contains("VOID"), "{}", called.stdout);
         if is_empty {

@@ -4,9 +4,9 @@ use super::runs;
 use crate::kit::browser;
 use crate::kit::needs::{self, Test};
 use hapax::report::{RunLinks, compare_page, history_page, page, page_so_far};
-use hapax::results::{Ledgers, Report, compare, history};
+use hapax::results::{Report, SavedLedgers, compare, history};
 
-fn holds(check: &str, (report, ledgers): (Report, Ledgers)) {
+fn holds(check: &str, (report, ledgers): (Report, SavedLedgers)) {
     holds_on(check, &page(&report, &ledgers));
 }
 

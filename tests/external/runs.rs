@@ -1,14 +1,14 @@
 //! Runs for pages: a usual one, one with many callers, a large one, and one with hostile text.
 
 use hapax::domain::{CapturedOutput, ClaimedOutcome, StartEnd};
-use hapax::results::{Ledgers, Report};
+use hapax::results::{Report, SavedLedgers};
 use mock_services::fault::ReplyKind;
 
 use hapax::results::sample::{self, LedgerBuilder, SampleCase, charge};
 
 /// A run with a double charge, a lost one, a void trial, twelve callers, a kill, passes, and one of another
 /// service.
-pub(crate) fn usual() -> (Report, Ledgers) {
+pub(crate) fn usual() -> (Report, SavedLedgers) {
     let (mut report, mut ledgers) = sample::run();
     for case in report.cases.iter_mut().filter(|case| case.id == "payment/success-lies") {
         case.trials[0].duration_ms = 2_040;
@@ -32,7 +32,7 @@ pub(crate) fn usual() -> (Report, Ledgers) {
 }
 
 /// A subject that exits with an error.
-pub(crate) fn crashed() -> (Report, Ledgers) {
+pub(crate) fn crashed() -> (Report, SavedLedgers) {
     let (mut case, _) = sample::lost();
     let mut book = LedgerBuilder::new();
     book.started(1, 1, 1);
@@ -51,7 +51,7 @@ pub(crate) fn crashed() -> (Report, Ledgers) {
 
 /// Twelve callers whose ledger has a thousand entries, and a finding that rests on its first and its last
 /// attempt.
-pub(crate) fn crowded() -> (Report, Ledgers) {
+pub(crate) fn crowded() -> (Report, SavedLedgers) {
     let (mut case, _) = sample::twelve_callers();
     let mut book = LedgerBuilder::new();
     for caller in 1..=12 {
@@ -81,7 +81,7 @@ pub(crate) fn crowded() -> (Report, Ledgers) {
 }
 
 /// Five thousand trials, of a thousand cases; every tenth case fails.
-pub(crate) fn large() -> (Report, Ledgers) {
+pub(crate) fn large() -> (Report, SavedLedgers) {
     let cases = (1..=1_000).map(|number| -> SampleCase {
         let (mut case, saved) =
             if number % 10 == 0 { sample::double_charge("none") } else { sample::pass(number) };
@@ -104,7 +104,7 @@ pub(crate) fn large() -> (Report, Ledgers) {
 }
 
 /// A run in which every text that a subject can write is this one, and many others too.
-pub(crate) fn hostile(text: &str) -> (Report, Ledgers) {
+pub(crate) fn hostile(text: &str) -> (Report, SavedLedgers) {
     let (mut case, mut saved) = sample::hostile(text);
     case.about = text.to_owned();
     case.task = text.to_owned();

@@ -30,7 +30,10 @@ pub use entry::{
 use file::FileQueue;
 pub use file::LedgerFile;
 pub use plan::{OtherFormat, SavedPlan};
-pub use read::{LedgerContents, LedgerDamage, SavedLedger, read_contents, read_ledgers};
+pub use read::{
+    LedgerContents, LedgerDamage, LedgerSpan, SavedLedger, Scanned, copy_ledgers, read_contents, read_ledger,
+    read_ledgers, scan_ledgers,
+};
 use redact::Redactor;
 pub use words::{AttemptNames, Audience, EventWords, FirstFields, attempt_name};
 use writer::LineWriter;

@@ -1,6 +1,6 @@
 //! Reads a saved ledger: what is complete is returned, and what was edited, shortened or damaged is noticed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead};
 
 use serde::Deserialize;
@@ -113,41 +113,194 @@ pub fn read_contents(mut file: impl BufRead) -> io::Result<LedgerContents> {
     let mut damaged_line = None;
     let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
-        let length = io::Read::take(&mut file, LONGEST_LINE).read_until(b'\n', &mut line)?;
-        if length == 0 {
+        if next_line(&mut file, &mut line)? == 0 {
             break;
         }
-        if plan::is_plan(&line) {
-            if !line.ends_with(b"\n") {
-                io::Read::take(&mut file, LONGEST_PLAN).read_until(b'\n', &mut line)?;
+        match FileLine::read(&line, number)? {
+            FileLine::Plan(plan) => plans.push(plan),
+            FileLine::Damaged => _ = damaged_line.get_or_insert(number),
+            FileLine::Entry { line, trial, entry } => {
+                let reading =
+                    trials.entry(trial).or_insert_with_key(|trial| LedgerReading::new(trial, number));
+                reading.take(line, entry, number);
             }
-            plans.push(plan::read(line.strip_suffix(b"\n").unwrap_or(&line), number).map_err(invalid)?);
-            continue;
         }
+    }
+    let ledgers = trials.into_iter().map(|(trial, reading)| (trial, reading.finish(damaged_line))).collect();
+    Ok(LedgerContents { plans, ledgers })
+}
+
+/// Where a ledger is in its file: lines of other ledgers can be between its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerSpan {
+    /// The offset of its first byte.
+    start: u64,
+    /// The offset behind its last byte.
+    end: u64,
+    /// The number of its first line.
+    line: u64,
+}
+
+/// What a scan finds in a file.
+#[derive(Debug)]
+pub enum Scanned {
+    /// A plan record.
+    Plan(SavedPlan),
+    /// A ledger.
+    Ledger {
+        /// Its name.
+        name: String,
+        /// The ledger.
+        saved: SavedLedger,
+        /// Where it is.
+        span: LedgerSpan,
+    },
+}
+
+/// Reads a file and gives what it holds one by one, so that only the ledgers of trials that ran at the same time are in
+/// memory. A ledger is given when it is closed; one to which late requests were added is given again at the end, and
+/// then complete.
+///
+/// # Errors
+/// As [`read_contents`].
+pub fn scan_ledgers(file: impl io::Read + io::Seek, on: &mut dyn FnMut(Scanned)) -> io::Result<()> {
+    let mut file = io::BufReader::with_capacity(SCAN_BUFFER, file);
+    let mut open: BTreeMap<String, (LedgerReading, LedgerSpan)> = BTreeMap::new();
+    let mut closed: HashMap<String, LedgerSpan> = HashMap::new();
+    let mut reopened = BTreeSet::new();
+    let (mut damaged_line, mut line, mut offset) = (None, Vec::new(), 0);
+    for number in 1.. {
+        let start = offset;
+        offset += match next_line(&mut file, &mut line)? {
+            0 => break,
+            length => length as u64,
+        };
+        match FileLine::read(&line, number)? {
+            FileLine::Plan(plan) => on(Scanned::Plan(plan)),
+            FileLine::Damaged => _ = damaged_line.get_or_insert(number),
+            FileLine::Entry { line, trial, entry } => {
+                if let Some(span) = closed.get_mut(&trial) {
+                    span.end = offset;
+                    reopened.insert(trial);
+                    continue;
+                }
+                let (reading, span) = open.entry(trial.clone()).or_insert_with_key(|trial| {
+                    (LedgerReading::new(trial, number), LedgerSpan { start, end: start, line: number })
+                });
+                span.end = offset;
+                reading.take(line, entry, number);
+                if reading.closed
+                    && let Some((name, (reading, span))) = open.remove_entry(&trial)
+                {
+                    closed.insert(trial, span);
+                    on(Scanned::Ledger { name, saved: reading.finish(None), span });
+                }
+            }
+        }
+    }
+    for (name, (reading, span)) in open {
+        on(Scanned::Ledger { name, saved: reading.finish(damaged_line), span });
+    }
+    for name in reopened {
+        let Some(span) = closed.get(&name).copied() else { continue };
+        let saved = reading_of(&mut file, &name, span)?.finish(damaged_line);
+        on(Scanned::Ledger { name, saved, span });
+    }
+    Ok(())
+}
+
+/// How much of a file is read at once.
+const SCAN_BUFFER: usize = 256 * 1024;
+
+/// Reads one ledger, from where a scan found it.
+///
+/// # Errors
+/// As [`read_contents`].
+pub fn read_ledger(file: impl BufRead + io::Seek, name: &str, span: LedgerSpan) -> io::Result<SavedLedger> {
+    Ok(reading_of(file, name, span)?.finish(None))
+}
+
+fn reading_of(mut file: impl BufRead + io::Seek, name: &str, span: LedgerSpan) -> io::Result<LedgerReading> {
+    file.seek(io::SeekFrom::Start(span.start))?;
+    let mut lines = io::Read::take(file, span.end - span.start);
+    let (mut reading, mut line) = (LedgerReading::new(name, span.line), Vec::new());
+    for number in span.line.. {
+        if next_line(&mut lines, &mut line)? == 0 {
+            break;
+        }
+        if trial_of(&line).as_deref() == Some(name)
+            && let FileLine::Entry { line, entry, .. } = FileLine::read(&line, number)?
+        {
+            reading.take(line, entry, number);
+        }
+    }
+    Ok(reading)
+}
+
+/// Copies the plan records of a file, and the ledgers that are kept.
+///
+/// # Errors
+/// When the file cannot be read, or the copy cannot be written.
+pub fn copy_ledgers(
+    mut file: impl BufRead,
+    mut to: impl io::Write,
+    is_kept: impl Fn(&str) -> bool,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    while next_line(&mut file, &mut line)? > 0 {
+        if plan::is_plan(&line) || trial_of(&line).is_some_and(|trial| is_kept(&trial)) {
+            to.write_all(line.strip_suffix(b"\n").unwrap_or(&line))?;
+            to.write_all(b"\n")?;
+        }
+    }
+    Ok(())
+}
+
+/// The trial that a line names, if it is a line of a ledger.
+fn trial_of(line: &[u8]) -> Option<String> {
+    let name = line.strip_prefix(b"{\"trial\":")?;
+    serde_json::Deserializer::from_slice(name).into_iter::<String>().next()?.ok()
+}
+
+/// Reads the next line with its end; returns its length.
+fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    line.clear();
+    let length = io::Read::take(&mut *file, LONGEST_LINE).read_until(b'\n', line)?;
+    if plan::is_plan(line) && !line.ends_with(b"\n") {
+        return Ok(length + io::Read::take(file, LONGEST_PLAN).read_until(b'\n', line)?);
+    }
+    Ok(length)
+}
+
+/// A line of a file.
+enum FileLine<'a> {
+    Plan(SavedPlan),
+    Entry {
+        /// The line without its end.
+        line: &'a [u8],
+        trial: String,
+        entry: Entry,
+    },
+    /// The ledger of a line that cannot be read is unknown.
+    Damaged,
+}
+
+impl<'a> FileLine<'a> {
+    fn read(line: &'a [u8], number: u64) -> io::Result<Self> {
         let whole = line.strip_suffix(b"\n");
+        if plan::is_plan(line) {
+            return plan::read(whole.unwrap_or(line), number).map(FileLine::Plan).map_err(invalid);
+        }
         let parsed = whole.and_then(|whole| serde_json::from_slice::<SavedLine>(whole).ok());
-        let Some((whole, SavedLine { trial, entry })) = whole.zip(parsed) else {
-            check_format(&line)?;
-            // The ledger of a line that cannot be read is unknown.
-            damaged_line.get_or_insert(number);
-            continue;
+        let Some((line, SavedLine { trial, entry })) = whole.zip(parsed) else {
+            check_format(line)?;
+            return Ok(FileLine::Damaged);
         };
         if let Event::Opened { format, .. } = entry.event {
             OtherFormat::check(format).map_err(invalid)?;
         }
-        let reading = trials.entry(trial).or_insert_with_key(|trial| LedgerReading {
-            chain: Chain::new(trial),
-            saved: SavedLedger { entries: Vec::new(), torn: None, seal: String::new() },
-            unsealed: Vec::new(),
-            unsealed_from: number,
-            ended: false,
-            closed: false,
-        });
-        reading.take(whole, entry, number);
+        Ok(FileLine::Entry { line, trial, entry })
     }
-    let ledgers = trials.into_iter().map(|(trial, reading)| (trial, reading.finish(damaged_line))).collect();
-    Ok(LedgerContents { plans, ledgers })
 }
 
 fn invalid(other: OtherFormat) -> io::Error {
@@ -176,6 +329,17 @@ pub(super) fn check_format(line: &[u8]) -> io::Result<()> {
 }
 
 impl LedgerReading {
+    fn new(trial: &str, line: u64) -> Self {
+        LedgerReading {
+            chain: Chain::new(trial),
+            saved: SavedLedger { entries: Vec::new(), torn: None, seal: String::new() },
+            unsealed: Vec::new(),
+            unsealed_from: line,
+            ended: false,
+            closed: false,
+        }
+    }
+
     fn take(&mut self, line: &[u8], entry: Entry, number: u64) {
         if self.saved.torn.is_some() {
             return;

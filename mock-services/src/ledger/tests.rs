@@ -25,6 +25,24 @@ fn read(bytes: &[u8]) -> SavedLedger {
     read_ledgers(bytes).unwrap().remove("t1").unwrap()
 }
 
+/// The ledgers that a scan of the same bytes gives, the last of each name; each is read again where it was found.
+fn scanned(bytes: &[u8]) -> std::collections::BTreeMap<String, SavedLedger> {
+    let mut found = std::collections::BTreeMap::new();
+    let result = scan_ledgers(std::io::Cursor::new(bytes), &mut |scanned| {
+        if let Scanned::Ledger { name, saved, span } = scanned {
+            found.insert(name, (saved, span));
+        }
+    });
+    if result.is_err() {
+        return std::collections::BTreeMap::new();
+    }
+    for (name, (saved, span)) in &found {
+        let again = read_ledger(std::io::Cursor::new(bytes), name, *span).unwrap();
+        assert_eq!((&again.entries, &again.seal), (&saved.entries, &saved.seal), "{name}");
+    }
+    found.into_iter().map(|(name, (saved, _))| (name, saved)).collect()
+}
+
 #[test]
 fn entries_are_numbered_without_gaps_and_read_back_as_they_were_written() {
     let ledger = Ledger::new("t", 7, Clock::default());
@@ -84,6 +102,26 @@ fn two_trials_in_one_file_have_a_chain_each() {
     let trials = read_ledgers(&std::fs::read(&path).unwrap()[..]).unwrap();
     assert_eq!(trials["one"].torn, None);
     assert_eq!(trials["two"].torn, Some(LedgerDamage::Unclosed { last: 51 }));
+}
+
+#[test]
+fn a_copy_has_the_plans_and_the_ledgers_that_are_kept_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let file = LedgerFile::create_planned(&path, "{}").unwrap();
+    for name in ["a#1", "a#2", "a#\"3\""] {
+        Ledger::in_file(name, 7, Clock::default(), &file).close();
+    }
+    drop(file);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"torn");
+    let mut copy = Vec::new();
+    copy_ledgers(&bytes[..], &mut copy, |name| name != "a#2").unwrap();
+    let (all, kept) = (read_contents(&bytes[..]).unwrap(), read_contents(&copy[..]).unwrap());
+    assert_eq!(kept.plans, all.plans);
+    assert_eq!(kept.ledgers.keys().collect::<Vec<_>>(), ["a#\"3\"", "a#1"]);
+    assert!(kept.ledgers.values().all(|saved| saved.torn.is_none()));
+    assert_eq!(scanned(&copy), kept.ledgers);
 }
 
 #[test]
@@ -153,6 +191,7 @@ proptest! {
         }
         // An error where the format was changed.
         let trials = read_ledgers(&lines.concat()[..]).unwrap_or_default();
+        prop_assert_eq!(&scanned(&lines.concat()), &trials);
         prop_assert!(trials.get("t1").is_none_or(|saved| saved.torn.is_some()));
     }
 }
@@ -327,7 +366,9 @@ fn nothing_but_a_late_request_may_follow_the_closing_entry_in_a_file() {
         ledger.append_late(1, crate::service::Fields::new().with("kind", "write"));
         file.flush().unwrap();
         let text = edit(std::fs::read_to_string(&path).unwrap());
-        read_contents(text.as_bytes()).unwrap().ledgers.remove("t").unwrap()
+        let ledgers = read_ledgers(text.as_bytes()).unwrap();
+        assert_eq!(scanned(text.as_bytes()), ledgers);
+        ledgers["t"].clone()
     };
     let whole = late(|text| text);
     assert_eq!((whole.torn, whole.entries.len()), (None, 4));

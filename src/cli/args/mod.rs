@@ -1,6 +1,7 @@
 //! Arguments that several verbs share.
 
 pub(super) mod measure;
+pub(super) mod part;
 pub(super) mod quick;
 pub(super) mod subject;
 

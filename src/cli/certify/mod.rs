@@ -11,6 +11,7 @@ use anstream::eprintln;
 use jiff::Timestamp;
 use yaml_reader::Source;
 
+use super::args::part::PartArgs;
 use super::args::subject::SubjectArgs;
 use super::error::{CliError, has_color};
 use super::live::Live;
@@ -18,11 +19,11 @@ use super::print::{message, output_text, plural};
 use crate::ExitStatus;
 use crate::certify::{
     self, AgentOptions, AgentPlan, AskedLevel, CERTIFICATE_FILE, CERTIFICATE_PAGE, CaseVerdict,
-    Certification, CertifyError, CertifyEvent, IssueOptions, NoCertificate, SigningKey, SubjectKindTested,
-    Tested, ToolFile, ToolOptions,
+    Certification, CertificationPart, CertifyError, CertifyEvent, IssueOptions, MergedParts, NoCertificate,
+    SigningKey, SubjectKindTested, Tested, ToolFile, ToolOptions,
 };
 use crate::report;
-use crate::run::{self, ConcurrencyLimiter, Plan, RunFolder, RunOptions, Verbosity};
+use crate::run::{self, ConcurrencyLimiter, Partition, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::read_text;
 use crate::score::bound::trials_needed;
 use crate::subject::{Subject, SubjectKind};
@@ -50,6 +51,8 @@ Examples:
       An MCP server: each way to fail once, without a certificate; --level 0.9 for one.
   hapax certify --mcp-url http://127.0.0.1:8000/mcp -- python3 server.py
       The same for a server over streamable HTTP; without a command, one that already runs.
+  hapax certify --level 0.99 --seed 20391 --partition auto --out part-$SLURM_ARRAY_TASK_ID -- python3 agent.py
+      One part of a certification on many machines; `hapax certify merge` makes the certificate.
   hapax certify keygen
       Make the pair of keys hapax.key and hapax.pub.
   hapax certify verify certificate.json --public-key hapax.pub --run reports/2026-11-16T12-00-00
@@ -87,6 +90,9 @@ pub(super) struct CertifyArgs {
 
     #[command(flatten)]
     certificate: CertificateArgs,
+
+    #[command(flatten)]
+    part: PartArgs,
 }
 
 /// How many trials are run, and where the certificate goes.
@@ -143,6 +149,35 @@ enum CertifyAction {
     Keygen(KeygenArgs),
     /// Check a certificate: its signature, its digests, and its results
     Verify(VerifyArgs),
+    /// Merge the parts of a certification, and issue one certificate over all of them
+    Merge(MergePartsArgs),
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  hapax certify merge part-1 part-2 part-3 --out whole --key hapax.key
+      Parts that were tested with --partition 1/3, 2/3 and 3/3; the certificate is signed once.")]
+struct MergePartsArgs {
+    /// The folders of all parts
+    #[arg(value_name = "DIR", required = true)]
+    parts: Vec<PathBuf>,
+
+    /// The folder for the certificate and the evidence; it must be empty or not exist
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Sign the certificate with this private key (`hapax certify keygen` makes one)
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+
+    /// Print only the result
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// List every scenario
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -156,11 +191,43 @@ pub(super) fn run(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     match &args.action {
         Some(CertifyAction::Keygen(keygen)) => make_keys(keygen),
         Some(CertifyAction::Verify(verify)) => verify_certificate(verify),
+        Some(CertifyAction::Merge(merge)) => merge_certification(merge),
         None => certify_subject(args),
     }
 }
 
+fn merge_certification(args: &MergePartsArgs) -> Result<ExitStatus, CliError> {
+    let key = args.key.as_deref().map(SigningKey::load).transpose()?;
+    let folder = RunFolder::at(&args.out)?;
+    folder.complete();
+    let MergedParts { tested, asked, seed, remarks } = certify::merge_parts(&args.parts, folder.path())
+        .map_err(|error| {
+            // What was merged so far is not evidence.
+            let _ = std::fs::remove_dir_all(folder.path());
+            CliError::from(error)
+        })?;
+    remarks.iter().for_each(|remark| message(remark));
+    let options = IssueOptions {
+        folder: folder.path(),
+        key: key.as_ref(),
+        asked,
+        partial: None,
+        seed,
+        now: Timestamp::now(),
+    };
+    issue(tested, &options, args.quiet, args.verbose)
+}
+
 fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
+    let is_agent = args.tool.is_none();
+    #[cfg(feature = "mcp")]
+    let is_agent = is_agent && !args.mcp.is_asked();
+    if args.part.partition.is_some() && !is_agent {
+        return Err(CliError::with_hint(
+            "--partition is for the certification of an agent",
+            "certify a tool or an MCP server on one machine",
+        ));
+    }
     #[cfg(feature = "mcp")]
     if args.mcp.is_asked() {
         return mcp::certify_server(args);
@@ -226,13 +293,29 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         }
     }
     let cases = super::load(&args.filters, None)?;
+    if args.part.partition.is_some() {
+        if certificate.seed.is_none() {
+            let hint = format!("add this to the command of every part: --seed {}", run::random_seed()?);
+            return Err(CliError::with_hint(
+                "--partition needs --seed: all parts must have the same seed",
+                hint,
+            ));
+        }
+        if certificate.key.is_some() {
+            return Err(CliError::with_hint(
+                "a part of a certification is not signed",
+                "leave --key out here, and give it to `hapax certify merge`",
+            ));
+        }
+    }
+    let part = args.part.apply(RunOptions::default())?;
     let prepared = certificate.prepare()?;
     let run = RunOptions {
         trials: 1,
         seed: prepared.seed,
         time: certificate.timeout,
         subject_words: typed,
-        ..RunOptions::default()
+        ..part
     };
     let options = AgentOptions { trials: prepared.trials, callers: certificate.callers, run };
     let plan = AgentPlan::new(cases.clone(), &subject, &options)?;
@@ -243,15 +326,17 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         ));
     }
     if !matches!(subject.kind, SubjectKind::Control(_)) {
-        let smoke_plan = Plan::new(cases, &subject, &options.run)?;
-        if let Some(failure) = super::run::smoke_failure(&smoke_plan, &subject, &options.run)? {
+        let smoke = RunOptions { partition: None, ..options.run.clone() };
+        let smoke_plan = Plan::new(cases, &subject, &smoke)?;
+        if let Some(failure) = super::run::smoke_failure(&smoke_plan, &subject, &smoke)? {
             message(report::smoke_text(&failure, &super::view(false)).trim_end());
             prepared.discard();
             return Ok(failure.problem.exit_status());
         }
     }
     certificate.announce(&format!(
-        "{} with at least {} each: {} in all, then up to {} at once, and the controls",
+        "{}{} with at least {} each: {} in all, then up to {} at once, and the controls",
+        args.part.partition.map(|partition| format!("part {partition} of ")).unwrap_or_default(),
         plural(plan.scenarios(), "scenario"),
         plural(prepared.trials as usize, "trial"),
         plan.trials(),
@@ -268,7 +353,10 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
             .map_err(CliError::from)
     });
     progress.finish();
-    certificate.finish(tested?, &prepared, None)
+    match args.part.partition {
+        None => certificate.finish(tested?, &prepared, None),
+        Some(partition) => certificate.finish_part(tested?, &prepared, partition),
+    }
 }
 
 /// Seals a subject, unless the user wants another way.
@@ -364,18 +452,71 @@ impl CertificateArgs {
             seed: prepared.seed,
             now: Timestamp::now(),
         };
-        let certification = certify::issue(tested, &options)?;
-        let text = certify::certification_text(&certification, &super::view(self.verbose));
-        let status = output_text(&text, exit_status(&certification));
+        issue(tested, &options, self.quiet, self.verbose)
+    }
+
+    /// Keeps what a part found for `hapax certify merge`.
+    fn finish_part(
+        &self,
+        tested: Tested,
+        prepared: &Prepared,
+        partition: Partition,
+    ) -> Result<ExitStatus, CliError> {
+        let count =
+            |verdict: CaseVerdict| tested.trials.iter().filter(|trial| trial.verdict == verdict).count();
+        let (all, failed, void) = (tested.trials.len(), count(CaseVerdict::Fail), count(CaseVerdict::Void));
+        let interrupted = tested.interrupted;
+        let part = CertificationPart {
+            hapax: env!("CARGO_PKG_VERSION").to_owned(),
+            part: partition.part,
+            of: partition.of,
+            seed: prepared.seed,
+            asked: prepared.asked,
+            callers: self.callers,
+            interrupted,
+            tested,
+        };
+        let folder = prepared.folder.path();
+        certify::write_part(folder, &part)?;
+        let status = match (failed, interrupted, void) {
+            (1.., ..) => ExitStatus::Failed,
+            (_, true, _) | (.., 1..) => ExitStatus::Unproven,
+            _ => ExitStatus::Success,
+        };
+        let text = format!(
+            "part {partition} of a certification: {}, {failed} failed, {void} void{}; no certificate yet\n",
+            plural(all, "trial"),
+            if interrupted { ", interrupted" } else { "" }
+        );
+        let status = output_text(&text, status);
         if !self.quiet {
-            let path = folder.display();
-            match &certification.issued {
-                Ok(_) => eprintln!("\nwritten to {path}/{CERTIFICATE_FILE} and {path}/{CERTIFICATE_PAGE}"),
-                Err(_) => eprintln!("\nthe evidence is in {path}"),
-            }
+            eprintln!(
+                "\nthe evidence is in {}; `hapax certify merge` makes the certificate of all parts",
+                folder.display()
+            );
         }
         Ok(status)
     }
+}
+
+/// Issues a certificate, and prints the answer.
+fn issue(
+    tested: Tested,
+    options: &IssueOptions<'_>,
+    quiet: bool,
+    verbose: bool,
+) -> Result<ExitStatus, CliError> {
+    let certification = certify::issue(tested, options)?;
+    let text = certify::certification_text(&certification, &super::view(verbose));
+    let status = output_text(&text, exit_status(&certification));
+    if !quiet {
+        let path = options.folder.display();
+        match &certification.issued {
+            Ok(_) => eprintln!("\nwritten to {path}/{CERTIFICATE_FILE} and {path}/{CERTIFICATE_PAGE}"),
+            Err(_) => eprintln!("\nthe evidence is in {path}"),
+        }
+    }
+    Ok(status)
 }
 
 fn exit_status(certification: &Certification) -> ExitStatus {

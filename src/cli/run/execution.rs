@@ -16,7 +16,7 @@ use crate::cli::live::Live;
 use crate::cli::print::{linked_path, message, output};
 use crate::process_env;
 use crate::report::{self, Format, MAX_SUMMARY_BYTES, RunJudgment, View};
-use crate::results::{Measure, Measurement, Report, SavedRun};
+use crate::results::{IndexedLedgers, Measure, Measurement, Report, SavedRun};
 use crate::run::{
     self, ConcurrencyLimiter, FinishOptions, FinishedRun, Plan, RunFolder, RunOptions, Verbosity,
 };
@@ -134,6 +134,7 @@ impl ExecutionArgs {
             second_tries: true,
             claims_optional: self.claims == ClaimRule::Optional,
             partition: None,
+            durations: None,
             subject_words,
             via_mcp: false,
             page_so_far: self.open.then_some(report::publish_page_so_far),
@@ -237,7 +238,7 @@ pub(super) fn save(
 
 /// Appends the summary to the file that GitHub shows with the step. `result` is the result in one line if the
 /// verdicts do not decide it.
-pub(super) fn append_step_summary(saved: &SavedRun, result: &str) -> Result<(), CliError> {
+pub(super) fn append_step_summary(saved: &SavedRun<IndexedLedgers>, result: &str) -> Result<(), CliError> {
     let Some(path) = process_env::github_step_summary() else { return Ok(()) };
     let mut summary = report::summary_md(&saved.report, &saved.ledgers, MAX_SUMMARY_BYTES);
     if !result.is_empty() {
@@ -307,7 +308,7 @@ pub(super) fn finish(
     Ok(status)
 }
 
-fn terminal_text(saved: &SavedRun, measurement: &Measurement, view: &View) -> String {
+fn terminal_text(saved: &SavedRun<IndexedLedgers>, measurement: &Measurement, view: &View) -> String {
     let SavedRun { report, ledgers } = saved;
     let (text, known) = (report::measurement_text(measurement, report, view), measurement.known());
     let judgment = (!text.is_empty()).then_some(RunJudgment { text: &text, known: &known });

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::args::measure::MeasureArgs;
+use super::args::part::PartArgs;
 use super::args::quick::QuickArgs;
 use super::args::subject::SubjectArgs;
 use super::error::CliError;
@@ -21,7 +22,7 @@ use crate::ExitStatus;
 use crate::process_env;
 use crate::report::Format;
 use crate::results::{DerivedSettings, Skipped, SmokeFailure};
-use crate::run::{self, Identity, Partition, Plan, RunFolder, RunOptions};
+use crate::run::{self, Identity, Plan, RunFolder, RunOptions};
 use crate::scenario::{self, Case, Loaded};
 use crate::subject::Subject;
 use execution::{ExecutionArgs, RunRemarks, execute, finish};
@@ -119,9 +120,8 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     measure: MeasureArgs,
 
-    /// Run one part of the cases: 1/4 is the first of four parts
-    #[arg(long, value_name = "PART/OF")]
-    partition: Option<Partition>,
+    #[command(flatten)]
+    part: PartArgs,
 
     /// Continue the interrupted run in this folder; finished trials are not run again
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
@@ -181,7 +181,7 @@ impl RunArgs {
     /// cases to run.
     fn wants_quick_set(&self) -> bool {
         let selects = self.has_filter() || self.suite.is_some() || self.last_failed || self.all;
-        let is_part = self.partition.is_some() || self.resume.is_some() || self.measure.is_given();
+        let is_part = self.part.partition.is_some() || self.resume.is_some() || self.measure.is_given();
         self.subject.is_command()
             && !(selects || is_part || self.quick.is_given() || self.dry_run)
             && self.execution.format() == Format::Terminal
@@ -201,7 +201,7 @@ impl RunArgs {
         // A case of a saved scenario is found by its file.
         let quick = if self.save.is_some() { String::new() } else { self.quick.as_typed() };
         let typed = format!("{quick}{promise}{typed}");
-        let options = RunOptions { partition: self.partition, ..self.execution.options(seed, typed) };
+        let options = self.part.apply(self.execution.options(seed, typed))?;
         Ok((Plan::new(cases, subject, &options)?, options))
     }
 
@@ -211,7 +211,7 @@ impl RunArgs {
             Some(seed) => Ok(seed),
             None => {
                 let seed = run::random_seed()?;
-                match self.partition {
+                match self.part.partition {
                     None => Ok(seed),
                     Some(_) => Err(CliError::with_hint(
                         "--partition needs --seed: all parts must have the same seed",

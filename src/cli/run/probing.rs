@@ -29,9 +29,9 @@ pub(super) fn ready(
     seed: u64,
 ) -> Result<Result<ReadyRun, ExitStatus>, CliError> {
     let (plan, mut options) = args.plan(cases.clone(), subject, typed, seed)?;
-    let derives = args.subject.is_command() && args.partition.is_none();
+    let derives = args.subject.is_command() && args.part.partition.is_none();
     let is_known = matches!(subject.kind, SubjectKind::Control(_)) || plan.cases.is_empty();
-    let is_later_part = args.partition.is_some_and(|partition: Partition| partition.part > 1);
+    let is_later_part = args.part.partition.is_some_and(|partition: Partition| partition.part > 1);
     let ready = |plan, options, added| Ok(Ok(ReadyRun { plan, options, added }));
     if let Some(path) = &args.resume {
         let mut plan = plan;
@@ -49,7 +49,9 @@ pub(super) fn ready(
     if args.execution.verbosity() >= Verbosity::Normal {
         message("probe: one trial without faults for each kind of task");
     }
-    let how = ProbeOptions { derives, hard: args.hard, keeps_all: args.measure.is_given() };
+    // All parts run the same cases, and only the first one probes.
+    let keeps_all = args.measure.is_given() || args.part.partition.is_some();
+    let how = ProbeOptions { derives, hard: args.hard, keeps_all };
     let mut result = probe(&cases, subject, &options, how)?;
     if !result.families.iter().any(|family| matches!(family.outcome, FamilyOutcome::Right)) {
         return match run::probe_failure(result) {

@@ -13,7 +13,7 @@ pub(in crate::report) mod terminal;
 use mock_services::word_enum;
 use quick_junit::SerializeError;
 
-use crate::results::SavedRun;
+use crate::results::{LedgerLookup, SavedRun};
 use crate::text::ci_commands;
 
 pub use annotations::annotations;
@@ -77,7 +77,11 @@ pub enum FormatError {
 ///
 /// # Errors
 /// When the run cannot be written in this format.
-pub fn render(run: &SavedRun, format: Format, view: &View) -> Result<String, FormatError> {
+pub fn render<L: LedgerLookup + 'static>(
+    run: &SavedRun<L>,
+    format: Format,
+    view: &View,
+) -> Result<String, FormatError> {
     let SavedRun { report, ledgers } = run;
     Ok(match format {
         Format::Terminal => ci_commands::text(&run_summary(report, ledgers, view)).into_owned(),

@@ -65,7 +65,8 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
         let _ = writeln!(out, "\n{noted}{}: {}", finding.kind.as_str(), line(&finding.message, MAX_TEXT));
         let _ = writeln!(out, "fix: {}", line(&finding.fix, MAX_TEXT));
     }
-    if let Some(saved) = ledgers.get(&trial.ledger) {
+    let saved = ledgers.find(&trial.ledger);
+    if let Some(saved) = &saved {
         let highlighted: Vec<u64> =
             verdict.findings.iter().flat_map(|finding| finding.entries.iter().copied()).collect();
         let timeline = Timeline::new(&saved.entries).focused(&highlighted, MAX_TIMELINE);
@@ -78,7 +79,6 @@ fn push_trial(out: &mut String, trial: &TrialReport, ledgers: &Ledgers) {
         };
         let _ = write!(out, "\n{}", render_text(&timeline, &view));
     }
-    let saved = ledgers.get(&trial.ledger);
     for last in saved.map(|saved| of_bad_ends(trial, &saved.entries)).unwrap_or_default() {
         let _ = writeln!(out, "\nThe last lines of standard error: {}", last.head);
         for text in last.lines {

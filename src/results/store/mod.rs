@@ -3,24 +3,28 @@
 
 mod consistency;
 mod earlier_format;
+mod ledgers;
 mod plan_record;
 
+pub(super) use consistency::{ComparedLedgers, check_plans};
 pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
 pub(crate) use consistency::{check_opening_entry, opened_under};
+pub use ledgers::{IndexedLedgers, LedgerLookup, Ledgers, SavedLedgers};
+pub(super) use ledgers::{JudgeTrial, ScannedRun, TrialLedgers, scan_run};
 pub use plan_record::{
     LedgerName, PlanRecord, PlannedCase, PlannedPart, part_hash, second_try_seed, seed_hash,
 };
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use mock_services::ledger::{LedgerContents, OtherFormat, SavedLedger, read_contents};
+use mock_services::ledger::{LedgerContents, OtherFormat, read_contents};
 use serde::Deserialize;
 
-use super::model::{REPORT_VERSION, Report};
+use super::model::{REPORT_VERSION, Report, TrialReport};
+use super::rescore::{confirm_trial, note_missing_trials, rescore_trial};
 
 /// The name of the report in the folder of a run.
 pub const REPORT_FILE: &str = "report.json";
@@ -29,19 +33,16 @@ pub const LEDGER_FILE: &str = "ledger.jsonl";
 /// A larger file is not a report.
 const MAX_REPORT_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The ledgers of a run, by the name in [`super::TrialReport::ledger`].
-pub type Ledgers = BTreeMap<String, SavedLedger>;
-
 /// Renders a run into its folder.
 pub type Publish = fn(&Path, &Report, &Ledgers) -> Result<(), StoreError>;
 
-/// A run that was read from its folder.
+/// A run that was read from its folder, with its ledgers in memory or in their file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SavedRun {
+pub struct SavedRun<L = SavedLedgers> {
     /// The report.
     pub report: Report,
     /// The ledgers.
-    pub ledgers: Ledgers,
+    pub ledgers: L,
 }
 
 /// Why a run could not be read or written.
@@ -131,34 +132,80 @@ impl StoreError {
 ///
 /// # Errors
 /// When a file is missing, cannot be read or is not a report, or when they differ. A torn ledger is not an
-/// error: see [`SavedLedger::torn`].
+/// error: see [`mock_services::ledger::SavedLedger::torn`].
 pub fn read_run(folder: &Path) -> Result<SavedRun, StoreError> {
     let (report, contents) = read_all(folder)?;
     Ok(SavedRun { report, ledgers: contents.ledgers })
 }
 
-/// The same, with the plan records.
-pub(super) fn read_all(folder: &Path) -> Result<(Report, LedgerContents), StoreError> {
-    let (report, contents) = (read_report(folder)?, read_contents_of(folder)?);
+fn read_all(folder: &Path) -> Result<(Report, LedgerContents), StoreError> {
+    let path = folder.join(LEDGER_FILE);
+    let report = read_report(folder)?;
+    let contents = File::open(&path).and_then(|file| read_contents(BufReader::new(file)));
+    let contents = contents.map_err(|error| StoreError::Read { path, error })?;
     check_consistency(&report, &contents)
         .map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
     Ok((report, contents))
 }
 
-/// The run that this process has just made: its report is in memory, and its ledgers are read from the file.
-/// A missing ledger is not an error here, but makes its trial void.
+/// Reads the folder of a run as [`read_run`] does, without keeping its ledgers in memory: each verdict is that of its
+/// ledger.
+///
+/// # Errors
+/// As those of [`read_run`].
+pub fn read_rescored(folder: &Path) -> Result<SavedRun<IndexedLedgers>, StoreError> {
+    let (report, scanned) = read_checked(folder, rescore_trial)?;
+    Ok(SavedRun { report, ledgers: scanned.ledgers })
+}
+
+/// The same, but each verdict is the worse one of the report and of the ledger.
+///
+/// # Errors
+/// As those of [`read_run`].
+pub fn read_confirmed(folder: &Path) -> Result<Report, StoreError> {
+    Ok(read_checked(folder, confirm_trial)?.0)
+}
+
+/// Reads a run, judges its trials, and compares its report with the plan record and the ledgers.
+pub(super) fn read_checked(
+    folder: &Path,
+    judge: ledgers::JudgeTrial,
+) -> Result<(Report, ScannedRun), StoreError> {
+    let disagrees = |what| StoreError::Disagrees { folder: folder.to_owned(), what };
+    let mut report = read_report(folder)?;
+    // Judging sets the seals, which are compared.
+    let saved: Vec<_> =
+        trials_mut(&mut report).map(|trial| (trial.seal.clone(), trial.first_try.clone())).collect();
+    let scanned = scan_run(folder, &mut report, judge)?;
+    for (trial, (seal, first_try)) in trials_mut(&mut report).zip(saved) {
+        (trial.seal, trial.first_try) = (seal, first_try);
+    }
+    let plans = scanned.plans.as_ref().map_err(|what| disagrees(what.clone()))?;
+    check_plans(&report, plans, scanned.compared()).map_err(disagrees)?;
+    note_missing_trials(&mut report);
+    Ok((report, scanned))
+}
+
+fn trials_mut(report: &mut Report) -> impl Iterator<Item = &mut TrialReport> {
+    report.cases.iter_mut().flat_map(|case| &mut case.trials)
+}
+
+/// Completes the report of the run that this process has just made, from its ledger file; a missing ledger is not an
+/// error here, but makes its trial void. Also returns how the file disagrees with the report.
 ///
 /// # Errors
 /// When the ledger file cannot be read.
-pub fn read_own_run(folder: &Path, report: Report) -> Result<(SavedRun, LedgerContents), StoreError> {
-    let contents = read_contents_of(folder)?;
-    Ok((SavedRun { report, ledgers: contents.ledgers.clone() }, contents))
-}
-
-fn read_contents_of(folder: &Path) -> Result<LedgerContents, StoreError> {
-    let path = folder.join(LEDGER_FILE);
-    let contents = File::open(&path).and_then(|file| read_contents(BufReader::new(file)));
-    contents.map_err(|error| StoreError::Read { path, error })
+pub fn confirm_own_run(
+    folder: &Path,
+    mut report: Report,
+) -> Result<(SavedRun<IndexedLedgers>, Option<Disagreement>), StoreError> {
+    let scanned = scan_run(folder, &mut report, confirm_trial)?;
+    note_missing_trials(&mut report);
+    let disagreement = match &scanned.plans {
+        Ok(plans) => check_plans(&report, plans, scanned.compared()).err(),
+        Err(what) => Some(what.clone()),
+    };
+    Ok((SavedRun { report, ledgers: scanned.ledgers }, disagreement))
 }
 
 /// The folders in a folder that have the report of a run. Links, such as `latest`, are left out.
@@ -188,24 +235,26 @@ pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
         report: u32,
     }
     let path = folder.join(REPORT_FILE);
-    let mut text = String::new();
-    let read = File::open(&path).and_then(|file| file.take(MAX_REPORT_BYTES).read_to_string(&mut text));
-    match read {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(StoreError::NoRun(folder.to_owned()));
-        }
-        Err(error) => return Err(StoreError::Read { path, error }),
-        Ok(_) => {}
-    }
-    let not_a_report =
-        |error: serde_json::Error| StoreError::NotAReport { path: path.clone(), problem: error.to_string() };
-    let version: Version = serde_json::from_str(&text).map_err(not_a_report)?;
-    let report = match version.report {
-        REPORT_VERSION => serde_json::from_str(&text),
-        earlier_format::VERSION => earlier_format::read(&text),
-        found => return Err(StoreError::OtherVersion { path, found }),
+    // Read twice, so that a large report is never in memory as text.
+    let open = || match File::open(&path) {
+        Ok(file) => Ok(BufReader::new(file.take(MAX_REPORT_BYTES))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NoRun(folder.to_owned())),
+        Err(error) => Err(StoreError::Read { path: path.clone(), error }),
     };
-    report.map_err(not_a_report)
+    let not_a_report = |error: serde_json::Error| match error.io_error_kind() {
+        Some(kind) => StoreError::Read { path: path.clone(), error: kind.into() },
+        None => StoreError::NotAReport { path: path.clone(), problem: error.to_string() },
+    };
+    let version: Version = serde_json::from_reader(open()?).map_err(not_a_report)?;
+    match version.report {
+        REPORT_VERSION => serde_json::from_reader(open()?).map_err(not_a_report),
+        earlier_format::VERSION => {
+            let text = io::read_to_string(open()?);
+            let text = text.map_err(|error| StoreError::Read { path: path.clone(), error })?;
+            earlier_format::read(&text).map_err(not_a_report)
+        }
+        found => Err(StoreError::OtherVersion { path: path.clone(), found }),
+    }
 }
 
 /// Writes the report of a run, atomically: a reader finds the old file or the new one.
@@ -213,20 +262,29 @@ pub fn read_report(folder: &Path) -> Result<Report, StoreError> {
 /// # Errors
 /// When the folder cannot be written to.
 pub fn write_report(folder: &Path, report: &Report) -> Result<(), StoreError> {
-    let path = folder.join(REPORT_FILE);
-    let mut text = serde_json::to_vec_pretty(report)
-        .map_err(|error| StoreError::Write { path: path.clone(), error: io::Error::other(error) })?;
-    text.push(b'\n');
-    write_file(&path, &text)
+    // A large report is never in memory as text.
+    write_file_with(&folder.join(REPORT_FILE), |file| {
+        let mut file = BufWriter::new(file);
+        serde_json::to_writer_pretty(&mut file, report)?;
+        file.write_all(b"\n")?;
+        file.flush()
+    })
 }
 
 /// Writes a file atomically.
 pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    write_file_with(path, |file| file.write_all(content))
+}
+
+fn write_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut tempfile::NamedTempFile) -> io::Result<()>,
+) -> Result<(), StoreError> {
     let failed = |error| StoreError::Write { path: path.to_owned(), error };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(content).map_err(failed)?;
+    write(&mut file).map_err(failed)?;
     let readable = fs::Permissions::from_mode(0o644);
     file.as_file().set_permissions(readable).map_err(failed)?;
     // The data is on disk before the file is renamed, and the new name is on disk before the old file is

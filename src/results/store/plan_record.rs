@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::results::model::Skipped;
+use crate::results::model::{Skipped, WholePlan};
 use crate::scenario::Terms;
 
 /// The plan of a run, or of what was left of it when it was resumed.
@@ -26,6 +26,9 @@ pub struct PlanRecord {
     /// Which part of a partitioned run it is, as `[i, n]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u32, u32)>,
+    /// The plan of all parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<WholePlan>,
     /// How many times the run had been resumed.
     #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub resumed: u32,

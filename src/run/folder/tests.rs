@@ -48,6 +48,7 @@ fn plan(id: &str, resumed: u32, numbers: &[u32]) -> PlanRecord {
         settings: String::new(),
         trials: 2,
         part: None,
+        whole: None,
         resumed,
         digest: String::new(),
         hidden,

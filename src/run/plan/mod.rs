@@ -1,12 +1,12 @@
 //! The trials of a run, their order and their seeds. Pure.
 
+mod partition;
 pub(super) mod queue;
+mod split;
 pub(super) mod times;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +15,15 @@ use sha2::{Digest, Sha256};
 use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
-use crate::results::{PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, part_hash, seed_hash};
+use crate::results::{
+    PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, WholePlan, part_hash, seed_hash,
+};
 use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
 use crate::trial;
+
+pub use partition::Partition;
+pub use split::Durations;
 
 /// The plan of a run.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ pub struct Plan {
     pub skipped: Vec<Skipped>,
     /// A digest of the selected cases; it is the same for all parts of a run.
     pub digest: String,
+    /// The plan of all parts, if this is one of them.
+    pub whole: Option<WholePlan>,
 }
 
 /// One trial that is planned.
@@ -58,7 +65,7 @@ impl PlanParts {
 }
 
 impl Plan {
-    /// All trials of all cases that this subject can do.
+    /// All trials of all cases that this subject can do, or those of one part.
     ///
     /// # Errors
     /// When a time limit is too short for a fault.
@@ -69,11 +76,9 @@ impl Plan {
             finished: Vec::new(),
             skipped: Vec::new(),
             digest: identity::of_cases(&cases),
+            whole: None,
         };
         for case in cases {
-            if options.partition.is_some_and(|partition| !partition.has(&case.id)) {
-                continue;
-            }
             if let Some(missing) = not_covered(&case, &subject.settings.can) {
                 let why = format!("needs {missing}, which `can` of {} does not name", subject.name);
                 plan.skipped.push(Skipped::new(case.id, why));
@@ -112,7 +117,25 @@ impl Plan {
             round.sort_by_key(|planned| planned.seed);
             plan.trials.extend(round);
         }
+        plan.take_part(subject, options);
         Ok(plan)
+    }
+
+    /// Keeps the trials of the part that the options name. Every machine computes the same plan of all parts, and each
+    /// part carries its hash.
+    pub fn take_part(&mut self, subject: &Subject, options: &RunOptions) {
+        let Some(Partition { part, of }) = options.partition else { return };
+        let durations = options.durations.as_deref();
+        self.whole = Some(WholePlan {
+            hash: identity::of_whole(self, subject, options),
+            trials: self.trials.len() as u64,
+            durations: durations.map(|durations| durations.digest.clone()),
+        });
+        let parts = split::parts_of(&self.trials, of, durations);
+        let mut parts = parts.into_iter();
+        self.trials.retain(|_| parts.next() == Some(part));
+        let kept: BTreeSet<&str> = self.trials.iter().map(|planned| planned.case.as_str()).collect();
+        self.cases.retain(|id, _| kept.contains(id.as_str()));
     }
 
     /// The plan record, which opens the ledger file, and what its hashes stand for. `resumed` counts how many times the
@@ -147,6 +170,7 @@ impl Plan {
             settings: identity::of_settings(subject, options),
             trials: options.trials,
             part: options.partition.map(|partition| (partition.part, partition.of)),
+            whole: self.whole.clone(),
             resumed,
             digest: self.digest.clone(),
             hidden,
@@ -169,10 +193,9 @@ impl Plan {
     /// Removes the trials that are finished already.
     pub fn resume(&mut self, finished: Vec<(String, TrialReport)>) {
         self.finished = finished.into_iter().filter(|(id, _)| self.cases.contains_key(id)).collect();
-        let is_finished = |planned: &PlannedTrial| {
-            self.finished.iter().any(|(id, done)| *id == planned.case && done.trial == planned.trial)
-        };
-        self.trials.retain(|planned| !is_finished(planned));
+        let done: BTreeSet<(&str, u32)> =
+            self.finished.iter().map(|(id, done)| (id.as_str(), done.trial)).collect();
+        self.trials.retain(|planned| !done.contains(&(planned.case.as_str(), planned.trial)));
     }
 }
 
@@ -195,44 +218,6 @@ fn hashed(parts: &[&[u8]]) -> u64 {
         hash.update(part);
     }
     hash.finalize().iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
-}
-
-/// A part of a run; the id of a case decides to which part it belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Partition {
-    /// The number of the part, from 1.
-    pub part: u32,
-    /// The number of parts.
-    pub of: u32,
-}
-
-impl Partition {
-    /// Whether the case belongs to this part.
-    #[must_use]
-    pub fn has(self, case: &str) -> bool {
-        hashed(&[case.as_bytes()]) % u64::from(self.of) + 1 == u64::from(self.part)
-    }
-}
-
-impl FromStr for Partition {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (part, of) = text.split_once('/').ok_or("write it as PART/OF: 1/4 is the first of four parts")?;
-        let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is not a number"));
-        let (part, of) = (number(part)?, number(of)?);
-        if (1..=of).contains(&part) {
-            Ok(Partition { part, of })
-        } else {
-            Err(format!("there is no part {part} of {of}"))
-        }
-    }
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.part, self.of)
-    }
 }
 
 /// Whether every fault can take effect within the time limit.

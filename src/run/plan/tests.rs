@@ -150,26 +150,67 @@ fn the_seed_of_a_trial_depends_on_run_case_and_number_alone() {
     assert!(trial_seed(1, "a", 1) < 1 << 48);
 }
 
+fn matrix_of_nine() -> Vec<Case> {
+    cases(
+        "matrix: {reply: [drop, reset, garble], keys: [stripe, none, ietf]}\nservices: {payment: {idempotency: \
+         \"${keys}\"}}\nfaults: [{on: payment.charge, reply: \"${reply}\"}]\n",
+    )
+}
+
+fn part(partition: &str, change: impl FnOnce(&mut RunOptions)) -> Plan {
+    let mut options = RunOptions { partition: Some(partition.parse().unwrap()), ..options(2) };
+    change(&mut options);
+    Plan::new(matrix_of_nine(), &Subject::control("naive"), &options).unwrap()
+}
+
 #[test]
-fn a_partition_is_written_as_part_and_whole() {
-    assert_eq!("2/3".parse::<Partition>().unwrap().to_string(), "2/3");
-    for wrong in ["", "2", "0/3", "4/3", "1/0", "a/b", "-1/2"] {
-        assert!(wrong.parse::<Partition>().is_err(), "{wrong}");
+fn the_parts_of_a_plan_are_disjoint_and_together_the_plan_of_one_machine() {
+    let whole = Plan::new(matrix_of_nine(), &Subject::control("naive"), &options(2)).unwrap();
+    let key = |planned: &PlannedTrial| (planned.case.clone(), planned.trial, planned.seed);
+    let mut all: Vec<_> = whole.trials.iter().map(key).collect();
+    all.sort();
+    for of in [1, 2, 5, 18, 30] {
+        let parts: Vec<Plan> = (1..=of).map(|number| part(&format!("{number}/{of}"), |_| ())).collect();
+        let mut found: Vec<_> = parts.iter().flat_map(|part| &part.trials).map(key).collect();
+        found.sort();
+        assert_eq!(found, all, "{of}");
+        assert!(parts.iter().all(|part| part.whole == parts[0].whole && part.digest == whole.digest));
+        let sizes: Vec<usize> = parts.iter().map(|part| part.trials.len()).collect();
+        assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
+        for part in &parts {
+            assert!(part.cases.keys().all(|id| part.trials.iter().any(|planned| planned.case == *id)));
+        }
     }
+    assert_eq!(whole.whole, None);
+}
+
+#[test]
+fn whatever_changes_the_plan_of_all_parts_changes_its_hash() {
+    let hash = |plan: Plan| plan.whole.unwrap().hash;
+    let first = hash(part("1/3", |_| ()));
+    assert_eq!(hash(part("2/3", |_| ())), first);
+    let others = [
+        hash(part("1/2", |_| ())),
+        hash(part("1/3", |options| options.seed = 8)),
+        hash(part("1/3", |options| options.trials = 3)),
+        hash(part("1/3", |options| options.claims_optional = true)),
+        hash(part("1/3", |options| options.time = Some(Duration::from_secs(99)))),
+    ];
+    assert!(others.iter().all(|other| *other != first), "{first} {others:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let timed = |ms: u32| {
+        let id = "a@reply=drop,keys=stripe";
+        let report = serde_json::json!({"cases": [{"id": id, "trials": [{"duration_ms": ms}]}]});
+        std::fs::write(&path, report.to_string()).unwrap();
+        let durations = Some(Arc::new(Durations::read(folder.path()).unwrap()));
+        part("1/3", |options| options.durations = durations).whole.unwrap()
+    };
+    let (one, other) = (timed(1), timed(2));
+    assert!(one.hash != first && one.hash != other.hash && one.durations != other.durations);
 }
 
 proptest! {
-    #[test]
-    fn partitions_are_complete_and_disjoint(
-        ids in proptest::collection::hash_set("[a-z/@=,-]{1,40}", 0..50),
-        of in 1u32..9,
-    ) {
-        for id in ids {
-            let parts = (1..=of).filter(|part| Partition { part: *part, of }.has(&id)).count();
-            prop_assert_eq!(parts, 1);
-        }
-    }
-
     #[test]
     fn what_is_finished_is_not_run_again(done in proptest::collection::vec(any::<bool>(), 6)) {
         let matrix = "matrix: {reply: [drop, reset, garble]}\n\

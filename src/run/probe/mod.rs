@@ -71,6 +71,8 @@ pub async fn probe(
     how: ProbeOptions,
 ) -> Result<ProbeResult, RunError> {
     let began = Instant::now();
+    // The first part of a run probes for all of them.
+    let options = &RunOptions { partition: None, ..options.clone() };
     let (mut tried, mut sealed) = (Vec::new(), subject.settings.sealed);
     for variant in variants(subject, how) {
         let plan = Plan::new(cases.to_vec(), &variant, options)?;

@@ -38,6 +38,13 @@ const MAX_ALL_MESSAGES: usize = 1_000_000;
 /// The maximum number of items of all short timelines.
 const MAX_ALL_SHORT_ITEMS: usize = 60_000;
 
+/// A page has all trials of a run that has at most so many. Of a larger run it has the first trials of each case that did not
+/// pass, and a few that passed.
+const MAX_TRIALS: usize = 6_000;
+/// How many trials of a case a page has of a larger run, if they did not pass and if they passed.
+const MAX_WRONG_TRIALS: usize = 40;
+const MAX_PASSED_TRIALS: usize = 4;
+
 /// The data for the script.
 #[derive(Serialize)]
 pub(super) struct Data {
@@ -68,6 +75,9 @@ struct CaseData {
     controls: Vec<(u32, &'static str, &'static str, &'static str)>,
     result: &'static str,
     trials: Vec<TrialData>,
+    /// How many trials of the case the page does not have.
+    #[serde(skip_serializing_if = "crate::domain::is_default")]
+    more: usize,
 }
 
 #[derive(Serialize)]
@@ -140,6 +150,10 @@ struct Packer {
     facts: Items,
     /// Bytes of headers and bodies.
     messages: Items,
+    /// Whether the run has too many trials for a page.
+    is_sampled: bool,
+    /// Trials that did not pass, of such a run.
+    wrong: Items,
 }
 
 /// The data of a run.
@@ -150,6 +164,8 @@ pub(super) fn data(report: &Report, ledgers: &Ledgers, running: bool) -> Data {
         short: Items::new(MAX_ALL_SHORT_ITEMS),
         facts: Items::new(MAX_ALL_FACTS),
         messages: Items::new(MAX_ALL_MESSAGES),
+        is_sampled: report.cases.iter().map(|case| case.trials.len()).sum::<usize>() > MAX_TRIALS,
+        wrong: Items::new(MAX_TRIALS),
     };
     // The worst cases are packed first, so that the budget is sufficient for them.
     let mut packed: Vec<(&str, CaseData)> =
@@ -176,6 +192,7 @@ impl Packer {
     }
 
     fn case(&mut self, case: &CaseReport, ledgers: &Ledgers) -> CaseData {
+        let shown = self.shown(case);
         CaseData {
             id: self.texts.name(&case.id),
             about: self.words(&case.about),
@@ -201,12 +218,32 @@ impl Packer {
                 })
                 .collect(),
             result: result_of(case).as_str(),
-            trials: case
-                .trials
-                .iter()
-                .map(|trial| self.trial(case, trial, ledgers.get(&trial.ledger)))
+            more: case.trials.len() - shown.len(),
+            trials: shown
+                .into_iter()
+                .map(|trial| self.trial(case, trial, ledgers.find(&trial.ledger).as_deref()))
                 .collect(),
         }
+    }
+
+    /// The trials of a case that the page has: the worst one always, so that its result can be seen.
+    fn shown<'a>(&mut self, case: &'a CaseReport) -> Vec<&'a TrialReport> {
+        if !self.is_sampled {
+            return case.trials.iter().collect();
+        }
+        let (mut wrong, mut passed, mut has_worst) = (0, 0, false);
+        let worst = result_of(case);
+        let is_shown = |trial: &&TrialReport| {
+            if trial.verdict.result == TrialStatus::Pass {
+                passed += 1;
+                return passed <= MAX_PASSED_TRIALS;
+            }
+            wrong += 1;
+            let is_worst = !has_worst && trial.verdict.result == worst;
+            has_worst |= is_worst;
+            is_worst || (wrong <= MAX_WRONG_TRIALS && self.wrong.take(1))
+        };
+        case.trials.iter().filter(is_shown).collect()
     }
 
     fn trial(&mut self, case: &CaseReport, trial: &TrialReport, saved: Option<&SavedLedger>) -> TrialData {

@@ -61,6 +61,9 @@ function caseDetail(found, state) {
     const button = (one) => el('button', { type: 'button', class: one.result, 'aria-pressed': String(one === trial), onclick: () => choose(one) }, `${MARK[one.result]} trial ${one.trial}`);
     nodes.push(el('div', { class: 'trials', role: 'group', 'aria-label': 'Trials' }, trials.map(button)));
   }
+  if (found.more) {
+    nodes.push(el('p', {}, `${found.more} more trials of this case are not on this page; hapax report show DIR ${found.id} has all.`));
+  }
   nodes.push(...(trial ? trialDetail(found, trial, state) : [el('p', {}, 'No trial of this case was finished.')]));
   nodes.push(controls(found), el('p', { class: 'place-in-file faint' }, el('span', { class: 'mono' }, text(found.place)), ' ', found.tags.map((tag) => el('span', { class: 'tag' }, text(tag)))));
   return nodes.filter(Boolean);

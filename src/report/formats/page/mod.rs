@@ -63,7 +63,7 @@ pub(crate) const fn symbol(result: TrialStatus) -> &'static str {
 mod tests {
     use super::*;
     use crate::results::sample;
-    use crate::results::{CaseReport, TrialReport};
+    use crate::results::{CaseReport, SavedLedgers, TrialReport};
 
     fn data_of(page: &str) -> serde_json::Value {
         let (_, rest) = page.split_once(r#"<script id="data" type="application/json">"#).unwrap();
@@ -139,8 +139,8 @@ mod tests {
     }
 
     /// So many trials, one in `nth` of them failed, each with a ledger as long as twelve callers make it.
-    fn many(count: usize, nth: usize, wordy: bool) -> (Report, Ledgers) {
-        let mut ledgers = Ledgers::new();
+    fn many(count: usize, nth: usize, wordy: bool) -> (Report, SavedLedgers) {
+        let mut ledgers = SavedLedgers::new();
         let mut cases: Vec<CaseReport> = Vec::new();
         for number in 0..count {
             let (mut case, saved) =
@@ -183,6 +183,33 @@ mod tests {
         let page = page(&report, &ledgers);
         assert!(page.len() < LARGEST, "{} bytes", page.len());
         assert_eq!(data_of(&page)["cut"], true);
+    }
+
+    #[test]
+    fn of_many_trials_the_page_has_those_that_failed_and_a_few_that_passed() {
+        let (mut report, mut ledgers) = (sample::run_of(vec![]).0, SavedLedgers::new());
+        for (number, fails) in [(1, false), (2, true)] {
+            let (mut case, saved) = if fails { sample::lost() } else { sample::pass(number) };
+            let trial = case.trials[0].clone();
+            // The failures come late.
+            let passed = sample::pass(number).0.trials[0].clone();
+            let made = (1..=4_000).map(|trial_number| TrialReport {
+                trial: trial_number,
+                ..if fails && trial_number <= 3_900 { passed.clone() } else { trial.clone() }
+            });
+            case.trials = made.collect();
+            ledgers.insert(trial.ledger, saved);
+            report.cases.push(case);
+        }
+        report.cases.sort_by(|one, other| one.id.cmp(&other.id));
+        let data = data_of(&page(&report, &ledgers));
+        for case in data["cases"].as_array().unwrap() {
+            let trials = case["trials"].as_array().unwrap();
+            let failed = trials.iter().filter(|trial| trial["result"] == "fail").count();
+            let expected = if case["result"] == "fail" { 40 } else { 0 };
+            assert_eq!((failed, trials.len() - failed), (expected, 4));
+            assert_eq!(case["more"], 4_000 - trials.len());
+        }
     }
 
     #[test]

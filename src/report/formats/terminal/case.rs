@@ -101,8 +101,8 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
     for why in &verdict.void_because {
         push_labelled(out, "void", &line(why, MAX_TEXT), view);
     }
-    let saved = ledgers.get(&trial.ledger);
-    let timeline = saved.map(|saved| Timeline::new(&saved.entries)).unwrap_or_default();
+    let saved = ledgers.find(&trial.ledger);
+    let timeline = saved.as_ref().map(|saved| Timeline::new(&saved.entries)).unwrap_or_default();
     let mut whole = Some(&timeline);
     for finding in &verdict.findings {
         push_finding(out, finding, view);
@@ -125,7 +125,7 @@ fn push_trial(out: &mut String, case: &CaseReport, trial: &TrialReport, ledgers:
     if no_finding && !timeline.items.is_empty() {
         push_timeline(out, &timeline, &[], view);
     }
-    match saved {
+    match &saved {
         None => push_labelled(
             out,
             "ledger",

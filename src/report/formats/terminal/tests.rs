@@ -1,6 +1,6 @@
 use super::*;
-use crate::results::Skipped;
 use crate::results::sample;
+use crate::results::{SavedLedgers, Skipped};
 
 fn view(width: usize) -> View {
     View { width, color: false, verbose: false }
@@ -28,7 +28,7 @@ fn a_run_in_which_all_passed_is_short() {
 #[test]
 fn one_case_with_several_trials_in_full() {
     let (mut case, saved) = sample::double_charge("none");
-    let ledgers = Ledgers::from([(case.trials[0].ledger.clone(), saved)]);
+    let ledgers = SavedLedgers::from([(case.trials[0].ledger.clone(), saved)]);
     let mut second = case.trials[0].clone();
     second.trial = 2;
     case.trials.push(second);
@@ -90,7 +90,7 @@ fn colors_do_not_change_the_text() {
     assert_eq!(plain, run_summary(&report, &ledgers, &view(80)));
 }
 
-fn many_failures(count: usize) -> (Report, Ledgers) {
+fn many_failures(count: usize) -> (Report, SavedLedgers) {
     let sampled = (0..count).map(|number| {
         let (mut case, saved) = sample::lost();
         case.id = format!("payment/success-lies@n={number:03}");
