@@ -10,6 +10,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -63,10 +64,13 @@ pub(crate) async fn send(request: Request<Full<Bytes>>) -> Result<Response<Incom
     if !place.is_tls {
         return over(stream, request).await;
     }
-    let failed = |error| place.failed(error);
-    let name = ServerName::try_from(place.host.clone()).map_err(|error| failed(io::Error::other(error)))?;
-    let connector = TlsConnector::from(tls().map_err(failed)?);
-    over(connector.connect(name, stream).await.map_err(failed)?, request).await
+    over(with_tls(stream, &place.host).await.map_err(|error| place.failed(error))?, request).await
+}
+
+/// TLS over a connection to this host.
+pub(crate) async fn with_tls(stream: TcpStream, host: &str) -> io::Result<TlsStream<TcpStream>> {
+    let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+    TlsConnector::from(tls()?).connect(name, stream).await
 }
 
 /// Whether the port of a URL accepts connections.

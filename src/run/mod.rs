@@ -34,7 +34,7 @@ use crate::results::{
 };
 use crate::scenario::{Case, ControlTerm};
 use crate::score::TrialStatus;
-use crate::subject::Subject;
+use crate::subject::{RateLimiter, Subject};
 use crate::trial::{self, TrialFile};
 
 pub use concurrency::ConcurrencyLimiter;
@@ -76,6 +76,8 @@ pub struct RunOptions {
     pub partition: Option<Partition>,
     /// How long trials took before, so that the parts take equally long.
     pub durations: Option<Arc<Durations>>,
+    /// How often requests reach allowed hosts.
+    pub rate: Option<Arc<RateLimiter>>,
     /// How the subject is named on the command line, for the replay command.
     pub subject_words: String,
     /// Whether controls that the run itself chooses get the services only as MCP tools.
@@ -193,6 +195,7 @@ pub async fn run(
     report.notes = notes::hosts(&report.cases);
     report.notes.extend(notes::tried_again(&report.cases));
     report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
+    report.notes.extend(notes::unread_hosts(work.options.rate.as_deref()));
     report.notes.extend(notes::recipe(&work.subject.settings));
     report.notes.extend(notes::silenced(&work.subject.settings));
     report.notes.extend(notes::released_early(&work.subject, released));

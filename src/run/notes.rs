@@ -11,7 +11,7 @@ use super::folder::{EarlierPlan, EarlierRounds};
 use crate::results::{CaseReport, PlanRecord};
 use crate::scenario::{Case, ServiceSetup};
 use crate::score::HostTreatment;
-use crate::subject::{ClaimSource, HostPattern, RecipeFacts, Settings, Subject};
+use crate::subject::{ClaimSource, HostPattern, RateLimiter, RecipeFacts, Settings, Subject};
 
 /// The maximum number of hosts of a kind that are named.
 const MAX_NAMED_HOSTS: usize = 8;
@@ -147,6 +147,22 @@ pub(super) fn silenced(settings: &Settings) -> Option<String> {
     let parts: Vec<String> = silencing_settings(settings).into_iter().map(part).collect();
     (!parts.is_empty()).then(|| {
         format!("The settings of the subject limit what is tested or compared: {}.", parts.join("; "))
+    })
+}
+
+/// The note that the connections to some hosts were limited, and not the requests.
+pub(super) fn unread_hosts(rate: Option<&RateLimiter>) -> Option<String> {
+    let hosts = rate.map(RateLimiter::unread_hosts).unwrap_or_default();
+    let mut named: Vec<String> = hosts.iter().take(MAX_NAMED_HOSTS).map(|host| shown(host)).collect();
+    if hosts.len() > named.len() {
+        named.push(format!("{} more", hosts.len() - named.len()));
+    }
+    (!hosts.is_empty()).then(|| {
+        format!(
+            "--rate limited the connections to these hosts, and not the requests over TLS, which hapax can read only in a \
+             sealed or intercepted run, where the client accepts the certificate of the run and hapax that of the host: {}.",
+            named.join(", ")
+        )
     })
 }
 

@@ -65,6 +65,7 @@ impl TrialRunner {
             client_timeout: times.client,
             claims_optional: self.options.claims_optional,
             sealed: self.sealed.clone(),
+            rate: self.options.rate.clone(),
             starting: StartingCallers::default(),
         }
     }

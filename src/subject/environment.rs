@@ -251,6 +251,7 @@ mod tests {
 
     fn start() -> Start {
         Start {
+            rate: None,
             intercepted: None,
             sealed: None,
             supervisor: super::super::SupervisorId::default(),

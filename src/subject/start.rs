@@ -47,6 +47,8 @@ pub struct Start {
     pub hide: super::Hide,
     /// Called before an agent that hapax started and that has answered is stopped.
     pub before_stop: Option<BeforeStop>,
+    /// The turns of its requests to allowed hosts, for which its time limit does not run.
+    pub rate: Option<super::CallerRate>,
     /// Called at its time limit, before it is stopped.
     pub before_time_up: Option<BeforeStop>,
     /// The certificates that its clients must trust, if the proxy answers for the real hosts of services.

@@ -24,10 +24,16 @@ use super::home;
 use super::running::{InterruptRequest, InterruptResult, Running};
 use super::sealed::{self, Gateway, ServedPorts};
 use super::supervisor::{ProgramInput, StartOrder, SupervisorMessage, SupervisorOrder};
-use super::{BeforeStop, EndReason, EndedStart, Limits, Settings, StandardInput, Start};
+use super::{BeforeStop, CallerRate, EndReason, EndedStart, Limits, Settings, StandardInput, Start};
 use crate::domain::CapturedOutput;
 use crate::proc_stat::ProcStat;
 use crate::process_env;
+
+/// A time that does not come.
+const FAR: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// How often a start that waits for a turn at its time limit is looked at.
+const TURN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How much longer than the subject a supervisor can take: it tries for ten seconds to kill the rest.
 const SUPERVISOR_SLACK: Duration = Duration::from_secs(20);
@@ -77,7 +83,11 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
         },
         claim_marks: claim::marks(&settings.claim),
         cancel: settings.cancel,
-        limits: start.limits,
+        limits: match start.rate {
+            // hapax itself stops it.
+            Some(_) => Limits { time: FAR, ..start.limits },
+            None => start.limits,
+        },
     })
 }
 
@@ -109,6 +119,8 @@ pub(super) struct FollowHooks<'a> {
     pub(super) before_time_up: Option<&'a BeforeStop>,
     /// Serves the ports of a sealed start.
     pub(super) gateway: Option<&'a Arc<Gateway>>,
+    /// The turns for which the time limit does not run.
+    pub(super) rate: Option<&'a CallerRate>,
 }
 
 /// The last message of a supervisor.
@@ -165,6 +177,7 @@ impl Supervised {
         let hooks = FollowHooks {
             before_time_up: start.before_time_up.as_ref(),
             gateway: start.sealed.as_ref().map(|sealed| &sealed.gateway),
+            rate: start.rate.as_ref(),
         };
         let SupervisorReport { reason, stdout, stderr, left_running, cpu } =
             self.follow(start.limits, &start.result, hooks, &mut requests).await;
@@ -186,7 +199,7 @@ impl Supervised {
                 file,
                 stdout: last_claim(&stdout),
                 stderr: last_claim(&stderr),
-                limit: start.limits.time,
+                limit: start.limits.time.saturating_add(waited(start.rate.as_ref())),
             };
             claim::before_the_limit(&settings.claim, &heard, times)
         } else {
@@ -215,14 +228,12 @@ impl Supervised {
         let order = std::mem::take(&mut self.order);
         // If the supervisor is gone already, reading its messages fails.
         let _ = self.input.write_all(&order).await;
-        let far = Instant::now() + Duration::from_secs(u32::MAX.into());
-        let time_up = Instant::now().checked_add(limits.time).unwrap_or(far);
+        let began = Instant::now();
+        let later = |time: Duration| began + time.min(FAR);
+        let mut time_up = later(limits.time);
         let mut is_time_up_sent = false;
         let mut awaits_ports = hooks.gateway.is_some();
         let mut served: Option<ServedPorts> = None;
-        let too_late = Instant::now()
-            .checked_add(limits.time.saturating_add(limits.grace).saturating_add(SUPERVISOR_SLACK))
-            .unwrap_or(far);
         loop {
             tokio::select! {
                 message = next_message(&mut self.messages) => match message {
@@ -262,6 +273,13 @@ impl Supervised {
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
                 () = sleep_until(time_up), if !is_time_up_sent => {
+                    time_up = later(limits.time.saturating_add(waited(hooks.rate)));
+                    if hooks.rate.is_some_and(CallerRate::is_waiting) {
+                        time_up = time_up.max(Instant::now() + TURN_INTERVAL);
+                    }
+                    if time_up > Instant::now() {
+                        continue;
+                    }
                     // The supervisor would stop it by itself, but the open requests are recorded first.
                     is_time_up_sent = true;
                     if let Some(before) = hooks.before_time_up {
@@ -270,7 +288,7 @@ impl Supervised {
                     let line = serde_json::to_string(&SupervisorOrder::TimeUp).unwrap_or_default() + "\n";
                     let _ = self.input.write_all(line.as_bytes()).await;
                 }
-                () = sleep_until(too_late) => {
+                () = sleep_until(time_up + limits.grace + SUPERVISOR_SLACK) => {
                     return self.lost(result_file, Some(EndReason::TimeUp), served).await;
                 }
             }
@@ -314,6 +332,11 @@ impl Supervised {
             cpu: None,
         }
     }
+}
+
+/// How long this start waited for its turns.
+fn waited(rate: Option<&CallerRate>) -> Duration {
+    rate.map_or(Duration::ZERO, CallerRate::waited)
 }
 
 /// Kills the processes of a subject whose supervisor was killed, and returns when none is left. They are found by the

@@ -15,8 +15,8 @@ use super::{OpaqueNames, Setup, routes};
 use crate::domain::{CapturedOutput, ClaimedBeforeLimit};
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
-    BeforeStop, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld, ServiceAddress,
-    Start, Subject, SupervisorId,
+    BeforeStop, CallerRate, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld,
+    ServiceAddress, Start, Subject, SupervisorId,
 };
 
 /// The maximum number of starts of a caller.
@@ -29,12 +29,14 @@ const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct TimeLimit {
     limit: Duration,
+    /// The turns for which it does not run.
+    rate: Option<CallerRate>,
     requests: Arc<AtomicUsize>,
 }
 
 impl TimeLimit {
-    pub(super) fn new(limit: Duration) -> Self {
-        TimeLimit { limit, requests: Arc::default() }
+    pub(super) fn new(limit: Duration, rate: Option<CallerRate>) -> Self {
+        TimeLimit { limit, rate, requests: Arc::default() }
     }
 
     /// The limit is reached, and the caller has these connections.
@@ -45,7 +47,8 @@ impl TimeLimit {
     /// The times of a start that made its claim this long after its start.
     pub(super) fn claimed(&self, claimed_after: Duration) -> ClaimedBeforeLimit {
         let requests_in_flight = self.requests.load(Ordering::SeqCst) as u64;
-        ClaimedBeforeLimit { claimed_after, stopped_after: self.limit, requests_in_flight }
+        let waited = self.rate.as_ref().map_or(Duration::ZERO, CallerRate::waited);
+        ClaimedBeforeLimit { claimed_after, stopped_after: self.limit + waited, requests_in_flight }
     }
 
     /// Whether a start was still at work when it was stopped: it had made no claim, or had just made it, or
@@ -104,7 +107,9 @@ impl Caller<'_> {
         let (mut start, mut starting, mut resumes) = (0, Some(starting), false);
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
-            let time_limit = TimeLimit::new(self.setup.limits.time);
+            let rate = self.recorder.rate().cloned();
+            rate.iter().for_each(CallerRate::begin);
+            let time_limit = TimeLimit::new(self.setup.limits.time, rate);
             let given = Start {
                 resumes: std::mem::take(&mut resumes),
                 before_time_up: Some(self.before_time_up(&time_limit)),
@@ -209,6 +214,7 @@ impl Caller<'_> {
             limits: self.setup.limits,
             client_timeout: self.setup.client_timeout,
             before_stop: Some(self.before_stop()),
+            rate: self.recorder.rate().cloned(),
             before_time_up: None,
             hide: self.log.hide(),
             intercepted: self.directories.trust.clone().filter(|_| self.subject.settings.intercept),

@@ -19,6 +19,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let subject = Subject::command(vec!["agent".to_owned()]);
     let setup = Setup {
         sealed: None,
+        rate: None,
         starting: StartingCallers::default(),
         name: format!("{}#1", case.id),
         seed,

@@ -25,8 +25,8 @@ use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
-    BeforeCommand, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, Recorder, SealedWorld,
-    ServiceRoute, Subject, SupervisorId,
+    BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, RateLimiter, Recorder,
+    SealedWorld, ServiceRoute, Subject, SupervisorId,
 };
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};
@@ -55,6 +55,8 @@ pub struct Setup {
     pub client_timeout: Duration,
     /// What the starts of a sealed subject share.
     pub sealed: Option<Arc<SealedWorld>>,
+    /// How often its requests reach allowed hosts.
+    pub rate: Option<Arc<RateLimiter>>,
     /// Where its callers are counted until they have a process.
     pub starting: StartingCallers,
 }
@@ -242,7 +244,8 @@ async fn prepare(
     for caller in 1..=case.callers {
         let is_intercepted = subject.settings.intercept;
         let routes = if is_intercepted { routes(case, subject, &services, caller, None) } else { Vec::new() };
-        let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone(), routes).await;
+        let rate = setup.rate.clone().map(CallerRate::new);
+        let recorder = Recorder::start(subject.settings.hosts.clone(), own.clone(), routes, rate).await;
         recorders.push(recorder.map_err(|error| format!("the recorder did not start: {error}"))?);
     }
     Ok(TrialWorld { services, recorders, endpoints, directories })

@@ -39,6 +39,7 @@ mod probe;
 mod promises;
 #[cfg(target_os = "linux")]
 mod protected_memory;
+mod rate;
 mod remedies;
 mod report;
 mod resumed;

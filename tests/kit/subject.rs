@@ -58,6 +58,7 @@ impl Rig {
             client_timeout: Duration::from_secs(10),
             before_stop: None,
             before_time_up: None,
+            rate: None,
             intercepted: None,
             sealed: None,
             supervisor: SupervisorId::default(),

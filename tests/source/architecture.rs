@@ -28,7 +28,16 @@ const HAPAX: &[(&str, &[&str])] = &[
     ("score", &["domain", "fit", "scenario"]),
     (
         "subject",
-        &["domain", "proc_stat", "process_env", "process_protection", "scenario", "scratch", "trust"],
+        &[
+            "domain",
+            "outbound",
+            "proc_stat",
+            "process_env",
+            "process_protection",
+            "scenario",
+            "scratch",
+            "trust",
+        ],
     ),
     ("trial", &["domain", "fit", "log", "mcp", "proc_stat", "scenario", "scratch", "subject", "trust"]),
     ("results", &["domain", "scenario", "score", "text"]),

@@ -222,9 +222,9 @@ fn certify_subject(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
     let is_agent = args.tool.is_none();
     #[cfg(feature = "mcp")]
     let is_agent = is_agent && !args.mcp.is_asked();
-    if args.part.partition.is_some() && !is_agent {
+    if (args.part.partition.is_some() || args.part.has_rate()) && !is_agent {
         return Err(CliError::with_hint(
-            "--partition is for the certification of an agent",
+            "--partition and --rate are for the certification of an agent",
             "certify a tool or an MCP server on one machine",
         ));
     }
@@ -308,7 +308,7 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
             ));
         }
     }
-    let part = args.part.apply(RunOptions::default())?;
+    let part = args.part.apply(RunOptions::default(), &subject)?;
     let prepared = certificate.prepare()?;
     let run = RunOptions {
         trials: 1,

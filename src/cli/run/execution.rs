@@ -135,6 +135,7 @@ impl ExecutionArgs {
             claims_optional: self.claims == ClaimRule::Optional,
             partition: None,
             durations: None,
+            rate: None,
             subject_words,
             via_mcp: false,
             page_so_far: self.open.then_some(report::publish_page_so_far),

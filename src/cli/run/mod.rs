@@ -201,7 +201,7 @@ impl RunArgs {
         // A case of a saved scenario is found by its file.
         let quick = if self.save.is_some() { String::new() } else { self.quick.as_typed() };
         let typed = format!("{quick}{promise}{typed}");
-        let options = self.part.apply(self.execution.options(seed, typed))?;
+        let options = self.part.apply(self.execution.options(seed, typed), subject)?;
         Ok((Plan::new(cases, subject, &options)?, options))
     }
 

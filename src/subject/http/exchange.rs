@@ -312,6 +312,7 @@ mod tests {
             client_timeout: std::time::Duration::ZERO,
             hide: Hide::default(),
             before_stop: None,
+            rate: None,
             before_time_up: None,
             intercepted: None,
             sealed: None,

@@ -19,7 +19,7 @@ use crate::subject::relay::relay;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time limit for a TLS handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects to an allowed host; otherwise the reason.
 pub(super) async fn connect(wanted: &Escape, own: &[OwnPort]) -> Result<TcpStream, String> {

@@ -2,6 +2,7 @@
 //! records which hosts the subject requested.
 
 mod forward;
+mod limited;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,8 +18,10 @@ use tokio::time::timeout;
 
 use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
+pub(in crate::subject) use self::limited::pass_on;
 use crate::domain::{HostRequests, HostTreatment, Transport, is_loopback};
 use crate::subject::hosts::{HostPattern, Hosts, is_telemetry};
+use crate::subject::rate::CallerRate;
 use crate::subject::route::ServiceRoute;
 
 /// The largest number of different hosts that are recorded.
@@ -100,7 +103,7 @@ struct RecordedRequests {
 
 impl Recorder {
     /// Opens a port. `own` are the ports of the services of the trial; it answers for the real hosts of
-    /// `routes`.
+    /// `routes`. Requests to allowed hosts wait for their turn of `rate`.
     ///
     /// # Errors
     /// When no port is available.
@@ -108,6 +111,7 @@ impl Recorder {
         hosts: Hosts,
         own: Vec<OwnPort>,
         routes: Vec<ServiceRoute>,
+        rate: Option<CallerRate>,
     ) -> io::Result<Self> {
         let system = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         system.set_nonblocking(true)?;
@@ -121,6 +125,7 @@ impl Recorder {
             own: own.into(),
             routes: routes.into(),
             forwarded: Arc::new(Semaphore::new(MAX_FORWARDED)),
+            rate,
         };
         let (drains, drain_requests) = mpsc::channel(1);
         let task = tokio::spawn(serve(listener, system, handle.clone(), drain_requests));
@@ -178,6 +183,11 @@ impl Recorder {
         let _ = timeout(CLOSE_TIMEOUT, drained).await;
     }
 
+    /// The turns of its requests to allowed hosts.
+    pub(crate) fn rate(&self) -> Option<&CallerRate> {
+        self.handle.rate()
+    }
+
     fn recorded(&self) -> std::sync::MutexGuard<'_, RecordedRequests> {
         self.handle.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -199,6 +209,7 @@ pub(crate) struct RecorderHandle {
     /// The services that it answers for.
     routes: Arc<[ServiceRoute]>,
     forwarded: Arc<Semaphore>,
+    rate: Option<CallerRate>,
 }
 
 impl RecorderHandle {
@@ -221,6 +232,11 @@ impl RecorderHandle {
     /// Whether a host is allowed or ignored at some port.
     pub(in crate::subject) fn names(&self, host: &str) -> bool {
         self.hosts.names(host)
+    }
+
+    /// The turns of requests to allowed hosts.
+    pub(in crate::subject) fn rate(&self) -> Option<&CallerRate> {
+        self.rate.as_ref()
     }
 
     /// The ports of the allowed hosts.
@@ -413,6 +429,10 @@ async fn answer_one(
             return intercept(line, service, &wanted, &read, context).await;
         }
         match treatment {
+            Some(HostTreatment::Allowed) if context.rate.is_some() => {
+                drop(permit);
+                return answer_limited(line, &wanted, &read, context).await;
+            }
             Some(HostTreatment::Allowed) => match connect_allowed(&wanted, &read, context).await {
                 Ok((host, _permit)) => {
                     drop(permit);
@@ -443,6 +463,27 @@ async fn answer_one(
         }
     };
     timeout(TIME_LIMIT, refuse(line, status, &text)).await?
+}
+
+/// Answers a request to an allowed host when its turn has come.
+async fn answer_limited(
+    mut line: TcpStream,
+    wanted: &Escape,
+    read: &[u8],
+    context: &RecorderHandle,
+) -> io::Result<()> {
+    let Some(rate) = context.rate() else { return Ok(()) };
+    let is_connect = wanted.method == "CONNECT" && head_end(read) == Some(read.len());
+    if is_connect {
+        line.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+        // Only the clients for which the proxy answers in place of services get the authority of the run.
+        return pass_on(line, wanted, context, rate, !context.routes.is_empty()).await;
+    }
+    rate.turn().await;
+    match connect_allowed(wanted, read, context).await {
+        Ok((host, _permit)) => forward(line, host, wanted, read).await,
+        Err((status, text)) => timeout(TIME_LIMIT, refuse(line, status, &text)).await?,
+    }
 }
 
 /// A connection to an allowed host and its permit, or the status and text of the refusal.

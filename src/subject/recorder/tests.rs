@@ -39,7 +39,7 @@ async fn sent(recorder: &Recorder, text: &str) -> String {
 
 #[tokio::test]
 async fn every_request_is_refused_and_each_place_is_remembered_once() {
-    let mut recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new()).await.unwrap();
+    let mut recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new(), None).await.unwrap();
     let mut events = recorder.events().unwrap();
     for _ in 0..3 {
         let answer = sent(&recorder, "CONNECT api.stripe.com:443 HTTP/1.1\r\n\r\n").await;
@@ -63,7 +63,7 @@ async fn every_request_is_refused_and_each_place_is_remembered_once() {
 
 #[tokio::test]
 async fn a_subject_that_tries_the_whole_world_fills_no_memory() {
-    let recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new()).await.unwrap();
+    let recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new(), None).await.unwrap();
     for number in 0..MAX_RECORDED + 20 {
         sent(&recorder, &format!("CONNECT host-{number}.example:443 HTTP/1.1\r\n\r\n")).await;
     }
@@ -92,7 +92,7 @@ fn allowing(text: &str) -> Hosts {
 async fn a_request_to_an_allowed_host_is_forwarded_and_counted() {
     let (port, heard) = host("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await;
     let recorder =
-        Recorder::start(allowing(&format!("localhost:{port}")), Vec::new(), Vec::new()).await.unwrap();
+        Recorder::start(allowing(&format!("localhost:{port}")), Vec::new(), Vec::new(), None).await.unwrap();
     let request = format!("GET http://localhost:{port}/v1/models HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n");
     assert!(sent(&recorder, &request).await.starts_with("HTTP/1.1 204 "));
     assert!(heard.await.unwrap().starts_with("GET /v1/models HTTP/1.1\r\n"));
@@ -109,7 +109,7 @@ async fn a_request_to_an_allowed_host_is_forwarded_and_counted() {
 #[tokio::test]
 async fn what_is_encrypted_goes_through_a_tunnel_that_ends_with_the_recorder() {
     let (port, heard) = host("hello").await;
-    let recorder = Recorder::start(allowing("localhost"), Vec::new(), Vec::new()).await.unwrap();
+    let recorder = Recorder::start(allowing("localhost"), Vec::new(), Vec::new(), None).await.unwrap();
     let mut line = TcpStream::connect(recorder.url().strip_prefix("http://").unwrap()).await.unwrap();
     line.write_all(format!("CONNECT localhost:{port} HTTP/1.1\r\n\r\nany bytes\r\n\r\n").as_bytes())
         .await
@@ -133,7 +133,7 @@ async fn what_is_encrypted_goes_through_a_tunnel_that_ends_with_the_recorder() {
 #[tokio::test]
 async fn a_host_that_is_allowed_and_not_there_is_said_to_be_so() {
     let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port();
-    let recorder = Recorder::start(allowing("localhost"), Vec::new(), Vec::new()).await.unwrap();
+    let recorder = Recorder::start(allowing("localhost"), Vec::new(), Vec::new(), None).await.unwrap();
     let answer = sent(&recorder, &format!("CONNECT localhost:{free} HTTP/1.1\r\n\r\n")).await;
     assert!(
         answer.starts_with("HTTP/1.1 502 ") && answer.contains("cannot connect to the allowed host"),
@@ -146,7 +146,7 @@ async fn a_host_that_is_allowed_and_not_there_is_said_to_be_so() {
 async fn an_ignored_host_is_refused_without_an_escape() {
     let ignore = vec![super::super::HostPattern::ignored("*.sentry.io").unwrap()];
     let recorder =
-        Recorder::start(Hosts { ignore, ..Hosts::default() }, Vec::new(), Vec::new()).await.unwrap();
+        Recorder::start(Hosts { ignore, ..Hosts::default() }, Vec::new(), Vec::new(), None).await.unwrap();
     for _ in 0..2 {
         assert!(
             sent(&recorder, "CONNECT o1.ingest.sentry.io:443 HTTP/1.1\r\n\r\n")
@@ -165,7 +165,7 @@ async fn an_ignored_host_is_refused_without_an_escape() {
 async fn a_client_that_requests_a_service_of_the_trial_through_the_proxy_is_refused() {
     let own = vec![OwnPort { port: 4242, service: "payment".to_owned() }];
     // Allowing this machine does not lead to the services of the trial.
-    let mut recorder = Recorder::start(allowing("127.0.0.1"), own, Vec::new()).await.unwrap();
+    let mut recorder = Recorder::start(allowing("127.0.0.1"), own, Vec::new(), None).await.unwrap();
     let answer =
         sent(&recorder, "POST http://127.0.0.1:4242/v1/charges HTTP/1.1\r\nHost: 127.0.0.1:4242\r\n\r\n")
             .await;
@@ -176,7 +176,7 @@ async fn a_client_that_requests_a_service_of_the_trial_through_the_proxy_is_refu
 
 #[tokio::test]
 async fn a_request_that_nobody_waits_for_is_served_before_the_drain_ends() {
-    let recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new()).await.unwrap();
+    let recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new(), None).await.unwrap();
     let address = recorder.url().strip_prefix("http://").unwrap().to_owned();
     // Without a pause for the runtime: it has not noticed any of them.
     for number in 0..50 {
@@ -201,7 +201,7 @@ async fn a_service_for_every_host_answers_for_hosts_that_are_neither_allowed_nor
     };
     let ignore = vec![super::super::HostPattern::ignored("*.sentry.io").unwrap()];
     let recorder =
-        Recorder::start(Hosts { ignore, ..Hosts::default() }, Vec::new(), vec![route]).await.unwrap();
+        Recorder::start(Hosts { ignore, ..Hosts::default() }, Vec::new(), vec![route], None).await.unwrap();
     let request = |host: &str| format!("POST http://{host}/x HTTP/1.1\r\nHost: {host}\r\n\r\n");
     assert!(sent(&recorder, &request("o1.sentry.io")).await.starts_with("HTTP/1.1 403 "));
     assert!(sent(&recorder, &request("127.0.0.1:9")).await.starts_with("HTTP/1.1 403 "));

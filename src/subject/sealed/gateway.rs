@@ -21,7 +21,7 @@ use super::host_names::HostNames;
 use super::packets::{self, Packet, PacketKind};
 use super::{handover, resolver};
 use crate::domain::{HostTreatment, Transport, is_loopback, is_loopback_address, is_plain_host_name};
-use crate::subject::recorder::{Escape, RecorderHandle};
+use crate::subject::recorder::{Escape, RecorderHandle, pass_on};
 use crate::subject::relay::relay;
 use crate::subject::route::ServiceRoute;
 
@@ -62,7 +62,7 @@ enum Destination {
     Service(SocketAddr),
     /// To a service that speaks HTTP, with TLS removed.
     ServiceOverTls(SocketAddr),
-    /// To a host outside, as it is.
+    /// To a host outside, as it is, or with a rate.
     Outside(Escape),
     /// Nowhere: the host is ignored.
     Ignored(Escape),
@@ -316,6 +316,9 @@ impl Gateway {
                 Ok(())
             }
             Destination::Outside(wanted) => {
+                if let Some(rate) = self.recorder.rate() {
+                    return pass_on(client, &wanted, &self.recorder, rate, true).await;
+                }
                 if let Some((host, _permit)) = self.recorder.connect_allowed(&wanted).await {
                     relay(client, host).await;
                 }
