@@ -16,6 +16,7 @@ use mock_services::BarrierOptions;
 
 use super::evidence::{FileDigest, command_files};
 use super::golden_sets;
+use super::parts::begin_part;
 use super::runs::{CONFIRMED, RUN_NAMES, RunNames, Runs, silencing, spread, trials_in};
 use super::statement::{
     CertifiedFinding, ControlCheck, ScenarioDigest, SubjectKindTested, Tested, TestedSubject,
@@ -48,6 +49,8 @@ pub(crate) struct AgentOptions {
     pub(crate) callers: u32,
     /// The options of each run: seed, timeout, claims, subject words.
     pub(crate) run: RunOptions,
+    /// Whether the folder has a part that did not end.
+    pub(crate) resumes: bool,
 }
 
 /// The cases of a certification.
@@ -132,6 +135,9 @@ pub(crate) async fn certify_agent(
     on: &mut OnEvent<'_>,
 ) -> Result<Tested, CertifyError> {
     let digests = digests_of(subject)?;
+    if options.run.partition.is_some() {
+        begin_part(folder, &subject.name, &digests, options.resumes)?;
+    }
     let stop = stop.shared();
     let mut runs = Runs {
         subject: subject.clone(),
@@ -143,6 +149,7 @@ pub(crate) async fn certify_agent(
             let finished = run::finish(report, folder, publish, &FinishOptions::default())?;
             Ok(finished.saved.report.interrupted)
         },
+        resumes: options.resumes,
         interrupted: false,
     };
     on(CertifyEvent::Phase("trials"));
@@ -363,7 +370,7 @@ mod tests {
 
     fn plan(filter: &str, trials: u32) -> AgentPlan {
         let cases = scenario::load(&[filter.to_owned()]).unwrap().cases;
-        let options = AgentOptions { trials, callers: 1, run: RunOptions::default() };
+        let options = AgentOptions { trials, callers: 1, run: RunOptions::default(), resumes: false };
         AgentPlan::new(cases, &Subject::control("careful"), &options).unwrap()
     }
 

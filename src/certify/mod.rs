@@ -33,7 +33,7 @@ use crate::scenario::words_of;
 pub(crate) use agent::{AgentOptions, AgentPlan, certify_agent};
 pub(crate) use issue::{Certification, IssueOptions, NoCertificate, issue};
 pub(crate) use key::{KeyError, SigningKey, write_key_pair};
-pub(crate) use parts::{CertificationPart, MergedParts, merge_parts, write_part};
+pub(crate) use parts::{CertificationPart, MergedParts, find_parts, merge_parts, write_part};
 pub(crate) use statement::{SubjectKindTested, Tested};
 pub(crate) use terminal::{certification_text, verification_text};
 pub(crate) use tool::{ToolFile, ToolOptions, certify_tool, planned_trials};
@@ -46,6 +46,8 @@ pub(crate) use version_1::current_name;
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.json";
 /// The name of the file in which a part of a certification says what it is.
 const PART_FILE: &str = "part.json";
+/// The digests of what a part tests, written before its first trial.
+const SUBJECT_FILE: &str = "subject.json";
 /// The name of its page.
 pub(crate) const CERTIFICATE_PAGE: &str = "certificate.html";
 
@@ -88,17 +90,23 @@ pub(crate) enum CertifyError {
     #[error("{0}")]
     Evidence(String),
     #[error(
-        "{folder} is not a part of a certification, or the part did not end: {PART_FILE}: {why}; name folders that \
-         `hapax certify --partition` wrote, and run parts that did not end again",
+        "{part} is not a part of a certification, or the part did not end: {PART_FILE}: {why}; name what \
+         `hapax certify --partition` wrote, and add --resume to the command of a part that did not end"
+    )]
+    NoPart { part: String, why: String },
+    #[error("the part in {folder} has ended: merge it with the others", folder = folder.display())]
+    Ended { folder: PathBuf },
+    #[error(
+        "{folder} is the run of another certification; resume with the same arguments, or start the part again in \
+         another folder",
         folder = folder.display()
     )]
-    NoPart { folder: PathBuf, why: String },
+    OtherRun { folder: PathBuf },
     #[error(
         "{one} and {other} are not parts of one certification: {what} is {this} in one and {that} in the other; run \
-         all parts from the same files with the same arguments",
-        one = one.display(), other = other.display()
+         all parts from the same files with the same arguments"
     )]
-    OtherPart { one: PathBuf, other: PathBuf, what: &'static str, this: String, that: String },
+    OtherPart { one: String, other: String, what: &'static str, this: String, that: String },
     #[error("the command `{command}` does not work as the file describes it: {why}")]
     Smoke { command: String, why: String },
     #[cfg(feature = "mcp")]

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::agent::{CONTROLS, findings_in, judge_run};
+use super::evidence::FileDigest;
 use super::runs::{RUN_NAMES, trials_in};
 use super::statement::{ControlCheck, Tested};
 use super::trials::AskedLevel;
-use super::{CertifyError, PART_FILE};
+use super::{CertifyError, PART_FILE, SUBJECT_FILE};
 use crate::report::publish;
 use crate::results::{
     MergedRun, PartSource, PartSources, SavedRun, StoreError, merge_folders, without_doubles, write_file,
@@ -50,40 +51,73 @@ pub(crate) fn write_part(folder: &Path, part: &CertificationPart) -> Result<(), 
     write_file(&folder.join(PART_FILE), &text).map_err(|error| CertifyError::Evidence(error.to_string()))
 }
 
-fn read_part(folder: &Path) -> Result<CertificationPart, CertifyError> {
-    let path = folder.join(PART_FILE);
-    let text = fs::read(&path)
-        .map_err(|error| CertifyError::NoPart { folder: folder.to_owned(), why: error.to_string() })?;
-    serde_json::from_slice(&text)
-        .map_err(|error| CertifyError::NoPart { folder: folder.to_owned(), why: error.to_string() })
+fn read_part(source: &PartSource) -> Result<CertificationPart, CertifyError> {
+    let none = |why: String| CertifyError::NoPart { part: source.name.clone(), why };
+    let text = fs::read(source.folder.join(PART_FILE)).map_err(|error| none(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| none(error.to_string()))
 }
 
-/// Merges the folders of parts into `out`, which is an empty folder. The trials are those of all parts; more callers and
+/// Begins a part, or resumes one: then it must not have ended, and must have tested the same files.
+pub(super) fn begin_part(
+    folder: &Path,
+    subject: &str,
+    digests: &[FileDigest],
+    resumes: bool,
+) -> Result<(), CertifyError> {
+    let path = folder.join(SUBJECT_FILE);
+    if !resumes {
+        let text = serde_json::to_vec_pretty(digests).map_err(io::Error::other)?;
+        return write_file(&path, &text).map_err(|error| CertifyError::Evidence(error.to_string()));
+    }
+    let ended = fs::read(folder.join(PART_FILE)).ok();
+    let ended = ended.and_then(|text| serde_json::from_slice::<CertificationPart>(&text).ok());
+    if ended.is_some_and(|part| !part.interrupted) {
+        return Err(CertifyError::Ended { folder: folder.to_owned() });
+    }
+    let unreadable = |error: io::Error| CertifyError::Unreadable { path: path.clone(), error };
+    let before: Vec<FileDigest> = serde_json::from_slice(&fs::read(&path).map_err(unreadable)?)
+        .map_err(|error| unreadable(error.into()))?;
+    if before != digests {
+        return Err(CertifyError::Changed(subject.to_owned()));
+    }
+    // The controls are tried as a whole.
+    match fs::remove_dir_all(folder.join(CONTROLS)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Finds the parts: folders, archives, and an archive on `input`.
+pub(crate) fn find_parts(paths: &[PathBuf], input: impl io::Read) -> Result<PartSources, StoreError> {
+    PartSources::find_with(PART_FILE, paths, input)
+}
+
+/// Merges parts into `out`, which is an empty folder. The trials are those of all parts; more callers and
 /// the controls were tried by the first part.
-pub(crate) fn merge_parts(folders: &[PathBuf], out: &Path) -> Result<MergedParts, CertifyError> {
+pub(crate) fn merge_parts(found: &PartSources, out: &Path) -> Result<MergedParts, CertifyError> {
     let evidence = |error: &dyn std::fmt::Display| CertifyError::Evidence(error.to_string());
     let stored = |error: StoreError| evidence(&error);
     let mut parts = Vec::new();
-    for folder in folders {
-        parts.push((folder.clone(), read_part(folder)?));
+    for source in &found.parts {
+        parts.push((source.clone(), read_part(source)?));
     }
-    for (folder, part) in &parts[1..] {
-        same(&parts[0], (folder, part))?;
+    for other in parts.iter().skip(1) {
+        same(&parts[0], other)?;
     }
-    let of_cases = parts.iter().map(|(folder, _)| PartSource {
-        name: folder.display().to_string(),
-        folder: folder.join(RUN_NAMES.cases),
+    let of_cases = parts.iter().map(|(source, _)| PartSource {
+        name: source.name.clone(),
+        folder: source.folder.join(RUN_NAMES.cases),
     });
     let (sources, remarks) = without_doubles(of_cases.collect()).map_err(stored)?;
-    parts.retain(|(folder, _)| sources.iter().any(|kept| kept.folder == folder.join(RUN_NAMES.cases)));
+    parts.retain(|(source, _)| sources.iter().any(|kept| kept.folder == source.folder.join(RUN_NAMES.cases)));
     dedup_named_twice(&mut parts);
     let cases = out.join(RUN_NAMES.cases);
     let sources = PartSources { parts: sources, unpacked: None };
     let MergedRun { saved: SavedRun { report, ledgers }, .. } = merge_folders(sources, &cases)
         .map_err(|error| CertifyError::Evidence(format!("{error}; {}", error.help())))?;
     publish(&cases, &report, &ledgers).map_err(stored)?;
-    for (index, (folder, part)) in parts.iter().enumerate() {
-        let second = folder.join(RUN_NAMES.second_try);
+    for (index, (source, part)) in parts.iter().enumerate() {
+        let second = source.folder.join(RUN_NAMES.second_try);
         if second.is_dir() {
             copy_folder(
                 &second,
@@ -91,7 +125,8 @@ pub(crate) fn merge_parts(folders: &[PathBuf], out: &Path) -> Result<MergedParts
             )?;
         }
     }
-    let (folder, first) = worst_first_part(&parts)?;
+    let (source, first) = worst_first_part(&parts)?;
+    let folder = &source.folder;
     for name in [CONTROLS, RUN_NAMES.callers.trim_end_matches('/')] {
         if folder.join(name).is_dir() {
             copy_folder(&folder.join(name), &out.join(name))?;
@@ -107,30 +142,30 @@ pub(crate) fn merge_parts(folders: &[PathBuf], out: &Path) -> Result<MergedParts
 }
 
 /// A folder that was named twice is one part.
-fn dedup_named_twice(parts: &mut Vec<(PathBuf, CertificationPart)>) {
+fn dedup_named_twice(parts: &mut Vec<(PartSource, CertificationPart)>) {
     let mut seen = std::collections::BTreeSet::new();
-    parts.retain(|(folder, _)| seen.insert(folder.clone()));
+    parts.retain(|(source, _)| seen.insert(source.folder.clone()));
 }
 
 /// The first part; of several copies, the one that shows least.
 fn worst_first_part(
-    parts: &[(PathBuf, CertificationPart)],
-) -> Result<(&PathBuf, &CertificationPart), CertifyError> {
+    parts: &[(PartSource, CertificationPart)],
+) -> Result<(&PartSource, &CertificationPart), CertifyError> {
     let shows = |part: &CertificationPart| {
         let as_known =
             !part.tested.controls.is_empty() && part.tested.controls.iter().all(ControlCheck::is_as_known);
         (as_known, part.tested.callers.as_ref().map_or(0, |callers| callers.passed))
     };
     let firsts = parts.iter().filter(|(_, part)| part.part == 1);
-    let worst = firsts.min_by_key(|(_, part)| shows(part)).map(|(folder, part)| (folder, part));
+    let worst = firsts.min_by_key(|(_, part)| shows(part)).map(|(source, part)| (source, part));
     worst
         .ok_or_else(|| CertifyError::Evidence("part 1 is missing; name its folder too, or run it".to_owned()))
 }
 
 /// Whether two parts are of one certification.
 fn same(
-    (one, first): &(PathBuf, CertificationPart),
-    (other, part): (&PathBuf, &CertificationPart),
+    (one, first): &(PartSource, CertificationPart),
+    (other, part): &(PartSource, CertificationPart),
 ) -> Result<(), CertifyError> {
     let (this, that) = (&first.tested, &part.tested);
     let files = |tested: &Tested| {
@@ -157,8 +192,8 @@ fn same(
     match facts.into_iter().find(|(_, this, that)| this != that) {
         None => Ok(()),
         Some((what, this, that)) => Err(CertifyError::OtherPart {
-            one: one.clone(),
-            other: other.clone(),
+            one: one.name.clone(),
+            other: other.name.clone(),
             what,
             this: crate::text::line(&this, 200),
             that: crate::text::line(&that, 200),

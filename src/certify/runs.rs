@@ -10,9 +10,9 @@ use futures_util::future::Shared;
 
 use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts, only_cause};
 use super::{CertifyError, CertifyEvent, OnEvent};
-use crate::results::Report;
+use crate::results::{REPORT_FILE, Report, read_report};
 use crate::run::{
-    self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions, ignored_fields,
+    self, ConcurrencyLimiter, Identity, Plan, RunError, RunEvent, RunFolder, RunOptions, ignored_fields,
     silencing_settings, trial_seed,
 };
 use crate::scenario::{Case, ServiceSetup};
@@ -55,6 +55,8 @@ pub(super) struct Runs<'a, F: Future<Output = ()>> {
     pub(super) stop: Shared<F>,
     /// Writes what a run leaves besides its ledgers; returns whether the run is incomplete.
     pub(super) save: fn(Report, &RunFolder) -> Result<bool, RunError>,
+    /// Whether the folder can have runs that are complete or interrupted: these are not made again.
+    pub(super) resumes: bool,
     /// Whether it was stopped.
     pub(super) interrupted: bool,
 }
@@ -80,7 +82,20 @@ impl<F: Future<Output = ()>> Runs<'_, F> {
             .retain(|planned| wanted.get(&planned.case).is_some_and(|wanted| planned.trial <= *wanted));
         let options = RunOptions { partition, ..whole };
         plan.take_part(&self.subject, &options);
-        let folder = RunFolder::at(&self.folder.join(name))?;
+        let path = self.folder.join(name);
+        let folder = if self.resumes && RunFolder::is_interrupted(&path) {
+            let identity = Identity::new(&plan, &self.subject, &options);
+            let (folder, finished) = RunFolder::resume(&path, &identity)?;
+            plan.resume(finished);
+            folder
+        } else if self.resumes && path.join(REPORT_FILE).is_file() {
+            let report = read_report(&path).map_err(|error| CertifyError::Evidence(error.to_string()))?;
+            let is_same = (report.seed, &report.digest, &report.whole) == (seed, &plan.digest, &plan.whole)
+                && report.hapax == env!("CARGO_PKG_VERSION");
+            return if is_same { Ok(()) } else { Err(CertifyError::OtherRun { folder: path }) };
+        } else {
+            RunFolder::at(&path)?
+        };
         let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
         let (subject, stop) = (self.subject.clone(), self.stop.clone());
         let report = run::run(plan, subject, options, &folder, self.limiter, stop, on_run).await?;

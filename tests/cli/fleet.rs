@@ -383,3 +383,109 @@ fn a_certificate_is_signed_once_over_all_parts() {
     let changed = workspace.call(&["certify", "merge", "1", "2", "--out", "x"]);
     assert_ne!(changed.status, 0, "{}", changed.stdout);
 }
+
+#[test]
+fn a_part_of_a_certification_that_died_is_resumed_and_archives_are_merged() {
+    let workspace = Workspace::new();
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let first = with(&AGENT, &["--trials", "30", "-j", "1", "--partition", "1/2"]);
+    let mut hapax = workspace.command(&with(&first, &["--out", "1"]));
+    let mut hapax = hapax.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // The first line of the journal is not about a trial.
+    let journal = workspace.path().join("1/cases/trials.jsonl");
+    let ended = || std::fs::read_to_string(&journal).unwrap_or_default().lines().count().saturating_sub(1);
+    while ended() == 0 {
+        assert!(hapax.try_wait().unwrap().is_none(), "it ended before it could be killed");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    kill_process(i32::try_from(hapax.id()).ok().and_then(Pid::from_raw).unwrap(), Signal::KILL).unwrap();
+    hapax.wait().unwrap();
+    let unfinished = workspace.call(&["certify", "merge", "1", "--out", "x"]).expect(2);
+    assert!(unfinished.stderr.contains("add --resume to the command"), "{}", unfinished.stderr);
+    assert!(!workspace.path().join("x").exists());
+    let other: Vec<&str> = first.iter().map(|word| if *word == "7" { "8" } else { word }).collect();
+    let other = workspace.call(&with(&other, &["--resume", "1"])).expect(2);
+    assert!(other.stderr.contains("--seed"), "{}", other.stderr);
+
+    workspace.call(&with(&first, &["--resume", "1"])).expect(0);
+    let report = json(&workspace.path().join("1/cases"));
+    let trials =
+        report["cases"].as_array().unwrap().iter().flat_map(|case| case["trials"].as_array().unwrap());
+    let ledgers: Vec<&str> = trials.map(|trial| trial["ledger"].as_str().unwrap()).collect();
+    let again = ledgers.iter().filter(|name| name.ends_with("~2")).count();
+    assert!(again > 0 && again < ledgers.len(), "what had ended did not run again: {ledgers:?}");
+    let whole = workspace.call(&with(&first, &["--resume", "1"])).expect(2);
+    assert!(whole.stderr.contains("has ended: merge it"), "{}", whole.stderr);
+    let changed = workspace.read("1/subject.json").replacen("\"sha256\": \"", "\"sha256\": \"0", 1);
+    std::fs::remove_file(workspace.path().join("1/part.json")).unwrap();
+    let subject = workspace.read("1/subject.json");
+    workspace.write("1/subject.json", &changed);
+    let changed = workspace.call(&with(&first, &["--resume", "1"])).expect(2);
+    assert!(changed.stderr.contains("was changed while it was tested"), "{}", changed.stderr);
+    workspace.write("1/subject.json", &subject);
+    // All trials are there: only the controls are tried again.
+    workspace.call(&with(&first, &["--resume", "1"])).expect(0);
+
+    let second: Vec<&str> = first.iter().map(|word| if *word == "1/2" { "2/2" } else { word }).collect();
+    workspace.call(&with(&second, &["--out", "2"])).expect(0);
+    std::fs::write(workspace.path().join("1.tar.gz"), tar(&workspace, &["-z"], "1")).unwrap();
+    let mut merge =
+        workspace.command(&["certify", "merge", "1.tar.gz", "-", "--out", "out", "--key", "hapax.key"]);
+    let mut merge =
+        merge.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let archive = tar(&workspace, &[], "2");
+    std::io::Write::write_all(&mut merge.stdin.take().unwrap(), &archive).unwrap();
+    let merged = Called::from(merge.wait_with_output().unwrap()).expect(0);
+    assert!(merged.stdout.contains("CERTIFIED"), "{}", merged.stdout);
+    let verify = ["certify", "verify", "out/certificate.json", "--public-key", "hapax.pub", "--run", "out"];
+    let valid = workspace.call(&verify).expect(0);
+    assert!(valid.stdout.contains("VALID") && !valid.stdout.contains("WRONG"), "{}", valid.stdout);
+    std::fs::write(workspace.path().join("none.tar"), tar(&workspace, &[], "1/cases")).unwrap();
+    let none = workspace.call(&["certify", "merge", "none.tar", "--out", "x"]).expect(2);
+    assert!(none.stderr.contains("the archive holds no part.json"), "{}", none.stderr);
+}
+
+#[test]
+fn a_part_whose_disk_is_full_loses_no_trial_that_had_ended() {
+    let workspace = moody();
+    workspace.write("agent.sh", &format!("{}echo \"$HAPAX_TRIAL\" >> ran\n", workspace.read("agent.sh")));
+    let run =
+        ["run", "scenarios", "--subject", "moody", "--no-probe", "--seed", "7", "--trials", "20", "-j", "1"];
+    // The system refuses to write more, as it does on a full disk.
+    let mut full = Command::new("bash");
+    full.args(["-c", "trap '' XFSZ; ulimit -f 48; exec \"$@\"", "bash", HAPAX]);
+    full.args(with(&run, &["--partition", "1/2", "--out", "1"])).current_dir(workspace.path());
+    let full = Called::from(full.env("NO_COLOR", "1").output().unwrap()).expect(2);
+    assert!(full.stderr.contains("File too large"), "{}", full.stderr);
+    let merge = ["report", "merge", "1", "2", "--out", "whole"];
+    workspace.call(&with(&run, &["--partition", "2/2", "--out", "2"])).expect(0);
+    let unfinished = workspace.call(&merge).expect(2);
+    assert!(unfinished.stderr.contains("--resume"), "{}", unfinished.stderr);
+    assert!(!workspace.path().join("whole").exists());
+    let ledger = workspace.read("1/ledger.jsonl");
+    let ended = ledger.lines().filter(|line| line.contains("\"kind\":\"end\"")).count();
+    assert!(ended > 0);
+    std::fs::remove_file(workspace.path().join("ran")).unwrap();
+    workspace.call(&with(&run, &["--partition", "1/2", "--resume", "1"])).expect(0);
+    assert_eq!(workspace.read("ran").lines().count(), 20 - ended, "what had ended did not run again");
+    workspace.call(&merge).expect(0);
+}
+
+#[test]
+fn clocks_may_differ_and_a_part_of_another_version_is_refused() {
+    let workspace = moody();
+    moody_part(&workspace, "1/2", "1", 0);
+    moody_part(&workspace, "2/2", "2", 0);
+    let report = workspace.read("2/report.json");
+    let started = format!("\"started_at\": {}", json(&workspace.path().join("2"))["started_at"]);
+    let ahead = report.replacen(&started, "\"started_at\": 4102444800000", 1);
+    workspace.write("2/report.json", &ahead);
+    workspace.call(&["report", "merge", "1", "2", "--out", "whole"]).expect(0);
+    let whole = json(&workspace.path().join("whole"));
+    assert_eq!(whole["started_at"], json(&workspace.path().join("1"))["started_at"]);
+    let version = format!("\"hapax\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    workspace.write("2/report.json", &report.replacen(&version, "\"hapax\": \"0.0.9\"", 1));
+    let other = workspace.call(&["report", "merge", "1", "2", "--out", "x"]).expect(2);
+    assert!(other.stderr.contains("the version of hapax is 0.0.9"), "{}", other.stderr);
+    assert!(!workspace.path().join("x").exists());
+}

@@ -177,6 +177,7 @@ async fn test_server<F: Future<Output = ()>>(
             limiter,
             stop,
             save: save_outputs,
+            resumes: false,
             interrupted: false,
         },
         findings: Vec::new(),

@@ -134,7 +134,7 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         run_preparation(command).map_err(CliError::new)?;
     }
     let server = prepare_command(&program, &cache_folder()).map_err(CliError::new)?;
-    let prepared = certificate.prepare()?;
+    let prepared = certificate.prepare(None)?;
     let partial = match filters.is_empty() {
         false => Some("only the cases of FILTER were run"),
         true if certificate.level.is_none() && certificate.trials.is_none() && certificate.key.is_none() => {
@@ -163,7 +163,7 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         seed: prepared.seed,
         settings,
         for_certificate: partial.is_none(),
-        folder: prepared.folder.path().to_owned(),
+        folder: prepared.folder.clone(),
     };
     let mut progress = CertifyProgress::new(certificate.verbosity());
     let tested = crate::cli::runtime()?.block_on(async {

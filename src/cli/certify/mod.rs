@@ -93,6 +93,10 @@ pub(super) struct CertifyArgs {
 
     #[command(flatten)]
     part: PartArgs,
+
+    /// Continue the part of a certification in this folder that did not end; finished trials are not run again
+    #[arg(long, value_name = "DIR", requires = "partition", conflicts_with = "out")]
+    resume: Option<PathBuf>,
 }
 
 /// How many trials are run, and where the certificate goes.
@@ -159,8 +163,8 @@ Examples:
   hapax certify merge part-1 part-2 part-3 --out whole --key hapax.key
       Parts that were tested with --partition 1/3, 2/3 and 3/3; the certificate is signed once.")]
 struct MergePartsArgs {
-    /// The folders of all parts
-    #[arg(value_name = "DIR", required = true)]
+    /// All parts: folders, tar archives with one or more of them (plain or gzip), or - for an archive on standard input
+    #[arg(value_name = "PART", required = true)]
     parts: Vec<PathBuf>,
 
     /// The folder for the certificate and the evidence; it must be empty or not exist
@@ -198,10 +202,11 @@ pub(super) fn run(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
 
 fn merge_certification(args: &MergePartsArgs) -> Result<ExitStatus, CliError> {
     let key = args.key.as_deref().map(SigningKey::load).transpose()?;
+    let parts = certify::find_parts(&args.parts, std::io::stdin().lock())?;
     let folder = RunFolder::at(&args.out)?;
     folder.complete();
-    let MergedParts { tested, asked, seed, remarks } = certify::merge_parts(&args.parts, folder.path())
-        .map_err(|error| {
+    let MergedParts { tested, asked, seed, remarks } =
+        certify::merge_parts(&parts, folder.path()).map_err(|error| {
             // What was merged so far is not evidence.
             let _ = std::fs::remove_dir_all(folder.path());
             CliError::from(error)
@@ -253,7 +258,7 @@ fn certify_tool(path: &Path, certificate: &CertificateArgs) -> Result<ExitStatus
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = ToolFile::read(&Source::new(path.display().to_string(), text.clone()), folder)
         .map_err(|problems| CliError::Rendered(problems.render(has_color())))?;
-    let prepared = certificate.prepare()?;
+    let prepared = certificate.prepare(None)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = ToolOptions {
         trials: prepared.trials,
@@ -309,7 +314,7 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         }
     }
     let part = args.part.apply(RunOptions::default(), &subject)?;
-    let prepared = certificate.prepare()?;
+    let prepared = certificate.prepare(args.resume.as_deref())?;
     let run = RunOptions {
         trials: 1,
         seed: prepared.seed,
@@ -317,7 +322,8 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         subject_words: typed,
         ..part
     };
-    let options = AgentOptions { trials: prepared.trials, callers: certificate.callers, run };
+    let resumes = args.resume.is_some();
+    let options = AgentOptions { trials: prepared.trials, callers: certificate.callers, run, resumes };
     let plan = AgentPlan::new(cases.clone(), &subject, &options)?;
     if plan.scenarios() == 0 {
         return Err(CliError::with_hint(
@@ -347,7 +353,7 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         let stop = super::stop_signal()?;
         let limiter = ConcurrencyLimiter::new(certificate.jobs.map(usize::from));
         let on = &mut |event: CertifyEvent<'_>| progress.show(&event);
-        let folder = prepared.folder.path();
+        let folder = prepared.folder.as_path();
         certify::certify_agent(plan, &subject, &options, folder, &limiter, stop, on)
             .await
             .map_err(CliError::from)
@@ -383,20 +389,20 @@ struct Prepared {
     trials: u32,
     seed: u64,
     /// The folder for the evidence.
-    folder: RunFolder,
+    folder: PathBuf,
 }
 
 impl Prepared {
     /// Removes the folder if nothing was written to it.
     fn discard(&self) {
         // A folder that is not empty stays.
-        let _ = std::fs::remove_dir(self.folder.path());
+        let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
 impl CertificateArgs {
-    /// Reads the key, chooses the seed, and makes the folder.
-    fn prepare(&self) -> Result<Prepared, CliError> {
+    /// Reads the key, chooses the seed, and makes the folder, unless the part in it is resumed.
+    fn prepare(&self, resumed: Option<&Path>) -> Result<Prepared, CliError> {
         let key = self.key.as_deref().map(SigningKey::load).transpose()?;
         let asked = AskedLevel { level: self.level.unwrap_or(DEFAULT_LEVEL), confidence: self.confidence };
         let needed = trials_needed(asked.level, asked.confidence);
@@ -414,12 +420,15 @@ impl CertificateArgs {
             Some(seed) => seed,
             None => run::random_seed()?,
         };
+        if let Some(folder) = resumed {
+            return Ok(Prepared { key, asked, trials, seed, folder: folder.to_owned() });
+        }
         let folder = match &self.out {
             Some(path) => RunFolder::at(path)?,
             None => RunFolder::new_below(Path::new(REPORTS), Timestamp::now())?,
         };
         folder.complete();
-        Ok(Prepared { key, asked, trials, seed, folder })
+        Ok(Prepared { key, asked, trials, seed, folder: folder.path().to_owned() })
     }
 
     /// How much is shown while it runs.
@@ -442,7 +451,7 @@ impl CertificateArgs {
         prepared: &Prepared,
         partial: Option<&'static str>,
     ) -> Result<ExitStatus, CliError> {
-        let folder = prepared.folder.path();
+        let folder = prepared.folder.as_path();
         let level = if partial.is_some() { 0.0 } else { prepared.asked.level };
         let options = IssueOptions {
             folder,
@@ -476,7 +485,7 @@ impl CertificateArgs {
             interrupted,
             tested,
         };
-        let folder = prepared.folder.path();
+        let folder = prepared.folder.as_path();
         certify::write_part(folder, &part)?;
         let status = match (failed, interrupted, void) {
             (1.., ..) => ExitStatus::Failed,

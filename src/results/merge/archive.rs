@@ -8,24 +8,32 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::results::store::{LEDGER_FILE, REPORT_FILE};
-
 const BLOCK: usize = 512;
 const BLOCK_BYTES: u64 = 512;
 /// A longer name is not one of ours.
 const LONGEST_NAME: u64 = 64 * 1024;
 
-/// Writes the reports and ledgers of an archive into numbered folders below `to`; returns each with its name in the
-/// archive.
-pub(super) fn unpack(archive: impl Read, to: &Path, first: usize) -> io::Result<Vec<(String, PathBuf)>> {
+/// Writes the files of an archive that have one of these names into numbered folders below `to`; returns each folder with
+/// its name in the archive.
+pub(super) fn unpack(
+    archive: impl Read,
+    to: &Path,
+    first: usize,
+    files: &[&str],
+) -> io::Result<Vec<(String, PathBuf)>> {
     let mut archive = BufReader::new(archive);
     match archive.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        true => unpack_plain(BufReader::new(MultiGzDecoder::new(archive)), to, first),
-        false => unpack_plain(archive, to, first),
+        true => unpack_plain(BufReader::new(MultiGzDecoder::new(archive)), to, first, files),
+        false => unpack_plain(archive, to, first, files),
     }
 }
 
-fn unpack_plain(mut archive: impl Read, to: &Path, first: usize) -> io::Result<Vec<(String, PathBuf)>> {
+fn unpack_plain(
+    mut archive: impl Read,
+    to: &Path,
+    first: usize,
+    files: &[&str],
+) -> io::Result<Vec<(String, PathBuf)>> {
     let mut folders: BTreeMap<String, PathBuf> = BTreeMap::new();
     // From an entry before a file that has no room for its name or size.
     let (mut long_name, mut long_size) = (None, None);
@@ -39,7 +47,7 @@ fn unpack_plain(mut archive: impl Read, to: &Path, first: usize) -> io::Result<V
                 let name = long_name.take().unwrap_or(header.name);
                 long_size = None;
                 let (folder, file) = name.rsplit_once('/').unwrap_or(("", &name));
-                if matches!(header.kind, b'0' | 0) && [REPORT_FILE, LEDGER_FILE].contains(&file) {
+                if matches!(header.kind, b'0' | 0) && files.contains(&file) {
                     let number = first + folders.len();
                     let path =
                         folders.entry(folder.to_owned()).or_insert_with(|| to.join(number.to_string()));
@@ -144,6 +152,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::results::store::{LEDGER_FILE, REPORT_FILE};
 
     /// What `tar` writes of a folder with two runs and other files.
     fn archive(options: &[&str], folder: &str) -> Vec<u8> {
@@ -169,7 +178,7 @@ mod tests {
 
     fn unpacked(bytes: &[u8]) -> io::Result<Vec<String>> {
         let to = tempfile::tempdir().unwrap();
-        let found = unpack(bytes, to.path(), 0)?;
+        let found = unpack(bytes, to.path(), 0, &[REPORT_FILE, LEDGER_FILE])?;
         let shown = found.into_iter().map(|(name, path)| {
             let mut files: Vec<_> =
                 fs::read_dir(&path).unwrap().map(|file| file.unwrap().file_name()).collect();

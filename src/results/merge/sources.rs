@@ -1,13 +1,13 @@
 //! Where the parts of a run are: in folders, in tar archives, or on standard input.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
 use super::archive;
-use crate::results::store::StoreError;
+use crate::results::store::{LEDGER_FILE, REPORT_FILE, StoreError};
 
 /// A part, as a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,20 @@ impl PartSources {
     ///
     /// # Errors
     /// When an archive cannot be read, or holds no run.
-    pub fn find(paths: &[PathBuf], mut input: impl Read) -> Result<Self, StoreError> {
+    pub fn find(paths: &[PathBuf], input: impl Read) -> Result<Self, StoreError> {
+        PartSources::find_all(paths, input, None)
+    }
+
+    /// The same for parts that are folders of several runs, and have this file beside them.
+    ///
+    /// # Errors
+    /// When an archive cannot be read, or holds no such part.
+    pub fn find_with(marker: &str, paths: &[PathBuf], input: impl Read) -> Result<Self, StoreError> {
+        PartSources::find_all(paths, input, Some(marker))
+    }
+
+    fn find_all(paths: &[PathBuf], mut input: impl Read, marker: Option<&str>) -> Result<Self, StoreError> {
+        let files: Vec<&str> = [REPORT_FILE, LEDGER_FILE].into_iter().chain(marker).collect();
         let mut sources = PartSources::default();
         for path in paths {
             let is_input = path == Path::new("-");
@@ -45,15 +58,20 @@ impl PartSources {
                 Some(folder) => folder.path().to_owned(),
                 None => sources.unpacked.insert(tempfile::tempdir().map_err(failed)?).path().to_owned(),
             };
-            let first = sources.parts.len();
+            // Of one part there can be several numbered folders.
+            let first = fs::read_dir(&to).map_err(failed)?.count();
             let found = match is_input {
-                true => archive::unpack(&mut input, &to, first),
-                false => File::open(path).and_then(|file| archive::unpack(file, &to, first)),
+                true => archive::unpack(&mut input, &to, first, &files),
+                false => File::open(path).and_then(|file| archive::unpack(file, &to, first, &files)),
             }
             .map_err(failed)?;
+            let found = match marker {
+                Some(marker) => below(marker, found).map_err(failed)?,
+                None => found,
+            };
             if found.is_empty() {
-                let error = io::Error::new(io::ErrorKind::NotFound, "the archive holds no report.json");
-                return Err(failed(error));
+                let missing = format!("the archive holds no {}", marker.unwrap_or(REPORT_FILE));
+                return Err(failed(io::Error::new(io::ErrorKind::NotFound, missing)));
             }
             let shown = if is_input { "standard input".to_owned() } else { path.display().to_string() };
             sources.parts.extend(
@@ -64,4 +82,25 @@ impl PartSources {
         }
         Ok(sources)
     }
+}
+
+/// The folders that have this file, with the other ones moved to where they are below them.
+fn below(marker: &str, found: Vec<(String, PathBuf)>) -> io::Result<Vec<(String, PathBuf)>> {
+    let (roots, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(_, folder)| folder.join(marker).is_file());
+    for (name, folder) in others {
+        let place = roots.iter().find_map(|(root, to)| {
+            let relative = Path::new(&name).strip_prefix(root).ok()?;
+            let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+            is_plain.then(|| to.join(relative))
+        });
+        if let Some(place) = place {
+            fs::create_dir_all(&place)?;
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                fs::rename(entry.path(), place.join(entry.file_name()))?;
+            }
+        }
+    }
+    Ok(roots)
 }

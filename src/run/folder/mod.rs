@@ -117,6 +117,12 @@ impl RunFolder {
         RunFolder::create(path.to_owned())
     }
 
+    /// Whether a folder has a run that is not complete.
+    #[must_use]
+    pub fn is_interrupted(path: &Path) -> bool {
+        path.join(JOURNAL).is_file()
+    }
+
     /// The folder of an interrupted run, and its finished trials.
     ///
     /// # Errors
