@@ -20,8 +20,9 @@ mod timeline;
 
 pub use comparison::{RunLinks, compare_md, compare_page, compare_text};
 pub use formats::{
-    Format, FormatError, MAX_SUMMARY_BYTES, RunJudgment, View, annotations, badge, case_detail, chosen,
-    jsonl, judged_summary, junit, one_line, page, page_so_far, render, run_summary, summary_md, tap,
+    Format, FormatError, MAX_SUMMARY_BYTES, RunJudgment, TRIALS_FOLDER, View, annotations, badge,
+    case_detail, chosen, jsonl, judged_summary, junit, one_line, page, page_and_files, page_so_far, render,
+    run_summary, summary_md, tap,
 };
 pub(crate) use formats::{Frame, PageScript, frame};
 pub use history::{HISTORY_FILE, history_page, history_text};

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::report::{MAX_SUMMARY_BYTES, badge, junit, page, page_so_far, summary_md};
+use crate::report::{
+    MAX_SUMMARY_BYTES, TRIALS_FOLDER, badge, junit, page_and_files, page_so_far, summary_md,
+};
 use crate::results::{Ledgers, Report, StoreError, write_file, write_report};
 
 /// The name of the page in the folder of a run.
@@ -12,7 +14,7 @@ pub const PAGE_FILE: &str = "index.html";
 /// The name of the summary in the folder of a run.
 pub const SUMMARY_FILE: &str = "summary.md";
 
-/// Writes `report.json`, `junit.xml`, `summary.md`, `badge.json` and `index.html`.
+/// Writes `report.json`, `junit.xml`, `summary.md`, `badge.json` and `index.html`, and for a large run the trials beside it.
 ///
 /// # Errors
 /// When the folder cannot be written to.
@@ -24,7 +26,11 @@ pub fn publish(folder: &Path, report: &Report, ledgers: &Ledgers) -> Result<(), 
     write_file(&path, xml.as_bytes())?;
     write_file(&folder.join(SUMMARY_FILE), summary_md(report, ledgers, MAX_SUMMARY_BYTES).as_bytes())?;
     write_file(&folder.join("badge.json"), badge(report).as_bytes())?;
-    write_file(&folder.join(PAGE_FILE), page(report, ledgers).as_bytes())
+    let (page, files) = page_and_files(report, ledgers);
+    for (name, content) in files {
+        write_file(&folder.join(TRIALS_FOLDER).join(name), content.as_bytes())?;
+    }
+    write_file(&folder.join(PAGE_FILE), page.as_bytes())
 }
 
 /// Writes `index.html` of a run that is not finished: it reloads itself.

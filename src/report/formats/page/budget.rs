@@ -9,6 +9,8 @@ use crate::text::{block, line};
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     indexes: HashMap<String, u32>,
+    /// The number of the first.
+    first: u32,
     kept: Vec<String>,
     size: usize,
     /// Whether a text was shortened because there were too many.
@@ -23,6 +25,11 @@ const SHORTENED: usize = 100;
 const OMIT_AT: usize = 5 * 1024 * 1024;
 
 impl Texts {
+    /// Texts that are numbered from here.
+    pub(super) fn starting_at(first: u32) -> Self {
+        Texts { first, ..Texts::default() }
+    }
+
     /// A text in one line, with at most `limit` characters.
     pub(super) fn line(&mut self, text: &str, limit: usize) -> u32 {
         let limit = self.current_limit(text, limit);
@@ -54,14 +61,14 @@ impl Texts {
         if let Some(index) = self.indexes.get(&text) {
             return *index;
         }
-        let index = u32::try_from(self.kept.len()).unwrap_or(u32::MAX);
+        let index = u32::try_from(self.kept.len()).unwrap_or(u32::MAX).saturating_add(self.first);
         self.size += text.chars().map(bytes_in_page).sum::<usize>() + 3;
         self.kept.push(text.clone());
         self.indexes.insert(text, index);
         index
     }
 
-    /// All of them, by number.
+    /// All of them, in the order of their numbers.
     pub(super) fn into_kept(self) -> Vec<String> {
         self.kept
     }

@@ -2,6 +2,8 @@
 //! numbers, so that the data of thousands of trials is small. Trials that failed have their full timeline,
 //! trials that passed a short one.
 
+use std::rc::Rc;
+
 use mock_services::ledger::{Entry, SavedLedger};
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use crate::domain::{CapturedOutput, ControlName};
 use crate::report::facts::{facts, honesty_words};
 use crate::report::formats::page::budget::{Items, Texts};
 use crate::report::formats::page::exchange::facts_of;
+use crate::report::formats::page::frame::json_in_script;
 use crate::report::formats::page::square::{keys_of, keys_of_skipped};
 use crate::report::headline;
 use crate::report::stderr::bad_ends;
@@ -44,6 +47,8 @@ const MAX_TRIALS: usize = 6_000;
 /// How many trials of a case a page has of a larger run, if they did not pass and if they passed.
 const MAX_WRONG_TRIALS: usize = 40;
 const MAX_PASSED_TRIALS: usize = 4;
+/// How many of the other trials are in one file beside the page.
+const TRIALS_OF_A_FILE: usize = 1_000;
 
 /// The data for the script.
 #[derive(Serialize)]
@@ -57,6 +62,13 @@ pub(super) struct Data {
     cut: bool,
     /// Whether the run is not finished, so that the page reloads itself.
     running: bool,
+}
+
+impl Data {
+    /// There are no files beside the page.
+    pub(super) fn stand_alone(&mut self) {
+        self.cases.iter_mut().for_each(|case| case.files = 0);
+    }
 }
 
 #[derive(Serialize)]
@@ -78,6 +90,9 @@ struct CaseData {
     /// How many trials of the case the page does not have.
     #[serde(skip_serializing_if = "crate::domain::is_default")]
     more: usize,
+    /// How many files beside the page have them.
+    #[serde(skip_serializing_if = "crate::domain::is_default")]
+    files: usize,
 }
 
 #[derive(Serialize)]
@@ -156,44 +171,106 @@ struct Packer {
     wrong: Items,
 }
 
-/// The data of a run.
-pub(super) fn data(report: &Report, ledgers: &Ledgers, running: bool) -> Data {
-    let mut packer = Packer {
-        texts: Texts::default(),
-        full: Items::new(MAX_ALL_FULL_ITEMS),
-        short: Items::new(MAX_ALL_SHORT_ITEMS),
-        facts: Items::new(MAX_ALL_FACTS),
-        messages: Items::new(MAX_ALL_MESSAGES),
-        is_sampled: report.cases.iter().map(|case| case.trials.len()).sum::<usize>() > MAX_TRIALS,
-        wrong: Items::new(MAX_TRIALS),
-    };
+/// The trials of a case that the page does not have.
+struct OtherTrials<'r> {
+    /// The place of the case in the data.
+    place: usize,
+    case: &'r CaseReport,
+    trials: Vec<&'r TrialReport>,
+}
+
+/// Whether a page has only some of the trials.
+pub(super) fn is_sampled(report: &Report) -> bool {
+    report.cases.iter().map(|case| case.trials.len()).sum::<usize>() > MAX_TRIALS
+}
+
+/// The name of a file beside the page, and a script that gives its trials to the page. They have no timelines.
+fn file(other: &OtherTrials<'_>, number: usize, first_text: &mut u32) -> (String, String) {
+    let mut packer = Packer::new(false, Texts::starting_at(*first_text));
+    let trials = other.trials.chunks(TRIALS_OF_A_FILE).nth(number).unwrap_or_default();
+    let trials: Vec<TrialData> = trials
+        .iter()
+        .map(|trial| TrialData { torn: None, ..packer.trial(other.case, trial, None) })
+        .collect();
+    let texts = packer.texts.into_kept();
+    let call = (other.place, *first_text, &texts, trials);
+    *first_text = first_text.saturating_add(u32::try_from(texts.len()).unwrap_or(u32::MAX));
+    let name = format!("{}-{}.js", other.place, number + 1);
+    (name, format!("addTrials(...{});\n", json_in_script(&call).into_string()))
+}
+
+/// The files beside the page, made one by one.
+pub(super) struct Files<'r> {
+    others: Vec<OtherTrials<'r>>,
+    first_text: u32,
+}
+
+impl<'r> Files<'r> {
+    /// All of them, by name and content.
+    pub(super) fn into_all(self) -> impl Iterator<Item = (String, String)> + use<'r> {
+        let Files { others, mut first_text } = self;
+        let all = others.into_iter().map(Rc::new).flat_map(|other| {
+            let count = other.trials.len().div_ceil(TRIALS_OF_A_FILE);
+            (0..count).map(move |number| (Rc::clone(&other), number))
+        });
+        all.map(move |(other, number)| file(&other, number, &mut first_text))
+    }
+}
+
+/// The data of a run, and the files with the trials that are left out of it.
+pub(super) fn data<'r>(report: &'r Report, ledgers: &Ledgers, running: bool) -> (Data, Files<'r>) {
+    let mut packer = Packer::new(is_sampled(report), Texts::default());
     // The worst cases are packed first, so that the budget is sufficient for them.
-    let mut packed: Vec<(&str, CaseData)> =
-        worst_first(report).into_iter().map(|case| (case.id.as_str(), packer.case(case, ledgers))).collect();
-    packed.sort_by_key(|(id, _)| *id);
+    let mut packed: Vec<(&'r CaseReport, CaseData, Vec<&'r TrialReport>)> = worst_first(report)
+        .into_iter()
+        .map(|case| {
+            let (data, others) = packer.case(case, ledgers);
+            (case, data, others)
+        })
+        .collect();
+    packed.sort_by_key(|(case, ..)| case.id.as_str());
     let worst = worst_first(report)
         .first()
         .filter(|case| result_of(case) != TrialStatus::Pass)
         .map(|case| case.id.as_str());
-    let first = worst.and_then(|id| packed.iter().position(|(case_id, _)| *case_id == id));
+    let first = worst.and_then(|id| packed.iter().position(|(case, ..)| case.id == id));
     let skipped = report.skipped.iter().map(|skipped| SkippedData {
         id: packer.texts.name(&skipped.id),
         why: packer.texts.line(&skipped.why, MAX_TEXT),
         cells: keys_of_skipped(skipped, report).iter().map(|key| packer.texts.name(key)).collect(),
     });
     let skipped = skipped.collect();
-    let cases = packed.into_iter().map(|(_, case)| case).collect();
-    Data { cases, skipped, first, cut: packer.texts.cut, texts: packer.texts.into_kept(), running }
+    let (mut cases, mut others) = (Vec::new(), Vec::new());
+    for (place, (case, data, trials)) in packed.into_iter().enumerate() {
+        cases.push(data);
+        others.push(OtherTrials { place, case, trials });
+    }
+    let (cut, texts) = (packer.texts.cut, packer.texts.into_kept());
+    let first_text = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+    (Data { cases, skipped, first, cut, texts, running }, Files { others, first_text })
 }
 
 impl Packer {
+    fn new(is_sampled: bool, texts: Texts) -> Self {
+        Packer {
+            texts,
+            full: Items::new(MAX_ALL_FULL_ITEMS),
+            short: Items::new(MAX_ALL_SHORT_ITEMS),
+            facts: Items::new(MAX_ALL_FACTS),
+            messages: Items::new(MAX_ALL_MESSAGES),
+            is_sampled,
+            wrong: Items::new(MAX_TRIALS),
+        }
+    }
+
     fn words(&mut self, text: &str) -> u32 {
         self.texts.line(text, MAX_TEXT)
     }
 
-    fn case(&mut self, case: &CaseReport, ledgers: &Ledgers) -> CaseData {
-        let shown = self.shown(case);
-        CaseData {
+    /// The data of a case, and the trials that it does not have.
+    fn case<'r>(&mut self, case: &'r CaseReport, ledgers: &Ledgers) -> (CaseData, Vec<&'r TrialReport>) {
+        let (shown, others) = self.shown(case);
+        let data = CaseData {
             id: self.texts.name(&case.id),
             about: self.words(&case.about),
             task: self.words(&case.task),
@@ -218,18 +295,20 @@ impl Packer {
                 })
                 .collect(),
             result: result_of(case).as_str(),
-            more: case.trials.len() - shown.len(),
+            more: others.len(),
+            files: others.len().div_ceil(TRIALS_OF_A_FILE),
             trials: shown
                 .into_iter()
                 .map(|trial| self.trial(case, trial, ledgers.find(&trial.ledger).as_deref()))
                 .collect(),
-        }
+        };
+        (data, others)
     }
 
-    /// The trials of a case that the page has: the worst one always, so that its result can be seen.
-    fn shown<'a>(&mut self, case: &'a CaseReport) -> Vec<&'a TrialReport> {
+    /// The trials of a case that the page has, and the others. It has the worst one always, so that its result can be seen.
+    fn shown<'r>(&mut self, case: &'r CaseReport) -> (Vec<&'r TrialReport>, Vec<&'r TrialReport>) {
         if !self.is_sampled {
-            return case.trials.iter().collect();
+            return (case.trials.iter().collect(), Vec::new());
         }
         let (mut wrong, mut passed, mut has_worst) = (0, 0, false);
         let worst = result_of(case);
@@ -243,7 +322,7 @@ impl Packer {
             has_worst |= is_worst;
             is_worst || (wrong <= MAX_WRONG_TRIALS && self.wrong.take(1))
         };
-        case.trials.iter().filter(is_shown).collect()
+        case.trials.iter().partition(is_shown)
     }
 
     fn trial(&mut self, case: &CaseReport, trial: &TrialReport, saved: Option<&SavedLedger>) -> TrialData {

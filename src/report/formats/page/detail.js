@@ -61,12 +61,36 @@ function caseDetail(found, state) {
     const button = (one) => el('button', { type: 'button', class: one.result, 'aria-pressed': String(one === trial), onclick: () => choose(one) }, `${MARK[one.result]} trial ${one.trial}`);
     nodes.push(el('div', { class: 'trials', role: 'group', 'aria-label': 'Trials' }, trials.map(button)));
   }
-  if (found.more) {
-    nodes.push(el('p', {}, `${found.more} more trials of this case are not on this page; hapax report show DIR ${found.id} has all.`));
-  }
+  if (found.more) nodes.push(moreTrials(found));
   nodes.push(...(trial ? trialDetail(found, trial, state) : [el('p', {}, 'No trial of this case was finished.')]));
   nodes.push(controls(found), el('p', { class: 'place-in-file faint' }, el('span', { class: 'mono' }, text(found.place)), ' ', found.tags.map((tag) => el('span', { class: 'tag' }, text(tag)))));
   return nodes.filter(Boolean);
+}
+
+// Of a large run, most trials are in files beside the page, which are loaded when they are asked for.
+function moreTrials(found) {
+  const shows = `\`hapax report show DIR ${text(found.id)}\` shows all.`;
+  const [place, next] = [DATA.cases.indexOf(found), (found.loaded || 0) + 1];
+  if (next > (found.files || 0)) return el('p', {}, ...withCode(`${found.more} more trials of this case are not on this page; ${shows}`));
+  const file = `trials/${place}-${next}.js`;
+  const missing = () => button.replaceWith(...withCode(`${found.more} more trials of this case are in files that are not beside this page, such as ${file}; ${shows}`));
+  const load = () => {
+    button.disabled = true;
+    document.body.append(el('script', { src: file, onerror: missing }));
+  };
+  const button = el('button', { type: 'button', class: 'more', onclick: load }, `Load more of this case (${found.more} trials are not shown)`);
+  return el('p', {}, button);
+}
+
+// Called by the files beside the page.
+function addTrials(place, first, texts, trials) {
+  texts.forEach((words, index) => { DATA.texts[first + index] = words; });
+  const found = DATA.cases[place];
+  found.trials = [...found.trials, ...trials].sort((one, other) => one.trial - other.trial);
+  found.more -= trials.length;
+  found.loaded = (found.loaded || 0) + 1;
+  drawn = null;
+  apply();
 }
 
 function trialDetail(found, trial, state) {

@@ -24,6 +24,8 @@ pub(crate) enum PageScript {
     None,
     /// A script that makes no requests.
     Alone(&'static str),
+    /// A script that loads files beside the page, as scripts: from a file, a page can read nothing else.
+    WithFiles(&'static str),
     /// A script that makes requests to the server of the page.
     Connected(&'static str),
 }
@@ -39,14 +41,15 @@ pub(crate) struct Frame<'a> {
 
 /// The whole page.
 pub(crate) fn frame(frame: Frame<'_>) -> Markup {
-    let (script, connect) = match frame.script {
-        PageScript::None => (None, ""),
-        PageScript::Alone(script) => (Some(script), ""),
-        PageScript::Connected(script) => (Some(script), "connect-src 'self'; "),
+    let (script, files, connect) = match frame.script {
+        PageScript::None => (None, "", ""),
+        PageScript::Alone(script) => (Some(script), "", ""),
+        PageScript::WithFiles(script) => (Some(script), " 'self'", ""),
+        PageScript::Connected(script) => (Some(script), "", "connect-src 'self'; "),
     };
     let style = [STYLE, frame.style].concat();
     let policy = format!(
-        "default-src 'none'; style-src '{}'; script-src {}; {connect}img-src data:; base-uri 'none'; \
+        "default-src 'none'; style-src '{}'; script-src {}{files}; {connect}img-src data:; base-uri 'none'; \
          form-action 'none'",
         hash_source(&style),
         script.map_or_else(|| "'none'".to_owned(), |script| format!("'{}'", hash_source(script)))

@@ -1,5 +1,6 @@
-//! `index.html`: the run as one self-contained file that loads nothing. The frame, the squares and the list of
-//! cases are HTML; a script draws the details of a case from data in the page, when the user selects it.
+//! `index.html`: the run as one self-contained file that loads nothing, but for the trials of a large run, most of which
+//! are in files beside it. The frame, the squares and the list of cases are HTML; a script draws the details of a case
+//! from data in the page, when the user selects it.
 
 mod budget;
 pub(crate) mod cases;
@@ -18,21 +19,46 @@ use crate::score::TrialStatus;
 use frame::json_in_script;
 pub(crate) use frame::{Frame, PageScript, frame};
 
-/// The page of a run.
+/// The page of a run. It stands alone: of a large run it has only some trials.
 #[must_use]
 pub fn page(report: &Report, ledgers: &Ledgers) -> String {
-    render(report, ledgers, false)
+    render(report, ledgers, PageKind::Alone).0
+}
+
+/// The page of a run, and for a large run the other trials, as files in the folder [`TRIALS_FOLDER`] beside it, by name
+/// and content.
+pub fn page_and_files<'r>(
+    report: &'r Report,
+    ledgers: &Ledgers,
+) -> (String, impl Iterator<Item = (String, String)> + use<'r>) {
+    let (page, files) = render(report, ledgers, PageKind::WithFiles);
+    (page, files.into_all())
+}
+
+/// The folder of the files beside the page.
+pub const TRIALS_FOLDER: &str = "trials";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PageKind {
+    Alone,
+    WithFiles,
+    /// It reloads itself.
+    SoFar,
 }
 
 /// The page of a run that is not finished. It reloads itself.
 #[must_use]
 pub fn page_so_far(report: &Report, ledgers: &Ledgers) -> String {
-    render(report, ledgers, true)
+    render(report, ledgers, PageKind::SoFar).0
 }
 
-fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
-    let tally = Tally::new(report);
-    let data = data::data(report, ledgers, is_running);
+fn render<'r>(report: &'r Report, ledgers: &Ledgers, kind: PageKind) -> (String, data::Files<'r>) {
+    let (tally, is_running) = (Tally::new(report), kind == PageKind::SoFar);
+    let (mut data, files) = data::data(report, ledgers, is_running);
+    let has_files = kind == PageKind::WithFiles && data::is_sampled(report);
+    if !has_files {
+        data.stand_alone();
+    }
     let body = maud::html! {
         (head::head(report, &impact(report, ledgers), &tally, is_running))
         main {
@@ -43,11 +69,12 @@ fn render(report: &Report, ledgers: &Ledgers, is_running: bool) -> String {
         script #data type="application/json" { (json_in_script(&data)) }
     };
     let title = format!("hapax: {}", crate::text::line(&report.subject, 100));
-    crate::text::ci_commands::page(
-        &frame(Frame { title: &title, body, style: "", script: PageScript::Alone(frame::SCRIPT) })
-            .into_string(),
-    )
-    .into_owned()
+    let script = match has_files {
+        true => PageScript::WithFiles(frame::SCRIPT),
+        false => PageScript::Alone(frame::SCRIPT),
+    };
+    let page = frame(Frame { title: &title, body, style: "", script }).into_string();
+    (crate::text::ci_commands::page(&page).into_owned(), files)
 }
 
 /// The shape of a result, so that color is never the only sign.
@@ -61,6 +88,8 @@ pub(crate) const fn symbol(result: TrialStatus) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::results::sample;
     use crate::results::{CaseReport, SavedLedgers, TrialReport};
@@ -208,8 +237,44 @@ mod tests {
             let failed = trials.iter().filter(|trial| trial["result"] == "fail").count();
             let expected = if case["result"] == "fail" { 40 } else { 0 };
             assert_eq!((failed, trials.len() - failed), (expected, 4));
-            assert_eq!(case["more"], 4_000 - trials.len());
+            assert_eq!((&case["more"], &case["files"]), (&(4_000 - trials.len()).into(), &Value::Null));
         }
+        // The other trials are in files, each in one of them.
+        let (page, files) = page_and_files(&report, &ledgers);
+        assert!(page.contains("script-src 'sha256-") && page.contains(" 'self';"));
+        let data = data_of(&page);
+        let files: Vec<(String, Value)> = files.map(|(name, script)| (name, called_with(&script))).collect();
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["0-1.js", "0-2.js", "0-3.js", "0-4.js", "1-1.js", "1-2.js", "1-3.js", "1-4.js"]);
+        let mut first_text = data["texts"].as_array().unwrap().len();
+        for (place, case) in data["cases"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(case["files"], 4);
+            let own: Vec<&Value> =
+                files.iter().map(|(_, file)| file).filter(|file| file[0] == place).collect();
+            let mut numbers: Vec<u64> = std::iter::once(&case["trials"])
+                .chain(own.iter().map(|file| &file[3]))
+                .flat_map(|trials| trials.as_array().unwrap())
+                .map(|trial| trial["trial"].as_u64().unwrap())
+                .collect();
+            numbers.sort_unstable();
+            assert_eq!(numbers, (1..=4_000).collect::<Vec<u64>>());
+            for file in own {
+                assert_eq!(file[1], first_text, "the texts are numbered on");
+                let texts = file[2].as_array().unwrap();
+                let headline = file[3][0]["headline"].as_u64().unwrap();
+                assert!((first_text..first_text + texts.len()).contains(&usize::try_from(headline).unwrap()));
+                first_text += texts.len();
+            }
+        }
+        let (small, ledgers) = sample::run();
+        let (page, files) = page_and_files(&small, &ledgers);
+        assert!(files.count() == 0 && !page.contains(" 'self'"));
+    }
+
+    /// The arguments of the only call of a script.
+    fn called_with(script: &str) -> Value {
+        let arguments = script.strip_prefix("addTrials(...").and_then(|rest| rest.strip_suffix(");\n"));
+        serde_json::from_str(arguments.unwrap()).unwrap()
     }
 
     #[test]
