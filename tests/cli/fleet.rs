@@ -489,3 +489,12 @@ fn clocks_may_differ_and_a_part_of_another_version_is_refused() {
     assert!(other.stderr.contains("the version of hapax is 0.0.9"), "{}", other.stderr);
     assert!(!workspace.path().join("x").exists());
 }
+
+#[test]
+fn the_page_about_many_machines_has_the_costs_that_its_command_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let printed = Command::new("sh").arg(root.join("examples/fleet/cost")).output().unwrap();
+    let table = String::from_utf8(printed.stdout).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/fleet.md")).unwrap();
+    assert!(table.lines().count() == 5 && page.contains(&table), "{table}");
+}
