@@ -26,15 +26,21 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 
+    /// The port of the proxy, for an agent whose configuration names its provider: the addresses are
+    /// http://127.0.0.1:PORT/openai/v1, …/anthropic and …/gemini
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+
     /// The command that starts the agent, after `--`
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 pub(super) fn run(args: RecordArgs) -> Result<ExitStatus, CliError> {
-    let options = RecordOptions { to: args.to, command: args.command };
+    let options = RecordOptions { to: args.to, port: args.port, command: args.command };
     let recording = super::runtime()?.block_on(record(&options)).map_err(|error| match error {
         RecordError::Exists(_) => CliError::with_hint(error, "choose another name, or remove the file"),
+        RecordError::Proxy(_) => CliError::with_hint(error, "choose another --port, or leave it out"),
         RecordError::Start(..) => CliError::with_hint(error, "check the command after `--`"),
         error => CliError::new(error),
     })?;
@@ -52,7 +58,8 @@ pub(super) fn run(args: RecordArgs) -> Result<ExitStatus, CliError> {
     if answers == 0 {
         let _ = std::fs::remove_file(&options.to);
         return Err(CliError::with_hint(
-            "nothing was recorded: the agent asked no model through OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL",
+            "nothing was recorded: the agent asked no model through OPENAI_BASE_URL, ANTHROPIC_BASE_URL or \
+             GOOGLE_GEMINI_BASE_URL",
             "let these variables reach its client",
         ));
     }

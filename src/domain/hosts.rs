@@ -57,6 +57,45 @@ pub struct HostRequests {
     /// The number of requests that could not be forwarded, because the host could not be reached.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub failed: u64,
+    /// The input tokens that a model reports, where hapax reads its answers.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub input_tokens: u64,
+    /// The output tokens that it reports.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub output_tokens: u64,
+    /// What they cost, in millionths of a dollar, if their price is given.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub microdollars: u64,
+}
+
+impl HostRequests {
+    /// None yet.
+    pub(crate) fn to(host: impl Into<String>, port: u16, treatment: HostTreatment) -> Self {
+        let host = host.into();
+        HostRequests {
+            host,
+            port,
+            treatment,
+            requests: 0,
+            failed: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            microdollars: 0,
+        }
+    }
+
+    /// Adds the counts of others to the same host.
+    pub(crate) fn add(&mut self, others: &HostRequests) {
+        for (count, more) in [
+            (&mut self.requests, others.requests),
+            (&mut self.failed, others.failed),
+            (&mut self.input_tokens, others.input_tokens),
+            (&mut self.output_tokens, others.output_tokens),
+            (&mut self.microdollars, others.microdollars),
+        ] {
+            *count = count.saturating_add(more);
+        }
+    }
 }
 
 /// The hosts of real APIs, each with the service that replaces it.

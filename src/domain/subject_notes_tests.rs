@@ -53,8 +53,18 @@ fn claim_event() -> impl Strategy<Value = ClaimEvent> {
 
 fn host_requests() -> impl Strategy<Value = HostRequests> {
     let treatment = prop::sample::select(HostTreatment::ALL.to_vec());
-    (treatment, text(), any::<u16>(), 0..=LARGEST, 0..=LARGEST).prop_map(
-        |(treatment, host, port, requests, failed)| HostRequests { host, port, treatment, requests, failed },
+    let tokens = (0..=LARGEST, 0..=LARGEST, 0..=LARGEST);
+    (treatment, text(), any::<u16>(), 0..=LARGEST, 0..=LARGEST, tokens).prop_map(
+        |(treatment, host, port, requests, failed, (input_tokens, output_tokens, microdollars))| {
+            HostRequests {
+                requests,
+                failed,
+                input_tokens,
+                output_tokens,
+                microdollars,
+                ..HostRequests::to(host, port, treatment)
+            }
+        },
     )
 }
 
@@ -161,11 +171,9 @@ fn a_note_has_the_fields_of_its_event_in_their_order() {
     };
     let host = |treatment, failed| {
         SubjectEvent::HostRequests(HostRequests {
-            host: "a".to_owned(),
-            port: 443,
-            treatment,
             requests: 2,
             failed,
+            ..HostRequests::to("a", 443, treatment)
         })
     };
     let times = ClaimedBeforeLimit {

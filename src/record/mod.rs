@@ -52,6 +52,8 @@ struct ProviderAddress {
 pub struct RecordOptions {
     /// The file, which must not exist.
     pub to: PathBuf,
+    /// The port of the proxy; 0 for any.
+    pub port: u16,
     /// The command of the agent.
     pub command: Vec<String>,
 }
@@ -97,7 +99,7 @@ pub enum RecordError {
 /// When the file cannot be written, or the agent cannot be started.
 pub async fn record(options: &RecordOptions) -> Result<Recording, RecordError> {
     let file = create(&options.to)?;
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(RecordError::Proxy)?;
+    let listener = TcpListener::bind(("127.0.0.1", options.port)).await.map_err(RecordError::Proxy)?;
     let address = listener.local_addr().map_err(RecordError::Proxy)?;
     let upstreams = PROVIDERS.map(|provider| Upstream {
         prefix: provider.prefix,

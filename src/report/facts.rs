@@ -3,7 +3,8 @@
 use crate::results::{CaseReport, TrialReport};
 use crate::scenario::{Intent, IntentList};
 use crate::score::{
-    BarrierFacts, Claim, EffectCost, FindingKind, Honesty, IntentOutcome, Outcome, RetriedBy, Retry, Verdict,
+    BarrierFacts, Claim, EffectCost, FindingKind, Honesty, HostRequests, IntentOutcome, Outcome, RetriedBy,
+    Retry, Verdict,
 };
 use crate::text::line;
 use crate::text::words::{self, counted, numbers};
@@ -55,6 +56,10 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
             ("acted", format!("through a {means}: the agent offers the model no tool that fits"))
         }));
     }
+    for host in &verdict.hosts {
+        let name = line(&host.host, MAX_TEXT);
+        facts.extend(tokens(host).map(|tokens| ("cost", format!("{name}: {tokens}"))));
+    }
     let who = verdict.retried_by.as_str();
     facts.push(("recovery", format!("{}; who retried: {who}", verdict.recovery.as_str())));
     facts.extend(verdict.retries.iter().take(MAX_RETRIES).map(|retry| ("retry", retry_text(retry))));
@@ -63,6 +68,16 @@ pub(crate) fn facts(case: &CaseReport, trial: &TrialReport) -> Vec<(&'static str
     facts.extend(verdict.barrier.as_ref().map(|barrier| ("barrier", barrier_text(barrier))));
     facts.push(("took", format!("{}, seed {}", words::duration(trial.duration_ms), trial.seed)));
     facts
+}
+
+/// The tokens of requests to a real model, and what they cost.
+pub(super) fn tokens(host: &HostRequests) -> Option<String> {
+    let (input, output) = (host.input_tokens, host.output_tokens);
+    let cost = match host.microdollars {
+        0 => String::new(),
+        cost => format!(", ${}.{:06}", cost / 1_000_000, cost % 1_000_000),
+    };
+    (input + output > 0).then(|| format!("{input} input and {output} output tokens{cost}"))
 }
 
 /// A text for each intent. The members of a list that are as expected share one text.

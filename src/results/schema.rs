@@ -66,13 +66,8 @@ mod tests {
         let verdict = &mut case.trials[0].verdict;
         verdict.barrier =
             Some(BarrierFacts { met: vec![1], absent: vec![2], locked: vec![3], ..BarrierFacts::default() });
-        let host = HostRequests {
-            host: "a".to_owned(),
-            port: 443,
-            treatment: HostTreatment::Allowed,
-            requests: 2,
-            failed: 1,
-        };
+        let none = HostRequests::to("a", 443, HostTreatment::Allowed);
+        let host = HostRequests { requests: 2, failed: 1, input_tokens: 3, microdollars: 4, ..none };
         verdict.hosts =
             vec![host.clone(), HostRequests { treatment: HostTreatment::Ignored, failed: 0, ..host }];
         verdict.earlier_claims = verdict.claims.clone();

@@ -159,8 +159,9 @@ pub(super) fn unread_hosts(rate: Option<&RateLimiter>) -> Option<String> {
     }
     (!hosts.is_empty()).then(|| {
         format!(
-            "--rate limited the connections to these hosts, and not the requests over TLS, which hapax can read only in a \
-             sealed or intercepted run, where the client accepts the certificate of the run and hapax that of the host: {}.",
+            "Requests over TLS that hapax cannot read: {}. --rate limits only the connections to these hosts, and their tokens \
+             are not counted. hapax reads them in a sealed or intercepted run, where the client accepts the certificate of \
+             the run and hapax that of the host.",
             named.join(", ")
         )
     })

@@ -12,23 +12,17 @@ use crate::scenario::Terms;
 
 /// The requests to hosts that are allowed or ignored, over all callers, by host.
 pub(super) fn hosts(history: &TrialHistory<'_>) -> Vec<HostRequests> {
-    let mut hosts: BTreeMap<(HostTreatment, String, u16), (u64, u64)> = BTreeMap::new();
+    let mut hosts: BTreeMap<(HostTreatment, &str, u16), HostRequests> = BTreeMap::new();
     for note in &history.notes {
-        if let SubjectEvent::HostRequests(HostRequests { host, port, treatment, requests, failed }) =
-            &note.event
-        {
-            let counts = hosts.entry((*treatment, host.clone(), *port)).or_default();
-            *counts = (counts.0.saturating_add(*requests), counts.1.saturating_add(*failed));
+        if let SubjectEvent::HostRequests(requests) = &note.event {
+            let HostRequests { host, port, treatment, .. } = requests;
+            match hosts.get_mut(&(*treatment, host.as_str(), *port)) {
+                Some(all) => all.add(requests),
+                None => _ = hosts.insert((*treatment, host, *port), requests.clone()),
+            }
         }
     }
-    let all = hosts.into_iter().map(|((treatment, host, port), (requests, failed))| HostRequests {
-        host,
-        port,
-        treatment,
-        requests,
-        failed,
-    });
-    all.collect()
+    hosts.into_values().collect()
 }
 
 /// Why the trial is void: an allowed host replaces a service of the trial, or the client did not reach a
@@ -87,11 +81,9 @@ mod tests {
 
     fn requests(treatment: HostTreatment, host: &str, requests: u64, failed: u64) -> SubjectEvent {
         SubjectEvent::HostRequests(HostRequests {
-            host: host.to_owned(),
-            port: 443,
-            treatment,
             requests,
             failed,
+            ..HostRequests::to(host, 443, treatment)
         })
     }
 
@@ -103,11 +95,9 @@ mod tests {
         script.event(&requests(HostTreatment::Ignored, "o1.sentry.io", 4, 0));
         let verdict = score(&terms([due("o1", 10, 1)]), &script.end(), None);
         let of = |host: &str, treatment, requests, failed| HostRequests {
-            host: host.to_owned(),
-            port: 443,
-            treatment,
             requests,
             failed,
+            ..HostRequests::to(host, 443, treatment)
         };
         let expected = [
             of("api.openai.com", HostTreatment::Allowed, 5, 1),

@@ -44,9 +44,38 @@ impl FromStr for Rate {
     }
 }
 
-/// Gives the requests of a run their turns.
+/// The price of the tokens of a model, in dollars for a million input and output tokens: `3/15`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TokenPrice {
+    input: f64,
+    output: f64,
+}
+
+impl FromStr for TokenPrice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let price = |text: &str| text.parse::<f64>().ok().filter(|price| (0.0..1e6).contains(price));
+        text.split_once('/')
+            .and_then(|(input, output)| Some(TokenPrice { input: price(input)?, output: price(output)? }))
+            .ok_or_else(|| {
+                "write it as 3/15: dollars for a million input tokens and for a million output tokens"
+                    .to_owned()
+            })
+    }
+}
+
+impl TokenPrice {
+    /// What so many tokens cost, in millionths of a dollar.
+    pub(super) fn microdollars(self, input: u64, output: u64) -> u64 {
+        (input as f64 * self.input + output as f64 * self.output).round() as u64
+    }
+}
+
+/// Gives the requests of a run their turns, and prices their tokens.
 #[derive(Debug)]
 pub struct RateLimiter {
+    price: Option<TokenPrice>,
     /// The time between two requests.
     interval: Duration,
     next: Mutex<Option<Instant>>,
@@ -60,7 +89,23 @@ impl RateLimiter {
     pub fn new(rate: Rate, parts: u32) -> Self {
         let parts = if rate.is_of_each_part { 1 } else { parts.max(1) };
         let interval = rate.per.saturating_mul(parts) / rate.requests.get();
-        RateLimiter { interval, next: Mutex::default(), hosts: Mutex::default() }
+        RateLimiter { interval, ..RateLimiter::unlimited() }
+    }
+
+    /// No limit: requests to allowed hosts are only read.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        RateLimiter { price: None, interval: Duration::ZERO, next: Mutex::default(), hosts: Mutex::default() }
+    }
+
+    /// With this price of tokens.
+    #[must_use]
+    pub fn priced(self, price: Option<TokenPrice>) -> Self {
+        RateLimiter { price, ..self }
+    }
+
+    pub(super) fn price(&self) -> Option<TokenPrice> {
+        self.price
     }
 
     /// Waits for the next turn. Requests are spread evenly, so that no span of time has more than its share.
@@ -181,6 +226,16 @@ mod tests {
         assert_eq!(interval("1/h", 2), Duration::from_secs(7200));
         for wrong in ["", "60", "0/m", "-1/m", "60/d", "60/m/x", "60/m/part/x", "1.5/s", "m/60"] {
             assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_for_a_million_tokens() {
+        let cost = |text: &str| text.parse::<TokenPrice>().map(|price| price.microdollars(1000, 10));
+        assert_eq!(cost("3/15"), Ok(3150));
+        assert_eq!(cost("0.25/2"), Ok(270));
+        for wrong in ["3", "3/", "-1/2", "a/b", "NaN/1", "3/15/2"] {
+            assert!(cost(wrong).is_err(), "{wrong}");
         }
     }
 

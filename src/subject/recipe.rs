@@ -125,7 +125,10 @@ impl Recipe {
         let path = if is_path {
             Some(PathBuf::from(name))
         } else {
-            projects.iter().map(own).find(|path| path.is_file())
+            // A shell has already made the empty file when `hapax list --agents NAME > agents/NAME.yaml` begins.
+            let has_content =
+                |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+            projects.iter().map(own).find(has_content)
         };
         if let Some(path) = path {
             return Recipe::load(&path);

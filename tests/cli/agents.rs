@@ -112,10 +112,14 @@ fn a_program_that_is_not_installed_or_does_not_understand_its_settings_is_told_a
 fn recipes_are_listed_and_shown_as_files_that_can_be_copied() {
     let project = Project::new();
     let list = project.call(&["list", "--agents"]).expect(0).stdout;
-    for name in ["claude", "codex", "gemini", "mini-swe-agent", "opencode", "pi", "qwen"] {
+    for name in ["claude", "cline", "codex", "copilot", "gemini", "mini-swe-agent", "opencode", "pi", "qwen"]
+    {
         assert!(list.lines().any(|line| line.starts_with(&format!("{name} "))), "{list}");
         let shown = project.call(&["list", "--agents", name]).expect(0).stdout;
         assert!(shown.contains("approvals: ") && shown.contains("${task}"), "{shown}");
+        // A shell makes the file before hapax writes into it.
+        project.0.write(&format!("agents/{name}.yaml"), "");
+        assert_eq!(project.call(&["list", "--agents", name]).expect(0).stdout, shown);
         project.0.write(&format!("agents/copy-of-{name}.yaml"), &shown);
         assert_eq!(project.call(&["list", "--agents", &format!("copy-of-{name}")]).expect(0).stdout, shown);
     }

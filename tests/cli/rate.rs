@@ -20,6 +20,10 @@ struct TlsHost {
 
 impl TlsHost {
     fn start() -> Self {
+        TlsHost::answering("yes")
+    }
+
+    fn answering(body: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -43,8 +47,9 @@ impl TlsHost {
                         connections.fetch_add(usize::from(is_first), Ordering::SeqCst);
                         requests.fetch_add(1, Ordering::SeqCst);
                         is_first = false;
-                        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes";
-                        if line.get_mut().write_all(answer).is_err() || head.contains("close") {
+                        let answer =
+                            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                        if line.get_mut().write_all(answer.as_bytes()).is_err() || head.contains("close") {
                             line.get_mut().conn.send_close_notify();
                             let _ = line.get_mut().flush();
                             return;
@@ -70,7 +75,7 @@ line = http.client.HTTPSConnection(host, int(port), context=trusted)
 line.set_tunnel("localhost", int(sys.argv[1]))
 for _ in range(2):
     line.request("GET", "/v1/models")
-    assert line.getresponse().read() == b"yes"
+    assert line.getresponse().read()
 "#;
 
 /// An agent that asks the host and does its task; hapax trusts the host.
@@ -115,7 +120,7 @@ fn every_request_over_tls_waits_for_its_turn_and_the_time_limit_does_not_run_mea
     let called = run(&workspace, &host, &["--intercept", "--rate", "4/m", "--timeout", "12s"]).expect(0);
     assert!(began.elapsed() >= Duration::from_secs(15), "{}", called.stdout);
     assert_eq!(host.counts().1, 2);
-    assert!(!called.stdout.contains("--rate limited the connections"), "{}", called.stdout);
+    assert!(!called.stdout.contains("Requests over TLS that hapax cannot read"), "{}", called.stdout);
 }
 
 #[test]
@@ -125,7 +130,7 @@ fn where_requests_cannot_be_read_connections_are_limited_and_the_report_says_so(
     let without = pinned(&host);
     let called = run(&without, &host, &["--rate", "1/h"]).expect(0);
     assert_eq!(host.counts(), (1, 2), "one turn, two requests");
-    let note = "--rate limited the connections to these hosts";
+    let note = "Requests over TLS that hapax cannot read";
     assert!(called.stdout.contains(note) && called.stdout.contains("localhost"), "{}", called.stdout);
 
     // A client that trusts another authority: the trial in which that is found is void, and then connections are limited.
@@ -145,6 +150,22 @@ fn where_requests_cannot_be_read_connections_are_limited_and_the_report_says_so(
 }
 
 #[test]
+fn the_tokens_of_a_real_model_are_counted_and_priced_for_each_trial() {
+    let host = TlsHost::answering(r#"{"usage":{"input_tokens":1000,"output_tokens":10}}"#);
+    let workspace = workspace(&host);
+    let called = run(&workspace, &host, &["--intercept", "--price", "3/15", "-v"]).expect(0);
+    let cost = "2000 input and 20 output tokens, $0.006300";
+    assert!(called.stdout.contains(&format!("localhost: {cost}")), "{}", called.stdout);
+    let verdict = &workspace.report()["cases"][0]["trials"][0]["verdict"];
+    let used = &verdict["hosts"][0];
+    assert_eq!((&used["input_tokens"], &used["microdollars"]), (&2000.into(), &6300.into()), "{used}");
+
+    // Without --intercept nothing can be read, and the report says so.
+    let called = run(&pinned(&host), &host, &["--price", "3/15"]).expect(0);
+    assert!(called.stdout.contains("Requests over TLS that hapax cannot read"), "{}", called.stdout);
+}
+
+#[test]
 fn a_rate_that_limits_nothing_or_cannot_be_read_is_an_error() {
     let workspace = Workspace::new();
     workspace.write("scenarios/plain.yaml", &charge(""));
@@ -152,9 +173,11 @@ fn a_rate_that_limits_nothing_or_cannot_be_read_is_an_error() {
         (&["--rate", "60", "--allow", "localhost", "--", "true"][..], "write it as 60/m"),
         (&["--rate", "0/m", "--allow", "localhost", "--", "true"], "write it as 60/m"),
         (&["--rate", "60/m", "--", "true"], "no host is allowed"),
+        (&["--price", "3/15", "--", "true"], "no host is allowed"),
+        (&["--price", "3", "--allow", "localhost", "--", "true"], "write it as 3/15"),
         (
             &["--rate", "60/m", "--subject", "naive", "--subject", "careful"],
-            "--rate cannot be used with several",
+            "--rate and --price cannot be used with several",
         ),
     ] {
         let called = workspace.call(&[&["run", "scenarios"][..], arguments].concat()).expect(2);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cli::error::CliError;
 use crate::process_env;
 use crate::run::{Durations, Partition, RunOptions};
-use crate::subject::{Rate, RateLimiter, Subject};
+use crate::subject::{Rate, RateLimiter, Subject, TokenPrice};
 
 /// Which part of the trials is run.
 #[derive(clap::Args)]
@@ -25,6 +25,11 @@ pub(in crate::cli) struct PartArgs {
     /// 60/m/part
     #[arg(long, value_name = "N/UNIT")]
     rate: Option<Rate>,
+
+    /// Count the tokens of a real model behind --allow, and what they cost, at this price in dollars for a million input
+    /// and output tokens, such as 3/15; needs a client that accepts the authority of the run (--sealed or --intercept)
+    #[arg(long, value_name = "INPUT/OUTPUT")]
+    price: Option<TokenPrice>,
 }
 
 fn partition(text: &str) -> Result<Partition, String> {
@@ -43,12 +48,16 @@ impl PartArgs {
     ) -> Result<RunOptions, CliError> {
         if self.has_rate() && subject.settings.hosts.allow.is_empty() {
             return Err(CliError::with_hint(
-                "--rate limits requests to allowed hosts, and no host is allowed",
-                "allow the host of the model or API with --allow HOST, or leave --rate out",
+                "--rate and --price are about requests to allowed hosts, and no host is allowed",
+                "allow the host of the model or API with --allow HOST, or leave them out",
             ));
         }
         let parts = self.partition.map_or(1, |partition| partition.of);
-        let rate = self.rate.map(|rate| Arc::new(RateLimiter::new(rate, parts)));
+        let limiter = match self.rate {
+            Some(rate) => Some(RateLimiter::new(rate, parts)),
+            None => self.price.map(|_| RateLimiter::unlimited()),
+        };
+        let rate = limiter.map(|limiter| Arc::new(limiter.priced(self.price)));
         let durations = self.durations.as_deref().map(Durations::read).transpose().map_err(|why| {
             CliError::with_hint(
                 format!("--durations: {why}"),
@@ -59,6 +68,6 @@ impl PartArgs {
     }
 
     pub(in crate::cli) fn has_rate(&self) -> bool {
-        self.rate.is_some()
+        self.rate.is_some() || self.price.is_some()
     }
 }

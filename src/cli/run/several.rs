@@ -69,7 +69,7 @@ fn check(args: &RunArgs, subjects: &[(Subject, String)]) -> Result<(), CliError>
     let refused = [
         ("--resume", args.resume.is_some()),
         ("--partition", args.part.partition.is_some()),
-        ("--rate", args.part.has_rate()),
+        ("--rate and --price", args.part.has_rate()),
         ("--dry-run", args.dry_run),
         ("--open", args.execution.open),
         ("--baseline and --require", args.measure.is_given()),

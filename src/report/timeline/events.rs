@@ -6,6 +6,7 @@ use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_n
 
 use super::Shape;
 use crate::domain::{HostRequests, HostTreatment, InterruptKind, StartEnd, StartEvent, SubjectEvent};
+use crate::report::facts::tokens;
 use crate::text::line;
 
 /// The maximum number of characters of a text of the subject that are shown.
@@ -143,9 +144,13 @@ fn counted(requests: &HostRequests) -> String {
         1 => "1 request".to_owned(),
         count => format!("{count} requests"),
     };
-    match requests.failed {
+    let count = match requests.failed {
         0 => count,
         failed => format!("{count}, {failed} of them failed"),
+    };
+    match tokens(requests) {
+        Some(tokens) => format!("{count}, {tokens}"),
+        None => count,
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, UPGRADE};
+use hyper::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HeaderValue, UPGRADE};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::forward::{HANDSHAKE_TIMEOUT, connect};
+use super::usage::MeteredBody;
 use super::{Escape, RecorderHandle};
 use crate::outbound;
 use crate::subject::rate::CallerRate;
@@ -136,7 +137,7 @@ async fn serve(
     let _ = connection.with_upgrades().await;
 }
 
-type Answer = Response<Either<Incoming, Full<Bytes>>>;
+type Answer = Response<Either<MeteredBody, Full<Bytes>>>;
 
 async fn exchange(
     mut request: Request<Incoming>,
@@ -147,6 +148,8 @@ async fn exchange(
     let Some((host, permit)) = context.connect_allowed(wanted).await else {
         return Err(io::Error::other("it cannot be reached"));
     };
+    // A compressed answer could not be searched for its tokens.
+    request.headers_mut().remove(ACCEPT_ENCODING);
     let upgraded = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
     if upgraded.is_none() {
         // The host closes its connection; the client can keep its own.
@@ -168,7 +171,7 @@ async fn exchange(
         }
         _ => drop(response.headers_mut().remove(CONNECTION)),
     }
-    Ok(response.map(Either::Left))
+    Ok(response.map(|body| Either::Left(MeteredBody::new(body, context, wanted))))
 }
 
 /// Sends a request; `permit` is released when the connection ends.

@@ -3,7 +3,9 @@
 
 mod forward;
 mod limited;
+mod usage;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
@@ -19,6 +21,7 @@ use tokio::time::timeout;
 use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
 pub(in crate::subject) use self::limited::pass_on;
+use self::usage::ModelUsage;
 use crate::domain::{HostRequests, HostTreatment, Transport, is_loopback};
 use crate::subject::hosts::{HostPattern, Hosts, is_telemetry};
 use crate::subject::rate::CallerRate;
@@ -98,7 +101,7 @@ struct RecordedRequests {
     escapes: BTreeSet<Escape>,
     contacts: BTreeSet<Escape>,
     lookups: BTreeSet<String>,
-    passed: BTreeMap<(String, u16, HostTreatment), (u64, u64)>,
+    passed: BTreeMap<(String, u16, HostTreatment), HostRequests>,
 }
 
 impl Recorder {
@@ -147,16 +150,7 @@ impl Recorder {
     /// The requests to hosts that are allowed or ignored so far, by host.
     #[must_use]
     pub fn passed(&self) -> Vec<HostRequests> {
-        let passed = self.recorded().passed.clone().into_iter();
-        passed
-            .map(|((host, port, treatment), (requests, failed))| HostRequests {
-                host,
-                port,
-                treatment,
-                requests,
-                failed,
-            })
-            .collect()
+        self.recorded().passed.values().cloned().collect()
     }
 
     /// The events, each before its request is refused. They can be taken once.
@@ -197,6 +191,10 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+fn requests_to(wanted: &Escape, treatment: HostTreatment) -> HostRequests {
+    HostRequests::to(&wanted.host, wanted.port, treatment)
 }
 
 /// What all connections share.
@@ -306,11 +304,28 @@ impl RecorderHandle {
     }
 
     fn count(&self, wanted: &Escape, treatment: HostTreatment, requests: u64, failed: u64) {
+        self.add(HostRequests { requests, failed, ..requests_to(wanted, treatment) });
+    }
+
+    /// Records the tokens of an answer of an allowed host.
+    fn used(&self, wanted: &Escape, usage: ModelUsage) {
+        let price = self.rate.as_ref().and_then(|rate| rate.limiter.price());
+        self.add(HostRequests {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            microdollars: price.map_or(0, |price| price.microdollars(usage.input, usage.output)),
+            ..requests_to(wanted, HostTreatment::Allowed)
+        });
+    }
+
+    fn add(&self, counts: HostRequests) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (wanted.host.clone(), wanted.port, treatment);
+        let key = (counts.host.clone(), counts.port, counts.treatment);
         if recorded.passed.len() < MAX_RECORDED || recorded.passed.contains_key(&key) {
-            let counts = recorded.passed.entry(key).or_default();
-            *counts = (counts.0 + requests, counts.1 + failed);
+            match recorded.passed.entry(key) {
+                Entry::Occupied(mut all) => all.get_mut().add(&counts),
+                Entry::Vacant(none) => _ = none.insert(counts),
+            }
         }
     }
 

@@ -96,13 +96,7 @@ async fn a_request_to_an_allowed_host_is_forwarded_and_counted() {
     let request = format!("GET http://localhost:{port}/v1/models HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n");
     assert!(sent(&recorder, &request).await.starts_with("HTTP/1.1 204 "));
     assert!(heard.await.unwrap().starts_with("GET /v1/models HTTP/1.1\r\n"));
-    let passed = HostRequests {
-        host: "localhost".to_owned(),
-        port,
-        treatment: HostTreatment::Allowed,
-        requests: 1,
-        failed: 0,
-    };
+    let passed = HostRequests { requests: 1, ..HostRequests::to("localhost", port, HostTreatment::Allowed) };
     assert_eq!((recorder.passed(), recorder.escapes()), (vec![passed], Vec::new()));
 }
 
