@@ -52,7 +52,7 @@ pub use hosts::{HostError, HostPattern, Hosts};
 pub use http::HttpExchange;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
-pub use rate::{CallerRate, Rate, RateLimiter, TokenPrice};
+pub use rate::{CallerRate, RateLimiter, RequestRate, TokenPrice};
 pub use recipe::{Recipe, RecipeError, RecipeFacts, names as recipe_names, recipes_of};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};

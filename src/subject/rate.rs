@@ -18,14 +18,14 @@ const EACH_PART: &str = "part";
 
 /// A rate as a user writes it: `60/m`, or `60/m/part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct RequestRate {
     requests: NonZeroU32,
     per: Duration,
     /// Whether it is that of each part, and not of all parts together.
     is_of_each_part: bool,
 }
 
-impl FromStr for Rate {
+impl FromStr for RequestRate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -35,7 +35,7 @@ impl FromStr for Rate {
         let is_of_each_part = words.next().map(|word| word == EACH_PART);
         match (requests, unit, is_of_each_part, words.next()) {
             (Some(requests), Some((_, per)), None | Some(true), None) => {
-                Ok(Rate { requests, per: *per, is_of_each_part: is_of_each_part.is_some() })
+                Ok(RequestRate { requests, per: *per, is_of_each_part: is_of_each_part.is_some() })
             }
             _ => Err("write it as 60/m, with s, m or h: 60 requests each minute, of all parts together; 60/m/part is \
                       the rate of each part"
@@ -86,7 +86,7 @@ pub struct RateLimiter {
 impl RateLimiter {
     /// The rate of one of so many parts.
     #[must_use]
-    pub fn new(rate: Rate, parts: u32) -> Self {
+    pub fn new(rate: RequestRate, parts: u32) -> Self {
         let parts = if rate.is_of_each_part { 1 } else { parts.max(1) };
         let interval = rate.per.saturating_mul(parts) / rate.requests.get();
         RateLimiter { interval, ..RateLimiter::unlimited() }
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(interval("4/s", 1), Duration::from_millis(250));
         assert_eq!(interval("1/h", 2), Duration::from_secs(7200));
         for wrong in ["", "60", "0/m", "-1/m", "60/d", "60/m/x", "60/m/part/x", "1.5/s", "m/60"] {
-            assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
+            assert!(wrong.parse::<RequestRate>().is_err(), "{wrong}");
         }
     }
 

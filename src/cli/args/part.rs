@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cli::error::CliError;
 use crate::process_env;
 use crate::run::{Durations, Partition, RunOptions};
-use crate::subject::{Rate, RateLimiter, Subject, TokenPrice};
+use crate::subject::{RateLimiter, RequestRate, Subject, TokenPrice};
 
 /// Which part of the trials is run.
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub(in crate::cli) struct PartArgs {
     /// Send at most this many requests to allowed hosts, such as 60/m; a part of a run gets its share, or all of it with
     /// 60/m/part
     #[arg(long, value_name = "N/UNIT")]
-    rate: Option<Rate>,
+    rate: Option<RequestRate>,
 
     /// Count the tokens of a real model behind --allow, and what they cost, at this price in dollars for a million input
     /// and output tokens, such as 3/15; needs a client that accepts the authority of the run (--sealed or --intercept)
