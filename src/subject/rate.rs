@@ -145,18 +145,18 @@ impl RateLimiter {
 #[derive(Debug, Clone)]
 pub struct CallerRate {
     pub(super) limiter: Arc<RateLimiter>,
-    waits: Arc<Mutex<Waits>>,
+    waits: Arc<Mutex<TurnWaits>>,
 }
 
 /// How long a start waits for turns: the time during which at least one of its requests waits.
 #[derive(Debug, Default)]
-struct Waits {
+struct TurnWaits {
     waiting: u32,
     since: Option<Instant>,
     before: Duration,
 }
 
-impl Waits {
+impl TurnWaits {
     fn so_far(&self) -> Duration {
         self.before + self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
