@@ -29,7 +29,7 @@ pub fn rescore(run: &mut SavedRun) {
     judge_all(run, rescore_trial);
 }
 
-/// Completes the verdicts of a run that has just ended, see [`confirm_trial`].
+/// Completes the verdicts of a run that has just ended, each with its own ledgers.
 pub fn confirm(run: &mut SavedRun) {
     judge_all(run, confirm_trial);
 }
