@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
 pub(in crate::subject) use self::limited::pass_on;
-use self::usage::ModelUsage;
+use self::usage::TokensUsed;
 use crate::domain::{HostRequests, HostTreatment, Transport, is_loopback};
 use crate::subject::hosts::{HostPattern, Hosts, is_telemetry};
 use crate::subject::rate::CallerRate;
@@ -308,7 +308,7 @@ impl RecorderHandle {
     }
 
     /// Records the tokens of an answer of an allowed host.
-    fn used(&self, wanted: &Escape, usage: ModelUsage) {
+    fn used(&self, wanted: &Escape, usage: TokensUsed) {
         let price = self.rate.as_ref().and_then(|rate| rate.limiter.price());
         self.add(HostRequests {
             input_tokens: usage.input,

@@ -13,12 +13,12 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
 /// The tokens of one answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ModelUsage {
+pub(super) struct TokensUsed {
     pub(super) input: u64,
     pub(super) output: u64,
 }
 
-impl ModelUsage {
+impl TokensUsed {
     /// What an answer reports: in one object, or in the events of a stream, of which later ones repeat and extend the
     /// figures of earlier ones.
     fn of_answer(answer: &str) -> Self {
@@ -30,7 +30,7 @@ impl ModelUsage {
             Some(whole) => vec![whole],
             None => events.collect(),
         };
-        parts.iter().filter_map(usage_of).fold(ModelUsage::default(), |most, usage| ModelUsage {
+        parts.iter().filter_map(usage_of).fold(TokensUsed::default(), |most, usage| TokensUsed {
             input: most.input.max(usage.input),
             output: most.output.max(usage.output),
         })
@@ -38,11 +38,11 @@ impl ModelUsage {
 }
 
 /// The figures of OpenAI's, Anthropic's and Google's APIs.
-fn usage_of(part: &Value) -> Option<ModelUsage> {
+fn usage_of(part: &Value) -> Option<TokensUsed> {
     let places = ["/usage", "/usageMetadata", "/response/usage", "/message/usage"];
     let usage = places.iter().find_map(|place| part.pointer(place).filter(|usage| usage.is_object()))?;
     let sum = |names: &[&str]| names.iter().filter_map(|name| usage.get(*name)?.as_u64()).sum();
-    Some(ModelUsage {
+    Some(TokensUsed {
         input: sum(&[
             "prompt_tokens",
             "input_tokens",
@@ -97,7 +97,7 @@ impl Body for MeteredBody {
 
 impl Drop for MeteredBody {
     fn drop(&mut self) {
-        let usage = ModelUsage::of_answer(&String::from_utf8_lossy(&self.passed));
+        let usage = TokensUsed::of_answer(&String::from_utf8_lossy(&self.passed));
         self.context.used(&self.host, usage);
     }
 }
@@ -116,10 +116,10 @@ mod tests {
                       \"candidatesTokenCount\":1,\"thoughtsTokenCount\":2}}]";
         let whole = "{\"id\":\"x\",\"usage\":{\"input_tokens\":12,\"output_tokens\":3}}";
         for answer in [chat, responses, messages, gemini, whole] {
-            assert_eq!(ModelUsage::of_answer(answer), ModelUsage { input: 12, output: 3 }, "{answer}");
+            assert_eq!(TokensUsed::of_answer(answer), TokensUsed { input: 12, output: 3 }, "{answer}");
         }
         for other in ["", "yes", "{\"usage\": 3}", "data: x\n"] {
-            assert_eq!(ModelUsage::of_answer(other), ModelUsage::default(), "{other}");
+            assert_eq!(TokensUsed::of_answer(other), TokensUsed::default(), "{other}");
         }
     }
 }
