@@ -45,7 +45,8 @@ enum ReportVerb {
 
 /// Show a saved run, failures first, or one case of it in full.
 ///
-/// The exit status is that of the run: 0 everything passed, 1 something failed, 3 something is void.
+/// The exit status is that of the run: 0 everything passed, 1 something failed, 3 something is void. With CASE it is that
+/// of the cases that are shown, and only they are read and checked; a run that is not finished is void at best.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -176,7 +177,10 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitStatus, CliError> {
 }
 
 fn show(args: &ShowArgs) -> Result<ExitStatus, CliError> {
-    let run = read(&args.folder)?;
+    let run = match &args.case {
+        Some(wanted) => results::read_cases(&args.folder, wanted)?,
+        None => read(&args.folder)?,
+    };
     let (view, status) = (view(args.verbose), results::result(&run.report).into());
     if args.open {
         report::publish(&args.folder, &run.report, &run.ledgers)?;
@@ -184,14 +188,13 @@ fn show(args: &ShowArgs) -> Result<ExitStatus, CliError> {
         return Ok(status);
     }
     if let Some(wanted) = &args.case {
-        let cases = report::chosen(&run.report, wanted);
-        if cases.is_empty() {
+        if run.report.cases.is_empty() {
             return Err(CliError::with_hint(
                 format!("the run has no case with `{wanted}` in its id"),
                 "`hapax report show DIR -v` lists all cases",
             ));
         }
-        let details = cases.into_iter().map(|case| report::case_detail(case, &run.ledgers, &view));
+        let details = run.report.cases.iter().map(|case| report::case_detail(case, &run.ledgers, &view));
         return Ok(output_text(&details.collect::<String>(), status));
     }
     let text = report::render(&run, args.format, &view).map_err(CliError::new)?;

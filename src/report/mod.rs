@@ -21,7 +21,7 @@ mod timeline;
 pub use comparison::{RunLinks, compare_md, compare_page, compare_text};
 pub use formats::{
     Format, FormatError, MAX_SUMMARY_BYTES, RunJudgment, TRIALS_FOLDER, View, annotations, badge,
-    case_detail, chosen, jsonl, judged_summary, junit, one_line, page, page_and_files, page_so_far, render,
+    case_detail, jsonl, judged_summary, junit, one_line, page, page_and_files, page_so_far, render,
     run_summary, summary_md, tap,
 };
 pub(crate) use formats::{Frame, PageScript, frame};

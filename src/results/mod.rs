@@ -35,10 +35,10 @@ pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;
 pub use smoke::{SmokeFailure, SmokeProblem};
 pub use store::{
-    Disagreement, HashedPlan, IndexedLedgers, LEDGER_FILE, LedgerLookup, LedgerName, Ledgers, PlanRecord,
-    PlannedCase, PlannedPart, Publish, REPORT_FILE, SavedLedgers, SavedRun, StoreError, check_consistency,
-    confirm_own_run, part_hash, plans, read_confirmed, read_report, read_rescored, read_run, run_folders,
-    second_try_seed, seed_hash, write_report,
+    Disagreement, HashedPlan, INDEX_FILE, IndexedLedgers, LEDGER_FILE, LedgerLookup, LedgerName, Ledgers,
+    PlanRecord, PlannedCase, PlannedPart, Publish, REPORT_FILE, SavedLedgers, SavedRun, StoreError,
+    check_consistency, confirm_own_run, part_hash, plans, read_cases, read_confirmed, read_report,
+    read_rescored, read_run, run_folders, second_try_seed, seed_hash, write_index, write_report,
 };
 pub(crate) use store::{check_opening_entry, opened_under, write_file, write_new_file};
 pub use tally::{not_passed, result};

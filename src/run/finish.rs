@@ -43,6 +43,7 @@ pub fn finish(
     let (saved, disagreement) = results::confirm_own_run(folder.path(), report).map_err(failed)?;
     let SavedRun { report, ledgers } = &saved;
     publish(folder.path(), report, ledgers).map_err(failed)?;
+    results::write_index(folder.path()).map_err(failed)?;
     let mut warnings = Vec::new();
     if let Some(what) = disagreement {
         warnings.push(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hapax::results::{self, LEDGER_FILE, REPORT_FILE, Report, sample};
+use hapax::results::{self, INDEX_FILE, LEDGER_FILE, REPORT_FILE, Report, sample};
 use mock_services::Clock;
 use mock_services::ledger::{Event, Ledger, LedgerFile, SavedLedger};
 
@@ -81,6 +81,132 @@ fn one_case_is_shown_in_full() {
     let (status, shown) = hapax(folder.path(), &["report", "show", text(&run), "lost-reply"]);
     assert_eq!(status, 1);
     insta::assert_snapshot!(shown);
+}
+
+/// A run of the sample with the index of its ledgers, and the name of its index.
+fn indexed(folder: &Path) -> (PathBuf, PathBuf) {
+    let run = write(folder, &sample::run());
+    results::write_index(&run).unwrap();
+    let index = run.join(INDEX_FILE);
+    assert!(index.exists());
+    (run, index)
+}
+
+#[test]
+fn cases_are_shown_by_the_index_as_without_it_and_the_exit_status_is_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, index) = indexed(&folder.path().join("run"));
+    let show = |case: &str| hapax(folder.path(), &["report", "show", text(&run), case]);
+    // One case that failed, one by its whole id, four that passed, and all of a folder.
+    let wanted = ["lost-reply", "crash/after-commit", "payment/verified", "payment"];
+    let by_index = wanted.map(show);
+    assert_eq!(by_index.each_ref().map(|(status, _)| *status), [1, 1, 0, 1], "{by_index:?}");
+    let ledger = run.join(LEDGER_FILE);
+    let whole = std::fs::read_to_string(&ledger).unwrap();
+
+    // Of other cases nothing is read: here is the proof that the index is used.
+    let is_part = |line: &&str| line.starts_with("{\"format\"") && line.contains("\"id\":\"concurrency");
+    let part = whole.lines().find(is_part).unwrap();
+    let changed = whole.replace(part, &part.replace("\"trial\":1", "\"trial\":7"));
+    assert_ne!(changed, whole);
+    std::fs::write(&ledger, changed).unwrap();
+    assert_eq!(wanted.map(show), by_index);
+    assert_eq!(hapax(folder.path(), &["report", "show", text(&run)]).0, 2, "the whole run is read");
+    std::fs::write(&ledger, &whole).unwrap();
+
+    std::fs::remove_file(&index).unwrap();
+    assert_eq!(wanted.map(show), by_index);
+}
+
+#[test]
+fn the_index_hides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, index) = indexed(&folder.path().join("run"));
+    let show = || hapax(folder.path(), &["report", "show", text(&run), "lost-reply"]);
+    let shown = show();
+    let (report, ledger) = (run.join(REPORT_FILE), run.join(LEDGER_FILE));
+    let saved = [&report, &ledger, &index].map(|path| std::fs::read_to_string(path).unwrap());
+    let restore = || {
+        for (path, content) in [&report, &ledger, &index].into_iter().zip(&saved) {
+            std::fs::write(path, content).unwrap();
+        }
+    };
+
+    // A verdict that was changed is that of the ledger again.
+    let forged = saved[0].replace("\"result\": \"fail\"", "\"result\": \"pass\"");
+    assert_ne!(forged, saved[0]);
+    std::fs::write(&report, forged).unwrap();
+    assert_eq!(show(), shown);
+    restore();
+
+    // What the reader of the whole run refuses is refused with the same words.
+    let id = sample::run().0.cases.into_iter().find(|case| case.id.contains("lost-reply")).unwrap().id;
+    let edit = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut json: serde_json::Value = serde_json::from_str(&saved[0]).unwrap();
+        let cases = json["cases"].as_array_mut().unwrap();
+        change(cases.iter_mut().find(|case| case["id"] == id.as_str()).unwrap());
+        std::fs::write(&report, json.to_string()).unwrap();
+    };
+    let changes: [&dyn Fn(&mut serde_json::Value); 4] = [
+        &|case| case["trials"] = serde_json::json!([]),
+        &|case| case["terms"]["intents"][0]["times"] = 2.into(),
+        &|case| case["trials"][0]["seed"] = 78.into(),
+        &|case| case["id"] = "another/lost-reply".into(),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        edit(change);
+        let by_index = show();
+        assert_eq!(by_index.0, 2, "change {number}: {by_index:?}");
+        std::fs::remove_file(&index).unwrap();
+        assert_eq!(show(), by_index, "change {number}");
+        restore();
+    }
+
+    // An entry that was changed, without changing the length of the file.
+    let line = saved[1].lines().rfind(|line| line.contains(&format!("\"trial\":\"{id}#1\""))).unwrap();
+    std::fs::write(&ledger, saved[1].replace(line, &line.replacen("\"wall\":1", "\"wall\":2", 1))).unwrap();
+    assert_ne!(std::fs::read_to_string(&ledger).unwrap(), saved[1]);
+    let by_index = show();
+    assert_ne!(by_index, shown);
+    std::fs::remove_file(&index).unwrap();
+    assert_eq!(show(), by_index);
+    restore();
+
+    // An index that is stale, damaged, of another format, or wrong about every place.
+    let mut places: serde_json::Value = serde_json::from_str(&saved[2]).unwrap();
+    let (cases, plans) = (places["cases"].take(), places["plans"].take());
+    let with = |bytes: usize, plans: serde_json::Value, cases: serde_json::Value| {
+        serde_json::json!({"format": 1, "bytes": bytes, "plans": plans, "cases": cases}).to_string()
+    };
+    let other = cases.as_object().unwrap().values().next().unwrap().clone();
+    let end = cases[&id][0][1].as_u64().unwrap();
+    let moved = |lines: serde_json::Value| {
+        let mut cases = cases.clone();
+        cases[&id] = lines;
+        with(saved[1].len(), plans.clone(), cases)
+    };
+    assert_eq!(moved(cases[&id].clone()).len(), saved[2].len(), "the test writes the format of the index");
+    for wrong in [
+        with(saved[1].len() - 1, plans.clone(), cases.clone()),
+        saved[2].replace("\"format\":1", "\"format\":2"),
+        saved[2][..saved[2].len() / 2].to_owned(),
+        with(saved[1].len(), serde_json::json!([]), cases.clone()),
+        moved(other),
+        moved(serde_json::json!([])),
+        moved(serde_json::json!([[0, end]])),
+        moved(serde_json::json!([[end, 0]])),
+        moved(serde_json::json!([[cases[&id][0][0], end - 10]])),
+        moved(serde_json::json!([[saved[1].len(), u64::MAX]])),
+    ] {
+        std::fs::write(&index, &wrong).unwrap();
+        assert_eq!(show(), shown, "{wrong}");
+    }
+    // A ledger file to which a line was added: the reader of the whole run sees it.
+    restore();
+    let late = saved[1].lines().rfind(|line| line.contains(&format!("\"trial\":\"{id}#1\""))).unwrap();
+    std::fs::write(&ledger, format!("{}{late}\n", saved[1])).unwrap();
+    let (_, message) = show();
+    assert!(message.contains("ledger    incomplete: "), "{message}");
 }
 
 #[test]
@@ -184,7 +310,8 @@ fn partitions_are_merged_into_one_complete_run() {
     let (status, message) =
         hapax(folder.path(), &["report", "merge", text(&parts[0]), text(&parts[1]), "--out", text(&whole)]);
     assert_eq!(status, 1, "{message}");
-    for name in ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"] {
+    let files = ["report.json", "ledger.jsonl", "junit.xml", "summary.md", "badge.json", "index.html"];
+    for name in files.into_iter().chain([INDEX_FILE]) {
         assert!(whole.join(name).exists(), "{name}");
     }
     let (sampled, _) = sample::run();
@@ -411,7 +538,8 @@ fn measured(command: &mut Command) -> (i32, u64) {
     }
 }
 
-/// `HAPAX_LARGE=100000 cargo test --test cli large_run -- --ignored --nocapture` gives the figures of docs/fleet.md.
+/// `HAPAX_LARGE=100000 HAPAX_LARGE_PROGRAM=$PWD/target/release/hapax cargo test --test cli large_run -- --ignored
+/// --nocapture` gives the figures of docs/fleet.md.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "it writes some hundred megabytes; run it with --ignored"]
@@ -423,7 +551,9 @@ fn a_large_run_is_merged_and_shown_in_little_memory() {
     let size = |name: &str| std::fs::metadata(whole.join(name)).unwrap().len() / 1_000_000;
     let timed = |what: &str, arguments: &[&std::ffi::OsStr]| -> u64 {
         let began = std::time::Instant::now();
-        let (status, megabytes) = measured(Command::new(env!("CARGO_BIN_EXE_hapax")).args(arguments));
+        let program = std::env::var("HAPAX_LARGE_PROGRAM");
+        let program = program.unwrap_or_else(|_| env!("CARGO_BIN_EXE_hapax").to_owned());
+        let (status, megabytes) = measured(Command::new(program).args(arguments));
         assert_eq!(status, 1, "{what}");
         println!("{what}: {:.1} s, {megabytes} MB", began.elapsed().as_secs_f64());
         megabytes
@@ -433,9 +563,12 @@ fn a_large_run_is_merged_and_shown_in_little_memory() {
     merge.extend(["--out".as_ref(), whole.as_os_str()]);
     let merging = timed("merge", &merge);
     let showing = timed("show", &["report".as_ref(), "show".as_ref(), whole.as_os_str()]);
+    let of_case = ["report".as_ref(), "show".as_ref(), whole.as_os_str(), "lies-000".as_ref()];
+    let showing_one = timed("show one case", &of_case);
     for name in ["report.json", "ledger.jsonl", "index.html", "junit.xml"] {
         println!("{name}: {} MB", size(name));
     }
     assert!(merging < 300 && showing < 300, "{merging} MB and {showing} MB");
+    assert!(showing_one < 60, "{showing_one} MB");
     assert!(size("index.html") < 15);
 }

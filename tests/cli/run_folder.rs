@@ -10,7 +10,9 @@ fn the_folder_has_the_ledger_and_the_reports_and_latest_links_to_it() {
     workspace.call(&["run", CASE, "--subject", "naive"]).expect(1);
     let latest = workspace.path().join("reports/latest");
     assert!(latest.symlink_metadata().unwrap().is_symlink());
-    for file in ["ledger.jsonl", "report.json", "junit.xml", "summary.md", "index.html", "badge.json"] {
+    for file in
+        ["ledger.jsonl", "ledger.index", "report.json", "junit.xml", "summary.md", "index.html", "badge.json"]
+    {
         assert!(latest.join(file).metadata().unwrap().len() > 0, "{file}");
     }
     assert!(!latest.join("trials.jsonl").exists(), "a complete run needs no journal");

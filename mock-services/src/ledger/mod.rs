@@ -31,8 +31,8 @@ use file::FileQueue;
 pub use file::LedgerFile;
 pub use plan::{OtherFormat, SavedPlan};
 pub use read::{
-    LedgerContents, LedgerDamage, LedgerSpan, SavedLedger, Scanned, copy_ledgers, read_contents, read_ledger,
-    read_ledgers, scan_ledgers,
+    LedgerContents, LedgerDamage, LedgerSpan, LineOwner, SavedLedger, Scanned, copy_ledgers, read_contents,
+    read_ledger, read_ledgers, scan_ledgers, scan_lines,
 };
 use redact::Redactor;
 pub use words::{AttemptNames, Audience, EventWords, FirstFields, attempt_name};

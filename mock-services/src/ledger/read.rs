@@ -256,6 +256,42 @@ pub fn copy_ledgers(
     Ok(())
 }
 
+/// What a line of a file belongs to.
+#[derive(Debug)]
+pub enum LineOwner {
+    /// It is a plan record.
+    Plan(SavedPlan),
+    /// The ledger with this name.
+    Ledger(String),
+    /// It cannot be read.
+    Unknown,
+}
+
+/// Gives each line of a file with its end, and what it belongs to. What an entry says is not read.
+///
+/// # Errors
+/// As [`read_contents`].
+pub fn scan_lines(
+    mut file: impl BufRead,
+    mut on: impl FnMut(LineOwner, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    for number in 1.. {
+        if next_line(&mut file, &mut line)? == 0 {
+            break;
+        }
+        let owner = match line.strip_suffix(b"\n") {
+            Some(whole) if plan::is_plan(&line) => {
+                LineOwner::Plan(plan::read(whole, number).map_err(invalid)?)
+            }
+            Some(whole) => trial_of(whole).map_or(LineOwner::Unknown, LineOwner::Ledger),
+            None => LineOwner::Unknown,
+        };
+        on(owner, &line)?;
+    }
+    Ok(())
+}
+
 /// The trial that a line names, if it is a line of a ledger.
 fn trial_of(line: &[u8]) -> Option<String> {
     let name = line.strip_prefix(b"{\"trial\":")?;

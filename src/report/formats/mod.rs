@@ -24,7 +24,7 @@ pub use markdown::{MAX_SUMMARY_BYTES, summary_md};
 pub(crate) use page::{Frame, PageScript, frame};
 pub use page::{TRIALS_FOLDER, page, page_and_files, page_so_far};
 pub use tap::tap;
-pub use terminal::{RunJudgment, View, case_detail, chosen, judged_summary, one_line, run_summary};
+pub use terminal::{RunJudgment, View, case_detail, judged_summary, one_line, run_summary};
 
 word_enum! {
     /// A format in which a whole run is printed.

@@ -14,7 +14,7 @@ use crate::results::Report;
 use crate::results::rescore::rescore_trial;
 use crate::results::store::{
     ComparedLedgers, IndexedLedgers, LEDGER_FILE, REPORT_FILE, SavedRun, ScannedRun, StoreError, check_plans,
-    read_checked,
+    read_checked, write_index,
 };
 
 /// Why folders were not merged.
@@ -65,11 +65,11 @@ struct ReadPart {
     scanned: ScannedRun,
 }
 
-/// Merges these parts into another folder without a run. It writes only the ledger: the caller writes the report. Every
+/// Merges these parts into another folder without a run. It writes only the ledger and its index: the caller writes the report. Every
 /// verdict is that of its ledger. A part that comes twice is counted once; copies of a part that differ all count.
 ///
 /// # Errors
-/// When the parts cannot be merged, or a folder cannot be read or written. Then only the ledger may have been
+/// When the parts cannot be merged, or a folder cannot be read or written. Then only these may have been
 /// written.
 pub fn merge_folders(sources: PartSources, out: &Path) -> Result<MergedRun, MergeFoldersError> {
     if out.join(REPORT_FILE).exists() || out.join(LEDGER_FILE).exists() {
@@ -119,6 +119,7 @@ pub fn merge_folders(sources: PartSources, out: &Path) -> Result<MergedRun, Merg
         })
     });
     written.map_err(|error| StoreError::Write { path, error })?;
+    write_index(out)?;
     Ok(MergedRun { saved: SavedRun { report, ledgers }, remarks })
 }
 

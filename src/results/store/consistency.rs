@@ -132,6 +132,34 @@ pub(in crate::results) fn check_plans(
     plans: &[HashedPlan],
     ledgers: ComparedLedgers<'_>,
 ) -> Result<(), Disagreement> {
+    check_cases(report, plans, ledgers)?;
+    let (mut count, mut unknown) = (0, 0);
+    for of_part in copies(plans).chunk_by(|one, other| one.part() == other.part()) {
+        let counts: Vec<u64> = of_part.iter().map(RunCopy::count).collect();
+        if counts.iter().any(|other| *other != counts[0]) {
+            return differs("two copies of a part have different numbers of trials".to_owned());
+        }
+        count += counts[0];
+        unknown += of_part.iter().map(RunCopy::unknown).min().unwrap_or_default();
+    }
+    same("the number of planned trials", &report.planned.to_string(), &count.to_string())?;
+    if unknown > 0 && !report.interrupted {
+        return differs(format!("the plan has trials that ledger.jsonl does not have: {unknown}"));
+    }
+    match &plans[0].plan.whole {
+        Some(whole) if report.partition.is_none() && whole.trials != count => {
+            differs(format!("the plan of all parts has {} trials, and the parts have {count}", whole.trials))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same for a report and plans that have only some of the cases: all but the numbers of trials of the run.
+pub(super) fn check_cases(
+    report: &Report,
+    plans: &[HashedPlan],
+    ledgers: ComparedLedgers<'_>,
+) -> Result<(), Disagreement> {
     let copies = copies(plans);
     parts(report, plans, &copies)?;
     let mut planned: BTreeMap<&str, CasePlan<'_>> = BTreeMap::new();
@@ -166,25 +194,7 @@ pub(in crate::results) fn check_plans(
     for plan in planned.values() {
         nothing_left_out(report, plan, reported.get(plan.case.id.as_str()).copied(), ledgers.openings)?;
     }
-    let (mut count, mut unknown) = (0, 0);
-    for of_part in copies.chunk_by(|one, other| one.part() == other.part()) {
-        let counts: Vec<u64> = of_part.iter().map(RunCopy::count).collect();
-        if counts.iter().any(|other| *other != counts[0]) {
-            return differs("two copies of a part have different numbers of trials".to_owned());
-        }
-        count += counts[0];
-        unknown += of_part.iter().map(RunCopy::unknown).min().unwrap_or_default();
-    }
-    same("the number of planned trials", &report.planned.to_string(), &count.to_string())?;
-    if unknown > 0 && !report.interrupted {
-        return differs(format!("the plan has trials that ledger.jsonl does not have: {unknown}"));
-    }
-    match &plans[0].plan.whole {
-        Some(whole) if report.partition.is_none() && whole.trials != count => {
-            differs(format!("the plan of all parts has {} trials, and the parts have {count}", whole.trials))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// A run or a part of one, as one machine wrote it: its plan, and another one for each time it was resumed. Of a part

@@ -1,19 +1,23 @@
-//! Reads and writes the folder of a run: `report.json` and `ledger.jsonl`. It does not score and prints
+//! Reads and writes the folder of a run: `report.json`, `ledger.jsonl` and its index. It does not score and prints
 //! nothing.
 
 mod consistency;
 mod earlier_format;
+mod ledger_index;
 mod ledgers;
 mod plan_record;
+mod some_cases;
 
 pub(super) use consistency::{ComparedLedgers, check_plans};
 pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
 pub(crate) use consistency::{check_opening_entry, opened_under};
+pub use ledger_index::{INDEX_FILE, write_index};
 pub use ledgers::{IndexedLedgers, LedgerLookup, Ledgers, SavedLedgers};
 pub(super) use ledgers::{JudgeTrial, ScannedRun, TrialLedgers, scan_run};
 pub use plan_record::{
     LedgerName, PlanRecord, PlannedCase, PlannedPart, part_hash, second_try_seed, seed_hash,
 };
+pub use some_cases::read_cases;
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -171,19 +175,30 @@ pub(super) fn read_checked(
     folder: &Path,
     judge: ledgers::JudgeTrial,
 ) -> Result<(Report, ScannedRun), StoreError> {
-    let disagrees = |what| StoreError::Disagrees { folder: folder.to_owned(), what };
     let mut report = read_report(folder)?;
-    // Judging sets the seals, which are compared.
-    let saved: Vec<_> =
-        trials_mut(&mut report).map(|trial| (trial.seal.clone(), trial.first_try.clone())).collect();
-    let scanned = scan_run(folder, &mut report, judge)?;
-    for (trial, (seal, first_try)) in trials_mut(&mut report).zip(saved) {
-        (trial.seal, trial.first_try) = (seal, first_try);
-    }
-    let plans = scanned.plans.as_ref().map_err(|what| disagrees(what.clone()))?;
-    check_plans(&report, plans, scanned.compared()).map_err(disagrees)?;
+    let scanned = judge_run(folder, &mut report, judge)?;
+    let plans = scanned.plans.as_ref().map_err(Clone::clone);
+    plans
+        .and_then(|plans| check_plans(&report, plans, scanned.compared()))
+        .map_err(|what| StoreError::Disagrees { folder: folder.to_owned(), what })?;
     note_missing_trials(&mut report);
     Ok((report, scanned))
+}
+
+/// Judges the trials of a report that was read.
+fn judge_run(
+    folder: &Path,
+    report: &mut Report,
+    judge: ledgers::JudgeTrial,
+) -> Result<ScannedRun, StoreError> {
+    // Judging sets the seals, which are compared.
+    let saved: Vec<_> =
+        trials_mut(report).map(|trial| (trial.seal.clone(), trial.first_try.clone())).collect();
+    let scanned = scan_run(folder, report, judge)?;
+    for (trial, (seal, first_try)) in trials_mut(report).zip(saved) {
+        (trial.seal, trial.first_try) = (seal, first_try);
+    }
+    Ok(scanned)
 }
 
 fn trials_mut(report: &mut Report) -> impl Iterator<Item = &mut TrialReport> {

@@ -177,15 +177,6 @@ pub fn case_detail(case: &CaseReport, ledgers: &Ledgers, view: &View) -> String 
     out
 }
 
-/// The cases that the user selects: the one with that id, or all whose id contains that text.
-#[must_use]
-pub fn chosen<'a>(report: &'a Report, wanted: &str) -> Vec<&'a CaseReport> {
-    match report.cases.iter().find(|case| case.id == wanted) {
-        Some(case) => vec![case],
-        None => report.cases.iter().filter(|case| case.id.contains(wanted)).collect(),
-    }
-}
-
 fn title(report: &Report) -> String {
     let (run, subject) = (line(&report.run, 80), line(&report.subject, 120));
     format!("hapax {}, run {run}, seed {}, subject {subject}", report.hapax, report.seed)

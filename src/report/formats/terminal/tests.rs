@@ -201,11 +201,3 @@ fn a_run_with_many_failures_fits_a_few_screens() {
     let text = run_summary(&report, &ledgers, &View { verbose: true, ..view(80) });
     assert_eq!(text.matches("replay  ").count(), 500, "everything is there for who asks for it");
 }
-
-#[test]
-fn a_case_is_chosen_by_its_id_or_by_a_part_of_it() {
-    let (report, _) = sample::run();
-    assert_eq!(chosen(&report, "crash/after-commit").len(), 1);
-    assert_eq!(chosen(&report, "payment/verified").len(), 4);
-    assert!(chosen(&report, "nothing").is_empty());
-}
