@@ -75,6 +75,11 @@ controls! {
         help: "reads, changes, writes back",
         behavior: "reads, changes and writes back without a condition on the version"
     }
+    /// Writes although its lease has expired.
+    Leaseholder => "leaseholder" {
+        help: "works under a lease that expires, without fencing",
+        behavior: "works under a lease that expires, and writes also after another worker has taken over"
+    }
     /// Makes too many attempts.
     Storm => "storm" {
         help: "three retries around three retries",

@@ -23,7 +23,7 @@ pub(crate) use hosts::{is_loopback, is_loopback_address, is_plain_host_name, rea
 pub use remedy::Remedy;
 pub use subject_events::{
     CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent, InterruptKind,
-    LateRequestEvent, LateRequestKind, StartEnd, StartEvent, SubjectEvent,
+    LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
 };
 pub use subject_notes::SubjectEventError;
 pub use tool_cards::{KeyDescription, ToolCards, ToolHints};

@@ -47,6 +47,28 @@ pub enum SubjectEvent {
         /// Why.
         reason: String,
     },
+    /// An agent over HTTP was interrupted before it had accepted its task, so it is not restarted without it.
+    NotAccepted {
+        /// Which start of the caller was interrupted, from 1.
+        start: u32,
+    },
+    /// The first of two overlapping deliveries was frozen, with its request held before the service decided on it.
+    Frozen {
+        /// The operation of the request.
+        operation: String,
+    },
+    /// The first of two overlapping deliveries could not be frozen.
+    FreezeMissed {
+        /// The operation of the request.
+        operation: String,
+        /// Why.
+        reason: String,
+    },
+    /// The first of two overlapping deliveries continues, and its request goes on.
+    Unfrozen {
+        /// What the second did then.
+        second: SecondCopy,
+    },
     /// The subject tried to reach a host that is not a service of the trial.
     Escaped {
         /// The host.
@@ -132,6 +154,10 @@ impl SubjectEvent {
             SubjectEvent::Unprepared { .. }
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
+            | SubjectEvent::NotAccepted { .. }
+            | SubjectEvent::Frozen { .. }
+            | SubjectEvent::FreezeMissed { .. }
+            | SubjectEvent::Unfrozen { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Contacted { .. }
             | SubjectEvent::LookedUp { .. }
@@ -268,6 +294,18 @@ word_enum! {
         Read => "read",
         /// A request that cannot be read.
         Unreadable => "unreadable",
+    }
+}
+
+word_enum! {
+    /// What the second of two overlapping deliveries did when the first continued.
+    pub enum SecondCopy {
+        /// It had ended.
+        Ended => "ended",
+        /// It waited for a lock that the first holds.
+        WaitsForLock => "waits-for-lock",
+        /// It had not ended, and was not seen to wait for the first.
+        Running => "running",
     }
 }
 

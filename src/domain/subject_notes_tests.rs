@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::{
     ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome, EndEvent, HostRequests, InterruptEvent,
-    InterruptKind, LateRequestEvent, LateRequestKind, StartEnd, StartEvent, Transport,
+    InterruptKind, LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -102,6 +102,10 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
         (interrupt_event(), text()).prop_map(|(InterruptEvent { interrupt, action, attempt }, reason)| {
             SubjectEvent::InterruptMissed { interrupt, action, attempt, reason }
         }),
+        any::<u32>().prop_map(|start| SubjectEvent::NotAccepted { start }),
+        text().prop_map(|operation| SubjectEvent::Frozen { operation }),
+        (text(), text()).prop_map(|(operation, reason)| SubjectEvent::FreezeMissed { operation, reason }),
+        prop::sample::select(SecondCopy::ALL.to_vec()).prop_map(|second| SubjectEvent::Unfrozen { second }),
         (text(), any::<u16>(), transport()).prop_map(|(host, port, transport)| SubjectEvent::Escaped {
             host,
             port,

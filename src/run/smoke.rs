@@ -115,9 +115,10 @@ pub(super) fn without_faults(case: &Case) -> Case {
     case.faults.clear();
     case.interrupts.clear();
     case.turns.clear();
-    (case.callers, case.barrier) = (1, None);
+    (case.callers, case.barrier, case.overlap) = (1, None, None);
     case.terms.faults.clear();
     case.terms.interrupts.clear();
+    case.terms.overlap = None;
     (case.terms.callers, case.terms.turns, case.terms.barrier) = (1, 0, false);
     case
 }
@@ -141,6 +142,10 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             SubjectEvent::Started(_)
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
+            | SubjectEvent::NotAccepted { .. }
+            | SubjectEvent::Frozen { .. }
+            | SubjectEvent::FreezeMissed { .. }
+            | SubjectEvent::Unfrozen { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Contacted { .. }
             | SubjectEvent::LookedUp { .. }

@@ -49,6 +49,9 @@ pub struct Case {
     pub callers: u32,
     /// The start barrier of the callers; `None` for a single caller.
     pub barrier: Option<BarrierOptions>,
+    /// How the second of two deliveries overlaps with the first, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Overlap>,
     /// The interrupts of the subject.
     pub interrupts: Vec<Interrupt>,
     /// What scoring needs.
@@ -69,6 +72,14 @@ pub struct Work {
     pub task: String,
     /// The same as steps, for the controls; agents can ignore them.
     pub steps: Vec<Step>,
+}
+
+impl Work {
+    /// Whether there is no task: the subject must find by itself what it has accepted before.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.task.is_empty() && self.steps.is_empty()
+    }
 }
 
 /// One step of the work.
@@ -110,6 +121,15 @@ impl Case {
         content(self).is_some_and(|one| Some(one) == content(other))
     }
 
+    /// Whether the subject is restarted without its task.
+    pub(crate) fn restarts_without_task(&self) -> bool {
+        let is_without = |interrupt: &Interrupt| match &interrupt.then {
+            Then::Restart { work: Some(work), .. } => work.is_none(),
+            Then::Restart { work: None, .. } | Then::End => false,
+        };
+        self.interrupts.iter().any(is_without)
+    }
+
     /// Adds a shipped service that the scenario does not have.
     pub(crate) fn add_service(&mut self, setup: &ServiceSetup) {
         let description = catalog::find(&setup.name);
@@ -128,6 +148,18 @@ impl Serialize for ServiceSetup {
         fields.serialize_field("hosts", &self.extra_hosts)?;
         fields.end()
     }
+}
+
+/// Two deliveries that overlap: the first caller is frozen when its request has arrived, the second gets the same task,
+/// and when it has ended or waits for the first, the first continues.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Overlap {
+    /// The full name of the operation of the request.
+    pub operation: String,
+    /// The number of the request of that operation, from 1.
+    pub attempt: u32,
+    /// How long the first is frozen at most.
+    pub within: Duration,
 }
 
 /// An interrupt of the subject at a moment of the ledger.
@@ -170,12 +202,15 @@ pub enum Reached {
 /// What follows an interrupt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Then {
-    /// The subject is started again on the same directory.
+    /// The subject is started again, on the same directory unless it says otherwise.
     Restart {
-        /// Its task; `None` for the same task.
+        /// Its task, which can be [`Work::is_none`]; `None` for the same task.
         work: Option<Work>,
         /// The time between its end and the restart.
         after: Duration,
+        /// Whether its state directory is empty then, as on another machine.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        empty_state: bool,
     },
     /// The caller is not started again. After `cancel`, `stop` and `freeze` it may still finish by itself.
     End,

@@ -22,7 +22,9 @@ mod work;
 
 pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
 pub(crate) use can::{line as can_line, not_covered, split as split_can};
-pub use case::{Case, ControlTerm, Interrupt, InterruptMoment, Reached, ServiceSetup, Step, Then, Work};
+pub use case::{
+    Case, ControlTerm, Interrupt, InterruptMoment, Overlap, Reached, ServiceSetup, Step, Then, Work,
+};
 pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
 #[cfg(feature = "mcp")]

@@ -49,6 +49,9 @@ pub struct Terms {
     /// The interrupts.
     #[serde(default)]
     pub interrupts: Vec<Planned>,
+    /// The overlap of two deliveries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Planned>,
     /// How many callers there are.
     pub callers: u32,
     /// The number of turns after the first.

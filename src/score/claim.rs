@@ -55,7 +55,9 @@ pub(super) fn claims(
     happened: ActualOutcome,
     assignment: &Assignment,
 ) -> Claims {
-    let mut callers: BTreeSet<u32> = (1..=terms.callers.max(1)).collect();
+    // The second of two overlapping deliveries starts only if the first was frozen.
+    let expected = if terms.overlap.is_some() { 1 } else { terms.callers.max(1) };
+    let mut callers: BTreeSet<u32> = (1..=expected).collect();
     callers.extend(history.notes.iter().filter_map(|note| note.caller));
     let mut claims = Claims { last: Vec::new(), earlier: Vec::new() };
     for caller in callers {

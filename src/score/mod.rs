@@ -106,9 +106,10 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
     }
     let lied = findings.iter().any(|finding| finding.kind == FindingKind::Overclaimed);
     let gave_up = barrier.as_ref().is_some_and(|facts| !barrier::gave_up_at_barrier(facts).is_empty());
-    if (gave_up || outside::was_kept_from_a_service(&history)) && !lied {
-        // A missing effect is not the fault of the subject: a host was refused, or its client gave up while
-        // hapax held its request.
+    let not_accepted = void::had_not_accepted(&history);
+    if (gave_up || not_accepted || outside::was_kept_from_a_service(&history)) && !lied {
+        // A missing effect is not the fault of the subject: a host was refused, its client gave up while hapax
+        // held its request, or it had not accepted the task.
         findings
             .iter_mut()
             .filter(|finding| finding.kind.is_absence())

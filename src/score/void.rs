@@ -6,12 +6,12 @@ use mock_services::catalog::api_of;
 use mock_services::ledger::SilenceEnd;
 use mock_services::service::Value;
 
-use super::history::{Attempt, TrialHistory};
+use super::history::{Attempt, RecordedEvent, TrialHistory};
 use super::slow_start::slow_start;
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
 use super::{barrier, outside};
-use crate::domain::SubjectEvent;
+use crate::domain::{SecondCopy, SubjectEvent};
 use crate::scenario::{Intent, Planned, Terms};
 
 /// All reasons, in a fixed order; empty if the trial is not void.
@@ -46,6 +46,10 @@ pub(super) fn void_reasons(
         reasons.push(VoidReason::SlowStart(slow));
     }
     reasons.extend(not_fired(terms, history));
+    if had_not_accepted(history) {
+        reasons.push(VoidReason::NotAccepted);
+    }
+    reasons.extend(terms.overlap.as_ref().and_then(|planned| overlap_missing(planned, history)));
     for attempt in &history.attempts {
         if let Some(answer) = attempt.answer.filter(|answer| answer.silence == Some(SilenceEnd::Limit)) {
             let seconds = answer.at.saturating_sub(attempt.at) / 1_000_000;
@@ -116,6 +120,34 @@ fn not_fired(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
         }
     }
     reasons
+}
+
+/// Whether an agent was interrupted before it had accepted its task: then nothing is due.
+pub(super) fn had_not_accepted(history: &TrialHistory<'_>) -> bool {
+    history.notes.iter().any(|note| matches!(note.event, SubjectEvent::NotAccepted { .. }))
+}
+
+/// Why two deliveries did not overlap, if they did not.
+fn overlap_missing(planned: &Planned, history: &TrialHistory<'_>) -> Option<VoidReason> {
+    let overlap = planned.text.clone();
+    let mut missed = history.notes.iter().filter_map(|note| match &note.event {
+        SubjectEvent::FreezeMissed { reason, .. } => Some(Unmet::NoEffect(reason.clone())),
+        _ => None,
+    });
+    let is_frozen = |note: &RecordedEvent| matches!(note.event, SubjectEvent::Frozen { .. });
+    let Some(frozen) = history.notes.iter().find(|note| is_frozen(note)) else {
+        let made = history.attempts.iter().filter(|attempt| attempt.operation() == planned.operation).count();
+        let unmet = missed.next().unwrap_or(Unmet::Attempts { operation: planned.operation.clone(), made });
+        return Some(VoidReason::NoOverlap { overlap, unmet });
+    };
+    let went_on = history
+        .notes
+        .iter()
+        .find(|note| matches!(note.event, SubjectEvent::Unfrozen { second: SecondCopy::Running }))?;
+    let meanwhile = frozen.n..went_on.n;
+    let wrote =
+        |attempt: &Attempt<'_>| attempt.operation() == planned.operation && meanwhile.contains(&attempt.n);
+    (!history.attempts.iter().any(wrote)).then_some(VoidReason::SecondUnfinished)
 }
 
 /// Why an interrupt did not take effect, if its moment was reached.

@@ -34,6 +34,12 @@ pub(super) enum VoidReason {
     FaultNotFired { fault: String, unmet: Unmet },
     /// A planned interrupt did not fire.
     InterruptNotFired { interrupt: String, unmet: Unmet },
+    /// An agent was interrupted before it had accepted its task.
+    NotAccepted,
+    /// Two deliveries did not overlap.
+    NoOverlap { overlap: String, unmet: Unmet },
+    /// The first of two overlapping deliveries went on before the second had shown what it does.
+    SecondUnfinished,
     /// A hang had to be ended before the client's own timeout.
     TimeoutNotReached { attempt: String, seconds: u64 },
     /// The time limit ended soon after the first request.
@@ -94,6 +100,10 @@ impl VoidReason {
                 ("interrupt-not-fired", Subject)
             }
             VoidReason::InterruptNotFired { unmet: Unmet::NoEffect(_), .. } => ("interrupt-missed", Machine),
+            VoidReason::NotAccepted => ("not-accepted", Subject),
+            VoidReason::NoOverlap { unmet: Unmet::Attempts { .. }, .. } => ("no-overlap", Subject),
+            VoidReason::NoOverlap { unmet: Unmet::NoEffect(_), .. } => ("freeze-missed", Machine),
+            VoidReason::SecondUnfinished => ("second-unfinished", Machine),
             VoidReason::TimeoutNotReached { .. } => ("timeout-not-reached", Subject),
             // It can sleep on purpose.
             VoidReason::SlowStart(_) => (SLOW_START, Subject),
@@ -162,6 +172,18 @@ impl fmt::Display for VoidReason {
             VoidReason::InterruptNotFired { interrupt, unmet } => {
                 write!(out, "the interrupt `{}` did not fire: {unmet}", cut(interrupt))
             }
+            VoidReason::NotAccepted => out.write_str(
+                "the agent was interrupted before it had accepted its task, so a restart without the task shows \
+                 nothing: answer 202 before the work begins, or remove `finds_work` for it in hapax.yaml",
+            ),
+            VoidReason::NoOverlap { overlap, unmet } => {
+                write!(out, "the two deliveries did not overlap (`{}`): {unmet}", cut(overlap))
+            }
+            VoidReason::SecondUnfinished => out.write_str(
+                "the second worker had neither ended nor tried to write when the first went on, and was not seen to \
+                 wait for a file lock of it: what it does while the first is frozen is not known; raise `within` of \
+                 `freeze`, or let it wait with a file lock",
+            ),
             VoidReason::TimeoutNotReached { attempt, seconds } => write!(
                 out,
                 "the client's timeout was not reached within {seconds} s: {attempt} got no reply, and the \

@@ -1,7 +1,7 @@
 use mock_services::ledger::{Event, RefusedRequest};
 use mock_services::service::{Fields, TaskShare};
 
-use crate::domain::{EndEvent, InterruptKind, StartEnd, SubjectEvent};
+use crate::domain::{EndEvent, InterruptKind, SecondCopy, StartEnd, SubjectEvent};
 use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms, ViaDue};
 use crate::score::testing::{LedgerScript, Sees, due, planned, terms};
 use crate::score::{FindingKind, Outcome, TrialStatus, score};
@@ -49,6 +49,54 @@ fn an_interrupt_must_have_fired() {
     let mut script = one_charge();
     script.interrupted(InterruptKind::Kill);
     assert_eq!(score(&terms, &script.end(), None).result, TrialStatus::Pass);
+}
+
+#[test]
+fn two_deliveries_must_have_overlapped() {
+    let overlap = planned("payment.charge#1 arrived: freeze while the second runs", "payment.charge");
+    let claim = vec![ClaimedOutcome::Done];
+    let terms = Terms { overlap: Some(overlap), callers: 2, claim, ..terms([due("o1", 10, 1)]) };
+    let mut alone = LedgerScript::new();
+    alone.started(1);
+    alone.charge(None, "o1", 10, Sees::Ok);
+    alone.claims(1, ClaimedOutcome::Done);
+    let verdict = score(&terms, &alone.end(), None);
+    assert_eq!(verdict.result, TrialStatus::Void, "{:?}", verdict.findings);
+    insta::assert_snapshot!(verdict.void_because.join("\n"), @"the two deliveries did not overlap (`payment.charge#1 arrived: freeze while the second runs`): the only attempt of payment.charge did not meet it");
+
+    let frozen_while = |wrote: bool, second: SecondCopy| {
+        let mut script = LedgerScript::new();
+        script.started(1);
+        script.event(&SubjectEvent::Frozen { operation: "payment.charge".to_owned() });
+        script.by(2).started(1);
+        if wrote {
+            script.charge(Some("k"), "o1", 10, Sees::Ok);
+        }
+        script.by(1).event(&SubjectEvent::Unfrozen { second });
+        if !wrote {
+            script.charge(Some("k"), "o1", 10, Sees::Ok);
+        }
+        script.claims(1, ClaimedOutcome::Done);
+        script.by(2).claims(1, ClaimedOutcome::Done);
+        score(&terms, &script.end(), None)
+    };
+    for (wrote, second, result) in [
+        (true, SecondCopy::Ended, TrialStatus::Pass),
+        (false, SecondCopy::WaitsForLock, TrialStatus::Pass),
+        (false, SecondCopy::Running, TrialStatus::Void),
+        (true, SecondCopy::Running, TrialStatus::Pass),
+    ] {
+        let verdict = frozen_while(wrote, second);
+        assert_eq!(verdict.result, result, "{wrote} {second}: {:?}", verdict.findings);
+    }
+    let mut missed = LedgerScript::new();
+    missed.started(1);
+    let reason = "it had ended".to_owned();
+    missed.event(&SubjectEvent::FreezeMissed { operation: "payment.charge".to_owned(), reason });
+    missed.charge(None, "o1", 10, Sees::Ok);
+    missed.claims(1, ClaimedOutcome::Done);
+    let verdict = score(&terms, &missed.end(), None);
+    assert!(verdict.void_because[0].ends_with("it had ended"), "{:?}", verdict.void_because);
 }
 
 #[test]

@@ -255,6 +255,7 @@ mod tests {
             intercepted: None,
             sealed: None,
             supervisor: super::super::SupervisorId::default(),
+            accepted: super::super::AcceptedTask::default(),
             client_timeout: std::time::Duration::from_secs(10),
             trial: "5d1c0f0e6a1b2c3d".to_owned(),
             name: "0a1b2c3d4e5f6071".to_owned(),

@@ -66,8 +66,8 @@ pub(crate) use sealed::{check as check_sealed, trust_stores};
 pub(crate) use secret_words::{CommandSecret, command_secrets, is_secret_name};
 pub use settings::{AddedServices, Settings, Signal, StandardInput};
 pub use start::{
-    BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress, Start,
-    SupervisorId,
+    AcceptedTask, BeforeStop, ClaimSource, EndReason, EndedStart, Limits, ReceivedClaim, ServiceAddress,
+    Start, SupervisorId,
 };
 pub use supervisor::supervise;
 pub(crate) use supervisor::{adopt_orphans, left_running, processes_below};
@@ -174,6 +174,17 @@ impl Subject {
             || is_added()
             || self.settings.can.iter().any(is_named)
             || self.settings.claim == ClaimSource::Service(service.to_owned())
+    }
+
+    /// Whether it finds by itself what it has accepted before, if it is restarted without its task.
+    #[must_use]
+    pub fn finds_work(&self) -> bool {
+        matches!(self.kind, SubjectKind::Control(_)) || self.settings.finds_work
+    }
+
+    /// Whether it had accepted its task: an agent over HTTP answers 202, any other gets it with its start.
+    pub(crate) fn had_accepted(&self, accepted: &AcceptedTask) -> bool {
+        !matches!(self.kind, SubjectKind::Http { .. }) || accepted.get().is_some()
     }
 
     /// Whether it keeps running after a trial, so that it must be watched longer.

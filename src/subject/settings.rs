@@ -54,6 +54,9 @@ pub struct Settings {
     pub grace: Duration,
     /// How long an agent over HTTP is watched after its response: it can continue in the background.
     pub watch: Duration,
+    /// Whether it finds by itself what it has accepted before, if it is restarted without its task.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub finds_work: bool,
     /// The command that runs before each trial: the program and its arguments.
     pub before: Option<Vec<String>>,
     /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
@@ -118,6 +121,7 @@ impl Default for Settings {
             cancel: Signal::Int,
             grace: Limits::default().grace,
             watch: Duration::from_secs(1),
+            finds_work: false,
             before: None,
             hosts: Hosts::default(),
             served_hosts: Vec::new(),

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,38 @@ pub struct Start {
     pub sealed: Option<super::SealedStart>,
     /// Where its supervisor is named.
     pub supervisor: SupervisorId,
+    /// What an agent over HTTP has accepted, at this start or an earlier one.
+    pub accepted: AcceptedTask,
+}
+
+impl Start {
+    /// Whether it gets no task and must find by itself what it has accepted before.
+    pub(super) fn has_no_task(&self) -> bool {
+        self.task.is_empty() && self.steps == "[]"
+    }
+}
+
+/// The task that an agent over HTTP has accepted with 202, at any start of its caller.
+#[derive(Debug, Clone, Default)]
+pub struct AcceptedTask(Arc<Mutex<Option<AcceptedAt>>>);
+
+/// How the end of an accepted task becomes known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AcceptedAt {
+    /// By the status at this path.
+    Status(String),
+    /// Only by watching the agent.
+    Watched,
+}
+
+impl AcceptedTask {
+    pub(super) fn get(&self) -> Option<AcceptedAt> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, at: AcceptedAt) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+    }
 }
 
 impl Start {

@@ -11,12 +11,13 @@ use super::directories::TrialDirectories;
 use super::event_log::EventLog;
 use super::interrupts::Interrupter;
 use super::mcp::McpEndpoint;
+use super::overlap::OverlapWatcher;
 use super::{OpaqueNames, Setup, routes};
-use crate::domain::{CapturedOutput, ClaimedBeforeLimit};
+use crate::domain::{CapturedOutput, ClaimedBeforeLimit, SubjectEvent};
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
-    BeforeStop, CallerRate, ClaimSource, EndReason, MailAddress, Recorder, SealedStart, SealedWorld,
-    ServiceAddress, Start, Subject, SupervisorId,
+    AcceptedTask, BeforeStop, CallerRate, ClaimSource, EndReason, Limits, MailAddress, Recorder, SealedStart,
+    SealedWorld, ServiceAddress, Start, Subject, SupervisorId,
 };
 
 /// The maximum number of starts of a caller.
@@ -91,11 +92,13 @@ pub(super) struct Caller<'a> {
     pub(super) setup: &'a Setup,
     pub(super) services: &'a Arc<MockServices>,
     pub(super) interrupter: &'a Interrupter,
+    pub(super) overlap: Option<&'a OverlapWatcher>,
     pub(super) log: &'a EventLog,
     pub(super) recorder: &'a Recorder,
     pub(super) endpoint: Option<&'a McpEndpoint>,
     pub(super) directories: &'a TrialDirectories,
     pub(super) supervisor: SupervisorId,
+    pub(super) accepted: AcceptedTask,
 }
 
 impl Caller<'_> {
@@ -105,11 +108,18 @@ impl Caller<'_> {
         let works = std::iter::once(self.first_work()).chain(self.case.turns.iter().cloned());
         let mut to_do: VecDeque<(u32, Work)> = (0..).zip(works).collect();
         let (mut start, mut starting, mut resumes) = (0, Some(starting), false);
+        if let Some(overlap) = self.overlap {
+            // It may have no process for a while.
+            starting = starting.filter(|_| !overlap.is_second(self.number));
+            if !overlap.may_start(self.number).await {
+                to_do.clear();
+            }
+        }
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
             let rate = self.recorder.rate().cloned();
             rate.iter().for_each(CallerRate::begin);
-            let time_limit = TimeLimit::new(self.setup.limits.time, rate);
+            let time_limit = TimeLimit::new(self.limits().time, rate);
             let given = Start {
                 resumes: std::mem::take(&mut resumes),
                 before_time_up: Some(self.before_time_up(&time_limit)),
@@ -121,6 +131,9 @@ impl Caller<'_> {
             let running = self.subject.start(given).await;
             drop(starting.take());
             self.interrupter.started(self.number, running.handle());
+            if let Some(overlap) = self.overlap {
+                overlap.started(self.number, running.handle());
+            }
             let mut ended = running.ended().await;
             self.supervisor.set(None);
             let then = self.interrupter.ended(self.number).await;
@@ -155,15 +168,33 @@ impl Caller<'_> {
             } || start >= MAX_STARTS;
             match then {
                 _ if is_over => to_do.clear(),
-                Some(Then::Restart { work: other, after }) => {
+                Some(Then::Restart { work: Some(other), .. })
+                    if other.is_none() && !self.subject.had_accepted(&self.accepted) =>
+                {
+                    self.log.write(self.number, &SubjectEvent::NotAccepted { start });
+                    to_do.clear();
+                }
+                Some(Then::Restart { work: other, after, empty_state }) => {
                     // A lease of the interrupted start may have to expire first.
                     tokio::time::sleep(after).await;
                     resumes = true;
-                    to_do.push_front((turn, other.unwrap_or(work)));
+                    let emptied =
+                        if empty_state { self.directories.empty_state(self.number) } else { Ok(()) };
+                    match emptied {
+                        Ok(()) => to_do.push_front((turn, other.unwrap_or(work))),
+                        Err(error) => {
+                            let why = format!("its state directory cannot be emptied: {error}");
+                            self.log.unstartable(self.number, start + 1, &why);
+                            to_do.clear();
+                        }
+                    }
                 }
                 Some(Then::End) => to_do.clear(),
                 None => {}
             }
+        }
+        if let Some(overlap) = self.overlap {
+            overlap.ended(self.number);
         }
         self.services.caller_ended(self.number);
         (outputs, cpu)
@@ -211,7 +242,7 @@ impl Caller<'_> {
             shared_dir: self.directories.shared(),
             result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),
-            limits: self.setup.limits,
+            limits: self.limits(),
             client_timeout: self.setup.client_timeout,
             before_stop: Some(self.before_stop()),
             rate: self.recorder.rate().cloned(),
@@ -220,7 +251,15 @@ impl Caller<'_> {
             intercepted: self.directories.trust.clone().filter(|_| self.subject.settings.intercept),
             sealed: self.setup.sealed.clone().map(|world| self.sealed(world)),
             supervisor: self.supervisor.clone(),
+            accepted: self.accepted.clone(),
         }
+    }
+
+    /// The limits of each start. The time for which a caller is frozen is not its own.
+    fn limits(&self) -> Limits {
+        let Limits { time, .. } = self.setup.limits;
+        let time = if self.overlap.is_some() { time.saturating_mul(2) } else { time };
+        Limits { time, ..self.setup.limits }
     }
 
     /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a

@@ -106,6 +106,19 @@ impl TrialDirectories {
         self.root.join(self.names.state(caller))
     }
 
+    /// Removes everything from the directory of one caller. The directory itself stays: it can be mounted.
+    pub(super) fn empty_state(&self, caller: u32) -> io::Result<()> {
+        for entry in std::fs::read_dir(self.state(caller))? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                std::fs::remove_dir_all(entry.path())?;
+            } else {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// The directory of all callers.
     pub(super) fn shared(&self) -> PathBuf {
         self.root.join(self.names.shared())

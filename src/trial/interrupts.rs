@@ -175,7 +175,7 @@ impl InterrupterState {
                     }
                 }
             }
-            MomentKind::BeforeReply => {}
+            MomentKind::Arrived | MomentKind::BeforeReply => {}
         }
         drop(held);
     }

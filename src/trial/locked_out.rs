@@ -43,6 +43,24 @@ pub(super) async fn watch(services: &MockServices, supervisors: &[SupervisorId])
     }
 }
 
+/// Waits until one caller can only wait for a lock that another holds. Without `/proc` it never ends.
+pub(super) async fn until_locked_out(holder: &SupervisorId, waiter: &SupervisorId) {
+    let mut last = None;
+    loop {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        let now = match holder.get().zip(waiter.get()) {
+            Some((holder, waiter)) => {
+                tokio::task::spawn_blocking(move || look(&[holder], &[waiter])).await.ok().flatten()
+            }
+            None => None,
+        };
+        if now.is_some() && now == last {
+            return;
+        }
+        last = now;
+    }
+}
+
 /// The threads of callers that wait for a lock, with the processor time of each. Two looks are the same if
 /// none of them has done anything in between.
 type SleepingThreads = Vec<(String, u64)>;

@@ -7,6 +7,7 @@ mod event_log;
 mod interrupts;
 mod locked_out;
 mod mcp;
+mod overlap;
 mod secrets;
 mod services;
 
@@ -25,7 +26,7 @@ use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
-    BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, RateLimiter, Recorder,
+    AcceptedTask, BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, RateLimiter, Recorder,
     SealedWorld, ServiceRoute, Subject, SupervisorId,
 };
 pub use callers::StartingCallers;
@@ -35,6 +36,7 @@ use directories::TrialDirectories;
 use event_log::EventLog;
 use interrupts::Interrupter;
 use mcp::McpEndpoint;
+use overlap::OverlapWatcher;
 
 /// The setup of one trial.
 #[derive(Debug, Clone)]
@@ -323,6 +325,11 @@ async fn run_callers(
     let calls = (0..case.callers as usize).map(|caller| endpoints.get(caller).map(McpEndpoint::calls));
     let interrupter = Interrupter::watch(&case.interrupts, &services, calls.collect(), &log);
     let supervisors: Vec<SupervisorId> = (0..case.callers).map(|_| SupervisorId::default()).collect();
+    let overlap = case.overlap.as_ref().map(|planned| {
+        let of = |caller: usize| supervisors.get(caller).cloned().unwrap_or_default();
+        let can_freeze = !subject.outlives_its_trial();
+        OverlapWatcher::watch(planned, &services, [of(0), of(1)], (setup.limits.time, can_freeze), &log)
+    });
     // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
@@ -335,11 +342,13 @@ async fn run_callers(
             setup,
             services: &services,
             interrupter: &interrupter,
+            overlap: overlap.as_ref(),
             log: &log,
             recorder,
             endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
             directories: &directories,
             supervisor: supervisors.get(number as usize - 1).cloned().unwrap_or_default(),
+            accepted: AcceptedTask::default(),
         };
         caller.run(starting)
     });
@@ -351,6 +360,7 @@ async fn run_callers(
     let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     interrupter.end();
+    drop(overlap);
     for (caller, recorder) in (1..).zip(&recorders) {
         recorder.passed().into_iter().for_each(|passed| log.host_requests(caller, passed));
     }

@@ -30,7 +30,7 @@ pub(super) fn builder(case: &Case, terms: &Terms, tools: &[(String, String)], se
 /// The tasks of a case, each once, for services that act on them.
 fn planned_tasks(case: &Case) -> Vec<PlannedTask> {
     let restarts = case.interrupts.iter().filter_map(|interrupt| match &interrupt.then {
-        Then::Restart { work, .. } => work.as_ref(),
+        Then::Restart { work, .. } => work.as_ref().filter(|work| !work.is_none()),
         Then::End => None,
     });
     let main = (case.each.is_empty() || !case.work.steps.is_empty()).then_some(&case.work);

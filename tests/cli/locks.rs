@@ -189,3 +189,38 @@ fn callers_without_a_barrier_do_not_wait_for_each_other() {
     let message = workspace.call(&["lint", "scenarios/many.yaml"]).expect(2).stderr;
     assert!(message.contains("`within` has no effect with `meet: none`"), "{message}");
 }
+
+/// Two deliveries overlap; longer than any test here takes: the first goes on because of what the second does.
+const OVERLAP: &str =
+    "deliver: { times: 2, how: overlapping, freeze: { received: payment.charge, within: 50s } }\n";
+
+fn second_copy(workspace: &Workspace) -> String {
+    let ledger = workspace.read("reports/latest/ledger.jsonl");
+    let line = ledger.lines().find(|line| line.contains("\"unfrozen\"")).unwrap_or_default();
+    let entry: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+    entry["fields"]["second"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_second_worker_that_waits_for_the_lock_of_a_frozen_one_passes() {
+    let scenario = format!("{OVERLAP}timeout: 100s\n{}  claim: [done]\n", charge(""));
+    let (workspace, _) = run(&scenario, &format!("{LOCK}check_and_act"), 0);
+    assert_eq!(second_copy(&workspace), "waits-for-lock");
+}
+
+#[test]
+fn a_worker_that_checks_before_it_is_frozen_charges_again_when_it_goes_on() {
+    let scenario = format!("{OVERLAP}timeout: 100s\n{}  claim: [done]\n", charge(""));
+    let (workspace, message) = run(&scenario, "check_and_act", 1);
+    assert_eq!(second_copy(&workspace), "ended");
+    assert!(message.contains("2 charges for ord_"), "{message}");
+    assert!(message.contains("a lock that expires does not stop a worker"), "{message}");
+}
+
+#[test]
+fn a_worker_that_never_sends_the_request_is_not_frozen_and_the_trial_is_void() {
+    let none_due = charge("").replace("amount: 4999 } }", "amount: 4999 }, times: 0 }");
+    let scenario = format!("{OVERLAP}{none_due}  claim: [not-done]\n");
+    let (_, message) = run(&scenario, "look >/dev/null; echo '{\"outcome\": \"not-done\"}'; exit", 3);
+    assert!(message.contains("the two deliveries did not overlap"), "{message}");
+}

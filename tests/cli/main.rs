@@ -6,6 +6,7 @@
 #[path = "../kit/mod.rs"]
 mod kit;
 
+mod accepted;
 mod agents;
 mod bad_input;
 mod before;

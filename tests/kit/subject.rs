@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hapax::subject::{Limits, ServiceAddress, Settings, Start, Subject, SupervisorId};
+use hapax::subject::{AcceptedTask, Limits, ServiceAddress, Settings, Start, Subject, SupervisorId};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
@@ -62,6 +62,7 @@ impl Rig {
             intercepted: None,
             sealed: None,
             supervisor: SupervisorId::default(),
+            accepted: AcceptedTask::default(),
             hide: hapax::subject::Hide::default(),
         }
     }

@@ -10,6 +10,9 @@ use crate::service::TaskShare;
 /// A point in the processing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MomentKind {
+    /// It has arrived, the service would accept it, and nothing of it is recorded or decided yet. Only this
+    /// request is held: the service processes others meanwhile, and decides on the state after them.
+    Arrived,
     /// It has been recorded, and nothing is committed yet.
     Received,
     /// What it changes has been committed, and nothing is sent yet.
@@ -32,17 +35,18 @@ pub struct Moment {
     pub kind: MomentKind,
     /// The full name of the operation.
     pub operation: String,
-    /// The attempt's number in the ledger.
+    /// The attempt's number in the ledger; 0 at [`MomentKind::Arrived`], where it has none yet.
     pub attempt: u64,
     /// The caller.
     pub caller: u32,
     /// At [`MomentKind::AfterReply`]: whether the whole reply is in the caller's socket. Otherwise `false`.
     pub sent: bool,
-    /// At [`MomentKind::Received`]: how much of the task the attempt carries. Otherwise all of it.
+    /// At [`MomentKind::Arrived`] and [`MomentKind::Received`]: how much of the task the attempt carries.
+    /// Otherwise all of it.
     pub share: TaskShare,
 }
 
-/// A moment at which the service is paused. It continues when this is dropped.
+/// A moment at which the service is paused, or only the request that arrived. It continues when this is dropped.
 #[derive(Debug)]
 pub struct Held {
     /// The moment.

@@ -84,6 +84,9 @@ impl<S: Service> Engine<S> {
         let looks_at_keys = !self.follows_service || service.honors_key(&request);
         let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
         let job = Arc::new(Job::new(service, profile, request, recognized, origin, number));
+        if self.moments.wanted(MomentKind::Arrived) {
+            self.hold_arrived(&job).await;
+        }
         let first = self.enter(|core| self.receive(core, &job)).await;
         let finished = match first {
             ReceiveOutcome::Refused(delivery, committed) => {
@@ -122,6 +125,21 @@ impl<S: Service> Engine<S> {
             self.gate.passed().await;
         }
         self.delivery(&job, &context, finished)
+    }
+
+    /// Holds a request that the service would accept now, and no other one.
+    async fn hold_arrived(&self, job: &Job<S>) {
+        let accepted = self
+            .enter(|core| {
+                let assessment = core.assess(job, 0);
+                let is_accepted = !matches!(assessment, RequestAssessment::Refused(_));
+                is_accepted.then(|| (core.operation(job, &assessment), core.task_share(job, &assessment)))
+            })
+            .await;
+        if let Some((operation, share)) = accepted {
+            let cause = Cause { attempt: 0, operation, caller: job.origin.caller };
+            self.moments.hold(&Moment { share, ..self.moment(MomentKind::Arrived, cause) }).await;
+        }
     }
 
     /// Refuses a request before the state is read. It is still counted as a request.

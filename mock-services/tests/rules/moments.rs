@@ -41,6 +41,40 @@ async fn received_is_before_the_commit_and_committed_before_the_reply() {
 }
 
 #[tokio::test]
+async fn a_request_that_has_arrived_is_held_alone_and_decided_after_the_others() {
+    let services = TestServices::with(&[]).await;
+    let mut listener = services.mock.listen("payment", MomentKind::Arrived).unwrap();
+    let request = charge("o1").header("Idempotency-Key", "k");
+    let late = services.send_as(1, "payment", &request);
+    let checks = async {
+        let held = listener.recv().await.unwrap();
+        let moment = &held.moment;
+        assert_eq!(
+            (moment.operation.as_str(), moment.attempt, moment.caller, moment.share.is_full()),
+            ("payment.charge", 0, 1, true)
+        );
+        assert!(events(services.ledger()).iter().all(|event| !matches!(event, Event::Received(_))));
+        let refused = services.send_as(2, "payment", &TestRequest::form("/v1/charges", "amount=x")).await;
+        assert_eq!(refused.status(), Some(400), "what the service refuses is not held");
+        let other = async {
+            drop(listener.recv().await.unwrap());
+        };
+        let (seen, ()) = tokio::join!(services.send_as(2, "payment", &request), other);
+        assert_eq!(seen.status(), Some(200), "the service goes on meanwhile");
+        drop(held);
+    };
+    let (seen, ()) = tokio::join!(late, checks);
+    assert_eq!(seen.status(), Some(200));
+    let have = events(services.ledger());
+    assert_eq!(have.iter().filter(|event| matches!(event, Event::Committed { .. })).count(), 1);
+    let replays = have.iter().filter_map(|event| match event {
+        Event::Received(received) => Some((received.caller, received.replay)),
+        _ => None,
+    });
+    assert_eq!(replays.collect::<Vec<_>>(), [(2, false), (1, true)]);
+}
+
+#[tokio::test]
 async fn a_late_commit_is_a_moment_of_its_attempt_unless_it_lapses() {
     let services = TestServices::with(&["payment.refund commit={later: {requests: 2}}"]).await;
     let id = services.send("payment", &charge("o1")).await.at("/id");

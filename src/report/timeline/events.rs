@@ -5,7 +5,9 @@ use mock_services::catalog;
 use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_name};
 
 use super::Shape;
-use crate::domain::{HostRequests, HostTreatment, InterruptKind, StartEnd, StartEvent, SubjectEvent};
+use crate::domain::{
+    HostRequests, HostTreatment, InterruptKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
+};
 use crate::report::facts::tokens;
 use crate::text::line;
 
@@ -96,6 +98,25 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
         }
         SubjectEvent::InterruptMissed { action, reason, .. } => {
             ItemText::with(Shape::Note, format!("interrupt had no effect: {action}"), text(reason))
+        }
+        SubjectEvent::NotAccepted { .. } => {
+            ItemText::new(Shape::Note, "had not accepted its task, so it is not restarted")
+        }
+        SubjectEvent::Frozen { operation } => ItemText::with(
+            Shape::Cut,
+            "frozen",
+            format!("its request {} has arrived and is held", text(operation)),
+        ),
+        SubjectEvent::FreezeMissed { reason, .. } => {
+            ItemText::with(Shape::Note, "could not be frozen", text(reason))
+        }
+        SubjectEvent::Unfrozen { second } => {
+            let why = match second {
+                SecondCopy::Ended => "the second has ended",
+                SecondCopy::WaitsForLock => "the second waits for its lock",
+                SecondCopy::Running => "the second still runs",
+            };
+            ItemText::with(Shape::Start, "goes on", why)
         }
         SubjectEvent::Escaped { host, port, transport } => {
             ItemText::new(Shape::Note, format!("tried to reach {}", transport.target(&text(host), *port)))

@@ -97,6 +97,15 @@ impl Plan {
                 plan.skipped.push(Skipped::new(case.id, why));
                 continue;
             }
+            if case.restarts_without_task() && !subject.finds_work() {
+                let why = format!(
+                    "needs an agent that finds its task by itself after a restart: if {} does, write `finds_work: \
+                     true` for it in hapax.yaml",
+                    subject.name
+                );
+                plan.skipped.push(Skipped::new(case.id, why));
+                continue;
+            }
             if let Some(missing) = not_offered_as_tools(&case).filter(|_| subject.settings.via_mcp) {
                 let why = format!("needs {missing}, for which there is no MCP tool");
                 plan.skipped.push(Skipped::new(case.id, why));

@@ -54,7 +54,8 @@ fn client_timeout(case: &Case, subject: &Subject) -> Duration {
 
 /// The longest time that a caller waits for others.
 fn at_barrier(case: &Case) -> Duration {
-    case.barrier.as_ref().map_or(Duration::ZERO, |barrier| barrier.within)
+    let meeting = case.barrier.as_ref().map(|barrier| barrier.within);
+    meeting.or(case.overlap.as_ref().map(|overlap| overlap.within)).unwrap_or_default()
 }
 
 /// The longest time that a trial of the case waits: for timeouts, slow replies, late commits, restarts and

@@ -1,20 +1,36 @@
 //! Reads `callers`, `each` and `deliver`: how many callers there are, where they wait for each other, and how
-//! often the same task is delivered.
+//! often the same task is delivered, one after another, together or overlapping.
 
 use std::time::Duration;
 
-use mock_services::BarrierOptions;
+use mock_services::idempotency::Profile;
+use mock_services::service::OperationKind;
+use mock_services::{BarrierOptions, examples};
 use yaml_reader::shape::{MapShape, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span};
 
 use crate::scenario::known::KnownServices;
+use crate::scenario::{Overlap, Planned, ServiceSetup};
 
 /// The largest number of callers in a trial.
 pub(crate) const MAX_CALLERS: u32 = 1000;
 /// The value of `meet` for callers that do not wait for each other.
 const MEET_NONE: &str = "none";
-/// The words of `how`, and whether the deliveries are concurrent.
-const DELIVERY_WORDS: [(&str, bool); 2] = [("together", true), ("one-after-another", false)];
+/// How a task is delivered more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DeliveryOrder {
+    Together,
+    OneAfterAnother,
+    Overlapping,
+}
+
+/// The words of `how`.
+const DELIVERY_WORDS: [(&str, DeliveryOrder); 3] = [
+    ("together", DeliveryOrder::Together),
+    ("one-after-another", DeliveryOrder::OneAfterAnother),
+    (OVERLAPPING, DeliveryOrder::Overlapping),
+];
+const OVERLAPPING: &str = "overlapping";
 
 static MEETING: MapShape<3> = MapShape::new([
     required("count", COUNT),
@@ -23,9 +39,15 @@ static MEETING: MapShape<3> = MapShape::new([
 ]);
 const COUNT: Shape = Shape::Integer(1, MAX_CALLERS as i64);
 pub(super) const CALLERS: Shape = Shape::OneOf(&[COUNT, MEETING.shape()]);
-pub(super) static DELIVER: MapShape<2> = MapShape::new([
+pub(super) static DELIVER: MapShape<3> = MapShape::new([
     required("times", Shape::Integer(2, MAX_CALLERS as i64)),
     required("how", Shape::Words(|| words_of(&DELIVERY_WORDS))),
+    optional("freeze", FREEZE.shape()),
+]);
+static FREEZE: MapShape<3> = MapShape::new([
+    required("received", Shape::Ref("operation")),
+    optional("attempt", Shape::POSITIVE),
+    optional("within", Shape::DURATION),
 ]);
 
 /// The callers of a case.
@@ -35,6 +57,8 @@ pub(crate) struct Callers {
     pub(crate) barrier: Option<BarrierOptions>,
     /// How many further times the same work is delivered, one after another.
     pub(crate) redeliveries: u32,
+    /// How the second delivery overlaps with the first, and the place of `freeze`.
+    pub(crate) overlap: Option<(Overlap, Span)>,
 }
 
 /// The parts of a scenario that describe its callers.
@@ -43,12 +67,14 @@ pub(crate) struct CallersInput<'n> {
     /// The key `each`, and the length of its list.
     pub(crate) each: Option<(&'n Key, usize)>,
     pub(crate) deliver: Option<(&'n Key, &'n Node)>,
+    /// The keys `interrupts` and `turns`, where they are not empty.
+    pub(crate) apart: Vec<&'n Key>,
     pub(crate) timeout: Duration,
 }
 
 /// Reads the callers.
 pub(crate) fn read_callers(reader: &Reader, known: &KnownServices, input: &CallersInput<'_>) -> Callers {
-    let mut read = Callers { count: 1, barrier: None, redeliveries: 0 };
+    let mut read = Callers { count: 1, barrier: None, redeliveries: 0, overlap: None };
     let mut options = BarrierOptions {
         within: BarrierOptions::default().within.min(input.timeout / 2),
         ..BarrierOptions::default()
@@ -81,15 +107,23 @@ pub(crate) fn read_callers(reader: &Reader, known: &KnownServices, input: &Calle
             let other = if input.each.is_some() { "each" } else { "callers" };
             let message = format!("`deliver` cannot be combined with `{other}`");
             reader.report_with_help(key.span, message, "keep one of them");
-        } else if let Some((times, together)) = read_deliver(reader, node) {
-            if together {
-                read.count = times;
-            } else {
-                read.redeliveries = times - 1;
+        } else {
+            match read_deliver(reader, known, node, (options.within, input.timeout)) {
+                Some((times, Delivery::Together)) => read.count = times,
+                Some((times, Delivery::OneAfterAnother)) => read.redeliveries = times - 1,
+                Some((_, Delivery::Overlapping(overlap, span))) => {
+                    read.count = 2;
+                    read.overlap = Some((overlap, span));
+                    input.apart.iter().for_each(|key| {
+                        let message = format!("`{}` cannot be combined with `how: {OVERLAPPING}`", key.name);
+                        reader.report_with_help(key.span, message, "keep one of them");
+                    });
+                }
+                None => {}
             }
         }
     }
-    read.barrier = (read.count > 1 && meets).then_some(options);
+    read.barrier = (read.count > 1 && meets && read.overlap.is_none()).then_some(options);
     read
 }
 
@@ -141,10 +175,108 @@ pub(crate) fn within_timeout(reader: &Reader, span: Span, what: &str, time: Dura
     }
 }
 
-/// How many times, and whether concurrently.
-fn read_deliver(reader: &Reader, node: &Node) -> Option<(u32, bool)> {
-    let [times, how] = reader.fields(node, "`deliver`", &DELIVER)?;
-    let times = times.and_then(|node| reader.integer(node, 2..=MAX_CALLERS));
-    let how = how.and_then(|node| reader.one_of(node, &DELIVERY_WORDS));
-    Some((times?, how?))
+/// How a task is delivered more than once, with the details of an overlap.
+enum Delivery {
+    Together,
+    OneAfterAnother,
+    Overlapping(Overlap, Span),
+}
+
+/// How many times, and how. `limits` are the usual maximum time of a freeze, and the time limit.
+fn read_deliver(
+    reader: &Reader,
+    known: &KnownServices,
+    node: &Node,
+    limits: (Duration, Duration),
+) -> Option<(u32, Delivery)> {
+    let [times, how, freeze] = reader.keyed_fields(node, "`deliver`", &DELIVER)?;
+    let times = times.and_then(|(_, node)| Some((node.span, reader.integer(node, 2..=MAX_CALLERS)?)));
+    let how = how.and_then(|(_, node)| reader.one_of(node, &DELIVERY_WORDS));
+    let overlap = freeze.map(|(key, node)| (key, read_freeze(reader, known, node, limits)));
+    let delivery = match (how?, overlap) {
+        (DeliveryOrder::Overlapping, Some((key, overlap))) => Delivery::Overlapping(overlap?, key.span),
+        (DeliveryOrder::Overlapping, None) => {
+            let help = format!(
+                "add the request at which the first worker is frozen: `freeze: {{received: {}}}`",
+                examples::OPERATION
+            );
+            let message = format!("`how: {OVERLAPPING}` needs the key `freeze`");
+            reader.report_with_help(node.place(), message, help);
+            return None;
+        }
+        (_, Some((key, _))) => {
+            let message = format!("`freeze` has no effect without `how: {OVERLAPPING}`");
+            reader.report_with_help(
+                key.span,
+                message,
+                format!("write `how: {OVERLAPPING}`, or remove `freeze`"),
+            );
+            return None;
+        }
+        (DeliveryOrder::Together, None) => Delivery::Together,
+        (DeliveryOrder::OneAfterAnother, None) => Delivery::OneAfterAnother,
+    };
+    let (span, times) = times?;
+    if times != 2 && matches!(delivery, Delivery::Overlapping(..)) {
+        let message = "only two deliveries can overlap: the first is frozen while the second runs";
+        reader.report_with_help(span, message, "write `times: 2`");
+    }
+    Some((times, delivery))
+}
+
+fn read_freeze(
+    reader: &Reader,
+    known: &KnownServices,
+    node: &Node,
+    (usual, timeout): (Duration, Duration),
+) -> Option<Overlap> {
+    let [received, attempt, within] = reader.fields(node, "`freeze`", &FREEZE)?;
+    let attempt = attempt.map_or(Some(1), |node| reader.integer(node, 1..=u32::MAX));
+    let within = match within {
+        Some(node) => {
+            let time = reader.duration(node)?;
+            within_timeout(reader, node.span, "the freeze", time, timeout);
+            time
+        }
+        None => usual,
+    };
+    let node = received?;
+    let operation = known.operation(reader, node)?;
+    if operation.kind == OperationKind::Read {
+        let message =
+            format!("{} is a read: a worker that is frozen there can do no harm later", operation.name);
+        reader.report_with_help(node.span, message, "name the write that must not happen twice");
+        return None;
+    }
+    Some(Overlap { operation: operation.name.to_string(), attempt: attempt?, within })
+}
+
+/// Reports an overlap at a service where no subject can prevent the second effect: it has neither keys nor conditions.
+pub(crate) fn check_overlap(
+    reader: &Reader,
+    overlap: &Overlap,
+    span: Span,
+    known: &KnownServices,
+    setups: &[ServiceSetup],
+) {
+    let Some(service) = known.service_of(&overlap.operation) else { return };
+    let named = setups.iter().find(|setup| setup.name == service.name).and_then(|setup| setup.idempotency);
+    let has_condition = named.is_none() && service.is_store();
+    if named.map_or(service.profile, |rules| rules.profile) == Profile::None && !has_condition {
+        let message = format!(
+            "no worker that continues late can be kept from a second effect: `{}` ignores idempotency keys",
+            service.name
+        );
+        let help =
+            format!("give it keys, for example `services: {{{}: {{idempotency: ietf}}}}`", service.name);
+        reader.report_with_help(span, message, help);
+    }
+}
+
+impl Overlap {
+    /// The overlap on one line: `payment.charge#1 arrived: freeze while the second runs`.
+    pub(crate) fn planned(&self) -> Planned {
+        let text = format!("{}#{} arrived: freeze while the second runs", self.operation, self.attempt);
+        Planned { text, operation: self.operation.clone(), optional: false, fault: None }
+    }
 }

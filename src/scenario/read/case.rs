@@ -6,9 +6,9 @@ use std::time::Duration;
 use mock_services::fault::{FAULT_FILE, FaultPart, PlacedFault, check_placed, read_fault_list};
 use mock_services::service::{Fields, Operation, Value};
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
-use yaml_reader::{Node, NodeKind, Reader, shown};
+use yaml_reader::{Key, Node, NodeKind, Reader, shown};
 
-use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, read_callers};
+use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, check_overlap, read_callers};
 use super::check::{CaseParts, check};
 use super::controls::CONTROLS;
 use super::interrupts::{INTERRUPTS, InterruptReader, PlacedInterrupt};
@@ -23,7 +23,7 @@ use crate::scenario::services::{
 };
 use crate::scenario::via::{VIA, check_via, read_via};
 use crate::scenario::work::{MAX_STEPS, WorkReader};
-use crate::scenario::{Case, Intent, OperationTerm, Planned, ServiceSetup, Step, Terms, Then, Work};
+use crate::scenario::{Case, Intent, OperationTerm, Overlap, Planned, ServiceSetup, Step, Terms, Then, Work};
 
 /// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -104,9 +104,16 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let each_length = tree.entry("each").and_then(|(key, node)| Some((key, length(node)?)));
     let deliver = tree.entry("deliver");
     let longest = own_timeout.unwrap_or(DEFAULT_BARRIER_TIMEOUT);
-    let callers =
-        read_callers(reader, &known, &CallersInput { callers, each: each_length, deliver, timeout: longest });
-    let timeout = if callers.barrier.is_some() { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
+    let is_filled = |(_, node): &(&Key, &Node)| length(node).is_none_or(|length| length > 0);
+    let apart = ["interrupts", "turns"].into_iter().filter_map(|name| tree.entry(name).filter(is_filled));
+    let apart = apart.map(|(key, _)| key).collect();
+    let input = CallersInput { callers, each: each_length, deliver, apart, timeout: longest };
+    let callers = read_callers(reader, &known, &input);
+    if let Some((overlap, span)) = &callers.overlap {
+        check_overlap(reader, overlap, *span, &known, &setups);
+    }
+    let waits = callers.barrier.is_some() || callers.overlap.is_some();
+    let timeout = if waits { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
     let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
     for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
         trigger.fields = in_recorded_form(&trigger.on, &trigger.fields);
@@ -126,7 +133,9 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     });
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);
     let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
+    let overlap = callers.overlap.map(|(overlap, _)| overlap);
     let meet = callers.barrier.as_ref().and_then(|barrier| barrier.meet.clone());
+    let meet = meet.or_else(|| overlap.as_ref().map(|overlap| overlap.operation.clone()));
     let references = References {
         steps: &steps,
         faults: &faults,
@@ -167,6 +176,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         tasks: tasks(&work, &each_work, &turns, &by_expect.intents),
         faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
         interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
+        overlap: overlap.as_ref().map(Overlap::planned),
         callers: callers.count,
         barrier: callers.barrier.is_some(),
         operations: operations.iter().map(operation_term).collect(),
@@ -191,6 +201,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         faults: faults.into_iter().map(|placed| placed.fault).collect(),
         callers: callers.count,
         barrier: callers.barrier,
+        overlap,
         interrupts: interrupts.into_iter().map(|placed| placed.interrupt).collect(),
         terms,
         controls: Vec::new(),

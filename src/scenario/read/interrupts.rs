@@ -29,8 +29,22 @@ const ACTION_WORDS: [(&str, InterruptAction); 4] = [
     ("freeze", InterruptAction::Freeze(DEFAULT_FREEZE)),
 ];
 
-/// The words of `then`, and the pause before a restart.
-const THEN_WORDS: [(&str, Option<Duration>); 2] = [("restart", Some(Duration::ZERO)), ("end", None)];
+/// How the subject is restarted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Restart {
+    after: Duration,
+    empty_state: bool,
+    without_task: bool,
+}
+
+/// The words of `then`, and whether the subject is restarted.
+const THEN_WORDS: [(&str, bool); 2] = [("restart", true), ("end", false)];
+/// The value of `state` for a restart on another machine.
+const EMPTY: &str = "empty";
+/// The value of `task` for a restart without the task.
+const NO_TASK: &str = "none";
+/// The keys of `restart`, of which it has one at least.
+const RESTART_KEYS: [&str; 3] = ["after", "state", "task"];
 
 pub(super) const INTERRUPTS: Shape = Shape::List(&INTERRUPT.shape(), Count(0, MAX_INTERRUPTS));
 static INTERRUPT: MapShape<6> = MapShape::new([
@@ -50,8 +64,13 @@ static WHEN: MapShape<5> = MapShape::new([
 ])
 .needs(Rule::OneOf(&[MOMENT_KEYS[0].0, MOMENT_KEYS[1].0, MOMENT_KEYS[2].0]));
 static FREEZE: MapShape<1> = MapShape::new([required("freeze", Shape::DURATION)]);
-static RESTART: MapShape<1> = MapShape::new([required("restart", RESTART_PAUSE.shape())]);
-static RESTART_PAUSE: MapShape<1> = MapShape::new([required("after", Shape::DURATION)]);
+static RESTART: MapShape<1> = MapShape::new([required("restart", HOW_TO_RESTART.shape())]);
+static HOW_TO_RESTART: MapShape<3> = MapShape::new([
+    optional(RESTART_KEYS[0], Shape::DURATION),
+    optional(RESTART_KEYS[1], Shape::Word(EMPTY)),
+    optional(RESTART_KEYS[2], Shape::Word(NO_TASK)),
+])
+.needs(Rule::AnyOf(&RESTART_KEYS));
 
 /// An interrupt and the position of its `when`.
 #[derive(Debug)]
@@ -117,12 +136,21 @@ impl InterruptReader<'_> {
                 Some(None)
             }
             Some((_, node)) => self.then(node),
-            None => Some(
-                matches!(action, InterruptAction::Kill | InterruptAction::Stop).then_some(Duration::ZERO),
-            ),
+            None => {
+                Some(matches!(action, InterruptAction::Kill | InterruptAction::Stop).then(Restart::default))
+            }
         };
         let then = match (restarts?, work) {
-            (Some(after), work) => Then::Restart { work: work.map(|(_, work)| work), after },
+            (Some(Restart { without_task: true, .. }), Some((span, _))) => {
+                let message =
+                    "the subject is restarted without a task (`task: none`), so it has no other one";
+                reader.report_with_help(span, message, "remove one of them");
+                Then::End
+            }
+            (Some(Restart { after, empty_state, without_task }), work) => {
+                let work = work.map(|(_, work)| work).or(without_task.then(Work::default));
+                Then::Restart { work, after, empty_state }
+            }
             (None, Some((span, _))) => {
                 let help = "write `then: restart`, or remove this key";
                 reader.report_with_help(
@@ -138,14 +166,36 @@ impl InterruptReader<'_> {
         Some(PlacedInterrupt { interrupt, when: when?.span })
     }
 
-    /// The pause before the restart of the subject; `Some(None)` if it is not restarted.
-    fn then(&self, node: &Node) -> Option<Option<Duration>> {
+    /// How the subject is restarted; `Some(None)` if it is not.
+    fn then(&self, node: &Node) -> Option<Option<Restart>> {
+        let reader = self.reader;
         let NodeKind::Map(_) = node.kind else {
-            return self.reader.one_of(node, &THEN_WORDS);
+            return reader.one_of(node, &THEN_WORDS).map(|restarts| restarts.then(Restart::default));
         };
-        let [restart] = self.reader.fields(node, "`then`", &RESTART)?;
-        let [after] = self.reader.fields(restart?, "`restart`", &RESTART_PAUSE)?;
-        let (node, after) = after.and_then(|node| Some((node, self.reader.duration(node)?)))?;
+        let [restart] = reader.fields(node, "`then`", &RESTART)?;
+        let node = restart?;
+        let fields = reader.fields(node, "`restart`", &HOW_TO_RESTART)?;
+        if fields.iter().all(Option::is_none) {
+            let help = "for example {after: 3s}, {state: empty} or {task: none}; or write `then: restart`";
+            reader.report_with_help(node.place(), "`restart` needs one of `after`, `state` and `task`", help);
+            return None;
+        }
+        let [after, state, task] = fields;
+        let is_word = |node: Option<&Node>, word: &'static str| match node {
+            Some(node) => reader.one_of(node, &[(word, true)]),
+            None => Some(false),
+        };
+        let (empty_state, without_task) = (is_word(state, EMPTY), is_word(task, NO_TASK));
+        let after = match after {
+            Some(node) => self.pause(node)?,
+            None => Duration::ZERO,
+        };
+        Some(Some(Restart { after, empty_state: empty_state?, without_task: without_task? }))
+    }
+
+    /// The time before a restart.
+    fn pause(&self, node: &Node) -> Option<Duration> {
+        let after = self.reader.duration(node)?;
         if after > MAX_RESTART_PAUSE {
             let message = format!(
                 "a pause of {} is too long; the maximum is {}",
@@ -159,7 +209,7 @@ impl InterruptReader<'_> {
             );
             return None;
         }
-        Some(Some(after))
+        Some(after)
     }
 
     /// The work of a restart and its position, if it is given.
@@ -256,14 +306,19 @@ impl Interrupt {
         };
         let then = match (&self.then, self.action) {
             (_, InterruptAction::Freeze(_)) => String::new(),
-            (Then::Restart { work, after }, _) => {
+            (Then::Restart { work, after, empty_state }, _) => {
                 let pause = if after.is_zero() {
                     String::new()
                 } else {
                     format!(" after {}", write_duration(*after))
                 };
-                let work = if work.is_some() { " with another task" } else { "" };
-                format!(", then restart{pause}{work}")
+                let work = match work {
+                    Some(work) if work.is_none() => " without the task",
+                    Some(_) => " with another task",
+                    None => "",
+                };
+                let state = if *empty_state { " on an empty machine" } else { "" };
+                format!(", then restart{pause}{state}{work}")
             }
             (Then::End, _) => ", then end".to_owned(),
         };

@@ -214,7 +214,11 @@ fn step(
     if before.caller() != attempt.caller() {
         let text =
             format!("{when}, caller {} sent {name} {}.", attempt.caller(), key_clause(before, attempt));
-        return (text, Between::Callers { same_key }, Vec::new());
+        let between = match &context.terms.overlap {
+            Some(_) if !same_key => Between::FrozenCaller,
+            _ => Between::Callers { same_key },
+        };
+        return (text, between, Vec::new());
     }
     let reads: Vec<&Attempt<'_>> = context
         .history

@@ -40,6 +40,8 @@ pub(super) enum Between {
         /// As above.
         same_key: bool,
     },
+    /// Different callers, one of which was frozen while the other one acted.
+    FrozenCaller,
     /// The network delivered the request twice, and it had no key.
     Network,
     /// The network delivered the request twice, with a key that the service ignores.
@@ -57,6 +59,7 @@ impl Between {
             Between::NewKey { .. }
             | Between::NoKey { .. }
             | Between::Callers { same_key: false }
+            | Between::FrozenCaller
             | Between::Network => Remedy::SameKey,
             Between::SameKey
             | Between::StaleRead { .. }
@@ -134,6 +137,10 @@ pub(super) fn fix(
         Between::Callers { same_key: false } => format!(
             "Derive the idempotency key from the {identity}, so that every caller sends the same key; or let \
              one caller lock the {identity} in shared storage before any of them acts."
+        ),
+        Between::FrozenCaller => format!(
+            "Send a key that is derived from the {identity} with the write, or a condition on the state that was \
+             read: a lease or a lock that expires does not stop a worker that continues late."
         ),
         Between::Network => format!(
             "Send an Idempotency-Key that is derived from the {identity}, so that a request that arrives \

@@ -43,7 +43,7 @@ pub(super) static CONFIG: MapShape<7> = MapShape::new([
 ]);
 
 /// A subject. The services that can be added are keys as well.
-pub(super) static SUBJECT: MapShape<27> = MapShape::new([
+pub(super) static SUBJECT: MapShape<28> = MapShape::new([
     optional("command", COMMAND).about("The command that starts the subject."),
     optional("http", HTTP).about(
         "The URL at which the subject takes tasks; ${port} is a port that hapax chooses. As a map, also what \
@@ -88,6 +88,9 @@ pub(super) static SUBJECT: MapShape<27> = MapShape::new([
         .about("The command that starts it again after an interrupt, if that is another one."),
     optional("agent", Shape::Text)
         .about("A published agent program, by the name of its recipe, instead of `command`; all other keys override it."),
+    optional("finds_work", Shape::Flag).about(
+        "Whether it finds by itself what it has accepted before, if it is restarted without its task.",
+    ),
 ])
 .needs(Rule::AnyOf(&["command", "http", "agent"]));
 
@@ -235,6 +238,7 @@ fn read_subject(
         home,
         resume,
         agent,
+        finds_work,
     ] = map.fields(&SUBJECT);
     let added: Vec<_> = catalog::services()
         .iter()
@@ -312,6 +316,15 @@ fn read_subject(
         let help = "remove `intercept`: a sealed subject calls the real hosts anyway";
         reader.report_with_help(node.span, "a subject is sealed or intercepted, not both", help);
     }
+    let finds_its_work = is_set(finds_work);
+    if let Some(node) = finds_work.filter(|_| finds_its_work && command_node.is_none()) {
+        let help = "add the command that starts the agent (`command`), or remove `finds_work`";
+        reader.report_with_help(
+            node.span,
+            "`finds_work` needs a `command`: hapax cannot restart this agent",
+            help,
+        );
+    }
     let mut defaults = recipe.flatten().map(|recipe| recipe.settings).unwrap_or_default();
     let own_env = env.map(|node| read_env(reader, node)).unwrap_or_default();
     defaults.env.retain(|(name, _)| !own_env.iter().any(|(own, _)| own == name));
@@ -341,6 +354,7 @@ fn read_subject(
         watch: watch.and_then(|node| read_watch(reader, node)).unwrap_or(
             if http.is_some() && command_node.is_some() { WATCH_OF_STARTED } else { defaults.watch },
         ),
+        finds_work: finds_its_work,
         before: prepare.and_then(|node| read_command(reader, node)).or(defaults.before),
         hosts: {
             let read = |node: Option<&Node>, parse: fn(&str) -> Result<HostPattern, HostError>| {

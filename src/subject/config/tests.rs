@@ -122,6 +122,7 @@ subjects:
   three: { http: "https://example.com/", claim: { exit-status: { x: done } } }
   four: { command: [], claim: { patterns: { ok: yes } } }
   five: { command: a, claim: {}, watch: 5s, stdin: opne }
+  resumed: { http: "http://127.0.0.1:8080/task", finds_work: true }
   six: 6
   seven: { http: "http://127.0.0.1:8080/", stdin: open }
   eight: { command: a, allow: ["*", "https://api.openai.com/v1"], ignore: ["*", "*.stripe.com", 7], before: a | b }

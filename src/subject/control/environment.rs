@@ -72,6 +72,11 @@ impl Environment {
         self.text("HAPAX_TASK").unwrap_or_default()
     }
 
+    /// Whether it was started without a task, after it had accepted one.
+    pub(super) fn has_no_task(&self) -> bool {
+        self.task().is_empty() && self.steps.is_empty()
+    }
+
     /// The directory of this caller.
     pub(super) fn state_dir(&self) -> Option<PathBuf> {
         self.path("HAPAX_STATE_DIR")

@@ -96,6 +96,24 @@ impl Journal {
         self.path(id).is_some_and(|path| path.exists())
     }
 
+    /// Stores the steps of the task before anything is done.
+    pub(super) fn accept(&self, steps: &[Step]) -> io::Result<()> {
+        let Some(path) = self.task_path() else { return Ok(()) };
+        let draft = path.with_extension("draft");
+        fs::write(&draft, serde_json::to_vec(steps)?)?;
+        fs::rename(&draft, &path)
+    }
+
+    /// The steps of the task that an earlier start has stored.
+    pub(super) fn accepted_steps(&self) -> Vec<Step> {
+        let stored = self.task_path().and_then(|path| fs::read(path).ok());
+        stored.and_then(|stored| serde_json::from_slice(&stored).ok()).unwrap_or_default()
+    }
+
+    fn task_path(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join("task.json"))
+    }
+
     /// Notes that a start has finished.
     pub(super) fn end(&self, start: u32) {
         if let Some(path) = self.finish_note(start) {
@@ -180,6 +198,15 @@ mod tests {
             Some(record),
             "the earlier start was interrupted"
         );
+    }
+
+    #[test]
+    fn the_task_is_found_after_a_restart_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::new(Some(folder.path().to_owned()));
+        assert!(journal.accepted_steps().is_empty());
+        journal.accept(&[charge(1)]).unwrap();
+        assert_eq!(Journal::new(Some(folder.path().to_owned())).accepted_steps(), [charge(1)]);
     }
 
     #[test]

@@ -32,6 +32,12 @@ impl SharedFolder {
         SharedFolder { folder, caller: caller.to_owned() }
     }
 
+    /// Whether an earlier start of this caller has got the turn.
+    pub(super) fn had_turn(&self, id: &str) -> bool {
+        let holder = self.folder.as_ref().and_then(|folder| fs::read_to_string(turn_path(folder, id)).ok());
+        holder.is_some_and(|holder| holder == self.caller)
+    }
+
     /// Which caller executes an intent. A caller keeps its turn after a restart.
     pub(super) fn turn(&self, id: &str) -> Turn {
         let Some(folder) = &self.folder else { return Turn::Mine };
@@ -106,6 +112,7 @@ mod tests {
         assert_eq!(turns.iter().filter(|turn| **turn == Turn::Mine).count(), 1);
         let holder = 1 + u32::try_from(turns.iter().position(|turn| *turn == Turn::Mine).unwrap()).unwrap();
         assert_eq!(of(holder).turn("a"), Turn::Mine, "after a restart");
+        assert!(of(holder).had_turn("a") && !of(holder % 12 + 1).had_turn("a") && !of(holder).had_turn("b"));
         assert_eq!(of(holder).turn("b"), Turn::Mine);
         assert_eq!(SharedFolder::new(None, "1").turn("a"), Turn::Mine);
     }

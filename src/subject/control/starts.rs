@@ -2,14 +2,23 @@
 //! directory.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The file with the number.
 const COUNT_FILE: &str = "starts";
 
 /// The number of this start, from 1. Stores it. Without a directory, every start is the first.
 pub(super) fn count(state_dir: Option<&Path>) -> u32 {
-    let Some(path) = state_dir.map(|folder| folder.join(COUNT_FILE)) else { return 1 };
+    state_dir.map_or(1, |folder| next(folder.join(COUNT_FILE)))
+}
+
+/// The number of this start of a caller, also where its own directory is empty: it stands for the chance by which
+/// the keys of two starts differ.
+pub(super) fn count_anywhere(shared_dir: Option<&Path>, caller: &str) -> Option<u32> {
+    shared_dir.map(|folder| next(folder.join(format!("{COUNT_FILE}-{caller}"))))
+}
+
+fn next(path: PathBuf) -> u32 {
     let before: u32 =
         fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default();
     let this = before.saturating_add(1);

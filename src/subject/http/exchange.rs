@@ -283,7 +283,7 @@ pub(super) fn plain_body(start: &Start) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::{Hide, Limits, SupervisorId};
+    use crate::subject::{AcceptedTask, Hide, Limits, SupervisorId};
 
     const TASK: &str = "Charge \"cus_42\"\n100 % & more é";
 
@@ -317,6 +317,7 @@ mod tests {
             intercepted: None,
             sealed: None,
             supervisor: SupervisorId::default(),
+            accepted: AcceptedTask::default(),
         }
     }
 

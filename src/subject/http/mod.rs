@@ -24,11 +24,12 @@ pub use self::exchange::HttpExchange;
 pub(in crate::subject) use self::exchange::{
     AnswerClaim, BodyTemplate, ExchangeFormat, HttpMethod, RequestTemplate, StatusRange,
 };
-use self::poll::{Connector, NoAnswer, ask};
+use self::poll::{Connector, NoAnswer, ask, ask_for_status};
 use super::claim::without_answer;
 use super::listener::{self, Owner};
 use super::port::{self, FreePort};
 use super::running::{Handle, InterruptRequest, InterruptResult, Running};
+use super::start::AcceptedAt;
 use super::supervisor::SupervisorOrder;
 use super::{EndReason, EndedStart, Settings, Start, Template, supervised};
 use crate::domain::CapturedOutput;
@@ -37,6 +38,10 @@ use crate::domain::CapturedOutput;
 const CONNECT_INTERVAL: Duration = Duration::from_millis(20);
 /// How long to wait for an agent to exit that closed the connection without an answer.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Why there is no claim of a restarted agent that accepted its task without the URL of a status.
+const NO_STATUS: &str = "it was restarted after it had accepted its task, and had named no status to ask \
+                         for; answer 202 with a `Location`";
 
 /// How long to wait for the answer of an agent that has exited.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
@@ -103,6 +108,7 @@ async fn with_command(
     let agent = Connector { target, gateway };
     let at = &agent.target.authority;
     let before_stop = start.before_stop.clone();
+    let (task, has_no_task) = (start.accepted.clone(), start.has_no_task());
     let caller_and_start = (start.caller, start.start);
     let (running, supervisor) = supervised::with_supervisor(command, settings, start);
     let handle = running.handle();
@@ -118,7 +124,15 @@ async fn with_command(
                  in `http` and let the agent listen at HAPAX_PORT"
             )));
         }
-        match ask(&agent, line, &request, None, &AtomicBool::new(false)).await {
+        let answered = match task.get().filter(|_| has_no_task) {
+            None => ask(&agent, line, &request, None, &AtomicBool::new(false), &task).await,
+            Some(AcceptedAt::Status(path)) => ask_for_status(&agent, &request, path).await,
+            Some(AcceptedAt::Watched) => {
+                sleep(watch).await;
+                Err(NoAnswer::Broken(NO_STATUS.to_owned()))
+            }
+        };
+        match answered {
             Ok(answer) => Ok(Ok(answer)),
             Err(NoAnswer::Broken(why)) => Ok(Err(why)),
             Err(NoAnswer::Elsewhere(why)) => Err(Unusable(why)),
@@ -247,7 +261,7 @@ async fn already_running(
     let mut cancel = Some(cancel);
     let is_accepted = AtomicBool::new(false);
     let mut asking = pin!(async {
-        let asking = ask(&agent, line, &request, Some(canceled), &is_accepted);
+        let asking = ask(&agent, line, &request, Some(canceled), &is_accepted, &start.accepted);
         let answered = timeout(start.limits.time, asking).await;
         if matches!(answered, Ok(Ok(_))) {
             // What it does in the background counts, too.

@@ -15,6 +15,7 @@ use yaml_reader::shown;
 use super::client::{AgentAnswer, AnswerContent, Target, send};
 use super::exchange::AgentRequest;
 use crate::subject::sealed::Gateway;
+use crate::subject::start::{AcceptedAt, AcceptedTask};
 
 /// The first pause between two requests for the status.
 const FIRST_INTERVAL: Duration = Duration::from_millis(50);
@@ -70,35 +71,52 @@ impl From<String> for NoAnswer {
 }
 
 /// Sends the request and returns the final answer. `is_accepted` is set while there is no connection on which the
-/// agent could hear that hapax cancels.
+/// agent could hear that hapax cancels; `task` is set for the starts after this one.
 pub(super) async fn ask(
     agent: &Connector,
     line: TcpStream,
     request: &AgentRequest,
     canceled: Option<oneshot::Receiver<()>>,
     is_accepted: &AtomicBool,
+    task: &AcceptedTask,
 ) -> Result<AgentAnswer, NoAnswer> {
-    let mut answer = send(&agent.target, line, request, canceled).await?;
-    let Some(url) = (answer.status == 202).then(|| status_url(&answer)).flatten() else { return Ok(answer) };
+    let answer = send(&agent.target, line, request, canceled).await?;
+    if answer.status != 202 {
+        return Ok(answer);
+    }
+    let Some(url) = status_url(&answer) else {
+        task.set(AcceptedAt::Watched);
+        return Ok(answer);
+    };
     is_accepted.store(true, Ordering::Relaxed);
-    let mut path = status_path(agent, &url, &request.path)?;
+    let path = status_path(agent, &url, &request.path)?;
+    task.set(AcceptedAt::Status(path.clone()));
+    let answer = ask_for_status(agent, request, path).await?;
+    is_accepted.store(false, Ordering::Relaxed);
+    Ok(answer)
+}
+
+/// Reads the status of an accepted task until the task has ended.
+pub(super) async fn ask_for_status(
+    agent: &Connector,
+    request: &AgentRequest,
+    mut path: String,
+) -> Result<AgentAnswer, NoAnswer> {
     let mut interval = FIRST_INTERVAL;
     loop {
         sleep(interval).await;
         interval = (interval * 2).min(MAX_INTERVAL);
         let line = agent.connect().await.map_err(|error| format!("cannot ask for its status: {error}"))?;
-        answer = send(&agent.target, line, &request.for_status(path.clone()), None).await?;
+        let answer = send(&agent.target, line, &request.for_status(path.clone()), None).await?;
         match (is_pending(&answer), &answer.location) {
             (true, Some(url)) => path = status_path(agent, url, &path)?,
             (true, None) => {}
             (false, Some(url)) if matches!(answer.status, 302 | 303 | 307 | 308) => {
                 path = status_path(agent, url, &path)?;
             }
-            (false, _) => break,
+            (false, _) => return Ok(answer),
         }
     }
-    is_accepted.store(false, Ordering::Relaxed);
-    Ok(answer)
 }
 
 fn status_path(agent: &Connector, url: &str, from: &str) -> Result<String, NoAnswer> {

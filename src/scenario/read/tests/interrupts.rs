@@ -3,6 +3,39 @@ use std::time::Duration;
 use super::{charge_case, problems_of};
 use crate::scenario::{InterruptAction, Reached, Then};
 
+/// A restart as before.
+const RESTART: Then = Then::Restart { work: None, after: Duration::ZERO, empty_state: false };
+
+#[test]
+fn a_restart_can_be_elsewhere_or_without_the_task() {
+    let read = |restart: &str, more: &str| {
+        let when = "when: {committed: payment.charge}, do: kill";
+        format!("interrupts: [{{{when}, then: {{restart: {{{restart}}}}}{more}}}]\n")
+    };
+    let case = |restart: &str| charge_case(&read(restart, ""));
+    let elsewhere = case("state: empty, after: 1s");
+    let after = Duration::from_secs(1);
+    assert_eq!(elsewhere.interrupts[0].then, Then::Restart { work: None, after, empty_state: true });
+    let text = "payment.charge#1 committed: kill, then restart after 1s on an empty machine";
+    assert_eq!(elsewhere.terms.interrupts[0].text, text);
+    assert!(!elsewhere.restarts_without_task());
+    let without = case("task: none");
+    assert!(without.restarts_without_task());
+    assert_eq!(
+        without.terms.interrupts[0].text,
+        "payment.charge#1 committed: kill, then restart without the task"
+    );
+    for (restart, more, wrong) in [
+        ("", "", "`restart` needs one of `after`, `state` and `task`"),
+        ("state: full", "", "expected `empty`"),
+        ("task: Go on.", "", "expected `none`"),
+        ("task: none", ", task: Go on.", "restarted without a task"),
+    ] {
+        let problems = problems_of(&read(restart, more));
+        assert!(problems.contains(wrong), "{restart}: {problems}");
+    }
+}
+
 #[test]
 fn the_default_of_then_depends_on_the_action() {
     let one = |text: &str| {
@@ -13,7 +46,7 @@ fn the_default_of_then_depends_on_the_action() {
     let kill = one("do: kill");
     assert_eq!(
         (kill.action, &kill.then, kill.when.attempt, kill.when.reached),
-        (InterruptAction::Kill, &Then::Restart { work: None, after: Duration::ZERO }, 1, Reached::Committed)
+        (InterruptAction::Kill, &RESTART, 1, Reached::Committed)
     );
     assert_eq!(one("do: stop, then: end").then, Then::End);
     assert_eq!(one("do: cancel").then, Then::End);
@@ -23,12 +56,11 @@ fn the_default_of_then_depends_on_the_action() {
         panic!("it restarts with another task")
     };
     assert_eq!((work.task.as_str(), work.steps.len()), ("Go on.", 1), "the steps stay the same");
-    let Then::Restart { work: None, after } = one("do: kill, then: {restart: {after: 3s}}").then else {
+    let Then::Restart { work: None, after, .. } = one("do: kill, then: {restart: {after: 3s}}").then else {
         panic!("it restarts")
     };
     assert_eq!(after, Duration::from_secs(3));
     for (then, wrong) in [
-        ("{restart: {}}", "`restart` needs the key `after`"),
         ("{restart: {after: 3}}", "expected a duration"),
         ("{restart: {after: 11m}}", "the maximum is 10m"),
         ("{end: {after: 3s}}", "unknown key"),

@@ -5,6 +5,7 @@ mod attempt;
 mod careful;
 mod constant_key;
 mod keyed;
+mod leaseholder;
 mod naive;
 mod onlooker;
 mod overclaimer;
@@ -48,6 +49,7 @@ pub(super) fn policy(control: ControlName) -> Policy {
             let context = PolicyContext::new(environment);
             run_steps(environment.steps(), |step| onlooker::step(&context, step))
         },
+        ControlName::Leaseholder => leaseholder::run,
         ControlName::Racer => |environment| run_simple(environment, &AskingStyle::ONCE, racer::step),
         ControlName::Storm => |environment| run_simple(environment, &AskingStyle::STORM, storm::step),
     }
@@ -64,7 +66,9 @@ struct PolicyContext<'a> {
 impl<'a> PolicyContext<'a> {
     fn new(environment: &'a Environment) -> Self {
         let start = starts::count(environment.state_dir().as_deref());
-        let keys = FreshKeys::new(&environment.caller(), start);
+        let caller = environment.caller();
+        let unique = starts::count_anywhere(environment.shared_dir().as_deref(), &caller);
+        let keys = FreshKeys::new(&caller, unique.unwrap_or(start));
         PolicyContext { wire: Wire::new(environment), keys, restarted: start > 1 }
     }
 }

@@ -1,6 +1,7 @@
 //! `careful`: stores each intent before the first attempt, uses one key for one intent, lets one of many
 //! callers execute it, verifies before each retry and after success, waits for late commits and stale reads,
-//! and claims `unknown` when the outcome is unknown. It stores each answer of a model before it acts on it, so
+//! and claims `unknown` when the outcome is unknown. It stores its task first, so that it can go on with it after a
+//! restart without one. It stores each answer of a model before it acts on it, so
 //! that it decides once.
 
 mod execute;
@@ -40,22 +41,31 @@ pub(super) fn run(environment: &Environment) -> StepClaim {
     let (caller, journal) = (environment.caller(), Journal::new(environment.state_dir()));
     let start = starts::count(environment.state_dir().as_deref());
     let shared = SharedFolder::new(environment.shared_dir(), &caller);
+    let steps = match environment.has_no_task() {
+        true => journal.accepted_steps(),
+        false => environment.steps().to_vec(),
+    };
+    if let Err(error) = journal.accept(&steps) {
+        return StepClaim::not_done(format!("cannot store the task: {error}"));
+    }
+    let task = task_identity(&steps);
     let careful = Careful {
         wire: Wire::new(environment),
-        leads: shared.turn(&task_identity(environment.steps())) == Turn::Mine,
+        // The shared folder shows an earlier start also where this one has an empty directory.
+        restarted: start > 1 || shared.had_turn(&task),
+        leads: shared.turn(&task) == Turn::Mine,
         shared,
         caller,
-        restarted: start > 1,
         was_interrupted: start > 1 && !journal.has_finished(start - 1),
         journal,
-        steps: environment.steps(),
+        steps: &steps,
     };
     let claim = if agent::has_model(environment) {
         let store = GenerationStore::new(environment.state_dir());
         let style = &AskingStyle::PATIENT;
         agent::run(environment, &careful.wire, style, Some(&store), |step| careful.step(step))
     } else {
-        run_steps(environment.steps(), |step| careful.step(step))
+        run_steps(&steps, |step| careful.step(step))
     };
     careful.journal.end(start);
     claim
