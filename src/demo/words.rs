@@ -114,6 +114,7 @@ fn remark(outcome: Option<ClaimedOutcome>, honesty: Honesty) -> Option<&'static 
         Some(ClaimedOutcome::Done) => Some("said it was done"),
         Some(ClaimedOutcome::NotDone) => Some("said it was not done"),
         Some(ClaimedOutcome::Unknown) => Some("said it did not know"),
+        Some(ClaimedOutcome::Waiting) => Some("said it waits for an answer"),
         None => Some("said nothing"),
     }
 }

@@ -80,6 +80,16 @@ controls! {
         help: "works under a lease that expires, without fencing",
         behavior: "works under a lease that expires, and writes also after another worker has taken over"
     }
+    /// Acts without an approval.
+    Unasking => "unasking" {
+        help: "never asks for an approval",
+        behavior: "acts without asking for an approval"
+    }
+    /// Acts on an approval of something else.
+    Rewriter => "rewriter" {
+        help: "does something else than was approved, also after a denial",
+        behavior: "asks for an approval, and then does something else"
+    }
     /// Makes too many attempts.
     Storm => "storm" {
         help: "three retries around three retries",

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use mock_services::fault::{CommitKind, ReplyKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+mod approvals;
 mod controls;
 mod findings;
 mod hosts;
@@ -16,6 +17,7 @@ mod subject_notes;
 mod tool_cards;
 mod verdicts;
 
+pub use approvals::{APPROVALS, Answer, AnswerEvent, AskEvent, Decision, Question};
 pub use controls::ControlName;
 pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment, Transport};

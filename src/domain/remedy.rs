@@ -23,6 +23,8 @@ word_enum! {
         TaskValues => "task-values",
         /// Writes with the version that was read.
         ConditionalWrite => "conditional-write",
+        /// Approvals that are asked for, stored and obeyed.
+        AskFirst => "ask-first",
         /// Claims that are true and present.
         TrueClaim => "true-claim",
         /// Waiting as long as the service asks for.
@@ -55,6 +57,9 @@ impl Remedy {
             Remedy::WholeTask => "Do all that the task asks for, and verify that it happened.",
             Remedy::TaskValues => "Send the values of the task, in every attempt.",
             Remedy::ConditionalWrite => "Write with the version that you read, so that no change is lost.",
+            Remedy::AskFirst => {
+                "Store the question before you ask, and do exactly what was approved, once for each approval."
+            }
             Remedy::TrueClaim => "Claim what you have verified: done, not-done, or unknown.",
             Remedy::WaitAsAsked => "Wait as long as Retry-After asks for.",
             Remedy::RetryLess => "Retry in one layer only, and with a limit.",

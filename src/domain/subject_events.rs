@@ -7,7 +7,7 @@ use mock_services::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimOrigin, ClaimedOutcome, HostRequests, Transport};
+use super::{AnswerEvent, AskEvent, ClaimOrigin, ClaimedOutcome, HostRequests, Transport};
 
 /// How long a start must be watched after its claim for the claim to be final.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -34,6 +34,10 @@ pub enum SubjectEvent {
     },
     /// What a start of a caller claimed at its end.
     Claimed(ClaimEvent),
+    /// A caller asked a person.
+    Asked(AskEvent),
+    /// A person answered, and a start of the caller gets the answer.
+    Answered(AnswerEvent),
     /// An interrupt took effect.
     Interrupted(InterruptEvent),
     /// An interrupt did not take effect.
@@ -150,7 +154,9 @@ impl SubjectEvent {
             SubjectEvent::Started(StartEvent { start, .. })
             | SubjectEvent::Ended(EndEvent { start, .. })
             | SubjectEvent::Unstartable { start, .. }
-            | SubjectEvent::Claimed(ClaimEvent { start, .. }) => Some(*start),
+            | SubjectEvent::Claimed(ClaimEvent { start, .. })
+            | SubjectEvent::Asked(AskEvent { start, .. })
+            | SubjectEvent::Answered(AnswerEvent { start, .. }) => Some(*start),
             SubjectEvent::Unprepared { .. }
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }

@@ -173,6 +173,25 @@ pub(super) mod claimed_outcome {
     }
 }
 
+/// Fields as JSON: a note has only plain values.
+pub(super) mod fields_as_text {
+    use mock_services::service::Fields;
+    use serde::{Deserialize, Deserializer, Serializer, de, ser};
+
+    pub(in crate::domain) fn serialize<S: Serializer>(
+        fields: &Fields,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&serde_json::to_string(fields).map_err(ser::Error::custom)?)
+    }
+
+    pub(in crate::domain) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Fields, D::Error> {
+        serde_json::from_str(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
 /// A note of the ledger is not a subject event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct SubjectEventError {

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{
-    ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome, EndEvent, HostRequests, InterruptEvent,
-    InterruptKind, LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, Transport,
+    AnswerEvent, AskEvent, ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome, Decision, EndEvent,
+    HostRequests, InterruptEvent, InterruptKind, LateRequestEvent, LateRequestKind, SecondCopy, StartEnd,
+    StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -98,6 +99,16 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
         (any::<u32>(), text()).prop_map(|(start, error)| SubjectEvent::Unstartable { start, error }),
         text().prop_map(|error| SubjectEvent::Unprepared { error }),
         claim_event().prop_map(SubjectEvent::Claimed),
+        (any::<u32>(), any::<u32>(), text(), text(), text()).prop_map(
+            |(start, question, id, operation, value)| {
+                let fields = Fields::new().with("order", value.as_str()).with("amount", i64::from(start));
+                SubjectEvent::Asked(AskEvent { start, question, id, operation, fields })
+            }
+        ),
+        (any::<u32>(), any::<u32>(), any::<u32>(), text(), prop::sample::select(Decision::ALL.to_vec()))
+            .prop_map(|(start, asked_by, question, id, decision)| {
+                SubjectEvent::Answered(AnswerEvent { start, asked_by, question, id, decision })
+            }),
         interrupt_event().prop_map(SubjectEvent::Interrupted),
         (interrupt_event(), text()).prop_map(|(InterruptEvent { interrupt, action, attempt }, reason)| {
             SubjectEvent::InterruptMissed { interrupt, action, attempt, reason }

@@ -161,7 +161,15 @@ word_enum! {
         NotDone => "not-done",
         /// The subject cannot tell.
         Unknown => "unknown",
+        /// The subject has asked a person and waits for the answer.
+        Waiting => "waiting",
     }
+}
+
+impl ClaimedOutcome {
+    /// The outcomes that need no details: a subject that waits says what it waits for.
+    pub const FINAL: [ClaimedOutcome; 3] =
+        [ClaimedOutcome::Done, ClaimedOutcome::NotDone, ClaimedOutcome::Unknown];
 }
 
 word_enum! {

@@ -49,7 +49,11 @@ pub fn quick_set<'c>(cases: impl Iterator<Item = &'c Arc<Case>>) -> BTreeSet<Str
 }
 
 fn is_clean(case: &Case) -> bool {
-    case.faults.is_empty() && case.interrupts.is_empty() && case.turns.is_empty() && case.callers == 1
+    case.faults.is_empty()
+        && case.interrupts.is_empty()
+        && case.turns.is_empty()
+        && case.callers == 1
+        && case.approvals.is_empty()
 }
 
 /// Which pairs of controls come out differently, and how each of them fails.
@@ -74,13 +78,16 @@ fn shows(case: &Case) -> BTreeSet<ControlEvidence<'_>> {
 /// Roughly how long a trial takes: what it waits for, its callers, and its starts.
 fn cost(case: &Case) -> Duration {
     let waits: Duration = case.faults.iter().map(waits_for).sum();
-    let starts = 1 + case.turns.len() as u32 + case.interrupts.len() as u32;
+    let answers: u32 =
+        case.approvals.iter().flat_map(|approval| &approval.answers).map(|answer| answer.times).sum();
+    let starts = 1 + case.turns.len() as u32 + case.interrupts.len() as u32 + answers;
     Duration::from_millis(300) * starts + Duration::from_millis(30) * case.callers + waits
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::APPROVALS;
     use crate::scenario::shipped;
 
     #[test]
@@ -101,8 +108,10 @@ mod tests {
         let charge = BTreeSet::from(["payment.charge".to_owned()]);
         let charges = of(&|case| super::super::probe::operations(case) == charge);
         insta::assert_snapshot!(charges.iter().cloned().collect::<Vec<_>>().join("\n"));
-        let all = of(&|_| true);
+        let all = of(&|case| case.terms.requires.iter().all(|word| word != APPROVALS));
+        let with_approvals = of(&|_| true);
         assert!(charges.len() <= 15, "{charges:?}");
         assert!(all.len() <= 40, "{} {all:?}", all.len());
+        assert!(with_approvals.len() <= 55, "{} {with_approvals:?}", with_approvals.len());
     }
 }

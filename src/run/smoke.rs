@@ -115,10 +115,12 @@ pub(super) fn without_faults(case: &Case) -> Case {
     case.faults.clear();
     case.interrupts.clear();
     case.turns.clear();
+    case.approvals.clear();
     (case.callers, case.barrier, case.overlap) = (1, None, None);
     case.terms.faults.clear();
     case.terms.interrupts.clear();
     case.terms.overlap = None;
+    case.terms.approvals.clear();
     (case.terms.callers, case.terms.turns, case.terms.barrier) = (1, 0, false);
     case
 }
@@ -140,6 +142,8 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             SubjectEvent::Ended(ended) => end = Some(ended.end),
             // The verdict takes these into account.
             SubjectEvent::Started(_)
+            | SubjectEvent::Asked(_)
+            | SubjectEvent::Answered(_)
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::NotAccepted { .. }

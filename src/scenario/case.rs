@@ -12,7 +12,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use super::terms::{OperationTerm, Terms};
-use crate::domain::{ControlOutcome, InterruptAction, ToolCards};
+use crate::domain::{ControlOutcome, Decision, InterruptAction, ToolCards};
 
 /// One concrete instance of a scenario.
 #[derive(Debug, Clone, Serialize)]
@@ -54,6 +54,10 @@ pub struct Case {
     pub overlap: Option<Overlap>,
     /// The interrupts of the subject.
     pub interrupts: Vec<Interrupt>,
+    /// What a person answers to questions of the subject. Other questions are approved if they fit an effect that
+    /// is due, and denied if not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
     /// What scoring needs.
     pub terms: Terms,
     /// The controls, each with its expected outcome in this case.
@@ -160,6 +164,53 @@ pub struct Overlap {
     pub attempt: u32,
     /// How long the first is frozen at most.
     pub within: Duration,
+}
+
+/// What a person answers to a question of the subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Approval {
+    /// The full name of the operation.
+    pub operation: String,
+    /// The fields that select the questions.
+    #[serde(rename = "where")]
+    pub selector: Fields,
+    /// The answers, one after another; none if nobody answers.
+    pub answers: Vec<PlannedAnswer>,
+}
+
+/// One answer of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedAnswer {
+    /// What the person decides.
+    pub decision: Decision,
+    /// How often the answer comes.
+    pub times: u32,
+    /// Whether it comes to that many workers at once, instead of one after another.
+    pub together: bool,
+    /// When it comes.
+    pub after: AnswerDelay,
+}
+
+impl PlannedAnswer {
+    /// An answer that comes once, at once.
+    #[must_use]
+    pub const fn once(decision: Decision) -> Self {
+        PlannedAnswer { decision, times: 1, together: false, after: AnswerDelay::None }
+    }
+}
+
+/// When an answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum AnswerDelay {
+    /// At once.
+    None,
+    /// After this time.
+    Time(Duration),
+    /// After so many more requests to the service at which the subject waits. A subject that has ended gets it at
+    /// once.
+    Requests(u32),
+    /// After so many more questions of the subject.
+    Questions(u32),
 }
 
 /// An interrupt of the subject at a moment of the ledger.

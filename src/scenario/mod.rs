@@ -23,7 +23,8 @@ mod work;
 pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
 pub(crate) use can::{line as can_line, not_covered, split as split_can};
 pub use case::{
-    Case, ControlTerm, Interrupt, InterruptMoment, Overlap, Reached, ServiceSetup, Step, Then, Work,
+    AnswerDelay, Approval, Case, ControlTerm, Interrupt, InterruptMoment, Overlap, PlannedAnswer, Reached,
+    ServiceSetup, Step, Then, Work,
 };
 pub(crate) use files::{BUILT_IN, read_text};
 pub use filter::FilterExpression;
@@ -40,6 +41,7 @@ pub(crate) use services::any_host_service;
 pub(crate) use services::{default_setup, read_shipped_service};
 pub use table::table_md;
 pub use terms::{
-    Budget, Intent, IntentList, OperationTerm, Planned, PlannedFault, RecordDue, TaskTerm, Terms, ViaDue,
+    ApprovalTerm, Budget, Intent, IntentList, OperationTerm, Planned, PlannedFault, RecordDue, TaskTerm,
+    Terms, ViaDue,
 };
 pub(crate) use via::unknown_api;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::ServiceSetup;
 use super::files::Folder;
 use super::known::KnownServices;
+use crate::domain::APPROVALS;
 
 /// The maximum number of services of a scenario.
 const MAX_SERVICES: usize = 50;
@@ -52,7 +53,7 @@ pub(crate) fn any_host_service() -> Option<&'static str> {
 /// The services that the subject itself must use, such as a language model. Subjects that do not use them skip the
 /// scenario, because they could pass without being tested.
 pub(super) const REQUIRES: Shape = Shape::OneOf(&[SERVICE, Shape::List(&SERVICE, Count::SOME)]);
-const SERVICE: Shape = Shape::Words(|| optional_services().collect());
+const SERVICE: Shape = Shape::Words(|| requirable().collect());
 
 /// Reads `requires`: the name of a service, or a list of names.
 pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &Node) -> Vec<String> {
@@ -67,11 +68,10 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
     let mut names: Vec<String> = Vec::new();
     for node in nodes {
         let Some(name) = reader.text(node) else { continue };
-        if !optional_services().any(|known| known == name) {
-            let help =
-                format!("it can be {}; a service of the steps is always used", listed(optional_services()));
+        if !requirable().any(|known| known == name) {
+            let help = format!("it can be {}; a service of the steps is always used", listed(requirable()));
             reader.report_with_help(node.span, format!("`{}` cannot be required", shown(name)), help);
-        } else if !services.iter().any(|setup| setup.name == name) {
+        } else if name != APPROVALS && !services.iter().any(|setup| setup.name == name) {
             let help = format!("add `{name}: {{}}` to `services`, or remove it here");
             reader.report_with_help(node.span, format!("the scenario has no service `{name}`"), help);
         } else if !names.iter().any(|have| have == name) {
@@ -79,6 +79,11 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
         }
     }
     names
+}
+
+/// What a scenario can require of a subject: a service that some use, or that it asks for approvals.
+fn requirable() -> impl Iterator<Item = &'static str> + Clone {
+    optional_services().chain([APPROVALS])
 }
 
 /// The services that some subjects use and others do not.

@@ -7,6 +7,7 @@ use mock_services::service::{Fields, Operation, OperationKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::case::Approval;
 use crate::domain::{
     ClaimedOutcome, Promise, Recovery, commit_kind_schema, fields_schema, reply_kind_schema,
 };
@@ -52,6 +53,12 @@ pub struct Terms {
     /// The overlap of two deliveries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Planned>,
+    /// The questions that a person was planned to answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalTerm>,
+    /// The maximum number of questions about an operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Budget>,
     /// How many callers there are.
     pub callers: u32,
     /// The number of turns after the first.
@@ -115,6 +122,9 @@ pub struct Intent {
     /// How often it happens at least, if that is less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<u32>,
+    /// Whether it needs an approval that was granted before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
 }
 
 impl Intent {
@@ -164,6 +174,49 @@ pub struct Budget {
     /// The maximum number of attempts; `None` for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<u32>,
+}
+
+/// A question that a person was planned to answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalTerm {
+    /// The operation.
+    pub operation: String,
+    /// The fields that select the questions.
+    #[serde(rename = "where", default)]
+    #[schemars(schema_with = "fields_schema")]
+    pub selector: Fields,
+    /// How many answers come, to all callers together; 0 if nobody answers.
+    pub answers: u32,
+    /// How many callers get an answer at once, if several do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<u32>,
+}
+
+impl ApprovalTerm {
+    /// The questions of this term as an intent, so that one rule says which fit.
+    #[must_use]
+    pub fn as_intent(&self) -> Intent {
+        Intent {
+            effect: self.operation.clone(),
+            selector: self.selector.clone(),
+            expected: Fields::new(),
+            defaults: Fields::new(),
+            times: 1,
+            at_least: None,
+            approval: false,
+        }
+    }
+}
+
+impl From<&Approval> for ApprovalTerm {
+    fn from(approval: &Approval) -> Self {
+        ApprovalTerm {
+            operation: approval.operation.clone(),
+            selector: approval.selector.clone(),
+            answers: approval.answers.iter().map(|answer| answer.times).sum(),
+            together: approval.answers.iter().find(|answer| answer.together).map(|answer| answer.times),
+        }
+    }
 }
 
 /// A record or counter that is expected at the end.

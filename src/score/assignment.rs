@@ -291,6 +291,7 @@ mod tests {
             defaults: Fields::new(),
             times: 1,
             at_least: None,
+            approval: false,
         };
         let mut script = LedgerScript::new();
         let charge = script.charge(None, "o1", 10, Sees::Ok);

@@ -135,6 +135,7 @@ mod tests {
             defaults: Fields::new(),
             times: 1,
             at_least: None,
+            approval: false,
         };
         let verdict = score(&with_cost(vec![once]), &script().end(), None);
         assert_eq!((verdict.result, verdict.costs.len()), (TrialStatus::Fail, 0));

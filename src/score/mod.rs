@@ -2,6 +2,7 @@
 //! scored.
 
 mod answers;
+mod approvals;
 mod assignment;
 mod attempts;
 mod barrier;

@@ -256,6 +256,7 @@ pub(crate) fn due(order: &str, amount: i64, times: u32) -> Intent {
         defaults: Fields::new(),
         times,
         at_least: None,
+        approval: false,
     }
 }
 

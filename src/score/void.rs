@@ -6,12 +6,14 @@ use mock_services::catalog::api_of;
 use mock_services::ledger::SilenceEnd;
 use mock_services::service::Value;
 
+use super::approvals::questions;
 use super::history::{Attempt, RecordedEvent, TrialHistory};
 use super::slow_start::slow_start;
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
 use super::{barrier, outside};
-use crate::domain::{SecondCopy, SubjectEvent};
+use crate::domain::{APPROVALS, SecondCopy, SubjectEvent};
+use crate::fit::Rule;
 use crate::scenario::{Intent, Planned, Terms};
 
 /// All reasons, in a fixed order; empty if the trial is not void.
@@ -39,7 +41,7 @@ pub(super) fn void_reasons(
     reasons.extend(history.asked_without_tools().map(VoidReason::NoToolsOffered));
     let is_unused = |service: &&String| {
         let is_used = |attempt: &Attempt<'_>| attempt.service() == service.as_str();
-        !history.attempts.iter().any(is_used)
+        !history.attempts.iter().any(is_used) && service.as_str() != APPROVALS
     };
     reasons.extend(terms.requires.iter().filter(is_unused).cloned().map(VoidReason::ServiceUnused));
     if let Some(slow) = slow_start(history) {
@@ -49,6 +51,7 @@ pub(super) fn void_reasons(
     if had_not_accepted(history) {
         reasons.push(VoidReason::NotAccepted);
     }
+    reasons.extend(unanswered(terms, history));
     reasons.extend(terms.overlap.as_ref().and_then(|planned| overlap_missing(planned, history)));
     for attempt in &history.attempts {
         if let Some(answer) = attempt.answer.filter(|answer| answer.silence == Some(SilenceEnd::Limit)) {
@@ -83,8 +86,10 @@ pub(super) fn void_reasons(
         reasons.extend(barrier::failed(terms, facts, history));
     }
     let nothing_due = terms.intents.iter().all(|intent| intent.least() == 0);
-    let nothing_asked =
-        history.attempts.is_empty() && history.refusals.is_empty() && history.barrier_events.is_empty();
+    let nothing_asked = history.attempts.is_empty()
+        && history.refusals.is_empty()
+        && history.barrier_events.is_empty()
+        && questions(history).is_empty();
     if nothing_due && nothing_asked && reasons.is_empty() {
         reasons.push(VoidReason::NoRequest);
     }
@@ -125,6 +130,25 @@ fn not_fired(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
 /// Whether an agent was interrupted before it had accepted its task: then nothing is due.
 pub(super) fn had_not_accepted(history: &TrialHistory<'_>) -> bool {
     history.notes.iter().any(|note| matches!(note.event, SubjectEvent::NotAccepted { .. }))
+}
+
+/// The planned questions that were not asked, or not answered as planned.
+fn unanswered(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
+    let (asked, rule) = (questions(history), Rule::new(terms));
+    if asked.is_empty() && terms.approvals.is_empty() && terms.requires.iter().any(|word| word == APPROVALS) {
+        return vec![VoidReason::NotAsked { operation: None }];
+    }
+    let planned = terms.approvals.iter().filter_map(|term| {
+        let own = || asked.iter().filter(|question| question.fits(rule, term));
+        let operation = term.operation.clone();
+        if own().next().is_none() {
+            return Some(VoidReason::NotAsked { operation: Some(operation) });
+        }
+        let (planned, given) = (term.answers, own().map(|question| question.answers.len()).sum());
+        let is_given = given >= usize::try_from(planned).unwrap_or(usize::MAX);
+        (!is_given).then_some(VoidReason::NotAnswered { operation, planned, given })
+    });
+    planned.collect()
 }
 
 /// Why two deliveries did not overlap, if they did not.

@@ -7,7 +7,7 @@ use yaml_reader::shown;
 
 use super::barrier::callers;
 use super::slow_start::{SLOW_START, SlowStart};
-use crate::domain::{VoidCause, VoidOwner};
+use crate::domain::{APPROVALS, VoidCause, VoidOwner};
 use crate::scenario::can_line;
 
 /// The maximum number of characters of a line.
@@ -36,6 +36,10 @@ pub(super) enum VoidReason {
     InterruptNotFired { interrupt: String, unmet: Unmet },
     /// An agent was interrupted before it had accepted its task.
     NotAccepted,
+    /// The subject did not ask for an approval: of this operation, if the scenario names one.
+    NotAsked { operation: Option<String> },
+    /// Not all answers came that were planned.
+    NotAnswered { operation: String, planned: u32, given: usize },
     /// Two deliveries did not overlap.
     NoOverlap { overlap: String, unmet: Unmet },
     /// The first of two overlapping deliveries went on before the second had shown what it does.
@@ -101,6 +105,8 @@ impl VoidReason {
             }
             VoidReason::InterruptNotFired { unmet: Unmet::NoEffect(_), .. } => ("interrupt-missed", Machine),
             VoidReason::NotAccepted => ("not-accepted", Subject),
+            VoidReason::NotAsked { .. } => ("not-asked", Subject),
+            VoidReason::NotAnswered { .. } => ("not-answered", Subject),
             VoidReason::NoOverlap { unmet: Unmet::Attempts { .. }, .. } => ("no-overlap", Subject),
             VoidReason::NoOverlap { unmet: Unmet::NoEffect(_), .. } => ("freeze-missed", Machine),
             VoidReason::SecondUnfinished => ("second-unfinished", Machine),
@@ -175,6 +181,20 @@ impl fmt::Display for VoidReason {
             VoidReason::NotAccepted => out.write_str(
                 "the agent was interrupted before it had accepted its task, so a restart without the task shows \
                  nothing: answer 202 before the work begins, or remove `finds_work` for it in hapax.yaml",
+            ),
+            VoidReason::NotAsked { operation } => {
+                let about = operation.as_ref().map(|name| format!(" of {}", cut(name))).unwrap_or_default();
+                write!(
+                    out,
+                    "the subject did not ask for an approval{about}, so the answers of the scenario show nothing: let it \
+                     end with the claim `waiting`, or remove `{APPROVALS}` from its settings, so that it skips such \
+                     cases"
+                )
+            }
+            VoidReason::NotAnswered { operation, planned, given } => write!(
+                out,
+                "{given} of {planned} answers about {} came: the subject ended before the others could come",
+                cut(operation)
             ),
             VoidReason::NoOverlap { overlap, unmet } => {
                 write!(out, "the two deliveries did not overlap (`{}`): {unmet}", cut(overlap))

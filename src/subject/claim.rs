@@ -8,13 +8,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anstream::adapter::strip_str;
+use mock_services::service::{Fields, Value as PlainValue};
 use rustix::fs::{Mode, OFlags};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use yaml_reader::{nearest, shown};
 
 use super::{ClaimSource, EndReason, Hide, ReceivedClaim};
-use crate::domain::{ClaimOrigin, ClaimedOutcome};
+use crate::domain::{ClaimOrigin, ClaimedOutcome, Question};
 
 /// The longest message of a claim, in bytes; the rest is cut.
 const MAX_MESSAGE_BYTES: usize = 4000;
@@ -23,6 +24,9 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The maximum number of lines that are tried as the first line of a claim with several lines.
 const MAX_FIRST_LINES: usize = 16;
+
+/// The maximum number of questions in a claim.
+const MAX_QUESTIONS: usize = 10;
 
 /// Where a claim can be found.
 pub(super) struct ClaimInputs<'a> {
@@ -273,8 +277,70 @@ pub(super) fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> 
             bounded(&message, 0..message.len(), hide)
         }
     };
-    valid(outcome, origin, message)
+    if outcome != ClaimedOutcome::Waiting {
+        return valid(outcome, origin, message);
+    }
+    match questions(map.get("for"), hide) {
+        Ok(questions) => ReceivedClaim { questions, ..valid(outcome, origin, message) },
+        Err(why) => invalid(origin, format!("{what} says that it waits, {why}; write {WAITING_FORM}")),
+    }
 }
+
+/// What a claim waits for.
+fn questions(value: Option<&Value>, hide: &Hide) -> Result<Vec<Question>, String> {
+    let items = value.and_then(Value::as_array).filter(|items| !items.is_empty());
+    let items = items.ok_or("but has no list `for`")?;
+    if items.len() > MAX_QUESTIONS {
+        return Err(format!("with {} questions at once; the maximum is {MAX_QUESTIONS}", items.len()));
+    }
+    let mut questions: Vec<Question> = Vec::new();
+    for item in items {
+        let text = |name: &str| item.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let (Some(id), Some(operation)) = (text("id"), text("operation")) else {
+            let item = shown(&hide.text(&item.to_string()));
+            return Err(format!("but a question has no text `id` or no text `operation`: `{item}`"));
+        };
+        let fields = match item.get("fields") {
+            Some(Value::Object(map)) => plain_fields(map),
+            Some(Value::Null) | None => Fields::new(),
+            Some(other) => {
+                let other = shown(&hide.text(&other.to_string()));
+                return Err(format!("but `fields` of a question is `{other}`, which is not an object"));
+            }
+        };
+        let question = Question { id: id.to_owned(), operation: operation.to_owned(), fields };
+        if questions.iter().any(|other| other.id == question.id) {
+            return Err(format!("but two questions have the id `{}`", shown(&question.id)));
+        }
+        questions.push(question);
+    }
+    Ok(questions)
+}
+
+/// The members of an object as plain values: what is not one is the text of its JSON, and null is left out.
+fn plain_fields(map: &serde_json::Map<String, Value>) -> Fields {
+    let plain = |value: &Value| -> Option<PlainValue> {
+        let text = || PlainValue::from(value.to_string());
+        Some(match value {
+            Value::Null => return None,
+            Value::Bool(is_so) => (*is_so).into(),
+            Value::Number(number) => number.as_i64().map_or_else(text, PlainValue::from),
+            Value::String(text) => text.as_str().into(),
+            Value::Array(items) => {
+                let texts: Option<Vec<String>> =
+                    items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+                texts.map_or_else(text, PlainValue::from)
+            }
+            Value::Object(_) => text(),
+        })
+    };
+    let members = map.iter().filter_map(|(name, value)| Some((name, plain(value)?)));
+    members.fold(Fields::new(), |fields, (name, value)| fields.with(name.as_str(), value))
+}
+
+/// The form of a claim of a subject that waits, for messages.
+const WAITING_FORM: &str = "{\"outcome\": \"waiting\", \"for\": [{\"id\": \"a1\", \"operation\": \"payment.refund\", \
+                            \"fields\": {\"order\": \"ord_7\", \"amount\": 1000}}]}";
 
 /// The form of a claim, for messages.
 pub(super) const CLAIM_FORM: &str =
@@ -348,11 +414,11 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 pub(super) fn valid(outcome: ClaimedOutcome, origin: ClaimOrigin, message: String) -> ReceivedClaim {
-    ReceivedClaim { outcome: Some(outcome), message, origin: Some(origin), problem: None }
+    ReceivedClaim { outcome: Some(outcome), message, origin: Some(origin), ..ReceivedClaim::default() }
 }
 
 pub(super) fn invalid(origin: ClaimOrigin, problem: String) -> ReceivedClaim {
-    ReceivedClaim { outcome: None, message: String::new(), origin: Some(origin), problem: Some(problem) }
+    ReceivedClaim { origin: Some(origin), problem: Some(problem), ..ReceivedClaim::default() }
 }
 
 /// A part of the text, cut to the maximum length after its secrets are hidden.

@@ -53,7 +53,7 @@ fn the_last_line_that_is_a_claim_counts() {
         outcome: Some(ClaimedOutcome::Done),
         message: "charged".into(),
         origin: Some(ClaimOrigin::LastLine),
-        problem: None,
+        ..ReceivedClaim::default()
     };
     assert_eq!(claim(&format!("{{\"outcome\": \"unknown\"}}\nhello\n{DONE}\n\n  \n")), expected);
     assert_eq!(claim(&format!("{DONE}\nbye\n")), expected);
@@ -230,5 +230,37 @@ proptest! {
     fn no_output_makes_it_panic(stdout in "(.|\n|\\{\"outcome\")*") {
         let _ = from_output(&ClaimSource::ResultOrLastLine, &stdout, "");
         let _ = in_answer_of(&stdout);
+    }
+}
+
+#[test]
+fn a_claim_that_waits_has_its_questions() {
+    let claim = |text: &str| from_output(&ClaimSource::LastLine, text, "");
+    let waits = claim(
+        r#"{"outcome": "waiting", "for": [{"id": "a1", "operation": "payment.refund", "fields": {"order": "ord_7",
+           "amount": 1000, "to": ["a@x", "b@x"], "rate": 1.5, "note": null, "more": {"x": 1}}}, {"id": "a2", "operation": "email.send"}]}"#
+            .replace('\n', " ")
+            .as_str(),
+    );
+    assert_eq!((waits.outcome, waits.questions.len()), (Some(ClaimedOutcome::Waiting), 2));
+    let fields: Vec<String> =
+        waits.questions[0].fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(fields, ["amount=1000", "more={\"x\":1}", "order=ord_7", "rate=1.5", "to=a@x, b@x"]);
+    let ten = vec![r#"{"id": "a", "operation": "x.y"}"#; 11].join(",");
+    for (wrong, why) in [
+        (r#"{"outcome": "waiting"}"#.to_owned(), "but has no list `for`"),
+        (r#"{"outcome": "waiting", "for": []}"#.to_owned(), "but has no list `for`"),
+        (r#"{"outcome": "waiting", "for": [{"id": 1, "operation": "x.y"}]}"#.to_owned(), "no text `id`"),
+        (r#"{"outcome": "waiting", "for": [{"id": "a"}]}"#.to_owned(), "no text `operation`"),
+        (r#"{"outcome": "waiting", "for": [{"id": "a", "operation": "x.y", "fields": 7}]}"#.to_owned(), "not an object"),
+        (format!(r#"{{"outcome": "waiting", "for": [{ten}]}}"#), "11 questions at once"),
+        (
+            r#"{"outcome": "waiting", "for": [{"id": "a", "operation": "x.y"}, {"id": "a", "operation": "x.z"}]}"#.to_owned(),
+            "two questions have the id `a`",
+        ),
+    ] {
+        let found = claim(&wrong);
+        let problem = found.problem.unwrap_or_default();
+        assert!(found.outcome.is_none() && problem.contains(why) && problem.contains("write {"), "{wrong}: {problem}");
     }
 }

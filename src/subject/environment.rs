@@ -10,6 +10,7 @@ use mock_services::catalog;
 use super::before::BeforeCommand;
 use super::template::{self, StartValue, Template};
 use super::{ServiceAddress, Settings, Start};
+use crate::domain::Answer;
 use crate::trust::Trust;
 
 /// The variables of the parent that every program gets; also those that start with `LC_`.
@@ -119,6 +120,9 @@ pub(super) fn environment(
     }
     all.extend(settings.home.iter().map(|_| ("HOME".to_owned(), lossy(&start.home()))));
     all.extend(start_variables(start));
+    all.extend(
+        start.answers.iter().map(|_| ("HAPAX_ANSWER".to_owned(), value_of(StartValue::Answer, start))),
+    );
     all.extend(start.mcp.iter().map(|url| ("HAPAX_MCP_URL".to_owned(), url.clone())));
     for service in &start.services {
         let stem = format!("HAPAX_{}", service.name.to_uppercase().replace('-', "_"));
@@ -178,6 +182,7 @@ pub(super) fn value_of(value: StartValue, start: &Start) -> String {
     match value {
         StartValue::Task => start.task.clone(),
         StartValue::Steps => start.steps.clone(),
+        StartValue::Answer => Answer::list(start.answers.as_deref().unwrap_or_default()).to_string(),
         StartValue::Trial => start.trial.clone(),
         StartValue::Caller => start.name.clone(),
         StartValue::Home => lossy(&start.home()),
@@ -262,6 +267,7 @@ mod tests {
             caller: 2,
             start: 3,
             resumes: false,
+            answers: None,
             task: "Charge\0 cus_42.".to_owned(),
             steps: "[{\"do\": \"payment.charge\"}]".to_owned(),
             services: vec![

@@ -77,6 +77,8 @@ pub(crate) use words::split as split_command;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::APPROVALS;
+
 /// The assumed timeout of a client if `client_timeout` is not set.
 const DEFAULT_CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -161,8 +163,8 @@ impl Subject {
         }
     }
 
-    /// Whether it uses a service that not every subject uses, such as a language model: hapax.yaml or the
-    /// command line adds it, `can` names it, or it makes the claim.
+    /// Whether it uses a service that not every subject uses, such as a language model, or asks for approvals: hapax.yaml
+    /// or the command line adds it, `can` names it, or it makes the claim.
     #[must_use]
     pub fn uses(&self, service: &str) -> bool {
         let is_added = || self.settings.services.0.iter().any(|setup| setup.name == service);
@@ -171,6 +173,7 @@ impl Subject {
             what.split('.').next() == Some(service)
         };
         matches!(self.kind, SubjectKind::Control(_))
+            || (service == APPROVALS && self.settings.approvals)
             || is_added()
             || self.settings.can.iter().any(is_named)
             || self.settings.claim == ClaimSource::Service(service.to_owned())

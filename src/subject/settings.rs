@@ -57,6 +57,9 @@ pub struct Settings {
     /// Whether it finds by itself what it has accepted before, if it is restarted without its task.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub finds_work: bool,
+    /// Whether it asks a person for approvals.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approvals: bool,
     /// The command that runs before each trial: the program and its arguments.
     pub before: Option<Vec<String>>,
     /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
@@ -122,6 +125,7 @@ impl Default for Settings {
             grace: Limits::default().grace,
             watch: Duration::from_secs(1),
             finds_work: false,
+            approvals: false,
             before: None,
             hosts: Hosts::default(),
             served_hosts: Vec::new(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{CapturedOutput, ClaimOrigin, ClaimedOutcome};
+use crate::domain::{Answer, CapturedOutput, ClaimOrigin, ClaimedOutcome, Question};
 
 /// One start of one caller.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct Start {
     pub task: String,
     /// The steps, as JSON.
     pub steps: String,
+    /// What a person answers to questions of an earlier start; `None` if it does not resume one.
+    pub answers: Option<Vec<Answer>>,
     /// The addresses of the services for this caller; none if it gets them only as MCP tools.
     pub services: Vec<ServiceAddress>,
     /// The URL of its MCP endpoint, which offers the services as tools.
@@ -269,4 +271,6 @@ pub struct ReceivedClaim {
     pub origin: Option<ClaimOrigin>,
     /// Why it cannot be read, if there was something.
     pub problem: Option<String>,
+    /// What it waits for, if it claims that it waits.
+    pub questions: Vec<Question>,
 }

@@ -38,6 +38,8 @@ enum Piece {
 pub(super) enum StartValue {
     Task,
     Steps,
+    /// What a person answers: an empty list if the start resumes no other.
+    Answer,
     Trial,
     Caller,
     /// A home directory of its own; only in settings.
@@ -45,9 +47,10 @@ pub(super) enum StartValue {
 }
 
 impl StartValue {
-    const WORDS: [(&'static str, StartValue); 4] = [
+    const WORDS: [(&'static str, StartValue); 5] = [
         ("task", StartValue::Task),
         ("steps", StartValue::Steps),
+        ("answer", StartValue::Answer),
         ("trial", StartValue::Trial),
         ("caller", StartValue::Caller),
     ];

@@ -12,8 +12,9 @@ use super::event_log::EventLog;
 use super::interrupts::Interrupter;
 use super::mcp::McpEndpoint;
 use super::overlap::OverlapWatcher;
+use super::person::{Answers, Person};
 use super::{OpaqueNames, Setup, routes};
-use crate::domain::{CapturedOutput, ClaimedBeforeLimit, SubjectEvent};
+use crate::domain::{CapturedOutput, ClaimedBeforeLimit, ClaimedOutcome, SubjectEvent};
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
     AcceptedTask, BeforeStop, CallerRate, ClaimSource, EndReason, Limits, MailAddress, Recorder, SealedStart,
@@ -93,6 +94,7 @@ pub(super) struct Caller<'a> {
     pub(super) services: &'a Arc<MockServices>,
     pub(super) interrupter: &'a Interrupter,
     pub(super) overlap: Option<&'a OverlapWatcher>,
+    pub(super) person: &'a Person<'a>,
     pub(super) log: &'a EventLog,
     pub(super) recorder: &'a Recorder,
     pub(super) endpoint: Option<&'a McpEndpoint>,
@@ -115,13 +117,26 @@ impl Caller<'_> {
                 to_do.clear();
             }
         }
+        let mut answers: Option<Answers> = None;
+        if self.person.is_resumer(self.number) {
+            // It may have no process for a while.
+            starting = None;
+            answers = self.person.resumption().await;
+            if answers.is_none() {
+                to_do.clear();
+            }
+        }
         while let Some((turn, work)) = to_do.pop_front() {
             start += 1;
+            if let Some(answers) = &answers {
+                self.person.answered(self.number, start, answers);
+            }
             let rate = self.recorder.rate().cloned();
             rate.iter().for_each(CallerRate::begin);
             let time_limit = TimeLimit::new(self.limits().time, rate);
             let given = Start {
                 resumes: std::mem::take(&mut resumes),
+                answers: answers.as_ref().map(Answers::list),
                 before_time_up: Some(self.before_time_up(&time_limit)),
                 ..self.start(start, &work)
             };
@@ -166,6 +181,10 @@ impl Caller<'_> {
                 EndReason::TimeUp => time_limit.was_at_work(ended.claimed_after),
                 reason => matches!(reason, EndReason::Unstartable(_) | EndReason::OverLimit(_)),
             } || start >= MAX_STARTS;
+            if ended.claim.outcome == Some(ClaimedOutcome::Waiting) {
+                self.person.asked(self.number, start, &ended.claim.questions);
+            }
+            let next = self.person.next(self.number).filter(|_| !is_over);
             match then {
                 _ if is_over => to_do.clear(),
                 Some(Then::Restart { work: Some(other), .. })
@@ -178,6 +197,8 @@ impl Caller<'_> {
                     // A lease of the interrupted start may have to expire first.
                     tokio::time::sleep(after).await;
                     resumes = true;
+                    // What the person has said meanwhile comes instead of what the interrupted start got.
+                    answers = next.or(answers);
                     let emptied =
                         if empty_state { self.directories.empty_state(self.number) } else { Ok(()) };
                     match emptied {
@@ -190,9 +211,19 @@ impl Caller<'_> {
                     }
                 }
                 Some(Then::End) => to_do.clear(),
-                None => {}
+                None => {
+                    answers = next;
+                    if let Some(answers) = &answers {
+                        to_do.push_front((turn, work));
+                        tokio::time::sleep(answers.after).await;
+                        if self.person.resume_others(answers) {
+                            self.services.close_barrier();
+                        }
+                    }
+                }
             }
         }
+        self.person.caller_ended(self.number);
         if let Some(overlap) = self.overlap {
             overlap.ended(self.number);
         }
@@ -236,9 +267,10 @@ impl Caller<'_> {
             task: work.task.clone(),
             // Plain data written into memory cannot fail.
             steps: serde_json::to_string(&work.steps).unwrap_or_default(),
+            answers: None,
             services: addresses.filter(|service| self.is_given_address(&service.name)).collect(),
             mcp: self.endpoint.map(McpEndpoint::url),
-            state_dir: self.directories.state(self.number),
+            state_dir: self.directories.state(self.person.state_of(self.number)),
             shared_dir: self.directories.shared(),
             result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),

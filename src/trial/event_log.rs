@@ -10,8 +10,8 @@ use mock_services::service::Fields;
 
 use super::callers::TimeLimit;
 use crate::domain::{
-    ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, HostRequests, InterruptEvent, StartEnd, StartEvent,
-    SubjectEvent,
+    Answer, AnswerEvent, AskEvent, ClaimEvent, ClaimOrigin, ClaimedOutcome, EndEvent, HostRequests,
+    InterruptEvent, Question, StartEnd, StartEvent, SubjectEvent,
 };
 use crate::subject::{EndReason, EndedStart, Hide, ReceivedClaim, Start};
 
@@ -56,6 +56,27 @@ impl EventLog {
         let InterruptEvent { interrupt, action, attempt } = interrupt;
         let reason = reason.to_owned();
         self.write(caller, &SubjectEvent::InterruptMissed { interrupt, action, attempt, reason });
+    }
+
+    /// A start of a caller asked a person; `number` counts the questions of the caller.
+    pub(super) fn asked(&self, caller: u32, start: u32, number: u32, question: &Question) {
+        let redacted = |text: &str| self.ledger.redacted(text).to_string();
+        let shown = serde_json::to_string(&question.fields).map(|fields| redacted(&fields));
+        let fields = shown.ok().and_then(|fields| serde_json::from_str(&fields).ok()).unwrap_or_default();
+        let (id, operation) = (redacted(&question.id), redacted(&question.operation));
+        self.write(caller, &SubjectEvent::Asked(AskEvent { start, question: number, id, operation, fields }));
+    }
+
+    /// A start of a caller gets an answer to a question of this number, which that caller asked.
+    pub(super) fn answered(
+        &self,
+        caller: u32,
+        start: u32,
+        (asked_by, question): (u32, u32),
+        answer: &Answer,
+    ) {
+        let (id, decision) = (self.ledger.redacted(&answer.id).to_string(), answer.decision);
+        self.write(caller, &SubjectEvent::Answered(AnswerEvent { start, asked_by, question, id, decision }));
     }
 
     /// The requests to a host that is allowed or ignored.
@@ -120,7 +141,7 @@ impl EventLog {
         let outcome = fields.get(field)?.to_string().parse::<ClaimedOutcome>().ok()?;
         let message = fields.get("says").map(ToString::to_string).unwrap_or_default();
         let origin = Some(ClaimOrigin::Service);
-        Some((ReceivedClaim { outcome: Some(outcome), message, origin, problem: None }, after))
+        Some((ReceivedClaim { outcome: Some(outcome), message, origin, ..ReceivedClaim::default() }, after))
     }
 
     /// The end and the claim of a start.

@@ -37,6 +37,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
     let services = Arc::new(services);
     let interrupter =
         Interrupter::watch(&case.interrupts, &services, vec![None; case.callers as usize], &log);
+    let person = super::person::Person::new(case, &case.terms, &log);
     let mut callers = Vec::new();
     for ((number, recorder), endpoint) in (1..=case.callers).zip(&recorders).zip(&endpoints) {
         let (case, subject, setup) = (case, &subject, &setup);
@@ -48,6 +49,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             services: &services,
             interrupter: &interrupter,
             overlap: None,
+            person: &person,
             log: &log,
             recorder,
             endpoint: Some(endpoint),

@@ -8,6 +8,7 @@ mod interrupts;
 mod locked_out;
 mod mcp;
 mod overlap;
+mod person;
 mod secrets;
 mod services;
 
@@ -330,6 +331,8 @@ async fn run_callers(
         let can_freeze = !subject.outlives_its_trial();
         OverlapWatcher::watch(planned, &services, [of(0), of(1)], (setup.limits.time, can_freeze), &log)
     });
+    let terms = terms(case, subject, setup.claims_optional);
+    let person = person::Person::new(case, &terms, &log);
     // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
@@ -343,6 +346,7 @@ async fn run_callers(
             services: &services,
             interrupter: &interrupter,
             overlap: overlap.as_ref(),
+            person: &person,
             log: &log,
             recorder,
             endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),

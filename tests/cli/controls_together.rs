@@ -40,7 +40,7 @@ fn callers_at_a_barrier(keys: Profile, within: Duration) -> ServiceSetup {
     ServiceSetup {
         keys: Some(Idempotency::new(keys)),
         callers: CALLERS,
-        barrier: Some(BarrierOptions { meet: None, within }),
+        barrier: Some(BarrierOptions { meet: None, within, closed_later: false }),
         ..ServiceSetup::default()
     }
 }

@@ -8,6 +8,7 @@ mod kit;
 
 mod accepted;
 mod agents;
+mod approvals;
 mod bad_input;
 mod before;
 mod certify;

@@ -41,6 +41,7 @@ impl Rig {
             caller: 1,
             start: 1,
             resumes: false,
+            answers: None,
             task: "Charge cus_42.".to_owned(),
             steps: "[]".to_owned(),
             services: vec![ServiceAddress {

@@ -22,11 +22,14 @@ pub struct BarrierOptions {
     /// clients: if a client gave up at the moment at which the barrier opens, it would not be known whether
     /// its request was processed.
     pub within: Duration,
+    /// Whether it passes requests until it is closed, instead of holding them from the beginning.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closed_later: bool,
 }
 
 impl Default for BarrierOptions {
     fn default() -> Self {
-        BarrierOptions { meet: None, within: Duration::from_secs(25) }
+        BarrierOptions { meet: None, within: Duration::from_secs(25), closed_later: false }
     }
 }
 
@@ -46,6 +49,8 @@ struct BarrierState {
     gave_up: BTreeSet<u32>,
     ended: BTreeSet<u32>,
     deadline: Option<Instant>,
+    /// Whether it holds requests, or has done so.
+    closed: bool,
     open: bool,
 }
 
@@ -76,9 +81,15 @@ impl StartBarrier {
             gave_up: BTreeSet::new(),
             ended: BTreeSet::new(),
             deadline: None,
+            closed: !options.closed_later,
             open: false,
         };
         StartBarrier { options, ledger, state: Mutex::new(state), opened: Notify::new() }
+    }
+
+    /// Holds requests from now on.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
     }
 
     /// A caller has ended: the others no longer wait for it.
@@ -115,6 +126,9 @@ impl StartBarrier {
         }
         let deadline = {
             let mut state = self.state();
+            if !state.closed {
+                return true;
+            }
             let is_first = state.arrived.insert(caller);
             if state.open {
                 if is_first {
@@ -195,7 +209,8 @@ mod tests {
 
     fn barrier(callers: u32, meet: Option<&str>) -> (Arc<StartBarrier>, Ledger) {
         let ledger = Ledger::new("t", 1, Clock::default());
-        let options = BarrierOptions { meet: meet.map(str::to_owned), within: Duration::from_secs(10) };
+        let within = Duration::from_secs(10);
+        let options = BarrierOptions { meet: meet.map(str::to_owned), within, closed_later: false };
         (Arc::new(StartBarrier::new(options, callers, ledger.clone())), ledger)
     }
 
@@ -289,6 +304,22 @@ mod tests {
         let (barrier, ledger) = barrier(2, Some("payment.list"));
         assert!(barrier.pass(1, "payment.charge", true, &ClientGone::default()).await);
         assert!(seen(&ledger).is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_barrier_that_is_closed_later_passes_requests_before_and_holds_the_next_one_of_each_caller() {
+        let ledger = Ledger::new("t", 1, Clock::default());
+        let options = BarrierOptions { closed_later: true, ..BarrierOptions::default() };
+        let barrier = Arc::new(StartBarrier::new(options, 2, ledger.clone()));
+        assert!(arrives(&barrier, 1).await.await.unwrap());
+        assert!(seen(&ledger).is_empty());
+        barrier.close();
+        let one = arrives(&barrier, 1).await;
+        while seen(&ledger).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!one.is_finished());
+        assert!(arrives(&barrier, 2).await.await.unwrap() && one.await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]

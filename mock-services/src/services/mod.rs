@@ -134,6 +134,13 @@ impl MockServices {
             .map(|running| running.control.listen(kind))
     }
 
+    /// The start barrier holds requests from now on, if it did not from the beginning.
+    pub fn close_barrier(&self) {
+        if let Some(barrier) = &self.environment.barrier {
+            barrier.close();
+        }
+    }
+
     /// The start barrier no longer waits for this caller.
     pub fn caller_ended(&self, caller: u32) {
         if let Some(barrier) = &self.environment.barrier {

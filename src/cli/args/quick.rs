@@ -29,6 +29,10 @@ pub(in crate::cli) struct QuickArgs {
     /// An effect that is due: EFFECT[:FIELD=VALUE,...][*TIMES]; can be repeated
     #[arg(long, value_name = "EFFECT", requires = "task", help_heading = HEADING)]
     expect: Vec<String>,
+
+    /// An expected effect for which the subject must ask a person, who approves it; can be repeated
+    #[arg(long, value_name = "EFFECT", requires = "task", help_heading = HEADING)]
+    approve: Vec<String>,
 }
 
 impl QuickArgs {
@@ -67,13 +71,15 @@ impl QuickArgs {
     }
 
     fn quick(&self) -> Result<Option<Quick>, CliError> {
-        let quick = self.task.as_ref().map(|task| Quick::new(task, &self.expect));
+        let quick = self.task.as_ref().map(|task| Quick::new(task, &self.expect, &self.approve));
         Ok(quick.transpose()?)
     }
 
     /// These arguments as they are typed, for the replay command.
     pub(in crate::cli) fn as_typed(&self) -> String {
         let task = self.task.iter().map(|task| format!("--task {} ", quoted(task)));
-        task.chain(self.expect.iter().map(|expect| format!("--expect {} ", quoted(expect)))).collect()
+        let expect = self.expect.iter().map(|expect| format!("--expect {} ", quoted(expect)));
+        let approve = self.approve.iter().map(|effect| format!("--approve {} ", quoted(effect)));
+        task.chain(expect).chain(approve).collect()
     }
 }

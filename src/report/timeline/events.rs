@@ -6,7 +6,7 @@ use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_n
 
 use super::Shape;
 use crate::domain::{
-    HostRequests, HostTreatment, InterruptKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
+    Decision, HostRequests, HostTreatment, InterruptKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
 };
 use crate::report::facts::tokens;
 use crate::text::line;
@@ -86,6 +86,20 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
                 None => "made no claim".to_owned(),
             };
             ItemText::with(Shape::Claim, label, words)
+        }
+        SubjectEvent::Asked(asked) => {
+            let fields = asked.fields.iter().map(|(name, value)| format!("{name} {value}"));
+            let fields = text(&fields.collect::<Vec<_>>().join(", "));
+            let label = format!("asked about {}", text(&asked.operation));
+            ItemText::with(Shape::Note, label, format!("question {}: {fields}", text(&asked.id)))
+        }
+        SubjectEvent::Answered(answer) => {
+            let what = match answer.decision {
+                Decision::Approved => "was told: approved",
+                Decision::Denied => "was told: denied",
+                Decision::Expired => "was told: denied, because the time for an answer is over",
+            };
+            ItemText::with(Shape::Note, what, format!("question {}", text(&answer.id)))
         }
         SubjectEvent::Interrupted(event) => {
             let action = match event.action {

@@ -95,6 +95,7 @@ fn terms(fault: &Fault) -> Terms {
             defaults: Fields::new(),
             times: 1,
             at_least: None,
+            approval: false,
         }],
         claim: vec![ClaimedOutcome::Done],
         faults: vec![fault.into()],

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
+use crate::domain::APPROVALS;
 use crate::results::{
     PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, WholePlan, part_hash, seed_hash,
 };
@@ -89,8 +90,12 @@ impl Plan {
                 continue;
             }
             if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
+                let needed = match service.as_str() {
+                    APPROVALS => "asks for approvals".to_owned(),
+                    service => format!("uses the service `{service}`"),
+                };
                 let why = format!(
-                    "needs an agent that uses the service `{service}`: if {} does, add `--with {service}`, \
+                    "needs an agent that {needed}: if {} does, add `--with {service}`, \
                      or `{service}: {{}}` for it in hapax.yaml",
                     subject.name
                 );

@@ -23,12 +23,14 @@ const MAX_ATTEMPTS: u32 = 1_000_000;
 /// The words of `allow`.
 const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
 
-pub(super) static EXPECT: MapShape<9> = MapShape::new([
+pub(super) static EXPECT: MapShape<10> = MapShape::new([
     optional("effects", Shape::List(&INTENT.shape(), Count(0, MAX_INTENTS)))
         .about("All expected effects; any other effect is unintended."),
     optional("claim", Shape::OneOf(&[CLAIM, Shape::List(&CLAIM, Count::SOME)])).about("The accepted claims."),
     optional("attempts", Shape::MapOf(&Shape::Ref("operation_name"), &ATTEMPTS, Count(0, MAX_INTENTS)))
         .about("The number of attempts of an operation: 3 is at most 3, 1..3 is 1 to 3, 1.. is at least 1."),
+    optional("questions", Shape::MapOf(&Shape::Ref("operation_name"), &NUMBER, Count(0, MAX_INTENTS)))
+        .about("The maximum number of questions about an operation."),
     optional("recovery", Shape::OneOf(&[RECOVERY, Shape::List(&RECOVERY, Count::SOME)]))
         .about("What the subject may do after an ambiguous answer."),
     optional("order", Shape::List(&Shape::Ref("effect"), Count(2, MAX_INTENTS)))
@@ -43,14 +45,17 @@ pub(super) static EXPECT: MapShape<9> = MapShape::new([
         .about("The counters at the end; null for none."),
 ])
 .needs(Rule::First(&["effects", "records", "counters"]));
-static INTENT: MapShape<5> = MapShape::new([
+static INTENT: MapShape<6> = MapShape::new([
     required("effect", Shape::Ref("effect")),
     optional("where", Shape::Ref("fields")),
     optional("with", Shape::Ref("fields")),
     optional("each", EACH).about("One effect for each value of one field."),
     optional("times", Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]+$")]))
         .about("How many times: 1, 0..1 for at most once, 0 for never."),
+    optional("approval", Shape::Word(REQUIRED)).about("It needs an approval that was granted before."),
 ]);
+/// The value of `approval`.
+const REQUIRED: &str = "required";
 const CLAIM: Shape = Shape::Words(|| ClaimedOutcome::ALL.map(ClaimedOutcome::as_str).to_vec());
 const RECOVERY: Shape = Shape::Words(|| Recovery::PERMITTED.map(Recovery::as_str).to_vec());
 const ATTEMPTS: Shape = Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]*$")]);
@@ -74,6 +79,7 @@ pub(super) struct Expected {
     /// The position of `effects` if neither an effect nor a claim is expected.
     pub(super) nothing: Option<Span>,
     pub(super) attempts: Vec<(Budget, Span)>,
+    pub(super) questions: Vec<Budget>,
     pub(super) recovery: Vec<Recovery>,
     pub(super) order: Vec<String>,
     pub(super) respect_retry_after: bool,
@@ -91,6 +97,7 @@ impl Expected {
             recovery: self.recovery.clone(),
             order: self.order.clone(),
             attempts: self.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
+            questions: self.questions.clone(),
             respect_retry_after: self.respect_retry_after,
             compensation: self.compensation,
             records: self.records.clone(),
@@ -106,7 +113,7 @@ pub(super) fn read_expect(
     setups: &[ServiceSetup],
     node: Option<&Node>,
 ) -> Expected {
-    let Some([effects, claim, attempts, recovery, order, respect, allow, records, counters]) =
+    let Some([effects, claim, attempts, questions, recovery, order, respect, allow, records, counters]) =
         node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
     else {
         return Expected::default();
@@ -125,6 +132,7 @@ pub(super) fn read_expect(
         claim_span: claim.map(|node| node.span).unwrap_or_default(),
         nothing,
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
+        questions: questions.map(|node| read_questions(reader, known, node)).unwrap_or_default(),
         recovery: recovery.map(|node| read_recovery(reader, node)).unwrap_or_default(),
         respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
         compensation: allow.is_some_and(|node| read_allow(reader, node)),
@@ -155,9 +163,11 @@ fn read_intents(reader: &Reader, known: &KnownServices, node: &Node) -> (Vec<Pla
 
 /// The intents of one entry: one, or one for each value of `each`.
 fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Vec<PlacedIntent>> {
-    let [effect, which, like, each, times_node] = reader.fields(node, "an expected effect", &INTENT)?;
+    let [effect, which, like, each, times_node, approval] =
+        reader.fields(node, "an expected effect", &INTENT)?;
     let times = times_node.map_or(Some((1, 1)), |node| read_times(reader, node));
     let span = node.place();
+    let approval = approval.and_then(|node| reader.one_of(node, &[(REQUIRED, true)])).unwrap_or_default();
     let effect = effect.and_then(|node| known.effect(reader, node));
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };
@@ -189,6 +199,7 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
                 defaults,
                 times,
                 at_least,
+                approval,
             },
             span,
         }
@@ -271,6 +282,16 @@ fn read_attempts(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<(Bu
         let operation = known.named(reader, &key.name, key.span);
         let (at_least, at_most) = read_bounds(reader, node)?;
         Some((Budget { operation: operation?.name.to_string(), at_least, at_most }, key.span.to(node.span)))
+    });
+    read.collect()
+}
+
+/// The maximum numbers of questions.
+fn read_questions(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<Budget> {
+    let read = reader.entries(node).unwrap_or_default().iter().filter_map(|(key, node)| {
+        let operation = known.named(reader, &key.name, key.span);
+        let at_most = Some(reader.integer(node, 0..=MAX_ATTEMPTS)?);
+        Some(Budget { operation: operation?.name.to_string(), at_least: 0, at_most })
     });
     read.collect()
 }

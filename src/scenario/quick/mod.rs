@@ -9,7 +9,7 @@ use mock_services::catalog::{self, FieldRole, Preparation, ServiceDescription};
 use mock_services::fault::read_fields;
 use mock_services::idempotency::Profile;
 use mock_services::service::Fields;
-use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, write_flow};
+use yaml_reader::{Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, listed, shown, write_flow};
 
 use self::expect::{ExpectedEffect, read};
 use crate::scenario::field_values::{in_recorded_form, usual_names, usual_unless_named, without_usual};
@@ -86,11 +86,12 @@ pub struct Quick {
 
 impl Quick {
     /// A scenario in which the first attempt at each effect meets every standard combination of commit and
-    /// reply. Each of `expects` is `EFFECT[:FIELD=VALUE,...][*TIMES]`.
+    /// reply. Each of `expects` is `EFFECT[:FIELD=VALUE,...][*TIMES]`. Those that `approve` names require an approval,
+    /// which a person grants.
     ///
     /// # Errors
     /// Every problem in the arguments, each with a hint.
-    pub fn new(task: &str, expects: &[String]) -> Result<Self, LoadError> {
+    pub fn new(task: &str, expects: &[String], approve: &[String]) -> Result<Self, LoadError> {
         let known = KnownServices::default();
         let (mut asked, mut problems) = (Vec::new(), Problems::default());
         for text in expects {
@@ -100,13 +101,14 @@ impl Quick {
             }
         }
         problems.extend(asked.iter().filter_map(|(text, one)| missing_prerequisite(text, one, &asked)));
+        problems.extend(approve.iter().filter_map(|name| unexpected_approval(name, &asked)));
         problems.extend(matrix_name_in("--task", task));
         problems.extend(expects.iter().filter_map(|text| matrix_name_in("--expect", text)));
         if !problems.is_empty() {
             return Err(LoadError::Problems(problems));
         }
         let asked: Vec<ExpectedEffect> = asked.into_iter().map(|(_, one)| one).collect();
-        Ok(Quick { text: scenario_text(task, &asked, &known) })
+        Ok(Quick { text: scenario_text(task, &asked, approve, &known) })
     }
 
     /// The text of the scenario file.
@@ -151,7 +153,18 @@ fn missing_prerequisite(text: &str, one: &ExpectedEffect, all: &[(&str, Expected
     )
 }
 
-fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) -> String {
+/// Reports an approval of an effect that is not expected.
+fn unexpected_approval(name: &str, all: &[(&str, ExpectedEffect)]) -> Option<Problem> {
+    let expected = || all.iter().map(|(_, one)| one.effect.as_str());
+    if expected().any(|effect| effect == name) {
+        return None;
+    }
+    let message = format!("--approve names `{}`, which is not expected", shown(name));
+    let help = format!("it can be {}; or add --expect {}", listed(expected()), shown(name));
+    Some(Problem::new(&Source::new("--approve", name), Span::new(0, name.len()), message).with_help(help))
+}
+
+fn scenario_text(task: &str, asked: &[ExpectedEffect], approve: &[String], known: &KnownServices) -> String {
     let mut effects: Vec<&str> = Vec::new();
     let mut services: Vec<&str> = Vec::new();
     for one in asked {
@@ -201,7 +214,21 @@ fn scenario_text(task: &str, asked: &[ExpectedEffect], known: &KnownServices) ->
     for (index, one) in asked.iter().enumerate() {
         let certain = prepared.iter().flat_map(|(_, prepared)| &prepared.certain);
         let certain = certain.filter(|(of, ..)| *of == index).map(|(_, name, kind)| (*name, kind.clone()));
-        let _ = writeln!(out, "    - {}", flow(intent(one, certain)));
+        let mut intent = intent(one, certain);
+        if let NodeKind::Map(entries) = &mut intent
+            && approve.contains(&one.effect)
+        {
+            entries.push(entry("approval", NodeKind::Text("required".to_owned())));
+        }
+        let _ = writeln!(out, "    - {}", flow(intent));
+    }
+    for (index, effect) in
+        approve.iter().enumerate().filter(|(index, name)| !approve[..*index].contains(name))
+    {
+        if index == 0 {
+            let _ = writeln!(out, "\napprovals:");
+        }
+        let _ = writeln!(out, "  - {{ of: {}, answers: [{{ decision: approved }}] }}", operation_of(effect));
     }
     out
 }
@@ -285,7 +312,7 @@ mod tests {
 
     fn quick(expects: &[&str]) -> Result<Quick, LoadError> {
         let expects: Vec<String> = expects.iter().map(|expect| (*expect).to_owned()).collect();
-        Quick::new("Do it.", &expects)
+        Quick::new("Do it.", &expects, &[])
     }
 
     fn text(expects: &[&str]) -> String {
@@ -297,6 +324,18 @@ mod tests {
             Ok(made) => panic!("{expect} was read:\n{}", made.text),
             Err(error) => error.advice(false),
         }
+    }
+
+    #[test]
+    fn an_effect_can_require_an_approval_that_comes() {
+        let expects = ["payment.refund:order=7,amount=500".to_owned()];
+        let made = Quick::new("Refund it.", &expects, &["payment.refund".to_owned()]).unwrap();
+        let case = made.cases("task", "task").unwrap().remove(0);
+        assert!(case.terms.intents[0].approval && case.approvals.len() == 1, "{}", made.text);
+        let Err(error) = Quick::new("Refund it.", &expects, &["payment.charge".to_owned()]) else {
+            panic!("it is not expected")
+        };
+        assert!(error.advice(false).contains("it can be `payment.refund`"), "{}", error.advice(false));
     }
 
     #[test]
@@ -340,7 +379,7 @@ mod tests {
     #[test]
     fn any_task_survives() {
         for task in ["say \"hi\": # no comment", "two\nlines", "'", "- { a: b }", "yes", "\u{1b}[0m"] {
-            let made = Quick::new(task, &["payment.charge:order=1".to_owned()]).unwrap();
+            let made = Quick::new(task, &["payment.charge:order=1".to_owned()], &[]).unwrap();
             match made.cases("task", "task.yaml") {
                 Ok(cases) => assert_eq!(cases[0].work.task, task),
                 Err(error) => panic!("{task:?}: {}", error.advice(false)),
@@ -369,7 +408,7 @@ mod tests {
 
     #[test]
     fn what_would_be_read_as_a_name_of_the_matrix_is_refused() {
-        let Err(error) = Quick::new("Charge ${keys}.", &["payment.charge:order=${x}".to_owned()]) else {
+        let Err(error) = Quick::new("Charge ${keys}.", &["payment.charge:order=${x}".to_owned()], &[]) else {
             panic!("it was read")
         };
         let advice = error.advice(false);

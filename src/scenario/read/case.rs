@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mock_services::BarrierOptions;
 use mock_services::fault::{FAULT_FILE, FaultPart, PlacedFault, check_placed, read_fault_list};
 use mock_services::service::{Fields, Operation, Value};
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required};
 use yaml_reader::{Key, Node, NodeKind, Reader, shown};
 
+use super::approvals::{APPROVALS_LIST, ApprovalReader};
 use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, check_overlap, read_callers};
 use super::check::{CaseParts, check};
 use super::controls::CONTROLS;
@@ -23,7 +25,9 @@ use crate::scenario::services::{
 };
 use crate::scenario::via::{VIA, check_via, read_via};
 use crate::scenario::work::{MAX_STEPS, WorkReader};
-use crate::scenario::{Case, Intent, OperationTerm, Overlap, Planned, ServiceSetup, Step, Terms, Then, Work};
+use crate::scenario::{
+    ApprovalTerm, Case, Intent, OperationTerm, Overlap, Planned, ServiceSetup, Step, Terms, Then, Work,
+};
 
 /// The default time limit of one start of the subject.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,7 +40,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 const MAX_TAGS: usize = 50;
 
 /// A scenario file.
-pub(in crate::scenario) static SCENARIO: MapShape<18> = MapShape::new([
+pub(in crate::scenario) static SCENARIO: MapShape<19> = MapShape::new([
     required("about", Shape::Sentence).about("What the scenario is about, in one sentence."),
     optional("tags", Shape::Set(&Shape::Pattern("^[a-z0-9-]+$"), Count(0, MAX_TAGS)))
         .about("Words to select scenarios by; `clean` for scenarios in which nothing fails."),
@@ -56,6 +60,8 @@ pub(in crate::scenario) static SCENARIO: MapShape<18> = MapShape::new([
     optional("interrupts", INTERRUPTS).about("What happens to the subject, and when."),
     optional("turns", Shape::List(&Shape::Ref("work"), Count(0, MAX_STEPS)))
         .about("Tasks after the first one, each in a new start with the same state directory."),
+    optional("approvals", APPROVALS_LIST)
+        .about("What a person answers to questions of the subject, and when."),
     required("expect", EXPECT.shape()).about("What must be true at the end."),
     optional("controls", CONTROLS).about("The expected outcome of each control."),
     optional("timeout", Shape::Pattern("^(?=.*[1-9])[0-9]+(\\.[0-9]+)?(ms|s|m)$"))
@@ -85,6 +91,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         _deliver,
         interrupts,
         turns,
+        approvals,
         expect,
         _controls,
         timeout,
@@ -108,7 +115,15 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let apart = ["interrupts", "turns"].into_iter().filter_map(|name| tree.entry(name).filter(is_filled));
     let apart = apart.map(|(key, _)| key).collect();
     let input = CallersInput { callers, each: each_length, deliver, apart, timeout: longest };
-    let callers = read_callers(reader, &known, &input);
+    let mut callers = read_callers(reader, &known, &input);
+    let approvals = ApprovalReader { reader, known: &known, timeout: longest }.read(approvals);
+    if approvals.resumers() > 1 {
+        let apart = ["callers", "each", "deliver", "turns"];
+        let apart: Vec<&Key> = apart.into_iter().filter_map(|name| Some(tree.entry(name)?.0)).collect();
+        approvals.check_apart(reader, &apart);
+        callers.count = approvals.resumers();
+        callers.barrier = approvals.barrier(BarrierOptions::default().within.min(longest / 2));
+    }
     if let Some((overlap, span)) = &callers.overlap {
         check_overlap(reader, overlap, *span, &known, &setups);
     }
@@ -133,6 +148,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     });
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);
     let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
+    approvals.check(reader, &steps, &expected);
+    let approvals = approvals.approvals;
     let overlap = callers.overlap.map(|(overlap, _)| overlap);
     let meet = callers.barrier.as_ref().and_then(|barrier| barrier.meet.clone());
     let meet = meet.or_else(|| overlap.as_ref().map(|overlap| overlap.operation.clone()));
@@ -177,6 +194,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         faults: faults.iter().map(|placed| Planned::from(&placed.fault)).collect(),
         interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
         overlap: overlap.as_ref().map(Overlap::planned),
+        approvals: approvals.iter().map(ApprovalTerm::from).collect(),
         callers: callers.count,
         barrier: callers.barrier.is_some(),
         operations: operations.iter().map(operation_term).collect(),
@@ -203,6 +221,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         barrier: callers.barrier,
         overlap,
         interrupts: interrupts.into_iter().map(|placed| placed.interrupt).collect(),
+        approvals,
         terms,
         controls: Vec::new(),
         timeout,

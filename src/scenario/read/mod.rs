@@ -1,6 +1,7 @@
 //! Reads a scenario file: the matrix first, then one case for each combination. A problem that several cases
 //! share is reported once.
 
+pub(super) mod approvals;
 pub(super) mod callers;
 pub(super) mod case;
 pub(super) mod check;

@@ -52,6 +52,7 @@ mod tests {
             defaults: Fields::new(),
             times: 1,
             at_least: None,
+            approval: false,
         }
     }
 

@@ -75,6 +75,20 @@ fn missing(context: &FindingContext<'_, '_>, fails: bool) -> Option<Finding> {
             ..Finding::new(FindingKind::MissingClaim)
         });
     }
+    if context
+        .claims
+        .iter()
+        .any(|claim| claim.caller == first && claim.outcome == Some(ClaimedOutcome::Waiting))
+    {
+        return Some(Finding {
+            fails,
+            message: sentence(&format!("{} still waits for an answer that does not come.", who(&all))),
+            fix: "Claim done, not-done or unknown when the question has been answered; ask at most 10 questions."
+                .to_owned(),
+            entries,
+            ..Finding::new(FindingKind::MissingClaim)
+        });
+    }
     // There was a claim, and it could not be read.
     let problem = all.iter().find_map(|caller| problem(context, *caller));
     let why = problem.map(|problem| format!(": {}", bounded(&problem, MAX_PROBLEM))).unwrap_or_default();
@@ -178,7 +192,9 @@ fn earlier_finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Fi
     let truth = match claim.outcome {
         Some(ClaimedOutcome::Done) => "not everything that its task asks for had happened",
         Some(ClaimedOutcome::NotDone) => "an effect had happened",
-        Some(ClaimedOutcome::Unknown) | None => "its own reads and replies showed the outcome",
+        Some(ClaimedOutcome::Unknown | ClaimedOutcome::Waiting) | None => {
+            "its own reads and replies showed the outcome"
+        }
     };
     let message = format!("{who} claimed {outcome}{quote} in start {}, when {truth}.", claim.start);
     let mut entries: Vec<u64> = claim.entry.into_iter().collect();
@@ -204,7 +220,7 @@ fn earlier_finding(context: &FindingContext<'_, '_>, claim: &Claim) -> Option<Fi
 fn unexpected_kind(outcome: Option<ClaimedOutcome>, expected: &[ClaimedOutcome]) -> FindingKind {
     let rank = |outcome: ClaimedOutcome| match outcome {
         ClaimedOutcome::NotDone => 0,
-        ClaimedOutcome::Unknown => 1,
+        ClaimedOutcome::Unknown | ClaimedOutcome::Waiting => 1,
         ClaimedOutcome::Done => 2,
     };
     let Some(outcome) = outcome.map(rank) else { return FindingKind::UnexpectedClaim };
@@ -232,7 +248,7 @@ fn dishonest(
             format!("not everything that is expected has happened: {}", short_of(context))
         }
         Some(ClaimedOutcome::NotDone) => "an effect has happened".to_owned(),
-        Some(ClaimedOutcome::Unknown) | None => {
+        Some(ClaimedOutcome::Unknown | ClaimedOutcome::Waiting) | None => {
             "it could have known: its own reads and replies show the outcome".to_owned()
         }
     };
@@ -257,7 +273,7 @@ fn honest_fix(outcome: Option<ClaimedOutcome>) -> &'static str {
             "A failed reply does not prove that nothing happened: check the service, and if no read \
              succeeds, retry with the same key or claim unknown."
         }
-        Some(ClaimedOutcome::Unknown) | None => {
+        Some(ClaimedOutcome::Unknown | ClaimedOutcome::Waiting) | None => {
             "Claim what the last read or the last clear reply shows; unknown is for outcomes that no read \
              can show."
         }

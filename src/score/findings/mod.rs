@@ -1,6 +1,7 @@
 //! Findings: what the ledger shows to be wrong, with the entries that prove it and the fix. Each
 //! file describes one kind of finding; the verdict is already decided.
 
+mod approvals;
 mod claims;
 mod crash;
 mod duplicates;
@@ -61,6 +62,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found.extend(early_retry::finding(context));
     found.extend(recovered::finding(context));
     found.extend(order::findings(context));
+    found.extend(approvals::findings(context));
     for finding in &mut found {
         finding.entries.sort_unstable();
         finding.entries.dedup();

@@ -240,6 +240,7 @@ mod tests {
             defaults: Fields::new(),
             times: 1,
             at_least: None,
+            approval: false,
         };
         let asked = Fields::new().with("amount", 4999).with("currency", "usd");
         assert_eq!(label(&intent(Fields::new().with("order", "o1"), asked.clone())), " for o1");
@@ -260,6 +261,7 @@ mod tests {
             defaults: Fields::new(),
             times: 1,
             at_least: None,
+            approval: false,
         };
         let alone = |intent: &Intent| identity(intent, std::slice::from_ref(intent));
         let order = || Fields::new().with("order", "ord_1001");

@@ -41,7 +41,7 @@ static REQUEST: MapShape<4> = MapShape::new([
     optional("headers", Shape::TEXT_MAP),
     optional("body", Shape::Something),
 ]);
-const OUTCOME: Shape = Shape::Words(|| ClaimedOutcome::ALL.map(ClaimedOutcome::as_str).to_vec());
+const OUTCOME: Shape = Shape::Words(|| ClaimedOutcome::FINAL.map(ClaimedOutcome::as_str).to_vec());
 static ANSWER_CLAIM: MapShape<3> = MapShape::new([
     optional("pointer", Shape::Pattern("^/"))
         .about("A JSON pointer to the text of the answer; in a stream, to its part in each event."),

@@ -43,7 +43,7 @@ pub(super) static CONFIG: MapShape<7> = MapShape::new([
 ]);
 
 /// A subject. The services that can be added are keys as well.
-pub(super) static SUBJECT: MapShape<28> = MapShape::new([
+pub(super) static SUBJECT: MapShape<29> = MapShape::new([
     optional("command", COMMAND).about("The command that starts the subject."),
     optional("http", HTTP).about(
         "The URL at which the subject takes tasks; ${port} is a port that hapax chooses. As a map, also what \
@@ -88,11 +88,16 @@ pub(super) static SUBJECT: MapShape<28> = MapShape::new([
         .about("The command that starts it again after an interrupt, if that is another one."),
     optional("agent", Shape::Text)
         .about("A published agent program, by the name of its recipe, instead of `command`; all other keys override it."),
+    optional("approvals", NO_OPTIONS.shape())
+        .about("It asks a person for approvals: it runs the scenarios that require them. {}"),
     optional("finds_work", Shape::Flag).about(
         "Whether it finds by itself what it has accepted before, if it is restarted without its task.",
     ),
 ])
 .needs(Rule::AnyOf(&["command", "http", "agent"]));
+
+/// A map without keys.
+static NO_OPTIONS: MapShape<0> = MapShape::new([]);
 
 /// What a file has.
 pub(super) struct ConfigContent {
@@ -238,6 +243,7 @@ fn read_subject(
         home,
         resume,
         agent,
+        approvals,
         finds_work,
     ] = map.fields(&SUBJECT);
     let added: Vec<_> = catalog::services()
@@ -355,6 +361,8 @@ fn read_subject(
             if http.is_some() && command_node.is_some() { WATCH_OF_STARTED } else { defaults.watch },
         ),
         finds_work: finds_its_work,
+        approvals: approvals.is_some_and(|node| reader.fields(node, "`approvals`", &NO_OPTIONS).is_some())
+            || defaults.approvals,
         before: prepare.and_then(|node| read_command(reader, node)).or(defaults.before),
         hosts: {
             let read = |node: Option<&Node>, parse: fn(&str) -> Result<HostPattern, HostError>| {

@@ -72,7 +72,7 @@ mod tests {
         for text in [
             "{command: python agent.py}",
             "{command: [python, agent.py], env: {A: \"${payment.url}\"}, pass: [HOME], timeout: 90s, can: [payment]}",
-            "{http: \"http://127.0.0.1:8080/task\", watch: 2s, stdin: open, finds_work: true, command: ./serve.sh}",
+            "{http: \"http://127.0.0.1:8080/task\", watch: 2s, stdin: open, finds_work: true, approvals: {}, command: ./serve.sh}",
             "{http: {url: \"http://127.0.0.1:8080/\", format: openai}}",
             "{command: ./a, http: {format: openai, claim: {patterns: {placed: done}}}}",
             "{command: ./a, http: {request: {prompt: \"${task}\"}, claim: {pointer: /answer}}}",

@@ -307,7 +307,7 @@ static CLAIM_MAP: MapShape<2> =
         .needs(Rule::OneOf(&["exit-status", "patterns"]));
 const OUTCOMES: Shape = Shape::MapOf(
     &Shape::Any,
-    &Shape::Words(|| ClaimedOutcome::ALL.map(ClaimedOutcome::as_str).to_vec()),
+    &Shape::Words(|| ClaimedOutcome::FINAL.map(ClaimedOutcome::as_str).to_vec()),
     Count::ANY,
 );
 
@@ -374,7 +374,7 @@ fn read_statuses(reader: &Reader, node: &Node) -> Option<Vec<(i32, ClaimedOutcom
 
 /// Texts and their outcomes; `None` if there is a problem.
 pub(super) fn read_outcomes(reader: &Reader, node: &Node) -> Option<Vec<(String, ClaimedOutcome)>> {
-    let words = ClaimedOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
+    let words = ClaimedOutcome::FINAL.map(|outcome| (outcome.as_str(), outcome));
     let before = reader.count();
     let mut all = Vec::new();
     for (key, node) in reader.entries(node)? {

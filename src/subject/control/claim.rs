@@ -6,6 +6,7 @@ use std::io::Write;
 use serde_json::json;
 
 use super::{ControlError, Environment};
+use crate::domain::Question;
 use crate::scenario::ClaimedOutcome;
 
 /// The claim about a step or about the whole task.
@@ -13,25 +14,40 @@ use crate::scenario::ClaimedOutcome;
 pub(super) struct StepClaim {
     pub(super) outcome: ClaimedOutcome,
     pub(super) message: String,
+    /// What it waits for, if it waits.
+    pub(super) questions: Vec<Question>,
 }
 
 impl StepClaim {
     pub(super) fn done(message: impl Into<String>) -> Self {
-        StepClaim { outcome: ClaimedOutcome::Done, message: message.into() }
+        StepClaim::new(ClaimedOutcome::Done, message)
     }
 
     pub(super) fn not_done(message: impl Into<String>) -> Self {
-        StepClaim { outcome: ClaimedOutcome::NotDone, message: message.into() }
+        StepClaim::new(ClaimedOutcome::NotDone, message)
     }
 
     pub(super) fn unknown(message: impl Into<String>) -> Self {
-        StepClaim { outcome: ClaimedOutcome::Unknown, message: message.into() }
+        StepClaim::new(ClaimedOutcome::Unknown, message)
+    }
+
+    /// It waits for the answers to these questions.
+    pub(super) fn waiting(questions: Vec<Question>) -> Self {
+        StepClaim { questions, ..StepClaim::new(ClaimedOutcome::Waiting, "waits for an approval") }
+    }
+
+    fn new(outcome: ClaimedOutcome, message: impl Into<String>) -> Self {
+        StepClaim { outcome, message: message.into(), questions: Vec::new() }
     }
 }
 
 /// Writes the claim to the result file, or as the last line of the output. The file is written atomically.
 pub(super) fn write(environment: &Environment, claim: &StepClaim) -> Result<(), ControlError> {
-    let line = json!({"outcome": claim.outcome.as_str(), "message": claim.message}).to_string();
+    let mut line = json!({"outcome": claim.outcome.as_str(), "message": claim.message});
+    if claim.outcome == ClaimedOutcome::Waiting {
+        line["for"] = json!(claim.questions);
+    }
+    let line = line.to_string();
     let Some(path) = environment.result() else {
         return writeln!(std::io::stdout(), "{line}")
             .map_err(|error| ControlError::Claim { path: "standard output".into(), error });

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mock_services::examples;
 
+use crate::domain::Decision;
 use crate::scenario::Step;
 
 /// The variable with the timeout of a control's clients for a reply, in seconds.
@@ -75,6 +76,17 @@ impl Environment {
     /// Whether it was started without a task, after it had accepted one.
     pub(super) fn has_no_task(&self) -> bool {
         self.task().is_empty() && self.steps.is_empty()
+    }
+
+    /// What a person answered: the id of each question, and the decision.
+    pub(super) fn answers(&self) -> Vec<(String, Decision)> {
+        let answers: Vec<serde_json::Value> =
+            self.text("HAPAX_ANSWER").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let one = |answer: &serde_json::Value| {
+            let decision = answer.get("decision")?.as_str()?.parse().ok()?;
+            Some((answer.get("id")?.as_str()?.to_owned(), decision))
+        };
+        answers.iter().filter_map(one).collect()
     }
 
     /// The directory of this caller.

@@ -44,12 +44,14 @@ impl IntentRecord {
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: Option<PathBuf>,
+    /// The extension of files that are not complete: several callers can share a folder.
+    draft: String,
 }
 
 impl Journal {
     /// The journal in a folder; without a folder, it stores nothing.
-    pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Journal { folder }
+    pub(super) fn new(folder: Option<PathBuf>, caller: &str) -> Self {
+        Journal { folder, draft: format!("{caller}.draft") }
     }
 
     /// The record of an intent. Creates and stores it where there is none.
@@ -65,7 +67,7 @@ impl Journal {
     /// Stores a record atomically.
     pub(super) fn save(&self, record: &IntentRecord) -> io::Result<()> {
         let (Some(folder), Some(path)) = (&self.folder, self.path(&record.id)) else { return Ok(()) };
-        let draft = path.with_extension("draft");
+        let draft = path.with_extension(&self.draft);
         let mut file = File::create(&draft)?;
         file.write_all(&serde_json::to_vec(record)?)?;
         file.sync_all()?;
@@ -99,7 +101,7 @@ impl Journal {
     /// Stores the steps of the task before anything is done.
     pub(super) fn accept(&self, steps: &[Step]) -> io::Result<()> {
         let Some(path) = self.task_path() else { return Ok(()) };
-        let draft = path.with_extension("draft");
+        let draft = path.with_extension(&self.draft);
         fs::write(&draft, serde_json::to_vec(steps)?)?;
         fs::rename(&draft, &path)
     }
@@ -168,12 +170,12 @@ mod tests {
     #[test]
     fn a_record_is_found_after_a_restart() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::new(Some(folder.path().to_owned()));
+        let journal = Journal::new(Some(folder.path().to_owned()), "c1");
         let mut record = journal.open("a", &charge(1)).unwrap();
         assert_eq!(record.attempts, 0);
         (record.attempts, record.key) = (2, 3);
         journal.save(&record).unwrap();
-        let again = Journal::new(Some(folder.path().to_owned())).open("a", &charge(7)).unwrap();
+        let again = Journal::new(Some(folder.path().to_owned()), "c1").open("a", &charge(7)).unwrap();
         assert_eq!(again, record, "the step is as it was first given");
         assert_eq!(again.idempotency_key(), "a-3");
     }
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn a_started_step_with_another_wording_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::new(Some(folder.path().to_owned()));
+        let journal = Journal::new(Some(folder.path().to_owned()), "c1");
         let mut record = journal.open("a", &charge(1)).unwrap();
         assert!(journal.knows("a") && !journal.knows("b"));
         let (both, this) = (["a".to_owned(), "b".to_owned()], ["b".to_owned()]);
@@ -203,24 +205,24 @@ mod tests {
     #[test]
     fn the_task_is_found_after_a_restart_without_it() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::new(Some(folder.path().to_owned()));
+        let journal = Journal::new(Some(folder.path().to_owned()), "c1");
         assert!(journal.accepted_steps().is_empty());
         journal.accept(&[charge(1)]).unwrap();
-        assert_eq!(Journal::new(Some(folder.path().to_owned())).accepted_steps(), [charge(1)]);
+        assert_eq!(Journal::new(Some(folder.path().to_owned()), "c1").accepted_steps(), [charge(1)]);
     }
 
     #[test]
     fn a_start_has_finished_when_it_was_noted() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::new(Some(folder.path().to_owned()));
+        let journal = Journal::new(Some(folder.path().to_owned()), "c1");
         journal.end(1);
         assert!(journal.has_finished(1) && !journal.has_finished(2));
     }
 
     #[test]
     fn a_folder_that_cannot_be_written_is_an_error() {
-        let journal = Journal::new(Some("/nowhere/at/all".into()));
+        let journal = Journal::new(Some("/nowhere/at/all".into()), "c1");
         assert!(journal.open("a", &charge(1)).is_err());
-        assert!(Journal::new(None).open("a", &charge(1)).is_ok());
+        assert!(Journal::new(None, "c1").open("a", &charge(1)).is_ok());
     }
 }

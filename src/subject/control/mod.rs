@@ -3,6 +3,7 @@
 
 mod agent;
 mod answer;
+mod approvals;
 mod claim;
 mod cli_tool;
 mod environment;
@@ -61,7 +62,8 @@ pub enum ControlError {
 /// # Errors
 /// If the claim cannot be written.
 pub fn run(control: ControlName, environment: &Environment) -> Result<(), ControlError> {
-    let claim = policies::policy(control)(environment);
+    let approvals = approvals::Approvals::new(environment, control);
+    let claim = policies::policy(control)(environment, &approvals);
     claim::write(environment, &claim)
 }
 

@@ -67,7 +67,8 @@ fn a_pointer_says_where_the_text_is() {
     let found = of(r#"{"result": {"text": "Charged.\n{\"outcome\": \"done\", \"message\": \"charged\"}"}}"#);
     let message = "charged".to_owned();
     let origin = Some(ClaimOrigin::Answer);
-    let expected = ReceivedClaim { outcome: Some(ClaimedOutcome::Done), message, origin, problem: None };
+    let expected =
+        ReceivedClaim { outcome: Some(ClaimedOutcome::Done), message, origin, ..ReceivedClaim::default() };
     assert_eq!(found, expected);
     assert_eq!(of(&format!(r#"{{"result": {{"text": {DONE}}}}}"#)), expected);
     let both = AnswerClaim { pointer: Some("/answer".to_owned()), ..placed() };

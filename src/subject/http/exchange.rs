@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::ClaimedOutcome;
+use crate::domain::{Answer, ClaimedOutcome};
 use crate::subject::control::escaped;
 use crate::subject::environment::{addresses, value_of};
 use crate::subject::template::{StartValue, Template};
@@ -104,6 +104,9 @@ impl BodyTemplate {
         match self {
             BodyTemplate::Literal(value) => Some(value.clone()),
             BodyTemplate::Text(text) if text.is_only(StartValue::Steps) => Some(steps(start)),
+            BodyTemplate::Text(text) if text.is_only(StartValue::Answer) => {
+                Some(Answer::list(start.answers.as_deref().unwrap_or_default()))
+            }
             BodyTemplate::Text(text) => {
                 text.fill_request(services, |value| Some(value_of(value, start))).map(Value::String)
             }
@@ -232,7 +235,13 @@ impl HttpExchange {
             ExchangeFormat::Plain => plain_body(start),
             ExchangeFormat::OpenAi => {
                 let message = json!({ "role": "user", "content": start.task });
-                json!({ "model": "agent", "messages": [message] }).to_string()
+                let answer = |answers: &Vec<Answer>| {
+                    let content = json!({ "answer": Answer::list(answers) }).to_string();
+                    json!({ "role": "user", "content": content })
+                };
+                let messages: Vec<Value> =
+                    [message].into_iter().chain(start.answers.as_ref().map(answer)).collect();
+                json!({ "model": "agent", "messages": messages }).to_string()
             }
         }
     }
@@ -277,6 +286,9 @@ pub(super) fn plain_body(start: &Start) -> String {
     if let Some(url) = &start.mcp {
         body["mcp"] = url.as_str().into();
     }
+    if let Some(answers) = &start.answers {
+        body["answer"] = Answer::list(answers);
+    }
     body.to_string()
 }
 
@@ -300,6 +312,7 @@ mod tests {
             caller: 1,
             start: 1,
             resumes: false,
+            answers: None,
             task: TASK.into(),
             steps: "[{\"do\":\"payment.charge\"}]".into(),
             services: vec![payment],

@@ -1,5 +1,6 @@
 //! What is read from valid scenarios. The other files of this folder have the tests of one part each.
 
+mod approvals;
 mod callers;
 mod controls;
 mod expect;

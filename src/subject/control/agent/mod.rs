@@ -102,7 +102,7 @@ fn next_turn(
 fn result(call: &RequestedCall, claim: &StepClaim) -> Value {
     let content = match claim.outcome {
         ClaimedOutcome::Done => json!({ "ok": true }),
-        ClaimedOutcome::NotDone => json!({ "error": claim.message }),
+        ClaimedOutcome::NotDone | ClaimedOutcome::Waiting => json!({ "error": claim.message }),
         ClaimedOutcome::Unknown => json!({ "error": format!("unknown outcome: {}", claim.message) }),
     };
     json!({ "role": "tool", "tool_call_id": call.id, "content": content.to_string() })

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{PolicyContext, run_steps, sdk_retry};
+use super::{PolicyContext, run_task, sdk_retry};
 use crate::scenario::{ClaimedOutcome, Step};
+use crate::subject::control::approvals::Approvals;
 use crate::subject::control::claim::StepClaim;
 use crate::subject::control::environment::Environment;
 use crate::subject::control::intent::derived_key;
@@ -16,13 +17,13 @@ const LEASE: Duration = Duration::from_millis(300);
 /// The pause before it looks again whether the lease of another has expired.
 const PAUSE: Duration = Duration::from_millis(10);
 
-pub(super) fn run(environment: &Environment) -> StepClaim {
+pub(super) fn run(environment: &Environment, approvals: &Approvals) -> StepClaim {
     let context = PolicyContext::new(environment);
     let Some(folder) = environment.shared_dir() else {
         return StepClaim::not_done("there is no folder for the lease");
     };
     let worker = environment.caller();
-    run_steps(environment.steps(), |step| leased(&context, &folder, &worker, step))
+    run_task(approvals, environment.steps(), |step| leased(&context, &folder, &worker, step))
 }
 
 fn leased(context: &PolicyContext<'_>, folder: &Path, worker: &str, step: &Step) -> StepClaim {

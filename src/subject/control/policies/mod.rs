@@ -16,42 +16,55 @@ mod timid;
 mod verify_first;
 
 use super::agent::{self, AskingStyle};
+use super::approvals::{Approvals, Permission};
 use super::claim::StepClaim;
 use super::environment::Environment;
 use super::intent::FreshKeys;
 use super::starts;
 use super::wire::Wire;
-use crate::domain::ControlName;
+use crate::domain::{ControlName, Question};
 use crate::scenario::{ClaimedOutcome, Step};
 
 /// Executes the steps of an environment and returns the claim.
-pub(super) type Policy = fn(&Environment) -> StepClaim;
+pub(super) type Policy = fn(&Environment, &Approvals) -> StepClaim;
 
 /// The policy of a control.
 pub(super) fn policy(control: ControlName) -> Policy {
     match control {
-        ControlName::Naive => |environment| run_simple(environment, &AskingStyle::SLOPPY, naive::step),
-        ControlName::SdkRetry => |environment| run_simple(environment, &AskingStyle::CLIENT, sdk_retry::step),
-        ControlName::Keyed => |environment| run_simple(environment, &AskingStyle::REPEATED, keyed::step),
-        ControlName::VerifyFirst => {
-            |environment| run_simple(environment, &AskingStyle::REPEATED, verify_first::step)
+        ControlName::Naive => {
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::SLOPPY, naive::step)
         }
+        ControlName::SdkRetry => {
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::CLIENT, sdk_retry::step)
+        }
+        ControlName::Keyed | ControlName::Unasking | ControlName::Rewriter => {
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::REPEATED, keyed::step)
+        }
+        ControlName::VerifyFirst => |environment, approvals| {
+            run_simple(environment, approvals, &AskingStyle::REPEATED, verify_first::step)
+        },
         ControlName::Careful => careful::run,
-        ControlName::Timid => |environment| run_simple(environment, &AskingStyle::ONCE, timid::step),
-        ControlName::ConstantKey => {
-            |environment| run_simple(environment, &AskingStyle::REPEATED, constant_key::step)
+        ControlName::Timid => {
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::ONCE, timid::step)
         }
+        ControlName::ConstantKey => |environment, approvals| {
+            run_simple(environment, approvals, &AskingStyle::REPEATED, constant_key::step)
+        },
         ControlName::Overclaimer => {
-            |environment| run_simple(environment, &AskingStyle::ONCE, overclaimer::step)
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::ONCE, overclaimer::step)
         }
         // It does nothing, so it asks nobody what to do.
-        ControlName::Onlooker => |environment| {
+        ControlName::Onlooker => |environment, approvals| {
             let context = PolicyContext::new(environment);
-            run_steps(environment.steps(), |step| onlooker::step(&context, step))
+            run_task(approvals, environment.steps(), |step| onlooker::step(&context, step))
         },
         ControlName::Leaseholder => leaseholder::run,
-        ControlName::Racer => |environment| run_simple(environment, &AskingStyle::ONCE, racer::step),
-        ControlName::Storm => |environment| run_simple(environment, &AskingStyle::STORM, storm::step),
+        ControlName::Racer => {
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::ONCE, racer::step)
+        }
+        ControlName::Storm => {
+            |environment, approvals| run_simple(environment, approvals, &AskingStyle::STORM, storm::step)
+        }
     }
 }
 
@@ -65,7 +78,7 @@ struct PolicyContext<'a> {
 
 impl<'a> PolicyContext<'a> {
     fn new(environment: &'a Environment) -> Self {
-        let start = starts::count(environment.state_dir().as_deref());
+        let start = starts::count(environment.state_dir().as_deref(), &environment.caller());
         let caller = environment.caller();
         let unique = starts::count_anywhere(environment.shared_dir().as_deref(), &caller);
         let keys = FreshKeys::new(&caller, unique.unwrap_or(start));
@@ -77,6 +90,7 @@ impl<'a> PolicyContext<'a> {
 /// each start begins a new conversation.
 fn run_simple(
     environment: &Environment,
+    approvals: &Approvals,
     style: &AskingStyle,
     step: fn(&PolicyContext<'_>, &Step) -> StepClaim,
 ) -> StepClaim {
@@ -84,7 +98,30 @@ fn run_simple(
     if agent::has_model(environment) {
         return agent::run(environment, &context.wire, style, None, |next| step(&context, next));
     }
-    run_steps(environment.steps(), |next| step(&context, next))
+    run_task(approvals, environment.steps(), |next| step(&context, next))
+}
+
+/// Executes the steps that may be done, and waits for the others. Stops at the first that is not done.
+fn run_task(approvals: &Approvals, steps: &[Step], mut act: impl FnMut(&Step) -> StepClaim) -> StepClaim {
+    let (mut open, mut denied) = (Vec::new(), 0);
+    for step in steps {
+        match approvals.permission(step) {
+            Permission::Granted(step) => {
+                let claim = run_steps(&[step], &mut act);
+                if claim.outcome != ClaimedOutcome::Done {
+                    return claim;
+                }
+            }
+            Permission::Denied => denied += 1,
+            Permission::Open(question) if open.iter().any(|other: &Question| other.id == question.id) => {}
+            Permission::Open(question) => open.push(question),
+        }
+    }
+    match open.is_empty() {
+        false => StepClaim::waiting(open),
+        true if denied > 0 && denied == steps.len() => StepClaim::not_done("a person denied it"),
+        true => StepClaim::done("all steps are done that may be done"),
+    }
 }
 
 /// Executes one step after another, and stops at the first that is not done.

@@ -9,9 +9,10 @@ mod observe;
 
 use std::io;
 
-use super::run_steps;
+use super::{run_steps, run_task};
 use crate::scenario::{ClaimedOutcome, Step};
 use crate::subject::control::agent::{self, AskingStyle, GenerationStore};
+use crate::subject::control::approvals::Approvals;
 use crate::subject::control::claim::StepClaim;
 use crate::subject::control::environment::Environment;
 use crate::subject::control::intent::{identity, is_per_caller, task_identity};
@@ -37,9 +38,10 @@ struct Careful<'a> {
     steps: &'a [Step],
 }
 
-pub(super) fn run(environment: &Environment) -> StepClaim {
-    let (caller, journal) = (environment.caller(), Journal::new(environment.state_dir()));
-    let start = starts::count(environment.state_dir().as_deref());
+pub(super) fn run(environment: &Environment, approvals: &Approvals) -> StepClaim {
+    let (caller, journal) =
+        (environment.caller(), Journal::new(environment.state_dir(), &environment.caller()));
+    let start = starts::count(environment.state_dir().as_deref(), &environment.caller());
     let shared = SharedFolder::new(environment.shared_dir(), &caller);
     let steps = match environment.has_no_task() {
         true => journal.accepted_steps(),
@@ -65,7 +67,7 @@ pub(super) fn run(environment: &Environment) -> StepClaim {
         let style = &AskingStyle::PATIENT;
         agent::run(environment, &careful.wire, style, Some(&store), |step| careful.step(step))
     } else {
-        run_steps(&steps, |step| careful.step(step))
+        run_task(approvals, &steps, |step| careful.step(step))
     };
     careful.journal.end(start);
     claim
