@@ -21,3 +21,6 @@ pub const ORDER: &str = "[payment.charge, email.send]";
 pub const STEP: &str = "{do: payment.charge, with: {amount: 4999}}";
 /// The same as JSON.
 pub const STEP_JSON: &str = r#"{"do": "payment.charge", "with": {"amount": 4999}}"#;
+/// A question to a person as JSON.
+pub const QUESTION_JSON: &str =
+    r#"{"id": "a1", "operation": "payment.refund", "fields": {"order": "ord_7", "amount": 1000}}"#;

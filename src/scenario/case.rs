@@ -206,9 +206,6 @@ pub enum AnswerDelay {
     None,
     /// After this time.
     Time(Duration),
-    /// After so many more requests to the service at which the subject waits. A subject that has ended gets it at
-    /// once.
-    Requests(u32),
     /// After so many more questions of the subject.
     Questions(u32),
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anstream::adapter::strip_str;
+use mock_services::examples;
 use mock_services::service::{Fields, Value as PlainValue};
 use rustix::fs::{Mode, OFlags};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -282,7 +283,7 @@ pub(super) fn read(text: &str, origin: ClaimOrigin, what: &str, hide: &Hide) -> 
     }
     match questions(map.get("for"), hide) {
         Ok(questions) => ReceivedClaim { questions, ..valid(outcome, origin, message) },
-        Err(why) => invalid(origin, format!("{what} says that it waits, {why}; write {WAITING_FORM}")),
+        Err(why) => invalid(origin, format!("{what} says that it waits, {why}; write {}", waiting_form())),
     }
 }
 
@@ -339,8 +340,9 @@ fn plain_fields(map: &serde_json::Map<String, Value>) -> Fields {
 }
 
 /// The form of a claim of a subject that waits, for messages.
-const WAITING_FORM: &str = "{\"outcome\": \"waiting\", \"for\": [{\"id\": \"a1\", \"operation\": \"payment.refund\", \
-                            \"fields\": {\"order\": \"ord_7\", \"amount\": 1000}}]}";
+fn waiting_form() -> String {
+    format!("{{\"outcome\": \"waiting\", \"for\": [{}]}}", examples::QUESTION_JSON)
+}
 
 /// The form of a claim, for messages.
 pub(super) const CLAIM_FORM: &str =

@@ -43,7 +43,7 @@ fn the_example_over_http_passes() {
     let workspace = Workspace::new();
     workspace.write("agent.py", example(1));
     let subject = "subjects:\n  mine: { http: \"http://127.0.0.1:${port}/task\", command: python3 agent.py, \
-                   approvals: {}, watch: 1ms }\n";
+                   approvals: {} }\n";
     workspace.write("hapax.yaml", subject);
     let (status, message) = run(&workspace, &ANSWERED[..4], &["--subject", "mine"]);
     assert_eq!(status, 0, "{message}");

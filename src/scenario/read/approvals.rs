@@ -40,13 +40,10 @@ static ANSWER: MapShape<4> = MapShape::new([
     optional("times", Shape::Integer(1, MAX_CALLERS as i64)).about("How often the answer comes."),
     optional("how", Shape::Words(|| words_of(&HOW_WORDS)))
         .about("Whether it comes one after another, or to that many workers at once."),
-    optional("after", Shape::OneOf(&[Shape::DURATION, AFTER.shape()])).about(
-        "When it comes: after a time, after more requests of a waiting subject, or after more questions.",
-    ),
+    optional("after", Shape::OneOf(&[Shape::DURATION, AFTER.shape()]))
+        .about("When it comes: after a time, or after more questions of the subject."),
 ]);
-static AFTER: MapShape<2> =
-    MapShape::new([optional("requests", Shape::POSITIVE), optional("questions", Shape::POSITIVE)])
-        .needs(yaml_reader::shape::Rule::OneOf(&["requests", "questions"]));
+static AFTER: MapShape<1> = MapShape::new([required("questions", Shape::POSITIVE)]);
 
 /// The approvals of a case and their positions.
 #[derive(Debug, Default)]
@@ -185,13 +182,8 @@ impl ApprovalReader<'_> {
             within_timeout(reader, node.span, "the wait for the answer", time, self.timeout);
             return Some(AnswerDelay::Time(time));
         }
-        let [requests, questions] = reader.fields(node, "`after`", &AFTER)?;
-        let number = |node: &Node| reader.integer(node, 1..=u32::MAX);
-        match (requests, questions) {
-            (Some(node), _) => number(node).map(AnswerDelay::Requests),
-            (None, Some(node)) => number(node).map(AnswerDelay::Questions),
-            (None, None) => None,
-        }
+        let [questions] = reader.fields(node, "`after`", &AFTER)?;
+        questions.and_then(|node| reader.integer(node, 1..=u32::MAX)).map(AnswerDelay::Questions)
     }
 }
 
