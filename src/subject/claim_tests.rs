@@ -246,7 +246,7 @@ fn a_claim_that_waits_has_its_questions() {
     let fields: Vec<String> =
         waits.questions[0].fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(fields, ["amount=1000", "more={\"x\":1}", "order=ord_7", "rate=1.5", "to=a@x, b@x"]);
-    let ten = vec![r#"{"id": "a", "operation": "x.y"}"#; 11].join(",");
+    let ten = [r#"{"id": "a", "operation": "x.y"}"#; 11].join(",");
     for (wrong, why) in [
         (r#"{"outcome": "waiting"}"#.to_owned(), "but has no list `for`"),
         (r#"{"outcome": "waiting", "for": []}"#.to_owned(), "but has no list `for`"),

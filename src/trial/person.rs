@@ -39,13 +39,13 @@ enum Others {
 /// The questions of one caller.
 #[derive(Debug, Default)]
 struct Desk {
-    questions: Vec<AskedQuestion>,
+    questions: Vec<OpenQuestion>,
     /// How often each entry of `approvals` was asked.
     used: BTreeMap<usize, u32>,
 }
 
 #[derive(Debug)]
-struct AskedQuestion {
+struct OpenQuestion {
     question: Question,
     /// The answers that have not come yet.
     answers: VecDeque<PlannedAnswer>,
@@ -134,7 +134,7 @@ impl<'t> Person<'t> {
             } else {
                 self.planned(question, &mut desk.used)
             };
-            desk.questions.push(AskedQuestion { question: question.clone(), answers });
+            desk.questions.push(OpenQuestion { question: question.clone(), answers });
         }
     }
 
@@ -201,7 +201,7 @@ impl<'t> Person<'t> {
     }
 }
 
-impl AskedQuestion {
+impl OpenQuestion {
     /// The next answer, if it comes now.
     fn next_answer(&mut self) -> Option<PlannedAnswer> {
         let first = self.answers.front_mut()?;
@@ -287,7 +287,7 @@ mod tests {
         let [one, other] = [question("a", "o1"), question("b", "o1")];
         let answer = |decision| vec![("a".to_owned(), decision)];
         let (approved, denied) = (answer(Decision::Approved), answer(Decision::Denied));
-        let asked_twice: [&[Question]; 2] = [&[one.clone()], &[one.clone()]];
+        let asked_twice: [&[Question]; 2] = [std::slice::from_ref(&one); 2];
         assert_eq!(given(plan, &asked_twice), [approved.clone(), approved.clone(), denied.clone()]);
         let again: [&[Question]; 4] = [&[one], &[], &[], &[other]];
         let last = vec![("b".to_owned(), Decision::Denied)];
