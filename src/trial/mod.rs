@@ -27,8 +27,8 @@ use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
 use crate::scenario::{Case, Terms};
 use crate::subject::{
-    AcceptedTask, BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent, RateLimiter, Recorder,
-    SealedWorld, ServiceRoute, Subject, SupervisorId,
+    AcceptedTask, BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent,
+    RateLimiter, Recorder, SealedWorld, ServiceRoute, Subject, SupervisorId,
 };
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};

@@ -137,14 +137,14 @@ async fn serve(
     let _ = connection.with_upgrades().await;
 }
 
-type Answer = Response<Either<MeteredBody, Full<Bytes>>>;
+type LimitedAnswer = Response<Either<MeteredBody, Full<Bytes>>>;
 
 async fn exchange(
     mut request: Request<Incoming>,
     wanted: &Escape,
     context: &RecorderHandle,
     is_tls: bool,
-) -> io::Result<Answer> {
+) -> io::Result<LimitedAnswer> {
     let Some((host, permit)) = context.connect_allowed(wanted).await else {
         return Err(io::Error::other("it cannot be reached"));
     };
@@ -189,7 +189,7 @@ async fn send(
     sender.send_request(request).await
 }
 
-fn failed(wanted: &Escape, why: &str) -> Answer {
+fn failed(wanted: &Escape, why: &str) -> LimitedAnswer {
     let text = format!("hapax: the request to the allowed host {} failed: {why}\n", wanted.host);
     let mut response = Response::new(Either::Right(Full::from(text)));
     *response.status_mut() = StatusCode::BAD_GATEWAY;
