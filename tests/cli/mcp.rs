@@ -41,7 +41,7 @@ fn every_kind_of_service_is_tested_over_mcp() {
 }
 
 /// Cheap cases in which every control has a part, with lost replies, false successes, kills and barriers.
-const CASES_OF_EVERY_CONTROL: [&str; 7] = [
+const CASES_OF_EVERY_CONTROL: [&str; 9] = [
     LOST,
     "payment/two-equal-charges@keys=stripe",
     "payment/reply-lost-three-times@keys=stripe",
@@ -49,6 +49,8 @@ const CASES_OF_EVERY_CONTROL: [&str; 7] = [
     "payment/declined-card",
     "concurrency/read-modify-write",
     "crash/killed-after-reply",
+    "concurrency/zombie-charge",
+    "approval/denied",
 ];
 
 #[test]

@@ -42,6 +42,8 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Write with If-Match", &["verify-first", "careful"]),
     ("A failed reply does not prove that nothing happened", &["verify-first", "careful"]),
     ("Finish the task before you give up", &["verify-first", "careful"]),
+    ("a lease or a lock that expires does not stop a worker", &["keyed", "careful"]),
+    ("Act only after an answer `approved`", &["careful"]),
 ];
 
 /// The verdicts of a control in all cases of the golden set: those of the selftest, and those of a run over the

@@ -72,7 +72,7 @@ fn a_suite_of_hapax_yaml_runs_its_cases() {
     workspace.write(
         "hapax.yaml",
         "subjects: {mine: {command: 'true'}}\n\
-         suites:\n  quick: scenario(payment/lost-reply) & reply=drop\n  nightly: [payment/clean, crash]\n",
+         suites:\n  quick: scenario(payment/lost-reply) & reply=drop\n  nightly: [payment/clean, crash/frozen]\n",
     );
     let cases = |suite: &str| {
         let called = workspace.call(&["run", "--suite", suite, "--dry-run"]).expect(0);
@@ -83,7 +83,7 @@ fn a_suite_of_hapax_yaml_runs_its_cases() {
         ids
     };
     assert_eq!(cases("quick"), sorted(listed(&["payment/lost-reply", "-E", "reply=drop"])));
-    assert_eq!(cases("nightly"), sorted(listed(&["payment/clean", "crash"])));
+    assert_eq!(cases("nightly"), sorted(listed(&["payment/clean", "crash/frozen"])));
     let unknown = workspace.call(&["run", "--suite", "nightyl", "--dry-run"]).expect(2).stderr;
     let shown = |message: &str| message.replace(workspace.path().to_str().unwrap(), "FOLDER");
     insta::assert_snapshot!(shown(&unknown));
