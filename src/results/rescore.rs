@@ -89,7 +89,7 @@ fn verdict_of(terms: &Terms, trial: &TrialReport, ledgers: TrialLedgers<'_>) -> 
         let is_slow = ledgers.first.is_some_and(|first| first.torn.is_none() && was_slow_start(terms, first));
         (!is_slow).then(|| "its first try is not a complete one whose time went to starting".to_owned())
     });
-    score(terms, saved.map_or(&[], |saved| &saved.entries), torn.as_deref())
+    score(terms, saved.map_or(&[], |saved| &saved.entries), torn.as_deref()).shrunk()
 }
 
 /// Whether this is the ledger of a trial that is tried again.

@@ -53,6 +53,18 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Gives back the memory that is kept for more: the verdicts of a large run are all in memory.
+    #[must_use]
+    pub(crate) fn shrunk(mut self) -> Self {
+        self.intents.iter_mut().for_each(|intent| intent.effects.shrink_to_fit());
+        self.intents.shrink_to_fit();
+        self.claims.shrink_to_fit();
+        self.attempts.shrink_to_fit();
+        self.retries.shrink_to_fit();
+        self.findings.shrink_to_fit();
+        self
+    }
+
     /// The findings that fail the trial, worst first.
     pub(crate) fn failing(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.fails)
