@@ -98,9 +98,9 @@ pub enum RecordError {
 /// # Errors
 /// When the file cannot be written, or the agent cannot be started.
 pub async fn record(options: &RecordOptions) -> Result<Recording, RecordError> {
-    let file = create(&options.to)?;
     let listener = TcpListener::bind(("127.0.0.1", options.port)).await.map_err(RecordError::Proxy)?;
     let address = listener.local_addr().map_err(RecordError::Proxy)?;
+    let file = create(&options.to)?;
     let upstreams = PROVIDERS.map(|provider| Upstream {
         prefix: provider.prefix,
         recorded: provider.recorded,

@@ -84,7 +84,6 @@ mod tests {
         {
             assert!(leaves_doubt(Sees::Cut(reply)), "{reply}");
         }
-        assert!(leaves_doubt(Sees::Cut(ReplyKind::SessionLost)));
         for status in [408, 409, 429, 451, 500, 502, 503, 504] {
             assert!(leaves_doubt(Sees::Status(status)), "{status}");
         }

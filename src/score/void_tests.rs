@@ -1,3 +1,4 @@
+use mock_services::fault::{CommitKind, Fault, ReplyKind};
 use mock_services::ledger::{Event, RefusedRequest};
 use mock_services::service::{Fields, TaskShare};
 
@@ -311,4 +312,30 @@ fn a_model_that_was_never_offered_a_tool_makes_a_loss_void() {
     let mut acted = asked(&[TaskShare::Part]);
     acted.charge(None, "o2", 10, Sees::Ok);
     assert_eq!(score(&terms, &acted.end(), None).result, TrialStatus::Fail);
+}
+
+#[test]
+fn a_fault_that_only_a_part_of_the_task_can_meet_has_fired_there() {
+    let fired = |line: &str, asked: Fields| {
+        let mut terms = terms([due("o1", 10, 1)]);
+        terms.faults.push(Planned::from(&line.parse::<Fault>().unwrap()));
+        let mut script = one_charge();
+        for (share, fields) in
+            [(TaskShare::Part, &asked), (TaskShare::Full, &Fields::new().with("model", "m"))]
+        {
+            script.share = share;
+            let attempt = script.received("model.generate", None, fields);
+            if share == TaskShare::Part {
+                script.fault(attempt, 0, CommitKind::Now, ReplyKind::Delay);
+            }
+            script.replied(attempt, Sees::Ok);
+        }
+        score(&terms, &script.end(), None).result
+    };
+    let about_summary = Fields::new().with("model", "m").with("job", "summary");
+    let line = |field: &str| format!("model.generate#1 commit=now reply={{delay: 1ms}} {field}");
+    assert_eq!(fired(&line("where.job=summary"), about_summary.clone()), TrialStatus::Pass);
+    // A request that acts meets these, too: the fault was used up by another one.
+    assert_eq!(fired(&line("where.model=m"), about_summary.clone()), TrialStatus::Void);
+    assert_eq!(fired(&line(""), about_summary), TrialStatus::Void);
 }

@@ -49,6 +49,16 @@ fn a_port_in_use_is_named_with_what_shows_its_user() {
 }
 
 #[test]
+fn a_port_in_use_is_an_error_of_record_that_leaves_no_file() {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let workspace = workspace();
+    let called = workspace.call(&["record", "--to", "c.jsonl", "--port", &port, "--", "true"]).expect(2);
+    assert!(called.stderr.contains("choose another --port"), "{}", called.stderr);
+    assert!(!workspace.path().join("c.jsonl").exists());
+}
+
+#[test]
 fn a_subject_that_does_not_exist_is_void() {
     let workspace = workspace();
     workspace.call(&["run", "plain", "--", "no-such-program"]).expect(3);

@@ -162,8 +162,8 @@ fn a_trial_with_an_api_that_the_model_does_not_speak_is_void_and_names_the_endpo
     assert!(why.contains("POST /api/chat, an API that is none of"), "{why}");
 }
 
-/// Runs an agent that has only a shell: the result and the outcome of a case, and why it is void.
-fn run_with_shell(case: &str, more: &[&str]) -> (String, String, String) {
+/// Runs an agent that has only a shell: the result and the outcome of a case, by what it acted, and why it is void.
+fn run_with_shell(case: &str, more: &[&str]) -> (String, String, String, String) {
     let workspace = Workspace::new();
     workspace.write("agent.py", include_str!("shell_agent.py"));
     workspace.write(
@@ -177,7 +177,8 @@ fn run_with_shell(case: &str, more: &[&str]) -> (String, String, String) {
     let report = workspace.report();
     let verdict = verdict(&report, case);
     let word = |name: &str| verdict[name].as_str().unwrap_or_default().to_owned();
-    (word("result"), word("outcome"), verdict["void_because"].to_string())
+    let through = verdict["costs"][0]["through"].as_str().unwrap_or_default().to_owned();
+    (word("result"), word("outcome"), through, verdict["void_because"].to_string())
 }
 
 #[test]
@@ -188,14 +189,15 @@ fn an_agent_with_only_a_shell_is_tested_with_lines_of_curl() {
         "payment/lost-reply@keys=none,reply=drop",
         "payment/lost-request@keys=stripe,reply=drop",
     ] {
-        let (result, outcome, why) = run_with_shell(case, &[]);
-        assert_eq!((result.as_str(), outcome.as_str()), ("pass", "exactly-once"), "{case}: {why}");
+        let (result, outcome, through, why) = run_with_shell(case, &[]);
+        let seen = (result.as_str(), outcome.as_str(), through.as_str());
+        assert_eq!(seen, ("pass", "exactly-once", "shell"), "{case}: {why}");
     }
 }
 
 #[test]
 fn a_shell_without_the_addresses_of_the_services_makes_the_trial_void() {
-    let (result, _, why) = run_with_shell("payment/clean@keys=stripe", &["--via", "mcp"]);
+    let (result, _, _, why) = run_with_shell("payment/clean@keys=stripe", &["--via", "mcp"]);
     assert_eq!(result, "void");
     assert!(why.contains("do not have the variable HAPAX_PAYMENT_URL"), "{why}");
 }

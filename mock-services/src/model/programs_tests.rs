@@ -277,7 +277,7 @@ fn a_program_with_only_a_shell_gets_a_line_for_each_step() {
     let options = shell_options(Character::Careful);
     let mut question = asked(ModelApi::Chat, &program!("mini-first"));
     let first = next(&options, &question);
-    assert_eq!(first.generation.calls[0].name, "bash");
+    assert_eq!((first.generation.calls[0].name.as_str(), first.is_shell), ("bash", true));
     let line = command(&first);
     assert!(line.starts_with("curl -sS -X POST \"${HAPAX_PAYMENT_URL:?is not set}\"'/v1/charges'"), "{line}");
     assert!(line.contains("metadata%5Border%5D=ord_1001"), "{line}");
@@ -333,5 +333,5 @@ fn a_summary_of_a_transcript_knows_its_calls() {
 fn a_shell_is_not_used_where_a_tool_fits() {
     let question = asked(ModelApi::Responses, &program!("codex-first"));
     let first = next(&shell_options(Character::Careful), &question);
-    assert_eq!(first.generation.calls[0].name, "payment_create_charge");
+    assert_eq!((first.generation.calls[0].name.as_str(), first.is_shell), ("payment_create_charge", false));
 }

@@ -290,3 +290,41 @@ fn models_and_tokens_can_be_read_and_telemetry_is_accepted() {
     let (name, answer) = read(&Request::new("POST", "/v1/traces/ingest").body("{}"));
     assert_eq!((&*name, answer.status), ("model.telemetry", 204));
 }
+
+#[test]
+fn a_full_context_is_reported_from_the_first_result_until_the_conversation_is_summarized() {
+    let task = json!({ "role": "user", "content": "Charge cus_42." });
+    let arguments = json!({ "customer": "cus_42", "amount": 4999 }).to_string();
+    let call =
+        json!({ "type": "function_call", "call_id": "c1", "name": "charge_card", "arguments": arguments });
+    let result = json!({ "type": "function_call_output", "call_id": "c1", "output": "{\"id\": \"ch_1\"}" });
+    let asks = json!({ "role": "user", "content": "Summarize the conversation." });
+    let tokens = |context: ContextFill, input: &[&Value]| {
+        let model = model(ModelOptions { context, ..ModelOptions::default() });
+        let body = json!({ "model": "gpt-5.2", "input": input, "tools": tools() });
+        let answer = send(&model, &mut State::default(), 1, "/v1/responses", &body).0;
+        let answer = json_of(&answer);
+        (answer["usage"]["input_tokens"].as_u64().unwrap(), answer["output"][0]["content"][0]["text"].clone())
+    };
+    assert!(tokens(ContextFill::Full, &[&task]).0 < 1_000);
+    assert_eq!(tokens(ContextFill::Full, &[&task, &call, &result]).0, 1_000_000);
+    assert!(tokens(ContextFill::Counted, &[&task, &call, &result]).0 < 1_000);
+    let (asked, summary) = tokens(ContextFill::Full, &[&task, &call, &result, &asks]);
+    assert!(asked < 1_000 && summary.as_str().unwrap().contains("done."), "{summary}");
+    let summarized = json!({ "role": "user", "content": summary });
+    assert!(tokens(ContextFill::Full, &[&summarized, &call, &result]).0 < 1_000);
+}
+
+#[test]
+fn a_request_about_the_conversation_has_its_job_as_a_field() {
+    let model = model(ModelOptions::default());
+    let job = |says: &str| {
+        let body = json!({ "model": "gpt-5.2", "input": says, "tools": tools() });
+        let request = Request::new("POST", "/v1/responses").body(body.to_string());
+        let fields = model.recognize(&request, &context(1)).unwrap().fields;
+        fields.get("job").map(ToString::to_string)
+    };
+    assert_eq!(job("Charge cus_42."), None);
+    assert_eq!(job("Summarize the conversation.").as_deref(), Some("summary"));
+    assert_eq!(job("Generate a title for this conversation.").as_deref(), Some("other"));
+}

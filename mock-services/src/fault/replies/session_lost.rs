@@ -45,3 +45,15 @@ impl ReplyBehavior for SessionLost {
         Some(&NOT_FOUND)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fault::{ReplyKind, SentReply};
+
+    #[test]
+    fn it_says_nothing_about_the_request_although_all_of_it_arrives() {
+        let sent = SentReply { status: Some(404), whole: true };
+        assert!(!ReplyKind::SessionLost.is_usable(sent));
+        assert!(ReplyKind::Status.is_usable(sent));
+    }
+}
