@@ -58,6 +58,7 @@ pub(super) struct SelftestArgs {
 
 pub(super) fn run(args: &SelftestArgs) -> Result<ExitStatus, CliError> {
     let mut cases = super::load(&args.filters, args.expression.as_deref())?;
+    cases.retain(|case| cfg!(feature = "mcp") || !case.requires_mcp());
     super::args::subject::check_mcp(args.via.is_some())?;
     if args.via.is_some() {
         let skipped = selftest::keep_offered_as_tools(&mut cases);

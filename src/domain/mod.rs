@@ -28,7 +28,7 @@ pub use subject_events::{
     LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
 };
 pub use subject_notes::SubjectEventError;
-pub use tool_cards::{KeyDescription, ToolCards, ToolHints};
+pub use tool_cards::{KeyDescription, MCP, ToolCards, ToolHints};
 pub use verdicts::{
     ClaimOrigin, ClaimedOutcome, Honesty, Outcome, Promise, Recovery, RetriedBy, TrialStatus, VoidCause,
     VoidOwner,

@@ -3,6 +3,9 @@
 use mock_services::word_enum;
 use serde::Serialize;
 
+/// The word of `requires`, `via` and `--via` for subjects that get the services as MCP tools.
+pub const MCP: &str = "mcp";
+
 word_enum! {
     /// The hints of a tool: whether it only reads, may be repeated, destroys something.
     #[derive(Default)]

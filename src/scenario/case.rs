@@ -12,7 +12,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use super::terms::{OperationTerm, Terms};
-use crate::domain::{ControlOutcome, Decision, InterruptAction, ToolCards};
+use crate::domain::{ControlOutcome, Decision, InterruptAction, MCP, ToolCards};
 
 /// One concrete instance of a scenario.
 #[derive(Debug, Clone, Serialize)]
@@ -118,6 +118,12 @@ impl ServiceSetup {
 }
 
 impl Case {
+    /// Whether the subject must get the services as MCP tools.
+    #[must_use]
+    pub fn requires_mcp(&self) -> bool {
+        self.terms.requires.iter().any(|word| word == MCP)
+    }
+
     /// Whether both are the same, wherever they are written.
     pub(crate) fn is_same(&self, other: &Case) -> bool {
         let content =

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::ServiceSetup;
 use super::files::Folder;
 use super::known::KnownServices;
-use crate::domain::APPROVALS;
+use crate::domain::{APPROVALS, MCP};
 
 /// The maximum number of services of a scenario.
 const MAX_SERVICES: usize = 50;
@@ -71,7 +71,7 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
         if !requirable().any(|known| known == name) {
             let help = format!("it can be {}; a service of the steps is always used", listed(requirable()));
             reader.report_with_help(node.span, format!("`{}` cannot be required", shown(name)), help);
-        } else if name != APPROVALS && !services.iter().any(|setup| setup.name == name) {
+        } else if ![APPROVALS, MCP].contains(&name) && !services.iter().any(|setup| setup.name == name) {
             let help = format!("add `{name}: {{}}` to `services`, or remove it here");
             reader.report_with_help(node.span, format!("the scenario has no service `{name}`"), help);
         } else if !names.iter().any(|have| have == name) {
@@ -81,9 +81,10 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
     names
 }
 
-/// What a scenario can require of a subject: a service that some use, or that it asks for approvals.
+/// What a scenario can require of a subject: a service that some use, that it asks for approvals, or that it gets the
+/// services as MCP tools.
 fn requirable() -> impl Iterator<Item = &'static str> + Clone {
-    optional_services().chain([APPROVALS])
+    optional_services().chain([APPROVALS, MCP])
 }
 
 /// The services that some subjects use and others do not.

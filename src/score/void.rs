@@ -12,7 +12,7 @@ use super::slow_start::slow_start;
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
 use super::{barrier, outside};
-use crate::domain::{APPROVALS, SecondCopy, SubjectEvent};
+use crate::domain::{APPROVALS, MCP, SecondCopy, SubjectEvent};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Planned, Terms};
 
@@ -41,7 +41,7 @@ pub(super) fn void_reasons(
     reasons.extend(history.asked_without_tools().map(VoidReason::NoToolsOffered));
     let is_unused = |service: &&String| {
         let is_used = |attempt: &Attempt<'_>| attempt.service() == service.as_str();
-        !history.attempts.iter().any(is_used) && service.as_str() != APPROVALS
+        !history.attempts.iter().any(is_used) && ![APPROVALS, MCP].contains(&service.as_str())
     };
     reasons.extend(terms.requires.iter().filter(is_unused).cloned().map(VoidReason::ServiceUnused));
     if let Some(slow) = slow_start(history) {

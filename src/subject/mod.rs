@@ -77,7 +77,7 @@ pub(crate) use words::split as split_command;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::APPROVALS;
+use crate::domain::{APPROVALS, MCP};
 
 /// The assumed timeout of a client if `client_timeout` is not set.
 const DEFAULT_CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -167,12 +167,16 @@ impl Subject {
     /// or the command line adds it, `can` names it, or it makes the claim.
     #[must_use]
     pub fn uses(&self, service: &str) -> bool {
+        let is_control = matches!(self.kind, SubjectKind::Control(_));
+        if service == MCP {
+            return cfg!(feature = "mcp") && (is_control || self.settings.via_mcp);
+        }
         let is_added = || self.settings.services.0.iter().any(|setup| setup.name == service);
         let is_named = |entry: &String| {
             let (what, _) = crate::scenario::split_can(entry);
             what.split('.').next() == Some(service)
         };
-        matches!(self.kind, SubjectKind::Control(_))
+        is_control
             || (service == APPROVALS && self.settings.approvals)
             || is_added()
             || self.settings.can.iter().any(is_named)

@@ -297,7 +297,7 @@ impl Caller<'_> {
     /// Whether the subject gets the address of a service. Over MCP it gets tools instead, but not of a
     /// service that has none, such as a language model.
     fn is_given_address(&self, service: &str) -> bool {
-        !self.subject.settings.via_mcp || !has_tools(self.case, service)
+        !(self.subject.settings.via_mcp || self.case.requires_mcp()) || !has_tools(self.case, service)
     }
 
     fn sealed(&self, world: Arc<SealedWorld>) -> SealedStart {

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
-use crate::domain::APPROVALS;
+use crate::domain::{APPROVALS, MCP};
 use crate::results::{
     PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, WholePlan, part_hash, seed_hash,
 };
@@ -90,13 +90,17 @@ impl Plan {
                 continue;
             }
             if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
-                let needed = match service.as_str() {
-                    APPROVALS => "asks for approvals".to_owned(),
-                    service => format!("uses the service `{service}`"),
+                let with = (format!("--with {service}"), format!("{service}: {{}}"));
+                let (needed, (option, line)) = match service.as_str() {
+                    APPROVALS => ("asks for approvals".to_owned(), with),
+                    MCP => (
+                        "gets its tools over MCP".to_owned(),
+                        ("--via mcp".to_owned(), "via: mcp".to_owned()),
+                    ),
+                    service => (format!("uses the service `{service}`"), with),
                 };
                 let why = format!(
-                    "needs an agent that {needed}: if {} does, add `--with {service}`, \
-                     or `{service}: {{}}` for it in hapax.yaml",
+                    "needs an agent that {needed}: if {} does, add `{option}`, or `{line}` for it in hapax.yaml",
                     subject.name
                 );
                 plan.skipped.push(Skipped::new(case.id, why));

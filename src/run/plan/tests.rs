@@ -104,6 +104,21 @@ fn a_case_that_requires_a_model_is_skipped_for_agents_that_do_not_use_one() {
 }
 
 #[test]
+fn a_case_that_requires_mcp_is_skipped_for_agents_that_do_not_get_tools() {
+    let cases = || cases("requires: mcp\n");
+    let mut subject = Subject::command(vec!["agent".to_owned()]);
+    let skipped = |subject: &Subject| Plan::new(cases(), subject, &options(1)).unwrap().skipped;
+    assert_eq!(
+        skipped(&subject)[0].why,
+        "needs an agent that gets its tools over MCP: if agent does, add `--via mcp`, or `via: mcp` for it in \
+         hapax.yaml"
+    );
+    subject.settings.via_mcp = true;
+    assert!(skipped(&subject).is_empty());
+    assert!(skipped(&Subject::control("naive")).is_empty(), "the controls can use tools");
+}
+
+#[test]
 fn a_case_that_needs_another_api_is_skipped_and_shown() {
     let mail = |more: &str, via: &str| {
         let text = format!(

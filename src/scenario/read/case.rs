@@ -19,7 +19,7 @@ use crate::scenario::expect::{EXPECT, Expected, read_expect};
 use crate::scenario::field_values::in_recorded_form;
 use crate::scenario::known::KnownServices;
 use crate::scenario::matrix::MATRIX;
-use crate::scenario::mcp::{MCP, read_mcp};
+use crate::scenario::mcp::{MCP, not_offered_as_tools, read_mcp};
 use crate::scenario::services::{
     DeclaredServices, REQUIRES, default_setup, read_requires, read_services, services_schema,
 };
@@ -203,7 +203,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         named: named(works, &by_expect.intents),
         ..by_expect
     };
-    Some(Case {
+    let case = Case {
         id: String::new(),
         scenario: String::new(),
         file: reader.file().name().to_owned(),
@@ -226,7 +226,18 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         controls: Vec::new(),
         timeout,
         mcp,
-    })
+    };
+    check_tools(reader, requires_node, &case);
+    Some(case)
+}
+
+/// Reports a case that requires MCP tools and cannot be done with them.
+fn check_tools(reader: &Reader, requires: Option<&Node>, case: &Case) {
+    let missing = not_offered_as_tools(case).filter(|_| case.requires_mcp());
+    if let (Some(node), Some(missing)) = (requires, missing) {
+        let message = format!("the case needs {missing}, for which there is no MCP tool");
+        reader.report_with_help(node.span, message, "remove `mcp` from `requires`, or change the steps");
+    }
 }
 
 /// What the tasks name, by field: the values of their steps and of the expected effects, and the mail addresses in

@@ -10,6 +10,8 @@ use super::answer::{Reply, ReplyClass};
 use super::wire::{Content, ToolRequest, form};
 
 const PROTOCOL_VERSION: &str = "2026-07-28";
+/// The code of the error that a server does not know the session. It may have executed the call before it lost it.
+const SESSION_NOT_FOUND: i64 = -32001;
 
 /// Sends one request as the call of a tool.
 pub(super) fn send(agent: &Agent, url: &str, request: &ToolRequest) -> Reply {
@@ -67,6 +69,9 @@ fn call(request: &ToolRequest) -> Option<(String, Value)> {
 /// The reply of the service in the result of a call.
 fn read(body: &[u8]) -> Reply {
     let Ok(message) = serde_json::from_slice::<Value>(body) else { return Reply::lost() };
+    if message.pointer("/error/code").and_then(Value::as_i64) == Some(SESSION_NOT_FOUND) {
+        return Reply::lost();
+    }
     let content = message.pointer("/result/structuredContent");
     let status =
         content.and_then(|content| content.get("status")?.as_u64()).and_then(|it| u16::try_from(it).ok());
@@ -95,5 +100,6 @@ mod tests {
         assert_eq!((reply.class, reply.retry_after), (ReplyClass::Limited, Some(2)));
         assert_eq!(read(b"{\"result\":\x17").class, ReplyClass::Lost);
         assert_eq!(read(b"{\"error\":{\"code\":-32602}}").class, ReplyClass::Refused);
+        assert_eq!(read(b"{\"error\":{\"code\":-32001}}").class, ReplyClass::Lost, "the session is lost");
     }
 }

@@ -128,6 +128,11 @@ fn a_required_service_is_one_that_the_scenario_has_and_not_every_subject_uses() 
     let case = charge_case("services: {model: {}}\nrequires: [model]\n");
     assert_eq!(case.terms.requires, ["model"]);
     assert_eq!(charge_case("services: {web: {}}\nrequires: web\n").terms.requires, ["web"]);
+    assert!(charge_case("requires: mcp\n").requires_mcp());
+    let mail = "about: a\ntask: t\nsteps: [{do: email.send, with: {to: a@b.example, subject: x, via: smtp}}]\n\
+        requires: mcp\nexpect: {effects: [{effect: email.send, where: {to: a@b.example}}]}\n";
+    let problems = read(mail).unwrap_err().to_string();
+    assert!(problems.contains("needs email.send via smtp, for which there is no MCP tool"), "{problems}");
     for (more, message) in [
         ("requires: model\n", "the scenario has no service `model`"),
         ("requires: payment\n", "`payment` cannot be required"),
