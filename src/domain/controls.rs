@@ -45,6 +45,11 @@ controls! {
         help: "a key derived from the intent",
         behavior: "retries with a key that is derived from the task"
     }
+    /// Has another key where the request differs.
+    BodyKeyed => "body-keyed" {
+        help: "a key derived from the whole request, tokens that the service renews included",
+        behavior: "retries with a key that is derived from the whole request"
+    }
     /// Relies on what a read shows.
     VerifyFirst => "verify-first" {
         help: "reads the state before it repeats a write",
@@ -79,6 +84,16 @@ controls! {
     Leaseholder => "leaseholder" {
         help: "works under a lease that expires, without fencing",
         behavior: "works under a lease that expires, and writes also after another worker has taken over"
+    }
+    /// Undoes what was right.
+    Rollback => "rollback" {
+        help: "undoes the earlier steps after an error, and then goes on",
+        behavior: "undoes the earlier steps after an error of a later one, and then goes on"
+    }
+    /// Begins again elsewhere.
+    Failover => "failover" {
+        help: "begins again with the model of another vendor if the first fails",
+        behavior: "begins the task again with the model of another vendor if the first one fails"
     }
     /// Acts without an approval.
     Unasking => "unasking" {

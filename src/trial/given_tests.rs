@@ -90,11 +90,12 @@ fn without_ports(text: &str) -> String {
     })
 }
 
-/// What a subject is meant to know: how many callers there are, the task and the steps of each, and which
-/// services there are.
+/// What a subject is meant to know: how many callers there are, the task and the steps of each, which services
+/// there are, and whether they are only tools.
 fn waiting(case: &Case) -> String {
     let services: Vec<String> = case.services.iter().map(|service| service.name.clone()).collect();
-    format!("{} {:?} {:?} {services:?}", case.callers, case.work, case.each)
+    let is_tools = case.requires_mcp();
+    format!("{} {:?} {:?} {services:?} {is_tools}", case.callers, case.work, case.each)
 }
 
 fn cancels(case: &Case) -> bool {

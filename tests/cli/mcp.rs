@@ -41,7 +41,7 @@ fn every_kind_of_service_is_tested_over_mcp() {
 }
 
 /// Cheap cases in which every control has a part, with lost replies, false successes, kills and barriers.
-const CASES_OF_EVERY_CONTROL: [&str; 9] = [
+const CASES_OF_EVERY_CONTROL: [&str; 12] = [
     LOST,
     "payment/two-equal-charges@keys=stripe",
     "payment/reply-lost-three-times@keys=stripe",
@@ -51,6 +51,9 @@ const CASES_OF_EVERY_CONTROL: [&str; 9] = [
     "crash/killed-after-reply",
     "concurrency/zombie-charge",
     "approval/denied",
+    "workflow/undone-without-need@reply=drop",
+    "payment/token-renewed@keys=stripe,reply=drop",
+    "model/fallback-to-another-vendor@vendor=openai",
 ];
 
 #[test]

@@ -87,7 +87,7 @@ pub(crate) fn description() -> ServiceDescription {
         api_of: |method, path| Some(api_name(method, path)),
         variables: VARIABLES,
         hosts: HOSTS,
-        step_fields: &[("email.send", "via")],
+        step_fields: &[("email.send", "via"), ("email.send", "occurrence")],
         fields: FIELDS,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),

@@ -26,6 +26,15 @@ impl ModelApi {
             ModelApi::Gemini => "gemini",
         }
     }
+
+    /// The vendor that has it.
+    pub(super) const fn vendor(self) -> &'static str {
+        match self {
+            ModelApi::Chat | ModelApi::Responses => "openai",
+            ModelApi::Messages => "anthropic",
+            ModelApi::Gemini => "google",
+        }
+    }
 }
 
 /// How an answer is streamed.
@@ -169,6 +178,11 @@ impl Calling {
             Calling::Forbidden => false,
             Calling::Named(wanted) => calls.iter().all(|(name, _)| name == wanted),
         }
+    }
+
+    /// Whether the model may answer without a call.
+    pub(super) fn allows_text(&self) -> bool {
+        matches!(self, Calling::Allowed | Calling::Forbidden)
     }
 }
 

@@ -111,6 +111,7 @@ impl<'a> Working<'a> {
         }
         let mut choices: Vec<(String, String, String)> = Vec::new();
         let mut ends: Vec<(&PlannedStep, StepEnd)> = Vec::new();
+        let mut together: Vec<(String, Value)> = Vec::new();
         for (place, step) in task.steps.iter().enumerate() {
             let equal_before = task.steps[..place].iter().filter(|before| *before == step).count();
             let found = self.choose(step, question);
@@ -152,11 +153,22 @@ impl<'a> Working<'a> {
                     ends.push((step, StepEnd::Unknown))
                 }
                 Action::Calls(calls) => {
-                    let generation =
-                        Generation { calls: with_ids(calls, question, context), ..Generation::default() };
-                    return Ok(NextTurn { generation, choices, claim: None, is_shell: false });
+                    together.extend(calls);
+                    if options.character != Character::Fanning {
+                        break;
+                    }
                 }
             }
+        }
+        if !together.is_empty() {
+            let generation =
+                Generation { calls: with_ids(together, question, context), ..Generation::default() };
+            return Ok(NextTurn { generation, choices, claim: None, is_shell: false });
+        }
+        let is_silent = options.character == Character::Silent && repetition == 0 && !ends.is_empty();
+        if is_silent && question.calling.allows_text() {
+            let generation = Generation::default();
+            return Ok(NextTurn { generation, choices, claim: None, is_shell: false });
         }
         let (text, claim) = conclusion(options.character, &ends);
         let claim = (!ends.is_empty()).then_some(claim);
@@ -302,12 +314,21 @@ impl CurrentStep<'_> {
         match character {
             Character::Overclaiming => Action::Next(StepEnd::Done),
             Character::GivingUp => Action::Next(StepEnd::Unknown),
-            Character::Eager | Character::Forgetful | Character::Doubling | Character::Rewording
+            Character::Eager
+            | Character::Forgetful
+            | Character::Doubling
+            | Character::Fanning
+            | Character::Silent
+            | Character::Rewording
                 if is_last =>
             {
                 Action::Next(StepEnd::Unknown)
             }
-            Character::Eager | Character::Forgetful | Character::Doubling => {
+            Character::Eager
+            | Character::Forgetful
+            | Character::Doubling
+            | Character::Fanning
+            | Character::Silent => {
                 let again = failed.last.map(|last| (last.name.clone(), last.arguments.clone()));
                 Action::Calls(vec![again.unwrap_or_else(|| self.call(1))])
             }

@@ -76,8 +76,43 @@ fn names(generation: &Generation) -> Vec<&str> {
 const ERROR: &str = "Error: connection reset";
 
 #[test]
+fn a_silent_model_ends_with_an_empty_answer_until_it_is_asked_again() {
+    let (mut question, options) = (question(), options(Character::Silent));
+    assert_eq!(names(&play(&mut question, &options, ERROR)), ["charge_card"]);
+    assert_eq!(names(&play(&mut question, &options, "ok")), ["charge_card"], "after an error it is eager");
+    let end = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!((end.generation, end.claim), (Generation::default(), None));
+    let again = next_turn(&options, &question, 1, &context()).unwrap();
+    assert_eq!((again.generation.text.as_str(), again.claim), ("Done: payment.charge.", Some("done")));
+    // An answer that must be a call is never empty.
+    question.calling = Calling::Required;
+    question.tools.push(tool("final_result", json!({ "text": { "type": "string" } })));
+    let called = next_turn(&options, &question, 0, &context()).unwrap();
+    assert_eq!(names(&called.generation), ["final_result"]);
+}
+
+#[test]
+fn a_fanning_model_makes_the_calls_of_all_steps_in_one_turn_and_repeats_those_that_failed() {
+    let (mut question, mut options) = (question(), options(Character::Fanning));
+    let other = Fields::new().with("customer", "cus_43").with("amount", 2500);
+    options.tasks[0].steps.push(PlannedStep { fields: other, ..charge() });
+    let both = next_turn(&options, &question, 0, &context()).unwrap().generation;
+    assert_eq!(names(&both), ["charge_card", "charge_card"]);
+    assert_ne!(both.calls[0].id, both.calls[1].id);
+    question.turns.push(Turn::Assistant(both.clone()));
+    for (call, text) in both.calls.iter().zip(["ok", ERROR]) {
+        let result = ToolResult { call: call.id.clone(), text: text.to_owned(), is_error: false };
+        question.turns.push(Turn::ToolResult(result));
+    }
+    let again = play(&mut question, &options, "ok");
+    assert_eq!((names(&again), &again.calls[0].arguments), (vec!["charge_card"], &both.calls[1].arguments));
+    assert_eq!(next_turn(&options, &question, 0, &context()).unwrap().claim, Some("done"));
+}
+
+#[test]
 fn a_step_is_called_once_when_it_succeeds_and_the_claim_says_done() {
-    for character in Character::ALL.into_iter().filter(|character| *character != Character::Doubling) {
+    let others = [Character::Doubling, Character::Silent];
+    for character in Character::ALL.into_iter().filter(|character| !others.contains(character)) {
         let (mut question, options) = (question(), options(character));
         let first = play(&mut question, &options, "{\"id\": \"ch_1\"}");
         assert_eq!(names(&first), ["charge_card"], "{character}");

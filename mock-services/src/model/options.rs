@@ -96,6 +96,10 @@ word_enum! {
         Forgetful => "forgetful",
         /// It makes each call twice in one turn.
         Doubling => "doubling",
+        /// It makes the calls of all steps in one turn.
+        Fanning => "fanning",
+        /// Its last answer is empty, until it is asked again.
+        Silent => "silent",
         /// After an error it reads before it repeats a call.
         Verifying => "verifying",
         /// It sends the same idempotency key for every attempt at a step, and reads before it repeats a call

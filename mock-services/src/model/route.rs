@@ -64,7 +64,7 @@ static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     vec![
         Operation::write(
             "model.generate",
-            &["model", "api", "conversation", "stream", "job"],
+            &["model", "api", "vendor", "conversation", "stream", "job"],
             &["conversation"],
         )
         .generating(),
@@ -182,6 +182,7 @@ fn generate(request: &Request, options: &ModelOptions) -> Result<(usize, Fields,
     let mut fields = Fields::new()
         .with("model", question.model.as_str())
         .with("api", question.api.as_str())
+        .with("vendor", question.api.vendor())
         .with("conversation", conversation.as_str())
         .with("stream", question.stream.is_some());
     if let Some(job) = SideJob::of(&question, &options.tasks) {

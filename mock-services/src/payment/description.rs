@@ -194,6 +194,7 @@ pub(crate) fn description() -> ServiceDescription {
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
         hosts: HOSTS,
+        step_fields: &[("payment.charge", "card")],
         fields: FIELDS,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),

@@ -40,6 +40,15 @@ fn money() -> Vec<ToolDescription> {
         .optional("capture", Flag, "false: only authorize the amount, to be captured later. true by default.")
         .optional("metadata", Labels, LABELS),
         ToolDescription::new(
+            "payment_create_token",
+            "payment.method",
+            "POST",
+            "/v1/tokens",
+            "Exchanges a card for a token, which can be charged once. No money moves.",
+        )
+        .form()
+        .required("card", Labels, "The card: {\"number\", \"exp_month\", \"exp_year\", \"cvc\"}."),
+        ToolDescription::new(
             "payment_capture_charge",
             "payment.capture",
             "POST",

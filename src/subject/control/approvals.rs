@@ -42,7 +42,7 @@ enum AskingManner {
 impl AskingManner {
     const fn of(control: ControlName) -> Self {
         match control {
-            ControlName::Naive | ControlName::SdkRetry | ControlName::Overclaimer => {
+            ControlName::Naive | ControlName::SdkRetry | ControlName::Failover | ControlName::Overclaimer => {
                 AskingManner::FirstAnswer
             }
             ControlName::ConstantKey => AskingManner::OneForAll,
@@ -51,6 +51,8 @@ impl AskingManner {
             ControlName::Rewriter => AskingManner::Rewriting,
             ControlName::Unasking => AskingManner::Silent,
             ControlName::Keyed
+            | ControlName::BodyKeyed
+            | ControlName::Rollback
             | ControlName::VerifyFirst
             | ControlName::Careful
             | ControlName::Racer

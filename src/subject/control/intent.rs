@@ -6,7 +6,11 @@ use mock_services::catalog::{self, FieldRole, StoredValue};
 use mock_services::service::Value;
 use sha2::{Digest, Sha256};
 
+use super::wire::ToolRequest;
 use crate::scenario::Step;
+
+/// The field of a step that says for which time the same is due, if it is due again.
+pub(super) const OCCURRENCE: &str = "occurrence";
 
 /// The identity of the intent of a step: its operation and all its fields except free text.
 ///
@@ -25,9 +29,15 @@ pub(super) fn task_identity(steps: &[Step]) -> String {
     hex(&Sha256::digest(shared.join(" ").as_bytes()))
 }
 
-/// A key that is derived from the operation and all fields of a step.
+/// A key that is derived from the operation and the content of a step: the same content has the same key, also where it
+/// is due again.
 pub(super) fn derived_key(step: &Step) -> String {
-    hashed(step, step.with.iter(), None)
+    hashed(step, step.with.iter().filter(|(name, _)| *name != OCCURRENCE), None)
+}
+
+/// A key that is derived from a whole request.
+pub(super) fn request_key(request: &ToolRequest) -> String {
+    hex(&Sha256::digest(format!("{request:?}").as_bytes()))
 }
 
 /// Whether the step is a separate intent for each caller.
@@ -151,6 +161,10 @@ mod tests {
         };
         assert_eq!(identity(&mail("one"), "1"), identity(&mail("two"), "1"));
         assert_ne!(derived_key(&mail("one")), derived_key(&mail("two")));
+        let mut again = mail("one");
+        again.with.set(OCCURRENCE, 2);
+        assert_ne!(identity(&again, "1"), identity(&mail("one"), "1"), "it is due again");
+        assert_eq!(derived_key(&again), derived_key(&mail("one")), "the content is the same");
     }
 
     #[test]

@@ -90,6 +90,8 @@ impl Understood {
     pub(super) fn written(&self, generation: &Generation) -> Generation {
         match &self.protocol {
             None => generation.clone(),
+            // An empty answer is empty in every protocol.
+            Some(_) if *generation == Generation::default() => generation.clone(),
             Some(protocol) => Generation::text(write::text(protocol, generation)),
         }
     }

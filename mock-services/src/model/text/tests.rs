@@ -125,7 +125,8 @@ fn what_a_result_in_a_text_shows_as_done_is_not_asked_for_again() {
     ] {
         for character in Character::ALL {
             let (next, text) = answer(&question, character);
-            assert_eq!((next.claim, text.as_str()), (Some("done"), end), "{character}");
+            let expected = if character == Character::Silent { (None, "") } else { (Some("done"), end) };
+            assert_eq!((next.claim, text.as_str()), expected, "{character}");
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::MODEL;
 use super::model_turn::ModelTurn;
+use super::vendor::Vendor;
 use crate::subject::control::wire::{Content, RawReply, ToolRequest, Wire};
 
 /// The pause between two requests.
@@ -27,20 +28,37 @@ pub(in crate::subject::control) struct AskingStyle {
     waits: bool,
     /// Whether it executes what arrived of an answer that was cut off.
     pub(super) takes_partial: bool,
+    /// Whether it takes an empty answer for a failure, and does the task again.
+    pub(super) reruns_when_empty: bool,
+    /// Whether it reports the other calls of a turn as canceled if one of them fails.
+    pub(super) cancels_siblings: bool,
+    /// Whether it does the task again with the model of another vendor if the first one fails.
+    pub(super) fails_over: bool,
 }
 
 impl AskingStyle {
     /// Asks once.
-    pub(in crate::subject::control) const ONCE: Self =
-        AskingStyle { layers: &[1], is_counted: false, waits: false, takes_partial: false };
-    /// Asks again at once.
-    pub(in crate::subject::control) const REPEATED: Self = AskingStyle { layers: &[4], ..Self::ONCE };
+    pub(in crate::subject::control) const ONCE: Self = AskingStyle {
+        layers: &[1],
+        is_counted: false,
+        waits: false,
+        takes_partial: false,
+        reruns_when_empty: false,
+        cancels_siblings: false,
+        fails_over: false,
+    };
+    /// Asks again at once, does the task again after an empty answer, and reports the siblings of a failed call as
+    /// canceled.
+    pub(in crate::subject::control) const REPEATED: Self =
+        AskingStyle { layers: &[4], reruns_when_empty: true, cancels_siblings: true, ..Self::ONCE };
     /// Asks again at once, and executes what arrived of an answer.
     pub(in crate::subject::control) const SLOPPY: Self =
         AskingStyle { takes_partial: true, ..Self::REPEATED };
     /// Asks as the clients of the vendors do: two retries, after the time that the service names.
     pub(in crate::subject::control) const CLIENT: Self =
-        AskingStyle { layers: &[3], is_counted: true, waits: true, takes_partial: false };
+        AskingStyle { layers: &[3], is_counted: true, waits: true, ..Self::ONCE };
+    /// Asks as the clients of the vendors do, and then the model of another vendor.
+    pub(in crate::subject::control) const FAILOVER: Self = AskingStyle { fails_over: true, ..Self::CLIENT };
     /// A client that retries, inside a decorator that retries, inside a graph that retries.
     pub(in crate::subject::control) const STORM: Self =
         AskingStyle { layers: &[3, 3, 3], waits: false, ..Self::CLIENT };
@@ -66,12 +84,12 @@ pub(super) enum ModelReply {
 }
 
 impl ModelReply {
-    fn read(reply: &RawReply) -> Self {
+    fn read(vendor: Vendor, reply: &RawReply) -> Self {
         let failed = ModelReply::Failed { status: reply.status, retry_after: reply.retry_after };
         if reply.status != Some(200) {
             return failed;
         }
-        let (turn, has_ended) = ModelTurn::read_stream(&reply.text);
+        let (turn, has_ended) = vendor.read(&reply.text);
         match has_ended && reply.is_whole {
             true => ModelReply::Complete(turn),
             false if turn.calls.is_empty() => failed,
@@ -91,14 +109,13 @@ impl ModelReply {
 }
 
 /// Asks until there is an answer or all layers have given up.
-pub(super) fn ask(wire: &Wire<'_>, style: &AskingStyle, question: &Value) -> ModelReply {
+pub(super) fn ask(wire: &Wire<'_>, style: &AskingStyle, vendor: Vendor, question: &Value) -> ModelReply {
     in_layers(style, style.layers, &mut |retry| {
-        let mut request =
-            ToolRequest::new(MODEL, "POST", "/v1/chat/completions", Content::Json(question.clone()));
+        let mut request = ToolRequest::new(MODEL, "POST", vendor.path(), Content::Json(question.clone()));
         if style.is_counted {
             request = request.header(RETRY_COUNT, retry.to_string());
         }
-        ModelReply::read(&wire.send_raw(&request))
+        ModelReply::read(vendor, &wire.send_raw(&request))
     })
 }
 
@@ -160,7 +177,7 @@ mod tests {
         let text = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n";
         let reply = |text: &str, is_whole| {
             let reply = RawReply { status: Some(200), retry_after: None, text: text.to_owned(), is_whole };
-            ModelReply::read(&reply)
+            ModelReply::read(Vendor::OpenAi, &reply)
         };
         assert!(matches!(reply(text, true), ModelReply::Complete(_)));
         assert_eq!(reply(text, false), failed(200), "a text without a call");

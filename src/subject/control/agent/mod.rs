@@ -6,6 +6,7 @@ mod claim;
 mod generation_store;
 mod model_turn;
 mod offer;
+mod vendor;
 
 use serde_json::{Value, json};
 
@@ -19,6 +20,7 @@ use claim::Executed;
 pub(super) use generation_store::GenerationStore;
 use model_turn::{ModelTurn, RequestedCall};
 use offer::Offer;
+use vendor::Vendor;
 
 /// The service.
 const MODEL: &str = "model";
@@ -43,16 +45,27 @@ pub(super) fn run(
     let offer = Offer::new(steps);
     let mut messages = vec![json!({ "role": "user", "content": environment.task() })];
     let mut executed = Executed::default();
+    let (mut vendor, mut has_rerun) = (Vendor::OpenAi, false);
     for _ in 0..MAX_TURNS {
-        let question = offer.question(&messages);
-        let turn = match next_turn(wire, style, store, &question) {
+        let question = offer.question(vendor, &messages);
+        let turn = match next_turn(wire, style, store, vendor, &question) {
             Ok(turn) => turn,
+            Err(_) if style.fails_over && vendor == Vendor::OpenAi => {
+                vendor = Vendor::Anthropic;
+                messages.truncate(1);
+                continue;
+            }
             Err(claim) => return executed.claim(steps, &claim),
         };
+        if turn == ModelTurn::default() && style.reruns_when_empty && !has_rerun {
+            has_rerun = true;
+            messages.truncate(1);
+            continue;
+        }
         if turn.calls.is_empty() {
             return executed.claim(steps, &StepClaim::not_done("the model did not ask for it"));
         }
-        messages.push(turn.message());
+        let mut claims = Vec::new();
         for call in &turn.calls {
             let claim = match offer.step(call) {
                 Some(step) => {
@@ -62,8 +75,18 @@ pub(super) fn run(
                 }
                 None => StepClaim::not_done("there is no such tool, or its arguments are invalid"),
             };
-            messages.push(result(call, &claim));
+            claims.push(claim);
         }
+        let has_failed = claims.iter().any(|claim| claim.outcome != ClaimedOutcome::Done);
+        let result = |claim: &StepClaim| match claim.outcome {
+            ClaimedOutcome::Done if has_failed && style.cancels_siblings => {
+                json!({ "error": "canceled: another call of this turn failed" })
+            }
+            _ => result(claim),
+        };
+        let results: Vec<(RequestedCall, Value)> =
+            turn.calls.iter().cloned().zip(claims.iter().map(result)).collect();
+        messages.extend(vendor.messages(&turn, &results));
     }
     executed.claim(steps, &StepClaim::not_done("the model did not come to an end"))
 }
@@ -74,12 +97,13 @@ fn next_turn(
     wire: &Wire<'_>,
     style: &AskingStyle,
     store: Option<&GenerationStore>,
+    vendor: Vendor,
     question: &Value,
 ) -> Result<ModelTurn, StepClaim> {
     if let Some(turn) = store.and_then(|store| store.find(question)) {
         return Ok(turn);
     }
-    match asking::ask(wire, style, question) {
+    match asking::ask(wire, style, vendor, question) {
         ModelReply::Complete(turn) => {
             if let Some(store) = store {
                 // Without it, a restart would ask again and could get another answer.
@@ -99,11 +123,10 @@ fn next_turn(
 
 /// The result of a call as the model gets it: the same text for the same outcome, so that a conversation can
 /// be repeated.
-fn result(call: &RequestedCall, claim: &StepClaim) -> Value {
-    let content = match claim.outcome {
+fn result(claim: &StepClaim) -> Value {
+    match claim.outcome {
         ClaimedOutcome::Done => json!({ "ok": true }),
         ClaimedOutcome::NotDone | ClaimedOutcome::Waiting => json!({ "error": claim.message }),
         ClaimedOutcome::Unknown => json!({ "error": format!("unknown outcome: {}", claim.message) }),
-    };
-    json!({ "role": "tool", "tool_call_id": call.id, "content": content.to_string() })
+    }
 }

@@ -4,17 +4,16 @@ use mock_services::service::{Fields, Value as Field};
 use serde_json::{Map, Value, json};
 
 use super::model_turn::RequestedCall;
+use super::vendor::Vendor;
 use crate::scenario::Step;
-
-/// The model that is asked for.
-const MODEL_NAME: &str = "gpt-5.2";
 
 /// The tools on offer.
 #[derive(Debug)]
 pub(super) struct Offer {
     /// The operations with the names of their tools.
     operations: Vec<(String, String)>,
-    tools: Vec<Value>,
+    /// The tools: name, and schema of the arguments.
+    tools: Vec<(String, Value)>,
 }
 
 impl Offer {
@@ -27,15 +26,15 @@ impl Offer {
             }
             let name = step.operation.replace(['.', '-'], "_");
             let alike: Vec<&Step> = steps.iter().filter(|other| other.operation == step.operation).collect();
-            offer.tools.push(tool(&name, &alike));
+            offer.tools.push((name.clone(), parameters(&alike)));
             offer.operations.push((step.operation.clone(), name));
         }
         offer
     }
 
     /// The body of a request to the model.
-    pub(super) fn question(&self, messages: &[Value]) -> Value {
-        json!({ "model": MODEL_NAME, "messages": messages, "tools": self.tools, "stream": true })
+    pub(super) fn question(&self, vendor: Vendor, messages: &[Value]) -> Value {
+        vendor.question(messages, &self.tools)
     }
 
     /// The step that a call asks for; `None` if there is no such tool, or its arguments are invalid.
@@ -46,16 +45,15 @@ impl Offer {
     }
 }
 
-/// A tool with the fields of these steps as arguments; those that all steps have are required.
-fn tool(name: &str, steps: &[&Step]) -> Value {
+/// The fields of these steps as arguments of a tool; those that all steps have are required.
+fn parameters(steps: &[&Step]) -> Value {
     let mut properties = Map::new();
     for (field, value) in steps.iter().flat_map(|step| step.with.iter()) {
         properties.entry(field.to_owned()).or_insert_with(|| schema(value));
     }
     let required: Vec<&String> =
         properties.keys().filter(|name| steps.iter().all(|step| step.with.get(name).is_some())).collect();
-    let parameters = json!({ "type": "object", "properties": properties, "required": required });
-    json!({ "type": "function", "function": { "name": name, "parameters": parameters } })
+    json!({ "type": "object", "properties": properties, "required": required })
 }
 
 fn schema(value: &Field) -> Value {
@@ -82,7 +80,7 @@ mod tests {
             charge(Fields::new().with("amount", 2_i64).with("order", "o2")),
         ];
         let offer = Offer::new(&steps);
-        let question = offer.question(&[]);
+        let question = offer.question(Vendor::OpenAi, &[]);
         let tools = question["tools"].as_array().unwrap();
         assert_eq!(tools.len(), 1);
         let function = &tools[0]["function"];

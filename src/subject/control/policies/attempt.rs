@@ -39,13 +39,18 @@ pub(super) fn attempt_up_to(
     max_attempts: u32,
     mut key: impl FnMut() -> String,
 ) -> Reply {
-    let mut reply = attempt_once(context, step, Some(&key()));
+    repeat(max_attempts, || attempt_once(context, step, Some(&key())))
+}
+
+/// Makes an attempt up to `max_attempts` times, until a reply is final, and returns the last reply.
+pub(super) fn repeat(max_attempts: u32, mut attempt: impl FnMut() -> Reply) -> Reply {
+    let mut reply = attempt();
     for _ in 1..max_attempts {
         if reply.is_final() {
             break;
         }
         std::thread::sleep(PAUSE);
-        reply = attempt_once(context, step, Some(&key()));
+        reply = attempt();
     }
     reply
 }

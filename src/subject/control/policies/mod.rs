@@ -2,6 +2,7 @@
 //! made.
 
 mod attempt;
+mod body_keyed;
 mod careful;
 mod constant_key;
 mod keyed;
@@ -10,6 +11,7 @@ mod naive;
 mod onlooker;
 mod overclaimer;
 mod racer;
+mod rollback;
 mod sdk_retry;
 mod storm;
 mod timid;
@@ -40,6 +42,12 @@ pub(super) fn policy(control: ControlName) -> Policy {
         ControlName::Keyed | ControlName::Unasking | ControlName::Rewriter => {
             |environment, approvals| run_simple(environment, approvals, &AskingStyle::REPEATED, keyed::step)
         }
+        ControlName::BodyKeyed => |environment, approvals| {
+            run_simple(environment, approvals, &AskingStyle::REPEATED, body_keyed::step)
+        },
+        ControlName::Failover => |environment, approvals| {
+            run_simple(environment, approvals, &AskingStyle::FAILOVER, sdk_retry::step)
+        },
         ControlName::VerifyFirst => |environment, approvals| {
             run_simple(environment, approvals, &AskingStyle::REPEATED, verify_first::step)
         },
@@ -59,6 +67,7 @@ pub(super) fn policy(control: ControlName) -> Policy {
             run_task(approvals, environment.steps(), |step| onlooker::step(&context, step))
         },
         ControlName::Leaseholder => leaseholder::run,
+        ControlName::Rollback => rollback::run,
         ControlName::Racer => {
             |environment, approvals| run_simple(environment, approvals, &AskingStyle::ONCE, racer::step)
         }

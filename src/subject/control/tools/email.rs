@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Observation, Tool, ToolError, members, only, read, required, rows, text, word};
 use crate::scenario::Step;
+use crate::subject::control::intent::OCCURRENCE;
 use crate::subject::control::smtp::Mail;
 use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
@@ -96,6 +97,8 @@ fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
 
 fn observation(step: &Step, records: &[Value]) -> Observation {
     let subject = text(step, "subject").unwrap_or_default();
+    let occurrence = text(step, OCCURRENCE).and_then(|number| number.parse::<usize>().ok());
+    let earlier = occurrence.map_or(0, |number| number.saturating_sub(1));
     let status = |to: &String| {
         let its = |record: &&Value| {
             word(record, "subject") == subject && word(record, "to_email").eq_ignore_ascii_case(to)
@@ -105,7 +108,10 @@ fn observation(step: &Step, records: &[Value]) -> Observation {
             "not_delivered" => DeliveryStatus::Bounced,
             _ => DeliveryStatus::Accepted,
         });
-        statuses.min().unwrap_or(DeliveryStatus::NotFound)
+        // Where it is due again, the earlier ones do not count.
+        let mut statuses: Vec<DeliveryStatus> = statuses.collect();
+        statuses.sort();
+        statuses.get(earlier).copied().unwrap_or(DeliveryStatus::NotFound)
     };
     let statuses: Vec<(String, DeliveryStatus)> = members(step, "to")
         .into_iter()
@@ -160,6 +166,10 @@ mod tests {
             observation(&both, &[ann.clone(), record("bob@x.example", "not_delivered")]),
             Observation::Failed
         );
+        let mut again = step(&["ann@x.example"]);
+        again.with.set(OCCURRENCE, 2);
+        assert_eq!(observation(&again, std::slice::from_ref(&ann)), Observation::Absent, "it is due again");
+        assert_eq!(observation(&again, &[ann.clone(), ann.clone()]), Observation::Done);
         let processed = ["ann@x.example", "bob@x.example"].map(|to| record(to, "processed"));
         assert_eq!(observation(&both, &processed), Observation::Accepted);
         let other = json!({"to_email": "bob@x.example", "subject": "Other", "status": "delivered"});

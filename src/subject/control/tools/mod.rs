@@ -88,6 +88,11 @@ pub(super) fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Obs
     (tool(step)?.observe)(wire, step, facts)
 }
 
+/// The step that undoes a step, if there is one.
+pub(super) fn undo(step: &Step) -> Option<Step> {
+    payment::undo(step)
+}
+
 /// The tool for the service of a step.
 fn tool(step: &Step) -> Result<&'static Tool, ToolError> {
     let service = step.operation.split_once('.').map_or("", |(service, _)| service);

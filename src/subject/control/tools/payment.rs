@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Observation, Tool, ToolError, products, read, required, rows, text, word};
 use crate::scenario::Step;
+use crate::subject::control::answer::ReplyClass;
 use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
@@ -16,7 +17,8 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 /// Fields with a parameter of their own; all others are metadata.
-const PARAMETERS: [&str; 12] = [
+const PARAMETERS: [&str; 13] = [
+    "card",
     "amount",
     "currency",
     "customer",
@@ -35,7 +37,22 @@ fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
     match step.operation.as_str() {
         "payment.refund" | "payment.capture" => find_charge(wire, step),
         "payment.upgrade" | "payment.unsubscribe" => find_subscription(wire, step),
-        _ => Ok(Value::Null),
+        _ => match text(step, "card") {
+            Some(number) => new_token(wire, number),
+            None => Ok(Value::Null),
+        },
+    }
+}
+
+/// A token for a card, which can be charged once.
+fn new_token(wire: &Wire<'_>, number: String) -> Result<Value, ToolError> {
+    let parts = [("number", number), ("exp_month", "12".to_owned()), ("exp_year", "2034".to_owned())];
+    let form = parts.map(|(name, value)| (format!("card[{name}]"), value)).to_vec();
+    let reply = wire.send(&ToolRequest::new("payment", "POST", "/v1/tokens", Content::Form(form)));
+    match reply.class {
+        ReplyClass::Done => Ok(json!({ "source": word(&reply.body, "id") })),
+        ReplyClass::Refused => Err(ToolError::Impossible("the card was refused".to_owned())),
+        _ => Err(ToolError::Unanswered),
     }
 }
 
@@ -71,11 +88,9 @@ fn write(step: &Step, facts: &Value) -> Result<ToolRequest, ToolError> {
             set("amount", Some(required(step, "amount")?));
             set("currency", text(step, "currency").or(Some("usd".to_owned())));
             set("customer", text(step, "customer"));
-            set(
-                "source",
-                text(step, "source")
-                    .or_else(|| text(step, "customer").is_none().then(|| "tok_visa".to_owned())),
-            );
+            let token = facts.get("source").and_then(Value::as_str).map(str::to_owned);
+            let usual = || text(step, "customer").is_none().then(|| "tok_visa".to_owned());
+            set("source", text(step, "source").or(token).or_else(usual));
             set("description", text(step, "description"));
             set("capture", is_held(step).then(|| "false".to_owned()));
             "/v1/charges".to_owned()
@@ -170,6 +185,12 @@ fn charged(charges: &[Value], step: &Step) -> Observation {
         Some(_) if surplus.is_empty() => Observation::Done,
         Some(_) => Observation::Surplus(surplus.into_iter().map(refund_of).collect()),
     }
+}
+
+/// The refund of everything that a charge took.
+pub(super) fn undo(step: &Step) -> Option<Step> {
+    let order = text(step, "order").filter(|_| step.operation == "payment.charge")?;
+    Some(Step { operation: "payment.refund".to_owned(), with: Fields::new().with("order", order) })
 }
 
 fn refund_of(charge: &str) -> Step {
