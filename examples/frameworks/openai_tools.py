@@ -4,6 +4,8 @@ import payment
 
 FUNCTIONS = {"refund_charge": payment.refund_charge, "list_refunds": payment.list_refunds}
 ORDER = {"type": "string", "description": "The id of the order."}
+CUSTOMER = {"type": "string", "description": "The id of the customer."}
+CURRENCY = {"type": "string", "description": "The currency, such as usd."}
 AMOUNT = {"type": "integer", "description": "The amount in cents."}
 
 
@@ -21,3 +23,8 @@ TOOLS = [
     tool("refund_charge", "Refund the charge of an order.", {"order": ORDER, "amount": AMOUNT}),
     tool("list_refunds", "List the refunds of an order.", {"order": ORDER}),
 ]
+CHARGE_CUSTOMER = tool(
+    "charge_customer",
+    "Charge a customer for an order.",
+    {"customer": CUSTOMER, "order": ORDER, "amount": AMOUNT, "currency": CURRENCY},
+)

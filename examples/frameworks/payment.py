@@ -37,3 +37,16 @@ def list_refunds(order: str) -> list[dict]:
         order: The id of the order.
     """
     return call("GET", "/v1/refunds", params={"charge": find_charge(order)})["data"]
+
+
+def charge_customer(customer: str, order: str, amount: int, currency: str) -> dict:
+    """Charge a customer for an order.
+
+    Args:
+        customer: The id of the customer.
+        order: The id of the order.
+        amount: The amount in cents.
+        currency: The currency, such as usd.
+    """
+    form = {"customer": customer, "amount": amount, "currency": currency, "metadata[order]": order}
+    return call("POST", "/v1/charges", data=form)

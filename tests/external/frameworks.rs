@@ -1,4 +1,5 @@
-//! The agents of `examples/frameworks`, run by `hapax run`: one row of `docs/frameworks.md` for each framework.
+//! The agents of `examples/frameworks`, run by `hapax run`: one row of `docs/frameworks.md` for each framework,
+//! and the rows of those that wait for an approval.
 
 use std::path::Path;
 use std::process::Command;
