@@ -5,13 +5,14 @@ use std::sync::{Arc, LazyLock};
 use crate::description::ServiceDescription;
 
 /// The services that are written in Rust. A new one is added here.
-const BUILT_IN: [fn() -> ServiceDescription; 6] = [
+const BUILT_IN: [fn() -> ServiceDescription; 7] = [
     crate::payment::description,
     crate::email::description,
     crate::deploy::description,
     crate::records::description,
     crate::web::description,
     crate::model::description,
+    crate::approval::description,
 ];
 
 static DESCRIPTIONS: LazyLock<Vec<Arc<ServiceDescription>>> =

@@ -140,6 +140,7 @@
 //! and a new kind must be a compile error there, so it comes with a new major version.
 
 mod after;
+pub mod approval;
 mod built_in;
 pub mod catalog;
 mod clock;

@@ -214,6 +214,8 @@ pub enum AnswerDelay {
     Time(Duration),
     /// After so many more questions of the subject.
     Questions(u32),
+    /// After so many more requests to the service that was asked. A subject that has ended gets it at once.
+    Requests(u32),
 }
 
 /// An interrupt of the subject at a moment of the ledger.

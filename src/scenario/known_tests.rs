@@ -1,19 +1,21 @@
 use std::collections::BTreeSet;
 
 use mock_services::MockServices;
+use mock_services::approval::{ApprovalOptions, Approvals};
 use mock_services::deploy::{Deploy, DeployOptions, EnvironmentOptions, LockEnd};
 use mock_services::email::Email;
 use mock_services::ledger::Event;
 use mock_services::model::Model;
 use mock_services::payment::Payment;
 use mock_services::records::Records;
+use mock_services::service::After;
 use mock_services::web::Web;
 
 use super::*;
 
 /// Requests that together leave each effect of the services that are built in: the service, method, path,
 /// body.
-const REQUESTS: [(&str, &str, &str, &str); 40] = [
+const REQUESTS: [(&str, &str, &str, &str); 42] = [
     (
         "payment",
         "POST",
@@ -109,6 +111,8 @@ const REQUESTS: [(&str, &str, &str, &str); 40] = [
     ("web", "PUT", "/orders/o1", r#"{"order": "o1"}"#),
     ("web", "PATCH", "/orders/o1", r#"{"order": "o2"}"#),
     ("web", "DELETE", "/orders/o1", ""),
+    ("approval", "POST", "/approvals", r#"{"operation": "payment.refund", "fields": {"order": "o1"}}"#),
+    ("approval", "POST", "/approvals/APPROVAL/cancel", ""),
     ("model", "POST", "/v1/responses", r#"{"model": "gpt-5.2", "input": "Hello"}"#),
 ];
 
@@ -128,6 +132,8 @@ fn asked(base: &str, method: &str, path: &str, body: &str) -> serde_json::Value 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_catalog_says_which_fields_effects_carry() {
     let builder = MockServices::builder().any_key();
+    let approves_late =
+        ApprovalOptions { decision: Some("approved".to_owned()), after: Some(After::Requests(2)) };
     let locked_by = Some(("bob".to_owned(), LockEnd::Never));
     let canary = EnvironmentOptions { name: "canary".to_owned(), version: None, locked_by };
     let deploy = DeployOptions { environments: vec![canary], ..DeployOptions::default() };
@@ -137,15 +143,17 @@ async fn the_catalog_says_which_fields_effects_carry() {
         .service(Deploy::new(deploy), Default::default())
         .service(Records::default(), Default::default())
         .service(Web::default(), Default::default())
-        .service(Model::default(), Default::default());
+        .service(Model::default(), Default::default())
+        .service(Approvals::new(approves_late), Default::default());
     let services = builder.start().await.unwrap();
+    let mut approval = String::new();
     let url = |service: &str| services.url(service, 1).unwrap();
     let (mut charge, mut subscription, mut item, mut deployment) =
         (String::new(), String::new(), String::new(), String::new());
     for (service, method, path, body) in REQUESTS {
         let fill = |text: &str| {
             let text = text.replace("CHARGE", &charge).replace("SUBSCRIPTION", &subscription);
-            text.replace("ITEM", &item).replace("DEPLOYMENT", &deployment)
+            text.replace("APPROVAL", &approval).replace("ITEM", &item).replace("DEPLOYMENT", &deployment)
         };
         let base = format!("{}{}", url(service), if service == "payment" { "form" } else { "" });
         let path_is_new = path.ends_with("/deployments");
@@ -158,6 +166,9 @@ async fn the_catalog_says_which_fields_effects_carry() {
                 item = answer["items"]["data"][0]["id"].as_str().unwrap_or_default().to_owned();
             }
             _ => {}
+        }
+        if service == "approval" {
+            answer["id"].as_str().unwrap().clone_into(&mut approval);
         }
         if let Some(id) = answer["id"].as_u64().filter(|_| path_is_new) {
             deployment = id.to_string();

@@ -30,6 +30,8 @@ pub(super) struct TrialHistory<'a> {
     pub(super) withheld: Vec<Effect<'a>>,
     /// The committed effects that are only paid for, and that no intent names.
     pub(super) costs: Vec<Effect<'a>>,
+    /// The questions and answers at services, in their order.
+    pub(super) approvals: Vec<Effect<'a>>,
     /// The events of the subject.
     pub(super) notes: Vec<RecordedEvent>,
     /// The events at the start barrier.
@@ -251,6 +253,17 @@ impl<'a> TrialHistory<'a> {
             }
         }
         for entry in &sorted {
+            if let Event::Committed { effect, .. } | Event::Withheld { effect, .. } = &entry.event
+                && catalog::describe_effect(effect).is_some_and(|effect| effect.approval.is_some())
+            {
+                if let Event::Committed { attempt, effect, id, fields, timing } = &entry.event {
+                    let (attempt, timing) = (*attempt, Some(*timing));
+                    history.approvals.push(Effect { n: entry.n, attempt, name: effect, id, fields, timing });
+                }
+                if !counts(effect) {
+                    continue;
+                }
+            }
             match &entry.event {
                 Event::Committed { attempt, effect, id, fields, timing } if costs.contains(&&**effect) => {
                     let (attempt, timing) = (*attempt, Some(*timing));

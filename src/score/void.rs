@@ -144,7 +144,9 @@ fn unanswered(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
         if own().next().is_none() {
             return Some(VoidReason::NotAsked { operation: Some(operation) });
         }
-        let (planned, given) = (term.answers, own().map(|question| question.answers.len()).sum());
+        let ended = history.ends().map(|end| end.n).max().unwrap_or(u64::MAX);
+        let (planned, given) =
+            (term.answers, own().map(|question| question.answers_before_the_end(ended)).sum());
         let is_given = given >= usize::try_from(planned).unwrap_or(usize::MAX);
         (!is_given).then_some(VoidReason::NotAnswered { operation, planned, given })
     });

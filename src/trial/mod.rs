@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 
 use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
-use crate::scenario::{Case, Terms};
+use crate::scenario::{Case, Terms, default_setup};
 use crate::subject::{
     AcceptedTask, BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent,
     RateLimiter, Recorder, SealedWorld, ServiceRoute, Subject, SupervisorId,
@@ -114,12 +114,22 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms
 }
 
-/// The case with the services that the subject adds to every case.
+/// The case with the services that the subject adds to every case, and the one that it can ask for approvals.
 fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
     let mut case = Cow::Borrowed(case);
     for setup in &subject.settings.services.0 {
         if !case.services.iter().any(|have| have.name == setup.name) {
             case.to_mut().add_service(setup);
+        }
+    }
+    if subject.settings.approvals {
+        let is_asked = |service: &&Arc<catalog::ServiceDescription>| {
+            service.effects.iter().any(|effect| effect.approval.is_some())
+                && !case.services.iter().any(|have| have.name == service.name)
+        };
+        let asked = catalog::services().iter().find(is_asked);
+        if let Some(setup) = asked.and_then(|service| default_setup(&service.name)) {
+            case.to_mut().add_service(&setup);
         }
     }
     case

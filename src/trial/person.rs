@@ -3,9 +3,11 @@
 //! each a caller of its own on the state directory of the one that asked.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mock_services::catalog::{AnswerPlan, DecisionTime, PlannedDecision, PlannedStep};
+use mock_services::service::After;
 use tokio::sync::watch;
 
 use super::event_log::EventLog;
@@ -40,8 +42,6 @@ enum Others {
 #[derive(Debug, Default)]
 struct Desk {
     questions: Vec<OpenQuestion>,
-    /// How often each entry of `approvals` was asked.
-    used: BTreeMap<usize, u32>,
 }
 
 #[derive(Debug)]
@@ -67,6 +67,71 @@ impl Answers {
     pub(super) fn list(&self) -> Vec<Answer> {
         self.given.iter().map(|(_, answer)| answer.clone()).collect()
     }
+}
+
+/// The answers to a question: those of the entry that it fits. A later question that fits the same entry gets its last
+/// answer. A question that fits none is approved if it fits an effect that is due.
+fn planned(
+    approvals: &[Approval],
+    terms: &Terms,
+    question: &Question,
+    before: &[&Question],
+) -> Vec<PlannedAnswer> {
+    if before.len() >= MAX_QUESTIONS {
+        return Vec::new();
+    }
+    let rule = Rule::new(terms);
+    let entry_of = |question: &Question| {
+        approvals.iter().position(|approval| {
+            let intent = ApprovalTerm::from(approval).as_intent();
+            rule.fit(&intent, &question.operation, &question.fields).is_some()
+        })
+    };
+    let Some(entry) = entry_of(question) else {
+        let mut due = terms.intents.iter().filter(|intent| intent.times > 0);
+        let is_wanted = due.any(|intent| {
+            rule.fit(intent, &question.operation, &question.fields).is_some_and(|fit| fit.agrees)
+        });
+        return vec![PlannedAnswer::once(if is_wanted { Decision::Approved } else { Decision::Denied })];
+    };
+    let is_first = !before.iter().any(|earlier| entry_of(earlier) == Some(entry));
+    let answers = &approvals[entry].answers;
+    match answers.last() {
+        Some(last) if !is_first => vec![PlannedAnswer::once(last.decision)],
+        _ => answers.clone(),
+    }
+}
+
+/// What the same person answers to a subject that asks a service and waits there. An answer to several workers is one
+/// answer there.
+pub(super) fn answer_plan(case: &Case, terms: &Terms) -> AnswerPlan {
+    let (approvals, terms) = (case.approvals.clone(), terms.clone());
+    let question = |step: &PlannedStep| Question {
+        id: String::new(),
+        operation: step.operation.clone(),
+        fields: step.fields.clone(),
+    };
+    Arc::new(move |step, before| {
+        let before: Vec<Question> = before.iter().map(question).collect();
+        let planned = planned(&approvals, &terms, &question(step), &before.iter().collect::<Vec<_>>());
+        planned.iter().flat_map(decisions).collect()
+    })
+}
+
+/// The decisions that an answer is at a service, one after another.
+fn decisions(answer: &PlannedAnswer) -> impl Iterator<Item = PlannedDecision> {
+    let times = if answer.together { 1 } else { answer.times };
+    let decision = answer.decision.as_str();
+    let time = match answer.after {
+        AnswerDelay::None => DecisionTime::Next,
+        AnswerDelay::Time(time) => DecisionTime::After(After::Time(time)),
+        AnswerDelay::Requests(requests) => DecisionTime::After(After::Requests(requests)),
+        AnswerDelay::Questions(questions) => DecisionTime::Questions(questions),
+    };
+    (0..times).map(move |index| PlannedDecision {
+        decision: decision.to_owned(),
+        time: if index == 0 { time } else { DecisionTime::Next },
+    })
 }
 
 impl<'t> Person<'t> {
@@ -129,38 +194,13 @@ impl<'t> Person<'t> {
             for earlier in &mut desk.questions {
                 earlier.another_question_came();
             }
-            let answers = if self.is_resumer(caller) || desk.questions.len() >= MAX_QUESTIONS {
+            let answers = if self.is_resumer(caller) {
                 VecDeque::new()
             } else {
-                self.planned(question, &mut desk.used)
+                let before: Vec<&Question> = desk.questions.iter().map(|asked| &asked.question).collect();
+                planned(self.approvals, self.terms, question, &before).into()
             };
             desk.questions.push(OpenQuestion { question: question.clone(), answers });
-        }
-    }
-
-    /// The answers to a question: those of the entry that it fits. A later question that fits the same entry gets its
-    /// last answer. A question that fits none is approved if it fits an effect that is due.
-    fn planned(&self, question: &Question, used: &mut BTreeMap<usize, u32>) -> VecDeque<PlannedAnswer> {
-        let rule = Rule::new(self.terms);
-        let fits = |approval: &Approval| {
-            let intent = ApprovalTerm::from(approval).as_intent();
-            rule.fit(&intent, &question.operation, &question.fields).is_some()
-        };
-        let Some(entry) = self.approvals.iter().position(fits) else {
-            let is_due = |intent: &&crate::scenario::Intent| intent.times > 0;
-            let mut due = self.terms.intents.iter().filter(is_due);
-            let is_wanted = due.any(|intent| {
-                rule.fit(intent, &question.operation, &question.fields).is_some_and(|fit| fit.agrees)
-            });
-            let decision = if is_wanted { Decision::Approved } else { Decision::Denied };
-            return VecDeque::from([PlannedAnswer::once(decision)]);
-        };
-        let answers = &self.approvals[entry].answers;
-        let times = used.entry(entry).or_default();
-        *times += 1;
-        match answers.last() {
-            Some(last) if *times > 1 => VecDeque::from([PlannedAnswer::once(last.decision)]),
-            _ => answers.iter().cloned().collect(),
         }
     }
 

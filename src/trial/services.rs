@@ -7,6 +7,7 @@ use mock_services::fault::{Fault, IntendedEffects};
 use mock_services::service::Fields;
 use mock_services::{Builder, MockServices, ServiceOptions};
 
+use super::person;
 use crate::fit::Rule;
 use crate::scenario::{Case, ServiceSetup, Terms, Then};
 
@@ -15,10 +16,12 @@ use crate::scenario::{Case, ServiceSetup, Terms, Then};
 pub(super) fn builder(case: &Case, terms: &Terms, tools: &[(String, String)], seed: u64) -> Builder {
     let mut builder = MockServices::builder().callers(case.callers).intended(intended(terms));
     let tasks = planned_tasks(case);
+    let answers = person::answer_plan(case, terms);
     for setup in &case.services {
         let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
         let service = setup.service.with_tasks(&tasks).unwrap_or_else(|| Arc::clone(&setup.service));
         let service = service.with_tools(tools).unwrap_or(service);
+        let service = service.with_answers(&answers).unwrap_or(service);
         builder = service.add_to(builder, seed, options);
     }
     if let Some(barrier) = &case.barrier {

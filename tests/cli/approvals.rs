@@ -50,6 +50,17 @@ fn the_example_over_http_passes() {
 }
 
 #[test]
+fn the_example_that_waits_without_ending_passes() {
+    let workspace = Workspace::new();
+    workspace.write("agent.py", example(2));
+    let scenarios =
+        ["approval/other-arguments", "approval/denied", "approval/expired", "clean/approved-refund"];
+    let (status, message) =
+        run(&workspace, &scenarios, &["--with", "approvals", "--", "python3", "agent.py"]);
+    assert_eq!(status, 0, "{message}");
+}
+
+#[test]
 fn a_subject_that_does_not_say_that_it_asks_skips_such_cases() {
     let workspace = Workspace::new();
     workspace.write("agent.py", example(0));

@@ -9,6 +9,7 @@ use serde_json::Value;
 use yaml_reader::{Key, Node, NodeKind, Source};
 
 use super::{ServedHost, ServiceDescription, StoreKind, ToolDescription};
+use crate::after::After;
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
 
@@ -43,6 +44,12 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The same service with a person who answers by this plan; `None` for a service that asks nobody, or whose options
+    /// say what the person answers.
+    fn with_answers(&self, _plan: &AnswerPlan) -> Option<Arc<dyn ConfiguredService>> {
+        None
+    }
+
     /// The description of a service that a file declares; `None` for a service that is written in Rust.
     fn own_description(&self) -> Option<ServiceDescription> {
         None
@@ -52,6 +59,30 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
     fn declaration(&self) -> Option<&Source> {
         None
     }
+}
+
+/// What a person answers to a question about a step, given the earlier questions of its caller: the decisions, in
+/// order.
+pub type AnswerPlan = Arc<dyn Fn(&PlannedStep, &[PlannedStep]) -> Vec<PlannedDecision> + Send + Sync>;
+
+/// A decision of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedDecision {
+    /// `approved`, `denied` or `expired`.
+    pub decision: String,
+    /// When it comes.
+    pub time: DecisionTime,
+}
+
+/// When a decision of a person comes. One that changes another comes only when that has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecisionTime {
+    /// At once.
+    Next,
+    /// Later.
+    After(After),
+    /// After so many more questions of the same caller, whether the one before has been read or not.
+    Questions(u32),
 }
 
 /// A task of a scenario.

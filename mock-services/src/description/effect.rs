@@ -45,8 +45,28 @@ pub struct EffectDescription {
     /// The fields that together tell one such effect from the others that can be meant, whether or not a scenario
     /// names them: a key that is derived from fewer of them makes the next effect a repetition.
     pub told_apart_by: &'static [&'static str],
+    /// What it is for an approval, if it is a part of one.
+    pub approval: Option<ApprovalPart>,
     /// How to fix a subject that had this effect although the task did not ask for it, as a sentence.
     pub fix_unintended: Option<&'static str>,
+}
+
+/// What an effect is for an approval. Its id is that of the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalPart {
+    /// A question about the operation in the field [`ApprovalPart::OPERATION`], with its other fields.
+    Question,
+    /// The answer of a person, in the field [`ApprovalPart::DECISION`].
+    Answer,
+    /// The end of a question without an answer.
+    Withdrawal,
+}
+
+impl ApprovalPart {
+    /// The field with the operation that a question is about.
+    pub const OPERATION: &str = "operation";
+    /// The field with the answer.
+    pub const DECISION: &str = "decision";
 }
 
 /// What an effect means to the people that it is about, without its number: a report adds `twice`.

@@ -18,9 +18,12 @@ use yaml_reader::{Map, Reader, Source};
 
 pub use clients::{ApiDescription, ClientValue, ClientVariable, RealHost};
 pub use configured::{
-    ConfiguredService, ExpectedEffect, PlannedRequest, PlannedStep, PlannedTask, Preparation,
+    AnswerPlan, ConfiguredService, DecisionTime, ExpectedEffect, PlannedDecision, PlannedRequest,
+    PlannedStep, PlannedTask, Preparation,
 };
-pub use effect::{EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue};
+pub use effect::{
+    ApprovalPart, EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue,
+};
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
 pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};

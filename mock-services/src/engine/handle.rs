@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use yaml_reader::write_duration;
 
 use super::core::{Cause, Core, RequestAssessment};
@@ -84,6 +85,7 @@ impl<S: Service> Engine<S> {
         let looks_at_keys = !self.follows_service || service.honors_key(&request);
         let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
         let job = Arc::new(Job::new(service, profile, request, recognized, origin, number));
+        self.wait_for_change(&job, gone).await;
         if self.moments.wanted(MomentKind::Arrived) {
             self.hold_arrived(&job).await;
         }
@@ -125,6 +127,22 @@ impl<S: Service> Engine<S> {
             self.gate.passed().await;
         }
         self.delivery(&job, &context, finished)
+    }
+
+    /// Waits as long as the service wants to before it decides on a request, or until the client has left.
+    async fn wait_for_change(&self, job: &Job<S>, gone: &ClientGone) {
+        let began = Instant::now();
+        loop {
+            let changed = self.setting.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let Some(limit) = self.enter(|core| core.waits(job)).await else { return };
+            tokio::select! {
+                () = changed => {}
+                () = tokio::time::sleep_until(began + limit) => return,
+                () = gone.happened() => return,
+            }
+        }
     }
 
     /// Holds a request that the service would accept now, and no other one.

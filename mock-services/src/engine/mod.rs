@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use self::core::{Cause, Core, Setting};
@@ -95,8 +96,9 @@ impl<S: Service> Engine<S> {
         let follows_service = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let ids = IdSource::new(seed, service.name());
-        let setting =
-            Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait: AtomicBool::new(false) });
+        let timers_wait = AtomicBool::new(false);
+        let changed = Notify::new();
+        let setting = Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait, changed });
         let engine = Arc::new(Engine {
             core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
             setting,

@@ -8,6 +8,7 @@ mod ids;
 mod request;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,12 @@ pub trait Service: Send + Sync + 'static {
     /// request.
     fn at_start(&self) -> (Vec<Self::Effect>, Afterwards<Self::Effect>) {
         (Vec::new(), Vec::new())
+    }
+
+    /// How long a request waits for a change of the state before it is decided, as long as it finds this state: a
+    /// read that waits for an answer.
+    fn waits(&self, _state: &Self::State, _call: &Self::Call) -> Option<Duration> {
+        None
     }
 
     /// Decides what the call would change and answer in this state.

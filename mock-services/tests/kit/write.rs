@@ -32,6 +32,8 @@ pub(crate) enum WriteCase {
     GenerateStream,
     OpenTicket,
     Notify,
+    Ask,
+    Withdraw,
 }
 
 /// The properties of a write.
@@ -51,7 +53,7 @@ pub(crate) struct WriteProperties {
 const RECIPIENTS: [&str; 4] = ["ann@x.example", "bob@x.example", "cy@x.example", "dee@x.example"];
 
 impl WriteCase {
-    pub(crate) const ALL: [WriteCase; 24] = [
+    pub(crate) const ALL: [WriteCase; 26] = [
         WriteCase::Charge,
         WriteCase::Intent,
         WriteCase::Confirm,
@@ -76,6 +78,8 @@ impl WriteCase {
         WriteCase::GenerateStream,
         WriteCase::OpenTicket,
         WriteCase::Notify,
+        WriteCase::Ask,
+        WriteCase::Withdraw,
     ];
 
     pub(crate) const fn facts(self) -> WriteProperties {
@@ -124,6 +128,8 @@ impl WriteCase {
                 again: 4,
                 read: "/notices",
             },
+            WriteCase::Ask => approval("approval.request", 201, 1),
+            WriteCase::Withdraw => approval("approval.cancel", 200, 0),
         }
     }
 
@@ -233,6 +239,11 @@ impl WriteCase {
             WriteCase::Notify => {
                 TestRequest::json("POST", "/notices", &json!({"recipients": RECIPIENTS, "subject": "Late"}))
             }
+            WriteCase::Ask => ask(),
+            WriteCase::Withdraw => {
+                let id = made(ask()).await.at("/id");
+                TestRequest::json("POST", format!("/approvals/{id}/cancel"), &json!({}))
+            }
         }
     }
 }
@@ -255,6 +266,16 @@ const fn records(name: &'static str, status: u16, again: usize) -> WriteProperti
 
 const fn web(name: &'static str, status: u16) -> WriteProperties {
     WriteProperties { service: "web", name, status, effects: 1, again: 1, read: "/v1/orders" }
+}
+
+const fn approval(name: &'static str, status: u16, again: usize) -> WriteProperties {
+    WriteProperties { service: "approval", name, status, effects: 1, again, read: "/approvals" }
+}
+
+/// A question to a person.
+fn ask() -> TestRequest {
+    let fields = json!({"order": "ord_1", "amount": 1000});
+    TestRequest::json("POST", "/approvals", &json!({"operation": "payment.refund", "fields": fields}))
 }
 
 /// A charge for an order.

@@ -1,5 +1,6 @@
 //! The detailed rules of the design: each test checks one rule, over sockets and with the ledger as evidence.
 
+mod approvals;
 mod callers;
 mod commits;
 mod keys;

@@ -1,8 +1,10 @@
 //! Reads `approvals`: what a person answers to the questions of the subject.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
+use mock_services::catalog::{self, AnswerPlan};
 use mock_services::fault::read_fields;
 use mock_services::service::{Fields, OperationKind};
 use yaml_reader::shape::{Count, MapShape, Shape, optional, required, words_of};
@@ -13,7 +15,7 @@ use crate::domain::Decision;
 use crate::scenario::expect::{Expected, check_carried};
 use crate::scenario::field_values::in_recorded_form;
 use crate::scenario::known::KnownServices;
-use crate::scenario::{AnswerDelay, Approval, ClaimedOutcome, PlannedAnswer, Step};
+use crate::scenario::{AnswerDelay, Approval, ClaimedOutcome, PlannedAnswer, ServiceSetup, Step};
 
 /// The largest number of entries, and of answers to one question.
 const MAX_ANSWERS: usize = 10;
@@ -40,10 +42,14 @@ static ANSWER: MapShape<4> = MapShape::new([
     optional("times", Shape::Integer(1, MAX_CALLERS as i64)).about("How often the answer comes."),
     optional("how", Shape::Words(|| words_of(&HOW_WORDS)))
         .about("Whether it comes one after another, or to that many workers at once."),
-    optional("after", Shape::OneOf(&[Shape::DURATION, AFTER.shape()]))
-        .about("When it comes: after a time, or after more questions of the subject."),
+    optional("after", Shape::OneOf(&[Shape::DURATION, AFTER_QUESTIONS.shape(), AFTER_REQUESTS.shape()]))
+        .about(
+            "When it comes: after a time, after more questions of the subject, or after more requests to the service \
+             that was asked.",
+        ),
 ]);
-static AFTER: MapShape<1> = MapShape::new([required("questions", Shape::POSITIVE)]);
+static AFTER_QUESTIONS: MapShape<1> = MapShape::new([required("questions", Shape::POSITIVE)]);
+static AFTER_REQUESTS: MapShape<1> = MapShape::new([required("requests", Shape::POSITIVE)]);
 
 /// The approvals of a case and their positions.
 #[derive(Debug, Default)]
@@ -177,13 +183,18 @@ impl ApprovalReader<'_> {
 
     fn delay(&self, node: &Node) -> Option<AnswerDelay> {
         let reader = self.reader;
-        if !matches!(node.kind, NodeKind::Map(_)) {
+        let NodeKind::Map(entries) = &node.kind else {
             let time = reader.duration(node)?;
             within_timeout(reader, node.span, "the wait for the answer", time, self.timeout);
             return Some(AnswerDelay::Time(time));
-        }
-        let [questions] = reader.fields(node, "`after`", &AFTER)?;
-        questions.and_then(|node| reader.integer(node, 1..=u32::MAX)).map(AnswerDelay::Questions)
+        };
+        let counts_requests = entries.iter().any(|(key, _)| key.name == "requests");
+        let (shape, delay): (_, fn(u32) -> AnswerDelay) = match counts_requests {
+            true => (&AFTER_REQUESTS, AnswerDelay::Requests),
+            false => (&AFTER_QUESTIONS, AnswerDelay::Questions),
+        };
+        let [count] = reader.fields(node, "`after`", shape)?;
+        count.and_then(|node| reader.integer(node, 1..=u32::MAX)).map(delay)
     }
 }
 
@@ -206,6 +217,25 @@ impl ReadApprovals {
         self.together?;
         let meet = self.approvals.first().map(|approval| approval.operation.clone());
         Some(BarrierOptions { meet, within, closed_later: true })
+    }
+
+    /// Reports services that say themselves what the person answers.
+    pub(super) fn check_services(&self, reader: &Reader, setups: &[ServiceSetup]) {
+        let Some(span) = self.spans.first() else { return };
+        let nothing: AnswerPlan = Arc::new(|_, _| Vec::new());
+        let is_asked = |setup: &&ServiceSetup| {
+            let effects = catalog::find(&setup.name).map(|service| service.effects.as_slice());
+            effects.unwrap_or_default().iter().any(|effect| effect.approval.is_some())
+        };
+        for setup in
+            setups.iter().filter(is_asked).filter(|setup| setup.service.with_answers(&nothing).is_none())
+        {
+            let message = format!(
+                "`approvals` and the options of the service `{}` both say what the person answers",
+                setup.name
+            );
+            reader.report_with_help(*span, message, "keep one of them");
+        }
     }
 
     /// Reports answers to questions that no step can have, and expectations that no answer can meet.

@@ -149,6 +149,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);
     let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
     approvals.check(reader, &steps, &expected);
+    approvals.check_services(reader, &setups);
     let approvals = approvals.approvals;
     let overlap = callers.overlap.map(|(overlap, _)| overlap);
     let meet = callers.barrier.as_ref().and_then(|barrier| barrier.meet.clone());

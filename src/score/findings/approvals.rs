@@ -102,16 +102,17 @@ fn effects(context: &FindingContext<'_, '_>, asked: &[AskedQuestion<'_>]) -> Vec
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// The entry before which an effect must have been approved: its attempt.
-fn before(context: &FindingContext<'_, '_>, effect: &Effect<'_>) -> u64 {
-    context.history.attempt(effect.attempt).map_or(effect.n, |attempt| attempt.n)
+/// The caller of an effect, and the entry before which it must have been approved: its attempt.
+fn before(context: &FindingContext<'_, '_>, effect: &Effect<'_>) -> (u32, u64) {
+    let attempt = context.history.attempt(effect.attempt);
+    attempt.map_or((0, effect.n), |attempt| (attempt.caller(), attempt.n))
 }
 
 fn cover<'c, 's>(
     rule: Rule<'_>,
     intent: &Intent,
     effect: &Effect<'_>,
-    before: u64,
+    (caller, before): (u32, u64),
     asked: &'c [AskedQuestion<'s>],
 ) -> Cover<'c, 's> {
     let about: Vec<(usize, &AskedQuestion<'_>)> = asked
@@ -119,7 +120,7 @@ fn cover<'c, 's>(
         .enumerate()
         .filter(|(_, question)| question.n < before && question.is_about(effect.name))
         .collect();
-    let granted = || about.iter().filter(|(_, question)| question.is_granted_before(before));
+    let granted = || about.iter().filter(|(_, question)| question.is_granted_before(caller, before));
     let differs = |question: &AskedQuestion<'_>| {
         let approved = as_approved(rule, intent, effect, question);
         let words: Vec<String> = changed(rule, &approved, question)
@@ -142,9 +143,10 @@ fn cover<'c, 's>(
         return missing(FindingKind::ChangedAfterApproval, Some(question), why);
     }
     if let Some((_, question)) = own.next() {
-        let why = match question.answer_before(before).map(|answer| answer.event.decision) {
+        let why = match question.answer_before(caller, before).map(|answer| answer.decision) {
             Some(Decision::Denied) => "it had been denied",
             Some(Decision::Expired) => "the time for an answer was over",
+            None if question.answers.iter().any(|answer| answer.n < before) => "nobody had read the answer",
             Some(Decision::Approved) | None => "there was no answer yet",
         };
         return missing(FindingKind::Unapproved, Some(question), why.to_owned());
@@ -183,8 +185,9 @@ fn finding(
     let what = format!("the {}{}{name}", nouns(effect.name).0, label(intent));
     let (asked, decided) = match missing.question {
         Some(question) => {
-            let answer = question.answer_before(before(context, effect));
-            let decided = answer.map(|answer| format!(", {} in entry {}", answer.event.decision, answer.n));
+            let (caller, attempt) = before(context, effect);
+            let answer = question.answer_before(caller, attempt);
+            let decided = answer.map(|answer| format!(", {} in entry {}", answer.decision, answer.n));
             (
                 format!(
                     "question {} (entry {}{})",
@@ -239,15 +242,12 @@ fn asked_again(context: &FindingContext<'_, '_>, asked: &[AskedQuestion<'_>]) ->
         // A start of the same caller got the answer, and could have stored it.
         let answered: Vec<_> = same
             .filter_map(|earlier| {
-                let own = earlier
-                    .answers
-                    .iter()
-                    .rev()
-                    .find(|answer| answer.n < again.n && answer.caller == Some(again.caller))?;
+                let is_known = |(caller, n): &(u32, u64)| *caller == again.caller && *n < again.n;
+                let own = earlier.answers.iter().rev().find(|answer| answer.known.iter().any(is_known))?;
                 let was_interrupted = history.interruptions().any(|interruption| {
                     interruption.caller == Some(again.caller) && (own.n..again.n).contains(&interruption.n)
                 });
-                let is_settled = own.event.decision != Decision::Expired && !was_interrupted;
+                let is_settled = own.decision != Decision::Expired && !was_interrupted;
                 is_settled.then_some((earlier, own))
             })
             .collect();
@@ -268,7 +268,7 @@ fn asked_again(context: &FindingContext<'_, '_>, asked: &[AskedQuestion<'_>]) ->
             shown(&again.event.id),
             again.n,
             shown(&earlier.event.id),
-            answer.event.decision,
+            answer.decision,
             answer.n
         );
         return Some(Finding {
@@ -292,11 +292,11 @@ fn is_same(one: &AskedQuestion<'_>, other: &AskedQuestion<'_>) -> bool {
 /// More questions than `expect.questions` permits.
 fn over_budget(context: &FindingContext<'_, '_>, asked: &[AskedQuestion<'_>]) -> Vec<Finding> {
     let too_many = context.terms.questions.iter().filter_map(|budget| {
-        let own: Vec<u64> = asked
-            .iter()
-            .filter(|question| question.event.operation == budget.operation)
-            .map(|question| question.n)
-            .collect();
+        let mut own: Vec<&AskedQuestion<'_>> =
+            asked.iter().filter(|question| question.event.operation == budget.operation).collect();
+        // A fault can make two questions of one request.
+        own.dedup_by_key(|question| question.attempt.map_or(Err(question.n), Ok));
+        let own: Vec<u64> = own.into_iter().map(|question| question.n).collect();
         let most = budget.at_most?;
         (own.len() > usize::try_from(most).unwrap_or(usize::MAX)).then(|| Finding {
             message: format!(

@@ -1,6 +1,8 @@
-//! How the controls ask a person. Each stores its question before it asks, and the answer before it acts on it. A step
-//! needs an approval if a sentence of the task says so: "A refund needs an approval."
+//! How the controls ask a person: where the trial has a service for it, they ask there and wait, and elsewhere they end
+//! and are started again with the answer. Each stores its question before it asks, and the answer before it acts on it. A
+//! step needs an approval if a sentence of the task says so: "A refund needs an approval."
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
@@ -8,10 +10,13 @@ use mock_services::catalog;
 use mock_services::service::{Fields, Value};
 use serde::{Deserialize, Serialize};
 
+use super::claim::StepClaim;
 use super::environment::Environment;
 use super::intent::identity;
+use super::tools::approval as service;
+use super::wire::Wire;
 use crate::domain::{ControlName, Decision, Question};
-use crate::scenario::Step;
+use crate::scenario::{ClaimedOutcome, Step};
 
 /// How often a control that does not accept a denial asks.
 const MAX_INSISTED: u32 = 3;
@@ -64,14 +69,16 @@ impl AskingManner {
 
 /// The questions of one caller.
 #[derive(Debug)]
-pub(super) struct Approvals {
+pub(super) struct Approvals<'e> {
     manner: AskingManner,
     folder: Option<PathBuf>,
     caller: String,
     /// The sentences of the task that are about approvals, in lower case.
     rules: Vec<String>,
     /// The answers that this start got.
-    answers: Vec<(String, Decision)>,
+    answers: RefCell<Vec<(String, Decision)>>,
+    /// The environment, if it has a service that can be asked.
+    service: Option<&'e Environment>,
 }
 
 /// What may be done about a step.
@@ -92,44 +99,89 @@ struct StoredQuestion {
     step: Step,
     decision: Option<String>,
     used: bool,
+    /// Whether a service has confirmed the question.
+    asked: bool,
 }
 
 impl StoredQuestion {
     fn decision(&self) -> Option<Decision> {
         self.decision.as_deref().and_then(|word| word.parse().ok())
     }
+
+    fn question(&self) -> Question {
+        let Step { operation, with } = self.step.clone();
+        Question { id: self.id.clone(), operation, fields: with }
+    }
 }
 
-impl Approvals {
-    pub(super) fn new(environment: &Environment, control: ControlName) -> Self {
+impl<'e> Approvals<'e> {
+    pub(super) fn new(environment: &'e Environment, control: ControlName) -> Self {
         let sentences = environment.task().split(". ").map(str::to_lowercase);
         Approvals {
             manner: AskingManner::of(control),
             folder: environment.state_dir(),
             caller: environment.caller(),
             rules: sentences.filter(|sentence| sentence.contains("approval")).collect(),
-            answers: environment.answers(),
+            answers: RefCell::new(environment.answers()),
+            service: Some(environment).filter(|environment| service::is_there(environment)),
+        }
+    }
+
+    /// What may be done about a step. Where there is a service, it is asked as `act` does any other step, and the answer
+    /// is read there, and read again right before the step is done.
+    ///
+    /// # Errors
+    /// The claim, if nobody could be asked.
+    pub(super) fn decided(
+        &self,
+        step: &Step,
+        mut act: impl FnMut(&Step) -> StepClaim,
+    ) -> Result<Permission, StepClaim> {
+        let Some(environment) = self.service.filter(|_| self.asks_about(step)) else {
+            return Ok(self.permission(step));
+        };
+        let wire = Wire::new(environment);
+        let before = self.stored(&self.id_of(step), step);
+        if before.asked && self.manner != AskingManner::FirstAnswer {
+            // An earlier start asked, and the person may have changed the answer.
+            let last = service::answer(&wire, &service::asking(&before.question()));
+            self.answers.borrow_mut().extend(last.map(|decision| (before.id, decision)));
+        }
+        loop {
+            let question = match self.permission(step) {
+                Permission::Open(question) => question,
+                permission => return Ok(permission),
+            };
+            let asking = service::asking(&question);
+            let mut stored = self.stored(&question.id, step);
+            if !stored.asked {
+                let claim = act(&asking);
+                if claim.outcome != ClaimedOutcome::Done {
+                    return Err(claim);
+                }
+                stored.asked = true;
+                self.store(&stored);
+            }
+            let first = service::answer(&wire, &asking);
+            let last = first.and_then(|_| service::answer(&wire, &asking));
+            let counted = if self.manner == AskingManner::FirstAnswer { first } else { last.or(first) };
+            let Some(decision) = counted else { return Ok(Permission::Open(question)) };
+            self.answers.borrow_mut().push((question.id, decision));
         }
     }
 
     /// What may be done about a step. Stores the question before it is asked.
     pub(super) fn permission(&self, step: &Step) -> Permission {
-        if self.manner == AskingManner::Silent || !self.needs_approval(step) {
+        if !self.asks_about(step) {
             return Permission::Granted(step.clone());
         }
-        let id: String = match self.manner {
-            AskingManner::OneForAll => ONE_ID.to_owned(),
-            _ => identity(step, "").chars().take(ID_LENGTH).collect(),
-        };
+        let id = self.id_of(step);
         let tries = if self.manner == AskingManner::Insisting { MAX_INSISTED } else { 1 };
         for number in 1..=tries {
             let id = if number == 1 { id.clone() } else { format!("{id}-{number}") };
             let mut stored = self.stored(&id, step);
             match stored.decision() {
-                None => {
-                    let (operation, fields) = (step.operation.clone(), step.with.clone());
-                    return Permission::Open(Question { id, operation, fields });
-                }
+                None => return Permission::Open(StoredQuestion { step: step.clone(), ..stored }.question()),
                 Some(Decision::Approved) if self.manner == AskingManner::UsedUp => {
                     let was_used = std::mem::replace(&mut stored.used, true);
                     self.store(&stored);
@@ -147,6 +199,13 @@ impl Approvals {
         Permission::Denied
     }
 
+    fn id_of(&self, step: &Step) -> String {
+        match self.manner {
+            AskingManner::OneForAll => ONE_ID.to_owned(),
+            _ => identity(step, "").chars().take(ID_LENGTH).collect(),
+        }
+    }
+
     /// The question about a step, with the answer that has come.
     fn stored(&self, id: &str, step: &Step) -> StoredQuestion {
         let path = self.path(id);
@@ -157,9 +216,11 @@ impl Approvals {
             step: step.clone(),
             decision: None,
             used: false,
+            asked: false,
         });
         let keeps_first = self.manner == AskingManner::FirstAnswer && stored.decision.is_some();
-        let answer = self.answers.iter().find(|(of, _)| of == id).filter(|_| !is_new && !keeps_first);
+        let answers = self.answers.borrow();
+        let answer = answers.iter().rfind(|(of, _)| of == id).filter(|_| !is_new && !keeps_first);
         if let Some((_, decision)) = answer {
             stored.decision = Some(decision.as_str().to_owned());
         }
@@ -187,8 +248,11 @@ impl Approvals {
         self.folder.as_ref().map(|folder| folder.join(format!("{id}.question")))
     }
 
-    /// Whether the task says that such a step needs an approval.
-    fn needs_approval(&self, step: &Step) -> bool {
+    /// Whether it asks about such a step: the task says that it needs an approval.
+    fn asks_about(&self, step: &Step) -> bool {
+        if self.manner == AskingManner::Silent {
+            return false;
+        }
         let (one, several) = catalog::nouns(&step.operation);
         let is_word = |word: &str| [one.as_str(), several.as_str()].contains(&word);
         self.rules.iter().any(|rule| rule.split(|c: char| !c.is_alphanumeric()).any(is_word))

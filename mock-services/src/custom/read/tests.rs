@@ -54,7 +54,7 @@ error: the name `payment` is taken
 1 | service: payment
   |          ^^^^^^^
   |
-  = help: choose a name other than `payment`, `email`, `deploy`, `records`, `web`, `model`, `smtp` or `mcp`
+  = help: choose a name other than `payment`, `email`, `deploy`, `records`, `web`, `model`, `approval`, `smtp` or `mcp`
 
 error: expected `stripe`, `ietf`, `acp`, `resend` or `none`, found the text \"strpe\"
  --> service.yaml:2:14

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::Notify;
 
 use self::outstanding::OutstandingChange;
 use super::handle::mark_replayed;
@@ -38,6 +39,8 @@ pub(super) struct Setting<S> {
     pub(super) intended: Option<IntendedEffects>,
     /// Whether the core has timers that are not started yet.
     pub(super) timers_wait: AtomicBool,
+    /// Notified when the state has changed.
+    pub(super) changed: Notify,
 }
 
 pub(super) struct Core<S: Service> {
@@ -226,6 +229,11 @@ impl<S: Service> Core<S> {
         }
     }
 
+    /// How long a request waits before it is decided, if the state does not change.
+    pub(super) fn waits(&self, job: &Job<S>) -> Option<Duration> {
+        self.setting.service.waits(&self.state, &job.recognized.call)
+    }
+
     /// The index of the operation of a request, which can depend on the state.
     pub(super) fn operation(&self, job: &Job<S>, assessment: &RequestAssessment<S::Effect>) -> usize {
         let remembered = match assessment {
@@ -369,6 +377,7 @@ impl<S: Service> Core<S> {
             reads: Some(self.reads),
             at: self.setting.clock.elapsed(),
         });
+        self.setting.changed.notify_waiters();
     }
 
     /// The answer to a read from the older state.

@@ -24,6 +24,8 @@ fn a_person_answers_once_again_late_or_never() {
     );
     let after = PlannedAnswer { after: AnswerDelay::Questions(1), ..once(Decision::Approved) };
     assert_eq!(answers("[{decision: approved, after: {questions: 1}}]"), [after]);
+    let after = PlannedAnswer { after: AnswerDelay::Requests(2), ..once(Decision::Approved) };
+    assert_eq!(answers("[{decision: approved, after: {requests: 2}}]"), [after]);
     let case = charge_case("approvals: [{of: payment.charge, where: {order: o1}, answers: never}]\n");
     assert_eq!(case.approvals[0].selector, Fields::new().with("order", "o1"));
     assert_eq!((case.terms.approvals[0].answers, case.callers), (0, 1));
@@ -64,6 +66,9 @@ fn approvals_that_cannot_be_are_refused() {
         (answer("{decision: maybe}"), "expected `approved`, `denied` or `expired`"),
         (answer("{decision: approved, how: together}"), "`how` has no effect on an answer that comes once"),
         (answer("{decision: approved, after: 2m}"), "but the time limit is"),
+        (answer("{decision: approved, after: {requests: 0}}"), "expected a whole number from 1"),
+        (answer("{decision: approved, after: {minutes: 1}}"), "`minutes`"),
+        (answer("{decision: approved, after: {requests: 1, questions: 1}}"), "`questions`"),
         (answer(&format!("{together}, {{decision: denied}}")), "must be the only answer to its question"),
         (format!("{}callers: 2\n", answer(together)), "`callers` cannot be combined with `how: together`"),
         ("approvals: []\n".to_owned(), "it must have 1 to 10"),
@@ -71,6 +76,17 @@ fn approvals_that_cannot_be_are_refused() {
             "approvals: [{of: payment.charge, answers: never}, {of: payment.charge, answers: expired}]\n"
                 .to_owned(),
             "an earlier entry has the same questions",
+        ),
+        (
+            format!(
+                "{}services: {{approval: {{decision: never}}}}\n",
+                one("{of: payment.charge, answers: never}")
+            ),
+            "`approvals` and the options of the service `approval` both say what the person answers",
+        ),
+        (
+            "services: {approval: {decision: maybe}}\n".to_owned(),
+            "expected `approved`, `denied`, `expired` or `never`",
         ),
         ("requires: approval\n".to_owned(), "`approval` cannot be required"),
     ] {

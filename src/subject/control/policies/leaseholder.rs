@@ -17,7 +17,7 @@ const LEASE: Duration = Duration::from_millis(300);
 /// The pause before it looks again whether the lease of another has expired.
 const PAUSE: Duration = Duration::from_millis(10);
 
-pub(super) fn run(environment: &Environment, approvals: &Approvals) -> StepClaim {
+pub(super) fn run(environment: &Environment, approvals: &Approvals<'_>) -> StepClaim {
     let context = PolicyContext::new(environment);
     let Some(folder) = environment.shared_dir() else {
         return StepClaim::not_done("there is no folder for the lease");

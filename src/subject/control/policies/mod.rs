@@ -28,7 +28,7 @@ use crate::domain::{ControlName, Question};
 use crate::scenario::{ClaimedOutcome, Step};
 
 /// Executes the steps of an environment and returns the claim.
-pub(super) type Policy = fn(&Environment, &Approvals) -> StepClaim;
+pub(super) type Policy = fn(&Environment, &Approvals<'_>) -> StepClaim;
 
 /// The policy of a control.
 pub(super) fn policy(control: ControlName) -> Policy {
@@ -99,7 +99,7 @@ impl<'a> PolicyContext<'a> {
 /// each start begins a new conversation.
 fn run_simple(
     environment: &Environment,
-    approvals: &Approvals,
+    approvals: &Approvals<'_>,
     style: &AskingStyle,
     step: fn(&PolicyContext<'_>, &Step) -> StepClaim,
 ) -> StepClaim {
@@ -111,10 +111,14 @@ fn run_simple(
 }
 
 /// Executes the steps that may be done, and waits for the others. Stops at the first that is not done.
-fn run_task(approvals: &Approvals, steps: &[Step], mut act: impl FnMut(&Step) -> StepClaim) -> StepClaim {
+fn run_task(approvals: &Approvals<'_>, steps: &[Step], mut act: impl FnMut(&Step) -> StepClaim) -> StepClaim {
     let (mut open, mut denied) = (Vec::new(), 0);
     for step in steps {
-        match approvals.permission(step) {
+        let permission = match approvals.decided(step, &mut act) {
+            Ok(permission) => permission,
+            Err(claim) => return claim,
+        };
+        match permission {
             Permission::Granted(step) => {
                 let claim = run_steps(&[step], &mut act);
                 if claim.outcome != ClaimedOutcome::Done {

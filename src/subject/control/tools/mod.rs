@@ -1,6 +1,7 @@
 //! The requests for each operation, and the reads that verify it. A tool decides nothing: the policy decides
 //! what to do with an observation.
 
+pub(super) mod approval;
 mod deploy;
 mod email;
 mod payment;
@@ -71,7 +72,8 @@ struct Tool {
 }
 
 /// The tools. A new one is added here.
-const TOOLS: [Tool; 6] = [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, web::TOOL, tickets::TOOL];
+const TOOLS: [Tool; 7] =
+    [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, web::TOOL, approval::TOOL, tickets::TOOL];
 
 /// What has to be read before a write can be made.
 pub(super) fn facts(wire: &Wire<'_>, step: &Step, mode: WriteMode) -> Result<Value, ToolError> {
@@ -174,7 +176,9 @@ mod tests {
     fn every_shipped_service_with_effects_that_a_task_can_ask_for_has_a_tool() {
         let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.service).collect();
         let services = mock_services::catalog::services().iter();
-        let services = services.filter(|service| service.effects.iter().any(|effect| !effect.is_cost));
+        let services = services.filter(|service| {
+            service.effects.iter().any(|effect| !effect.is_cost || effect.approval.is_some())
+        });
         assert_eq!(tools, services.map(|service| service.name.as_str()).collect::<Vec<_>>());
     }
 

@@ -38,7 +38,7 @@ struct Careful<'a> {
     steps: &'a [Step],
 }
 
-pub(super) fn run(environment: &Environment, approvals: &Approvals) -> StepClaim {
+pub(super) fn run(environment: &Environment, approvals: &Approvals<'_>) -> StepClaim {
     let (caller, journal) =
         (environment.caller(), Journal::new(environment.state_dir(), &environment.caller()));
     let start = starts::count(environment.state_dir().as_deref(), &environment.caller());
