@@ -74,8 +74,8 @@ impl Approvals {
     pub fn with_plan(plan: AnswerPlan) -> Self {
         let operations = vec![
             Operation::write("approval.request", &["operation", "*"], &["operation", "order"]),
-            Operation::write("approval.cancel", &["approval"], &["approval"]),
-            Operation::read("approval.get", &["approval"]),
+            Operation::write("approval.cancel", &["id"], &["id"]),
+            Operation::read("approval.get", &["id"]),
             Operation::read("approval.list", &[]),
         ];
         Approvals { operations, plan }
@@ -215,11 +215,11 @@ impl Service for Approvals {
                     None => Duration::ZERO,
                 };
                 let call = ApprovalCall::Get((*id).to_owned(), wait);
-                Ok(Recognized { operation: GET, fields: Fields::new().with("approval", *id), call })
+                Ok(Recognized { operation: GET, fields: Fields::new().with("id", *id), call })
             }
             ("POST", ["approvals", id, "cancel"]) => {
                 let call = ApprovalCall::Cancel((*id).to_owned());
-                Ok(Recognized { operation: CANCEL, fields: Fields::new().with("approval", *id), call })
+                Ok(Recognized { operation: CANCEL, fields: Fields::new().with("id", *id), call })
             }
             _ => {
                 Err(error(404, "not found: the paths are /approvals, /approvals/ID and /approvals/ID/cancel"))

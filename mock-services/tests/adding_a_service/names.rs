@@ -22,7 +22,7 @@ const EXCEPTIONS: [(&str, &str); 11] = [
 ];
 
 /// Names of services that mean something else in a file or folder.
-const OTHER_MEANINGS: [(&str, &str); 10] = [
+const OTHER_MEANINGS: [(&str, &str); 17] = [
     // A field of a customer.
     ("mock-services/src/payment/", "email"),
     // A format of JSON Schema, and a part of the names of arguments.
@@ -39,6 +39,14 @@ const OTHER_MEANINGS: [(&str, &str); 10] = [
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "records"),
     ("src/scenario/schema/mod.rs", "records"),
+    // What a person grants, whether a service was asked or the subject ended and waits.
+    ("mock-services/src/description/", "approval"),
+    ("src/domain/", "approval"),
+    ("src/scenario/", "approval"),
+    ("src/score/", "approval"),
+    ("src/trial/person.rs", "approval"),
+    ("src/subject/control/approvals.rs", "approval"),
+    ("src/report/timeline/", "approval"),
 ];
 
 #[test]
@@ -82,7 +90,7 @@ const FIELD_READERS: [&str; 9] = [
 ];
 
 /// Names of fields that mean something else in such a file, or the same for all services.
-const NOT_FIELDS: [(&str, &str); 11] = [
+const NOT_FIELDS: [(&str, &str); 12] = [
     // The fields of every service that bills tokens.
     ("src/score/costs.rs", "input_tokens"),
     ("src/score/costs.rs", "output_tokens"),
@@ -97,6 +105,8 @@ const NOT_FIELDS: [(&str, &str); 11] = [
     ("src/score/showing_reads.rs", "id"),
     // A noun for what a store has.
     ("src/score/findings/unexpected.rs", "counter"),
+    // A noun for an effect without one.
+    ("src/score/findings/words.rs", "operation"),
     // What an intent without a field is called.
     ("src/score/findings/words.rs", "task"),
     // A field of a step that every service with several APIs has.
