@@ -15,9 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use yaml_reader::read_duration;
 
-use crate::after::After;
 use crate::description::{AnswerPlan, DecisionTime, PlannedDecision, PlannedStep};
 use crate::idempotency::{Idempotency, Profile};
+use crate::service::After;
 use crate::service::{
     Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request,
     Service, Value as FieldValue,
@@ -97,7 +97,7 @@ pub enum ApprovalCall {
 
 /// A question and its status.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct AskedApproval {
     id: String,
     caller: u32,
     operation: String,
@@ -109,7 +109,7 @@ pub struct Question {
     is_due: bool,
 }
 
-impl Question {
+impl AskedApproval {
     fn shown(&self) -> Value {
         let reason = (self.status == EXPIRED).then_some(EXPIRED);
         let status = if reason.is_some() { "denied" } else { self.status.as_str() };
@@ -165,7 +165,7 @@ impl Question {
 #[derive(Debug, Clone)]
 pub enum ApprovalEffect {
     /// A question was asked.
-    Asked(Question),
+    Asked(AskedApproval),
     /// The next answer to a question is on its way.
     Due(String),
     /// The person decided.
@@ -182,7 +182,7 @@ pub enum ApprovalEffect {
 }
 
 impl Service for Approvals {
-    type State = Vec<Question>;
+    type State = Vec<AskedApproval>;
     type Effect = ApprovalEffect;
     type Call = ApprovalCall;
 
@@ -227,7 +227,7 @@ impl Service for Approvals {
         }
     }
 
-    fn waits(&self, asked: &Vec<Question>, call: &ApprovalCall) -> Option<Duration> {
+    fn waits(&self, asked: &Vec<AskedApproval>, call: &ApprovalCall) -> Option<Duration> {
         let ApprovalCall::Get(id, wait) = call else { return None };
         let question = asked.iter().find(|question| question.id == *id)?;
         // Waiting would keep an answer away that comes after requests.
@@ -237,7 +237,7 @@ impl Service for Approvals {
 
     fn decide(
         &self,
-        asked: &Vec<Question>,
+        asked: &Vec<AskedApproval>,
         call: &ApprovalCall,
         context: &Context,
     ) -> Decision<ApprovalEffect> {
@@ -248,7 +248,7 @@ impl Service for Approvals {
             }
             ApprovalCall::Cancel(id) => match find(id) {
                 Some(question) if question.status == PENDING => {
-                    let canceled = Question { status: CANCELED.to_owned(), ..question.clone() };
+                    let canceled = AskedApproval { status: CANCELED.to_owned(), ..question.clone() };
                     let effect = ApprovalEffect::Canceled(id.clone());
                     Decision::accept(Answer::json(200, &canceled.shown()), vec![effect])
                 }
@@ -263,17 +263,17 @@ impl Service for Approvals {
                 None => Decision::refuse(error(404, "there is no such approval")),
             },
             ApprovalCall::List => {
-                let all: Vec<Value> = asked.iter().map(Question::shown).collect();
+                let all: Vec<Value> = asked.iter().map(AskedApproval::shown).collect();
                 read(&asked.iter().collect::<Vec<_>>(), &json!({ "approvals": all }))
             }
         }
     }
 
-    fn apply(&self, asked: &mut Vec<Question>, effect: &ApprovalEffect) {
+    fn apply(&self, asked: &mut Vec<AskedApproval>, effect: &ApprovalEffect) {
         match effect {
             ApprovalEffect::Asked(question) => {
                 let own = asked.iter_mut().filter(|earlier| earlier.caller == question.caller);
-                own.for_each(Question::another_question_came);
+                own.for_each(AskedApproval::another_question_came);
                 asked.push(question.clone());
             }
             ApprovalEffect::Due(id) => {
@@ -282,7 +282,8 @@ impl Service for Approvals {
                 }
             }
             ApprovalEffect::Answered { id, decision, .. } => {
-                let is_open = |question: &&mut Question| question.id == *id && question.status != CANCELED;
+                let is_open =
+                    |question: &&mut AskedApproval| question.id == *id && question.status != CANCELED;
                 if let Some(question) = asked.iter_mut().find(is_open) {
                     question.status.clone_from(decision);
                     question.next.pop_front();
@@ -342,14 +343,14 @@ impl Approvals {
     /// A new question, with the answers that follow it.
     fn asked(
         &self,
-        asked: &[Question],
+        asked: &[AskedApproval],
         operation: &str,
         fields: &Fields,
         context: &Context,
     ) -> Accepted<ApprovalEffect> {
         let caller = context.ids.caller();
         let own = || asked.iter().filter(|earlier| earlier.caller == caller);
-        let mut question = Question {
+        let mut question = AskedApproval {
             id: context.ids.alphanumeric("apr_", 16),
             caller,
             operation: operation.to_owned(),
@@ -358,11 +359,11 @@ impl Approvals {
             next: VecDeque::new(),
             is_due: false,
         };
-        let before: Vec<PlannedStep> = own().map(Question::as_step).collect();
+        let before: Vec<PlannedStep> = own().map(AskedApproval::as_step).collect();
         question.next = (self.plan)(&question.as_step(), &before).into();
         let first = question.next_answer();
         question.is_due = first.is_some();
-        let of_others = own().filter_map(Question::answer_with_another_question);
+        let of_others = own().filter_map(AskedApproval::answer_with_another_question);
         let afterwards = of_others.map(|answer| (After::Requests(0), answer)).chain(first).collect();
         let answer = Answer::json(201, &question.shown());
         Accepted { operation: None, effects: vec![ApprovalEffect::Asked(question)], afterwards, answer }
@@ -370,7 +371,7 @@ impl Approvals {
 }
 
 /// A read of these questions. The person may change an answer that has been read.
-fn read(questions: &[&Question], shown: &Value) -> Decision<ApprovalEffect> {
+fn read(questions: &[&AskedApproval], shown: &Value) -> Decision<ApprovalEffect> {
     let (mut effects, mut afterwards): (Vec<ApprovalEffect>, Afterwards<ApprovalEffect>) = Default::default();
     for question in questions {
         if let Some(next) = question.answer_after_reading() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use yaml_reader::{Key, Node, NodeKind, Source};
 
 use super::{ServedHost, ServiceDescription, StoreKind, ToolDescription};
-use crate::after::After;
+use crate::service::After;
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
 
