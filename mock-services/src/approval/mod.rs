@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use yaml_reader::read_duration;
 
 use crate::description::{AnswerPlan, DecisionTime, PlannedDecision, PlannedStep};
+use crate::endpoints;
 use crate::idempotency::{Idempotency, Profile};
-use crate::service::After;
 use crate::service::{
-    Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request,
-    Service, Value as FieldValue,
+    Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized,
+    Request, Service, Value as FieldValue,
 };
 pub(crate) use description::description;
 
@@ -221,9 +221,7 @@ impl Service for Approvals {
                 let call = ApprovalCall::Cancel((*id).to_owned());
                 Ok(Recognized { operation: CANCEL, fields: Fields::new().with("id", *id), call })
             }
-            _ => {
-                Err(error(404, "not found: the paths are /approvals, /approvals/ID and /approvals/ID/cancel"))
-            }
+            _ => Err(unknown_endpoint(request)),
         }
     }
 
@@ -322,6 +320,14 @@ impl Service for Approvals {
         error(status, "the service failed")
     }
 
+    fn no_endpoint(&self, request: &Request, _context: &Context) -> Option<Answer> {
+        let segments = request.segments();
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let is_known =
+            matches!(segments.as_slice(), ["approvals"] | ["approvals", _] | ["approvals", _, "cancel"]);
+        (!is_known).then(|| unknown_endpoint(request))
+    }
+
     fn unauthorized(&self, _request: &Request, _context: &Context) -> Answer {
         error(401, "the API key is missing or wrong")
     }
@@ -382,11 +388,18 @@ fn read(questions: &[&AskedApproval], shown: &Value) -> Decision<ApprovalEffect>
     Decision::Accept(Accepted { operation: None, effects, afterwards, answer: Answer::json(200, shown) })
 }
 
+fn unknown_endpoint(request: &Request) -> Answer {
+    let (method, path) = (request.method(), request.path());
+    error(404, &endpoints::no_such_endpoint("approval", "an API of its own", method, path))
+}
+
 fn question(request: &Request) -> Result<(String, Fields), Answer> {
     let body: Value = serde_json::from_slice(request.bytes())
         .map_err(|_| error(400, "the body must be JSON: {\"operation\": \"...\", \"fields\": {...}}"))?;
     let operation = body["operation"].as_str().filter(|operation| !operation.is_empty());
-    let operation = operation.ok_or_else(|| error(422, "operation is required: payment.refund"))?.to_owned();
+    let operation = operation
+        .ok_or_else(|| error(422, "operation is required: the full name of what shall be approved"))?
+        .to_owned();
     let given = match &body["fields"] {
         Value::Object(members) => members.clone(),
         Value::Null => serde_json::Map::new(),

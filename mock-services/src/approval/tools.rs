@@ -17,7 +17,7 @@ pub(super) fn all() -> Vec<ToolDescription> {
         )
         .json()
         .keyed()
-        .required("operation", Text, "The operation, such as payment.refund.")
+        .required("operation", Text, "The full name of the operation.")
         .optional("fields", Object, "What the operation is about, such as an order and an amount."),
         ToolDescription::new(
             "get_approval",

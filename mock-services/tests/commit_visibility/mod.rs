@@ -59,6 +59,7 @@ fn is_independent_of_earlier_commits(op: WriteCase) -> bool {
             | WriteCase::Confirm
             | WriteCase::Upgrade
             | WriteCase::Unsubscribe
+            | WriteCase::Withdraw
             | WriteCase::Plain
             | WriteCase::Put
             | WriteCase::Delete
