@@ -54,6 +54,7 @@ pub(crate) fn description() -> ServiceDescription {
             .cost()
     };
     ServiceDescription {
+        can_be_added: true,
         effects: vec![request, answer, cancel],
         reveals: ServiceDescription::revealed(&[
             ("approval.get", &["approval.request", "approval.cancel"]),
