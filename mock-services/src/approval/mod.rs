@@ -97,7 +97,7 @@ pub enum ApprovalCall {
 
 /// A question and its status.
 #[derive(Debug, Clone)]
-pub struct AskedApproval {
+pub struct ApprovalQuestion {
     id: String,
     caller: u32,
     operation: String,
@@ -109,7 +109,7 @@ pub struct AskedApproval {
     is_due: bool,
 }
 
-impl AskedApproval {
+impl ApprovalQuestion {
     fn shown(&self) -> Value {
         let reason = (self.status == EXPIRED).then_some(EXPIRED);
         let status = if reason.is_some() { "denied" } else { self.status.as_str() };
@@ -165,7 +165,7 @@ impl AskedApproval {
 #[derive(Debug, Clone)]
 pub enum ApprovalEffect {
     /// A question was asked.
-    Asked(AskedApproval),
+    Asked(ApprovalQuestion),
     /// The next answer to a question is on its way.
     Due(String),
     /// The person decided.
@@ -182,7 +182,7 @@ pub enum ApprovalEffect {
 }
 
 impl Service for Approvals {
-    type State = Vec<AskedApproval>;
+    type State = Vec<ApprovalQuestion>;
     type Effect = ApprovalEffect;
     type Call = ApprovalCall;
 
@@ -225,7 +225,7 @@ impl Service for Approvals {
         }
     }
 
-    fn waits(&self, asked: &Vec<AskedApproval>, call: &ApprovalCall) -> Option<Duration> {
+    fn waits(&self, asked: &Vec<ApprovalQuestion>, call: &ApprovalCall) -> Option<Duration> {
         let ApprovalCall::Get(id, wait) = call else { return None };
         let question = asked.iter().find(|question| question.id == *id)?;
         // Waiting would keep an answer away that comes after requests.
@@ -235,7 +235,7 @@ impl Service for Approvals {
 
     fn decide(
         &self,
-        asked: &Vec<AskedApproval>,
+        asked: &Vec<ApprovalQuestion>,
         call: &ApprovalCall,
         context: &Context,
     ) -> Decision<ApprovalEffect> {
@@ -246,7 +246,7 @@ impl Service for Approvals {
             }
             ApprovalCall::Cancel(id) => match find(id) {
                 Some(question) if question.status == PENDING => {
-                    let canceled = AskedApproval { status: CANCELED.to_owned(), ..question.clone() };
+                    let canceled = ApprovalQuestion { status: CANCELED.to_owned(), ..question.clone() };
                     let effect = ApprovalEffect::Canceled(id.clone());
                     Decision::accept(Answer::json(200, &canceled.shown()), vec![effect])
                 }
@@ -261,17 +261,17 @@ impl Service for Approvals {
                 None => Decision::refuse(error(404, "there is no such approval")),
             },
             ApprovalCall::List => {
-                let all: Vec<Value> = asked.iter().map(AskedApproval::shown).collect();
+                let all: Vec<Value> = asked.iter().map(ApprovalQuestion::shown).collect();
                 read(&asked.iter().collect::<Vec<_>>(), &json!({ "approvals": all }))
             }
         }
     }
 
-    fn apply(&self, asked: &mut Vec<AskedApproval>, effect: &ApprovalEffect) {
+    fn apply(&self, asked: &mut Vec<ApprovalQuestion>, effect: &ApprovalEffect) {
         match effect {
             ApprovalEffect::Asked(question) => {
                 let own = asked.iter_mut().filter(|earlier| earlier.caller == question.caller);
-                own.for_each(AskedApproval::another_question_came);
+                own.for_each(ApprovalQuestion::another_question_came);
                 asked.push(question.clone());
             }
             ApprovalEffect::Due(id) => {
@@ -281,7 +281,7 @@ impl Service for Approvals {
             }
             ApprovalEffect::Answered { id, decision, .. } => {
                 let is_open =
-                    |question: &&mut AskedApproval| question.id == *id && question.status != CANCELED;
+                    |question: &&mut ApprovalQuestion| question.id == *id && question.status != CANCELED;
                 if let Some(question) = asked.iter_mut().find(is_open) {
                     question.status.clone_from(decision);
                     question.next.pop_front();
@@ -349,14 +349,14 @@ impl Approvals {
     /// A new question, with the answers that follow it.
     fn asked(
         &self,
-        asked: &[AskedApproval],
+        asked: &[ApprovalQuestion],
         operation: &str,
         fields: &Fields,
         context: &Context,
     ) -> Accepted<ApprovalEffect> {
         let caller = context.ids.caller();
         let own = || asked.iter().filter(|earlier| earlier.caller == caller);
-        let mut question = AskedApproval {
+        let mut question = ApprovalQuestion {
             id: context.ids.alphanumeric("apr_", 16),
             caller,
             operation: operation.to_owned(),
@@ -365,11 +365,11 @@ impl Approvals {
             next: VecDeque::new(),
             is_due: false,
         };
-        let before: Vec<PlannedStep> = own().map(AskedApproval::as_step).collect();
+        let before: Vec<PlannedStep> = own().map(ApprovalQuestion::as_step).collect();
         question.next = (self.plan)(&question.as_step(), &before).into();
         let first = question.next_answer();
         question.is_due = first.is_some();
-        let of_others = own().filter_map(AskedApproval::answer_with_another_question);
+        let of_others = own().filter_map(ApprovalQuestion::answer_with_another_question);
         let afterwards = of_others.map(|answer| (After::Requests(0), answer)).chain(first).collect();
         let answer = Answer::json(201, &question.shown());
         Accepted { operation: None, effects: vec![ApprovalEffect::Asked(question)], afterwards, answer }
@@ -377,7 +377,7 @@ impl Approvals {
 }
 
 /// A read of these questions. The person may change an answer that has been read.
-fn read(questions: &[&AskedApproval], shown: &Value) -> Decision<ApprovalEffect> {
+fn read(questions: &[&ApprovalQuestion], shown: &Value) -> Decision<ApprovalEffect> {
     let (mut effects, mut afterwards): (Vec<ApprovalEffect>, Afterwards<ApprovalEffect>) = Default::default();
     for question in questions {
         if let Some(next) = question.answer_after_reading() {

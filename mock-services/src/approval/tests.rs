@@ -9,7 +9,7 @@ const AFTER_ONE: DecisionTime = DecisionTime::After(After::Requests(1));
 /// The service, its state, and what it has recorded. What follows a request comes after so many more.
 struct Harness {
     service: Approvals,
-    state: Vec<AskedApproval>,
+    state: Vec<ApprovalQuestion>,
     requests: u64,
     effects: Vec<String>,
     later: Vec<(u64, ApprovalEffect)>,

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mock_services::catalog::{self, ApprovalPart};
 use mock_services::ledger::{AttemptNames, Entry, Event};
 
 use super::events::describe;
 use super::{Item, Lane, Timeline};
+use crate::domain::SubjectEvent;
 use crate::text::line;
 
 /// The maximum number of characters of the name of an operation that are shown.
@@ -23,14 +25,14 @@ impl Timeline {
         let index = |lane: &Lane| lanes.iter().position(|known| known == lane);
         let items = entries.iter().filter_map(|entry| {
             let text = describe(&entry.event, &texts)?;
-            let (caller, service) = participants(&entry.event, &attempts);
+            let (caller, other) = participants(&entry.event, &attempts);
             Some(Item {
                 n: entry.n,
                 at: entry.at,
                 attempt: attempt_of(&entry.event),
                 shape: text.shape,
                 caller: caller.and_then(|caller| index(&Lane::Caller(caller))),
-                service: service.and_then(|service| index(&Lane::Service(service.to_owned()))),
+                service: other.and_then(|other| index(&other)),
                 label: text.label,
                 detail: text.detail,
             })
@@ -76,16 +78,17 @@ fn attempt_names(entries: &[Entry]) -> AttemptNames {
 
 fn lanes(entries: &[Entry], attempts: &Attempts<'_>) -> Vec<Lane> {
     let mut callers = BTreeSet::new();
-    let mut services: Vec<&str> = Vec::new();
+    let mut others: Vec<Lane> = Vec::new();
     for entry in entries {
-        let (caller, service) = participants(&entry.event, attempts);
+        let (caller, other) = participants(&entry.event, attempts);
         callers.extend(caller);
-        if let Some(service) = service.filter(|service| !services.contains(service)) {
-            services.push(service);
+        if let Some(other) = other.filter(|other| !others.contains(other)) {
+            others.push(other);
         }
     }
-    let services = services.into_iter().map(|service| Lane::Service(service.to_owned()));
-    callers.into_iter().map(Lane::Caller).chain(services).collect()
+    // The person is on the right of everything.
+    others.sort_by_key(|other| *other == Lane::Person);
+    callers.into_iter().map(Lane::Caller).chain(others).collect()
 }
 
 fn attempt_of(event: &Event) -> Option<u64> {
@@ -93,8 +96,32 @@ fn attempt_of(event: &Event) -> Option<u64> {
     event.attempt().filter(|attempt| *attempt > 0 && !is_withheld)
 }
 
+/// The caller of an entry, and the lane of the service or the person.
+fn participants(event: &Event, attempts: &Attempts<'_>) -> (Option<u32>, Option<Lane>) {
+    let (caller, service) = services(event, attempts);
+    let other = if is_of_person(event) {
+        Some(Lane::Person)
+    } else {
+        service.map(|name| Lane::Service(name.to_owned()))
+    };
+    (caller, other)
+}
+
+/// Whether the person is asked, or answers. A question to a service is on the lane of the service.
+fn is_of_person(event: &Event) -> bool {
+    match event {
+        Event::Noted { name, fields, .. } => matches!(
+            SubjectEvent::from_ledger(name, fields),
+            Ok(SubjectEvent::Asked(_) | SubjectEvent::Answered(_))
+        ),
+        Event::Committed { effect, .. } => catalog::describe_effect(effect)
+            .is_some_and(|effect| effect.approval == Some(ApprovalPart::Answer)),
+        _ => false,
+    }
+}
+
 /// The caller and the service of an entry.
-fn participants<'a>(event: &'a Event, attempts: &Attempts<'a>) -> (Option<u32>, Option<&'a str>) {
+fn services<'a>(event: &'a Event, attempts: &Attempts<'a>) -> (Option<u32>, Option<&'a str>) {
     let of = |attempt: &u64| attempts.get(attempt).copied().unzip();
     match event {
         Event::Received(received) => (Some(received.caller), Some(service_of(&received.operation))),
@@ -110,8 +137,14 @@ fn participants<'a>(event: &'a Event, attempts: &Attempts<'a>) -> (Option<u32>, 
 
 #[cfg(test)]
 mod tests {
+    use mock_services::ledger::CommitTiming;
+    use mock_services::service::Fields;
+
     use super::*;
+    use crate::domain::{AnswerEvent, AskEvent, Decision};
+    use crate::report::timeline::Shape;
     use crate::results::sample;
+    use crate::score::testing::{LedgerScript, Sees};
 
     #[test]
     fn callers_are_on_the_left_by_number_and_services_on_the_right() {
@@ -139,5 +172,26 @@ mod tests {
             assert_eq!(pair[0].caller, pair[1].caller);
             assert_eq!(pair[0].caller, Some(4));
         }
+    }
+
+    #[test]
+    fn the_person_has_a_lane_for_questions_and_answers_of_both_ways() {
+        let mut script = LedgerScript::new();
+        let id = || "q1".to_owned();
+        let operation = "payment.refund".to_owned();
+        let asked = AskEvent { start: 1, question: 1, id: id(), operation, fields: Fields::new() };
+        script.event(&SubjectEvent::Asked(asked));
+        let decision = Decision::Approved;
+        let answered = AnswerEvent { start: 2, asked_by: 1, question: 1, id: id(), decision };
+        script.event(&SubjectEvent::Answered(answered));
+        let fields = Fields::new().with("operation", "payment.refund");
+        let attempt = script.write("approval.request", None, &fields, Sees::Ok);
+        script.committed(attempt, "approval.answer", &fields.with("decision", "denied"), CommitTiming::Now);
+        let timeline = Timeline::new(&script.end());
+        let service = Lane::Service("approval".to_owned());
+        assert_eq!(timeline.lanes, [Lane::Caller(1), service, Lane::Person]);
+        let of_person = timeline.items.iter().filter(|item| item.service == Some(2));
+        let shapes: Vec<(Shape, Option<usize>)> = of_person.map(|item| (item.shape, item.caller)).collect();
+        assert_eq!(shapes, [(Shape::Request, Some(0)), (Shape::Reply, Some(0)), (Shape::Commit, None)]);
     }
 }

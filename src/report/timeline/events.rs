@@ -91,7 +91,7 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
             let fields = asked.fields.iter().map(|(name, value)| format!("{name} {value}"));
             let fields = text(&fields.collect::<Vec<_>>().join(", "));
             let label = format!("asked about {}", text(&asked.operation));
-            ItemText::with(Shape::Note, label, format!("question {}: {fields}", text(&asked.id)))
+            ItemText::with(Shape::Request, label, format!("question {}: {fields}", text(&asked.id)))
         }
         SubjectEvent::Answered(answer) => {
             let what = match answer.decision {
@@ -99,7 +99,7 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
                 Decision::Denied => "was told: denied",
                 Decision::Expired => "was told: denied, because the time for an answer is over",
             };
-            ItemText::with(Shape::Note, what, format!("question {}", text(&answer.id)))
+            ItemText::with(Shape::Reply, what, format!("question {}", text(&answer.id)))
         }
         SubjectEvent::Interrupted(event) => {
             let action = match event.action {

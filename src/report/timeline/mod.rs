@@ -1,4 +1,4 @@
-//! The timeline of a trial: lanes for callers and services, and the entries of the ledger on them, in order.
+//! The timeline of a trial: lanes for callers, services and a person, and the entries of the ledger on them, in order.
 //! The terminal and the page show it.
 
 mod build;
@@ -14,7 +14,7 @@ pub(crate) use text::{TextView, plain_timeline, render as render_text};
 /// The timeline of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Timeline {
-    /// Callers by number, then services in the order in which they were used.
+    /// Callers by number, then services in the order in which they were used, then the person.
     pub(crate) lanes: Vec<Lane>,
     /// The entries, in the order of the ledger.
     pub(crate) items: Vec<Item>,
@@ -29,6 +29,8 @@ pub(crate) enum Lane {
     Caller(u32),
     /// A service.
     Service(String),
+    /// The person who is asked for approvals.
+    Person,
 }
 
 impl Lane {
@@ -37,6 +39,7 @@ impl Lane {
         match self {
             Lane::Caller(number) => format!("caller {number}"),
             Lane::Service(name) => name.clone(),
+            Lane::Person => "person".to_owned(),
         }
     }
 }
@@ -53,7 +56,7 @@ pub(crate) struct Item {
     pub(crate) shape: Shape,
     /// The lane of the caller, if it has one.
     pub(crate) caller: Option<usize>,
-    /// The lane of the service, if it has one.
+    /// The lane of the service or the person, if it has one.
     pub(crate) service: Option<usize>,
     /// A short description.
     pub(crate) label: String,

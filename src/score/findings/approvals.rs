@@ -295,7 +295,7 @@ fn over_budget(context: &FindingContext<'_, '_>, asked: &[AskedQuestion<'_>]) ->
         let mut own: Vec<&AskedQuestion<'_>> =
             asked.iter().filter(|question| question.event.operation == budget.operation).collect();
         // A fault can make two questions of one request.
-        own.dedup_by_key(|question| question.attempt.map_or(Err(question.n), Ok));
+        own.dedup_by_key(|question| question.attempt.ok_or(question.n));
         let own: Vec<u64> = own.into_iter().map(|question| question.n).collect();
         let most = budget.at_most?;
         (own.len() > usize::try_from(most).unwrap_or(usize::MAX)).then(|| Finding {

@@ -413,7 +413,7 @@ impl Packer {
     }
 
     fn lane(&mut self, lane: &Lane) -> (u8, u32) {
-        (u8::from(matches!(lane, Lane::Service(_))), self.texts.name(&lane.label()))
+        (u8::from(!matches!(lane, Lane::Caller(_))), self.texts.name(&lane.label()))
     }
 
     /// The names and values of an entry, in turn, as long as the budget is sufficient.

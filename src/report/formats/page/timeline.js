@@ -1,4 +1,4 @@
-// Draws the timeline of a trial as SVG: lanes for callers and services, time goes down. It takes data and returns an element.
+// Draws the timeline of a trial as SVG: lanes for callers, services and a person, time goes down. It takes data and returns an element.
 
 const SHAPE = { start: 0, request: 1, refused: 2, fault: 3, commit: 4, reply: 5, broken: 6, cut: 7, end: 8, claim: 9, note: 10 };
 const ROW = 28;
