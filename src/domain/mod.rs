@@ -24,8 +24,8 @@ pub use hosts::{HostRequests, HostTreatment, Transport};
 pub(crate) use hosts::{is_loopback, is_loopback_address, is_plain_host_name, real_host, real_hosts};
 pub use remedy::Remedy;
 pub use subject_events::{
-    CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent, InterruptKind,
-    LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
+    CancelSignal, CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent,
+    InterruptKind, LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
 };
 pub use subject_notes::SubjectEventError;
 pub use tool_cards::{KeyDescription, MCP, ToolCards, ToolHints};

@@ -56,6 +56,13 @@ pub enum SubjectEvent {
         /// Which start of the caller was interrupted, from 1.
         start: u32,
     },
+    /// The client of an MCP tool told the server that it does not wait for a call any longer.
+    CallCanceled {
+        /// The operation of the tool.
+        operation: String,
+        /// How it told it.
+        signal: CancelSignal,
+    },
     /// The first of two overlapping deliveries was frozen, with its request held before the service decided on it.
     Frozen {
         /// The operation of the request.
@@ -161,6 +168,7 @@ impl SubjectEvent {
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::NotAccepted { .. }
+            | SubjectEvent::CallCanceled { .. }
             | SubjectEvent::Frozen { .. }
             | SubjectEvent::FreezeMissed { .. }
             | SubjectEvent::Unfrozen { .. }
@@ -338,6 +346,16 @@ impl InterruptAction {
             InterruptAction::Cancel => InterruptKind::Cancel,
             InterruptAction::Freeze(_) => InterruptKind::Freeze,
         }
+    }
+}
+
+word_enum! {
+    /// How the client of an MCP tool tells the server that it does not wait for a call any longer.
+    pub enum CancelSignal {
+        /// `notifications/cancelled`.
+        Notification => "notification",
+        /// It closed the connection, which is the signal since 2026-07-28.
+        Disconnect => "disconnect",
     }
 }
 

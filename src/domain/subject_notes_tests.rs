@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{
-    AnswerEvent, AskEvent, ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome, Decision, EndEvent,
-    HostRequests, InterruptEvent, InterruptKind, LateRequestEvent, LateRequestKind, SecondCopy, StartEnd,
-    StartEvent, Transport,
+    AnswerEvent, AskEvent, CancelSignal, ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome,
+    Decision, EndEvent, HostRequests, InterruptEvent, InterruptKind, LateRequestEvent, LateRequestKind,
+    SecondCopy, StartEnd, StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -114,6 +114,8 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
             SubjectEvent::InterruptMissed { interrupt, action, attempt, reason }
         }),
         any::<u32>().prop_map(|start| SubjectEvent::NotAccepted { start }),
+        (text(), prop::sample::select(CancelSignal::ALL.to_vec()))
+            .prop_map(|(operation, signal)| SubjectEvent::CallCanceled { operation, signal }),
         text().prop_map(|operation| SubjectEvent::Frozen { operation }),
         (text(), text()).prop_map(|(operation, reason)| SubjectEvent::FreezeMissed { operation, reason }),
         prop::sample::select(SecondCopy::ALL.to_vec()).prop_map(|second| SubjectEvent::Unfrozen { second }),

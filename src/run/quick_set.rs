@@ -87,7 +87,7 @@ fn cost(case: &Case) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::APPROVALS;
+    use crate::domain::{APPROVALS, MCP};
     use crate::scenario::shipped;
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         let charge = BTreeSet::from(["payment.charge".to_owned()]);
         let charges = of(&|case| super::super::probe::operations(case) == charge && !case.requires_mcp());
         insta::assert_snapshot!(charges.iter().cloned().collect::<Vec<_>>().join("\n"));
-        let all = of(&|case| case.terms.requires.iter().all(|word| word != APPROVALS));
+        let all = of(&|case| case.terms.requires.iter().all(|word| word != APPROVALS && word != MCP));
         let with_approvals = of(&|_| true);
         assert!(charges.len() <= 16, "{charges:?}");
         assert!(all.len() <= 42, "{} {all:?}", all.len());

@@ -147,6 +147,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::NotAccepted { .. }
+            | SubjectEvent::CallCanceled { .. }
             | SubjectEvent::Frozen { .. }
             | SubjectEvent::FreezeMissed { .. }
             | SubjectEvent::Unfrozen { .. }

@@ -59,6 +59,9 @@ pub struct Terms {
     /// The maximum number of questions about an operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Budget>,
+    /// The minimum number of calls of an operation that the subject gives up and must cancel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cancels: Vec<Budget>,
     /// How many callers there are.
     pub callers: u32,
     /// The number of turns after the first.

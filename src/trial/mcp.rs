@@ -6,9 +6,12 @@ pub(super) use crate::mcp::server::{McpEndpoint, OpenCalls};
 use mock_services::MockServices;
 #[cfg(feature = "mcp")]
 use mock_services::catalog;
+use mock_services::ledger::Ledger;
 
 #[cfg(feature = "mcp")]
-use crate::mcp::server::OfferedService;
+use crate::domain::SubjectEvent;
+#[cfg(feature = "mcp")]
+use crate::mcp::server::{CancelListener, OfferedService};
 use crate::scenario::Case;
 
 /// Opens the endpoint of a caller; `None` if hapax was built without MCP.
@@ -20,6 +23,7 @@ pub(super) async fn start(
     case: &Case,
     services: &MockServices,
     caller: u32,
+    ledger: &Ledger,
 ) -> std::io::Result<Option<McpEndpoint>> {
     let offered = case.services.iter().filter_map(|setup| {
         let shipped = || catalog::find(&setup.name).cloned();
@@ -30,13 +34,23 @@ pub(super) async fn start(
             key: services.key(&setup.name)?.to_owned(),
         })
     });
-    McpEndpoint::start(offered.collect(), case.mcp).await.map(Some)
+    let ledger = ledger.clone();
+    let on_cancel = CancelListener::new(move |operation, signal| {
+        let event = SubjectEvent::CallCanceled { operation: operation.to_owned(), signal };
+        ledger.append(event.to_ledger(Some(caller)));
+    });
+    McpEndpoint::start(offered.collect(), case.mcp, on_cancel).await.map(Some)
 }
 
 /// Opens the endpoint of a caller; `None` if hapax was built without MCP.
 #[cfg(not(feature = "mcp"))]
 #[expect(clippy::unused_async, reason = "the same signature as with MCP")]
-pub(super) async fn start(_: &Case, _: &MockServices, _: u32) -> std::io::Result<Option<McpEndpoint>> {
+pub(super) async fn start(
+    _: &Case,
+    _: &MockServices,
+    _: u32,
+    _: &Ledger,
+) -> std::io::Result<Option<McpEndpoint>> {
     Ok(None)
 }
 

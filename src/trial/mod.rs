@@ -246,7 +246,7 @@ async fn prepare(
     }
     let mut endpoints = Vec::new();
     for caller in 1..=case.callers {
-        let endpoint = mcp::start(case, &services, caller).await;
+        let endpoint = mcp::start(case, &services, caller, ledger).await;
         endpoints.extend(endpoint.map_err(|error| format!("the MCP endpoint did not start: {error}"))?);
     }
     let mut recorders = Vec::new();

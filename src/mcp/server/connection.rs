@@ -146,7 +146,11 @@ async fn respond(
         return Ok(plain(StatusCode::NO_CONTENT));
     }
     let body = body.to_bytes();
-    let begins_session = is_initialize(&body);
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if server.cancels.is_notification(&message) {
+        return Ok(plain(StatusCode::ACCEPTED));
+    }
+    let begins_session = message["method"] == "initialize";
     let call = handle.call.clone();
     head.extensions.insert(handle);
     let request = Request::from_parts(head, Full::new(body));
@@ -167,10 +171,6 @@ async fn respond(
     let body = body.collect().await?;
     call.reply_ready();
     Ok(Response::from_parts(head, Full::new(body.to_bytes()).boxed()))
-}
-
-fn is_initialize(body: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(body).is_ok_and(|message| message["method"] == "initialize")
 }
 
 fn session_not_found() -> Vec<u8> {

@@ -11,6 +11,8 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
 use super::Activity;
+use super::call::RequestOutcome;
+use super::cancels::{CancelListener, Cancels};
 use super::cards::{self, OfferedTool};
 use super::connection::{ConnectionEnd, ConnectionHandle};
 use super::open_calls::OpenCalls;
@@ -28,6 +30,7 @@ pub(super) struct ToolServer {
     calls: OpenCalls,
     tools: OnceLock<Vec<OfferedTool>>,
     pub(super) sessions: Sessions,
+    pub(super) cancels: Cancels,
 }
 
 impl ToolServer {
@@ -36,8 +39,17 @@ impl ToolServer {
         cards: ToolCards,
         activity: Activity,
         calls: OpenCalls,
+        on_cancel: CancelListener,
     ) -> Self {
-        ToolServer { services, cards, activity, calls, tools: OnceLock::new(), sessions: Sessions::default() }
+        ToolServer {
+            services,
+            cards,
+            activity,
+            calls,
+            tools: OnceLock::new(),
+            sessions: Sessions::default(),
+            cancels: Cancels::new(on_cancel),
+        }
     }
 
     pub(super) fn tools(&self) -> &[OfferedTool] {
@@ -72,10 +84,17 @@ impl ToolServer {
         let service = &self.services[tool.service];
         let (address, key, running) = (service.address, service.key.clone(), self.activity.begin());
         let connection = client.clone();
+        let operation = tool.description.operation.to_owned();
+        self.cancels.begin(&context.id, &operation);
+        let (cancels, headers) = (self.cancels.clone(), parts.headers.clone());
         // A task of its own: the protocol's library drops a call when its client leaves.
         let call = tokio::spawn(async move {
             let _running = running;
-            call::send(address, &key, request, &connection).await
+            let outcome = call::send(address, &key, request, &connection).await;
+            if matches!(outcome, RequestOutcome::ClientLeft) {
+                cancels.closed(&operation, &headers);
+            }
+            outcome
         });
         let outcome = call.await.map_err(|_| ErrorData::internal_error("the call failed", None))?;
         match reply::from_outcome(outcome, &context.id) {

@@ -4,6 +4,7 @@
 //! knows no fault and no verdict.
 
 mod call;
+mod cancels;
 mod cards;
 mod connection;
 mod handler;
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::domain::ToolCards;
+pub(crate) use cancels::CancelListener;
 use handler::ToolServer;
 pub(crate) use open_calls::OpenCalls;
 
@@ -54,11 +56,15 @@ impl McpEndpoint {
     ///
     /// # Errors
     /// When no port can be opened.
-    pub(crate) async fn start(services: Vec<OfferedService>, cards: ToolCards) -> io::Result<Self> {
+    pub(crate) async fn start(
+        services: Vec<OfferedService>,
+        cards: ToolCards,
+        on_cancel: CancelListener,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let (activity, calls) = (Activity::default(), OpenCalls::default());
-        let server = ToolServer::new(services, cards, activity.clone(), calls.clone());
+        let server = ToolServer::new(services, cards, activity.clone(), calls.clone(), on_cancel);
         let accepting = tokio::spawn(connection::accept(listener, Arc::new(server), activity.clone()));
         Ok(McpEndpoint { address, activity, calls, accepting })
     }

@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 use std::io;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mock_services::fault::Fault;
@@ -14,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
-use crate::domain::{KeyDescription, ToolHints};
+use crate::domain::{CancelSignal, KeyDescription, ToolHints};
 use crate::mcp::client::HyperClient;
 
 const SERVICES: [&str; 3] = ["payment", "email", "deploy"];
@@ -23,6 +24,8 @@ const SERVICES: [&str; 3] = ["payment", "email", "deploy"];
 struct Rig {
     services: MockServices,
     endpoint: McpEndpoint,
+    /// The calls that the client canceled.
+    canceled: Arc<Mutex<Vec<(String, CancelSignal)>>>,
 }
 
 impl Rig {
@@ -43,8 +46,13 @@ impl Rig {
             address: services.address(name, 1).unwrap(),
             key: services.key(name).unwrap().to_owned(),
         });
-        let endpoint = McpEndpoint::start(offered.to_vec(), ToolCards::default()).await.unwrap();
-        Rig { services, endpoint }
+        let canceled = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&canceled);
+        let on_cancel = CancelListener::new(move |operation, signal| {
+            list.lock().unwrap().push((operation.to_owned(), signal));
+        });
+        let endpoint = McpEndpoint::start(offered.to_vec(), ToolCards::default(), on_cancel).await.unwrap();
+        Rig { services, endpoint, canceled }
     }
 
     /// Connects and sends one message, in the form of 2026-07-28.
@@ -220,6 +228,39 @@ async fn a_client_that_leaves_a_silent_call_leaves_the_service() {
     drop(stream);
     rig.endpoint.client_left().await;
     rig.services.caller_left(1).await;
+}
+
+#[tokio::test]
+async fn a_cancel_is_a_notification_and_since_2026_07_28_also_a_closed_connection() {
+    let hang = "payment.charge#1 commit=now reply={hang: {release: 30s}}";
+    let call = json!({"jsonrpc": "2.0", "id": "c1", "method": "tools/call",
+        "params": {"name": "payment_create_charge", "arguments": charge()}});
+    let cancel = |id: &str| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    let expected = |signal| vec![("payment.charge".to_owned(), signal)];
+    for (version, tells, told) in [
+        ("2025-11-25", true, expected(CancelSignal::Notification)),
+        ("2025-11-25", false, Vec::new()),
+        ("2026-07-28", false, expected(CancelSignal::Disconnect)),
+    ] {
+        let rig = Rig::new(&[hang]).await;
+        let stream = if version == "2026-07-28" {
+            rig.send("tools/call", json!({"name": "payment_create_charge", "arguments": charge()})).await
+        } else {
+            rig.post(&format!("MCP-Protocol-Version: {version}\r\n"), &call).await
+        };
+        let mut committed = rig.services.ledger().reader();
+        while rig.charges() == 0 {
+            tokio::time::timeout(Duration::from_secs(20), committed.grown()).await.unwrap();
+        }
+        drop(stream);
+        for id in ["unknown", "c1"].iter().filter(|_| tells) {
+            let mut reply = String::new();
+            rig.post("", &cancel(id)).await.read_to_string(&mut reply).await.unwrap();
+            assert!(reply.starts_with("HTTP/1.1 202"), "{reply}");
+        }
+        rig.endpoint.client_left().await;
+        assert_eq!(*rig.canceled.lock().unwrap(), told, "{version} {tells}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_n
 
 use super::Shape;
 use crate::domain::{
-    Decision, HostRequests, HostTreatment, InterruptKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
+    CancelSignal, Decision, HostRequests, HostTreatment, InterruptKind, SecondCopy, StartEnd, StartEvent,
+    SubjectEvent,
 };
 use crate::report::facts::tokens;
 use crate::text::line;
@@ -115,6 +116,13 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
         }
         SubjectEvent::NotAccepted { .. } => {
             ItemText::new(Shape::Note, "had not accepted its task, so it is not restarted")
+        }
+        SubjectEvent::CallCanceled { operation, signal } => {
+            let how = match signal {
+                CancelSignal::Notification => "by a notification",
+                CancelSignal::Disconnect => "by closing the connection",
+            };
+            ItemText::with(Shape::Note, "canceled a call", format!("{}, {how}", text(operation)))
         }
         SubjectEvent::Frozen { operation } => ItemText::with(
             Shape::Cut,

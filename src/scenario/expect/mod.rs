@@ -23,7 +23,7 @@ const MAX_ATTEMPTS: u32 = 1_000_000;
 /// The words of `allow`.
 const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
 
-pub(super) static EXPECT: MapShape<10> = MapShape::new([
+pub(super) static EXPECT: MapShape<11> = MapShape::new([
     optional("effects", Shape::List(&INTENT.shape(), Count(0, MAX_INTENTS)))
         .about("All expected effects; any other effect is unintended."),
     optional("claim", Shape::OneOf(&[CLAIM, Shape::List(&CLAIM, Count::SOME)])).about("The accepted claims."),
@@ -31,6 +31,8 @@ pub(super) static EXPECT: MapShape<10> = MapShape::new([
         .about("The number of attempts of an operation: 3 is at most 3, 1..3 is 1 to 3, 1.. is at least 1."),
     optional("questions", Shape::MapOf(&Shape::Ref("operation_name"), &NUMBER, Count(0, MAX_INTENTS)))
         .about("The maximum number of questions about an operation."),
+    optional("cancels", Shape::MapOf(&Shape::Ref("operation_name"), &NUMBER, Count(0, MAX_INTENTS)))
+        .about("How many calls of an MCP tool that the subject gives up it must cancel."),
     optional("recovery", Shape::OneOf(&[RECOVERY, Shape::List(&RECOVERY, Count::SOME)]))
         .about("What the subject may do after an ambiguous answer."),
     optional("order", Shape::List(&Shape::Ref("effect"), Count(2, MAX_INTENTS)))
@@ -80,6 +82,7 @@ pub(super) struct Expected {
     pub(super) nothing: Option<Span>,
     pub(super) attempts: Vec<(Budget, Span)>,
     pub(super) questions: Vec<Budget>,
+    pub(super) cancels: Vec<Budget>,
     pub(super) recovery: Vec<Recovery>,
     pub(super) order: Vec<String>,
     pub(super) respect_retry_after: bool,
@@ -98,6 +101,7 @@ impl Expected {
             order: self.order.clone(),
             attempts: self.attempts.iter().map(|(budget, _)| budget.clone()).collect(),
             questions: self.questions.clone(),
+            cancels: self.cancels.clone(),
             respect_retry_after: self.respect_retry_after,
             compensation: self.compensation,
             records: self.records.clone(),
@@ -113,8 +117,9 @@ pub(super) fn read_expect(
     setups: &[ServiceSetup],
     node: Option<&Node>,
 ) -> Expected {
-    let Some([effects, claim, attempts, questions, recovery, order, respect, allow, records, counters]) =
-        node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
+    let Some(
+        [effects, claim, attempts, questions, cancels, recovery, order, respect, allow, records, counters],
+    ) = node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
     else {
         return Expected::default();
     };
@@ -133,6 +138,7 @@ pub(super) fn read_expect(
         nothing,
         attempts: attempts.map(|node| read_attempts(reader, known, node)).unwrap_or_default(),
         questions: questions.map(|node| read_questions(reader, known, node)).unwrap_or_default(),
+        cancels: cancels.map(|node| read_cancels(reader, known, node)).unwrap_or_default(),
         recovery: recovery.map(|node| read_recovery(reader, node)).unwrap_or_default(),
         respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
         compensation: allow.is_some_and(|node| read_allow(reader, node)),
@@ -292,6 +298,16 @@ fn read_questions(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<Bu
         let operation = known.named(reader, &key.name, key.span);
         let at_most = Some(reader.integer(node, 0..=MAX_ATTEMPTS)?);
         Some(Budget { operation: operation?.name.to_string(), at_least: 0, at_most })
+    });
+    read.collect()
+}
+
+/// The minimum numbers of canceled calls.
+fn read_cancels(reader: &Reader, known: &KnownServices, node: &Node) -> Vec<Budget> {
+    let read = reader.entries(node).unwrap_or_default().iter().filter_map(|(key, node)| {
+        let operation = known.named(reader, &key.name, key.span);
+        let at_least = reader.integer(node, 0..=MAX_ATTEMPTS)?;
+        Some(Budget { operation: operation?.name.to_string(), at_least, at_most: None })
     });
     read.collect()
 }

@@ -229,6 +229,10 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         mcp,
     };
     check_tools(reader, requires_node, &case);
+    if let Some((key, _)) = expect.and_then(|node| node.entry("cancels")).filter(|_| !case.requires_mcp()) {
+        let message = "only MCP clients can cancel a call, and the scenario does not require MCP";
+        reader.report_with_help(key.span, message, "add `requires: mcp`, or remove `cancels`");
+    }
     Some(case)
 }
 

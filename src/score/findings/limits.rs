@@ -9,7 +9,7 @@ use super::early_retry::passed;
 use super::{FindingContext, entries_of, sentence};
 use crate::domain::{ClaimedBeforeLimit, ClaimedOutcome, EndEvent, StartEnd, SubjectEvent};
 use crate::score::barrier::callers;
-use crate::score::history::{PlacedEvent, RecordedEvent};
+use crate::score::history::{Attempt, PlacedEvent, RecordedEvent};
 use crate::score::verdict::{Finding, FindingKind};
 use crate::score::void_reason::cut;
 
@@ -20,6 +20,7 @@ const MAX_ATTEMPTS: usize = 16;
 pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = over_budget(context).collect();
     found.extend(not_attempted(context));
+    found.extend(not_canceled(context));
     found.extend(time_limit(context));
     found.extend(over_limit(context));
     found.extend(left_behind(context));
@@ -81,6 +82,35 @@ fn not_attempted<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item 
                 .map(|(_, n)| n)
                 .take(MAX_ATTEMPTS)
                 .collect(),
+            ..Finding::new(FindingKind::NotAttempted)
+        })
+    })
+}
+
+/// Calls of MCP tools that the subject gave up and did not cancel.
+fn not_canceled<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item = Finding> + 's {
+    context.terms.cancels.iter().filter_map(|due| {
+        let is_given_up = |attempt: &&Attempt<'_>| {
+            let silence = attempt.answer.and_then(|answer| answer.silence);
+            attempt.operation() == due.operation && silence == Some(SilenceEnd::Caller)
+        };
+        let given_up: Vec<u64> =
+            context.history.attempts.iter().filter(is_given_up).map(|attempt| attempt.n).collect();
+        let is_told = |note: &&RecordedEvent| {
+            matches!(&note.event, SubjectEvent::CallCanceled { operation, .. } if *operation == due.operation)
+        };
+        let told = context.history.notes.iter().filter(is_told).count();
+        let expected = given_up.len().min(usize::try_from(due.at_least).unwrap_or(usize::MAX));
+        (told < expected).then(|| Finding {
+            message: format!(
+                "The subject gave up {} of {}, and told the server of {told}; at least {expected} must be canceled.",
+                if given_up.len() == 1 { "1 call".to_owned() } else { format!("{} calls", given_up.len()) },
+                shown(&due.operation)
+            ),
+            fix: "Send notifications/cancelled with the id of the request when you stop waiting for a call; since \
+                  protocol 2026-07-28, closing its connection is enough over HTTP."
+                .to_owned(),
+            entries: given_up,
             ..Finding::new(FindingKind::NotAttempted)
         })
     })

@@ -1,10 +1,10 @@
 //! What people read, as a whole.
 
 use mock_services::fault::{CommitKind, ReplyKind};
-use mock_services::ledger::CommitTiming;
+use mock_services::ledger::{CommitTiming, Event, SilenceEnd};
 use mock_services::service::Fields;
 
-use crate::domain::{ClaimEvent, FindingKind, InterruptKind, StartEnd, SubjectEvent};
+use crate::domain::{CancelSignal, ClaimEvent, FindingKind, InterruptKind, StartEnd, SubjectEvent};
 use crate::scenario::{Budget, ClaimedOutcome, Intent, OperationTerm, Terms};
 use crate::score::score;
 use crate::score::testing::{LedgerScript, Sees, charge, due, terms};
@@ -24,6 +24,29 @@ fn told(terms: &Terms, script: LedgerScript) -> String {
 
 fn order() -> Terms {
     terms([due("ord_1001", 4999, 1)])
+}
+
+#[test]
+fn a_call_that_was_given_up_must_be_canceled_if_the_scenario_says_so() {
+    let mut terms = order();
+    terms.cancels = vec![Budget { operation: "payment.charge".to_owned(), at_least: 1, at_most: None }];
+    let kinds = |silence: SilenceEnd, is_told: bool| {
+        let mut script = LedgerScript::new();
+        script.charge(Some("k"), "ord_1001", 4999, Sees::Cut(ReplyKind::Hang));
+        if let Some(Event::Replied { silence: ended, .. }) =
+            script.entries.last_mut().map(|entry| &mut entry.event)
+        {
+            *ended = Some(silence);
+        }
+        if is_told {
+            let (operation, signal) = ("payment.charge".to_owned(), CancelSignal::Notification);
+            script.event(&SubjectEvent::CallCanceled { operation, signal });
+        }
+        told(&terms, script).lines().any(|line| line.starts_with("NotAttempted"))
+    };
+    assert!(kinds(SilenceEnd::Caller, false));
+    assert!(!kinds(SilenceEnd::Caller, true));
+    assert!(!kinds(SilenceEnd::Released, false), "it did not give up");
 }
 
 #[test]

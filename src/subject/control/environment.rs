@@ -27,6 +27,20 @@ pub(in crate::subject) fn client_timeout(longest_delay: Duration, is_awaited: bo
 pub struct Environment {
     variables: BTreeMap<String, String>,
     steps: Vec<Step>,
+    /// How its calls of MCP tools are made.
+    pub(super) mcp_client: McpClient,
+}
+
+/// How a control makes the calls of MCP tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum McpClient {
+    /// In the form of 2026-07-28, in which closing the connection cancels a call.
+    #[default]
+    Closing,
+    /// In an earlier form, with a notification when it gives up a call.
+    Telling,
+    /// In an earlier form, without one.
+    Silent,
 }
 
 /// Why the environment is not that of a subject.
@@ -60,7 +74,12 @@ impl Environment {
             variables.into_iter().filter(|(name, _)| name.starts_with("HAPAX_")).collect();
         let steps = variables.get("HAPAX_STEPS").ok_or(EnvironmentError::NoSteps)?;
         let steps = serde_json::from_str(steps)?;
-        Ok(Environment { variables, steps })
+        Ok(Environment { variables, steps, mcp_client: McpClient::default() })
+    }
+
+    /// The same environment, with another client of MCP tools.
+    pub(super) fn with_mcp_client(&self, mcp_client: McpClient) -> Self {
+        Environment { mcp_client, ..self.clone() }
     }
 
     /// The steps of the task.

@@ -24,6 +24,7 @@ use yaml_reader::{listed, nearest, shown};
 use crate::domain::ControlName;
 
 pub(crate) use cli_tool::{ControlToolArguments, control_tool};
+use environment::McpClient;
 pub use environment::{Environment, EnvironmentError};
 pub(super) use environment::{TIMEOUT_VARIABLE, client_timeout};
 #[cfg(feature = "mcp")]
@@ -62,6 +63,12 @@ pub enum ControlError {
 /// # Errors
 /// If the claim cannot be written.
 pub fn run(control: ControlName, environment: &Environment) -> Result<(), ControlError> {
+    let mcp_client = match control {
+        ControlName::Careful => McpClient::Telling,
+        ControlName::SdkRetry => McpClient::Silent,
+        _ => McpClient::Closing,
+    };
+    let environment = &environment.with_mcp_client(mcp_client);
     let approvals = approvals::Approvals::new(environment, control);
     let claim = policies::policy(control)(environment, &approvals);
     claim::write(environment, &claim)

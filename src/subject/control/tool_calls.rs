@@ -3,47 +3,74 @@
 
 use mock_services::catalog::{self, ServiceRequest};
 use serde_json::{Value, json};
-use ureq::Agent;
-use ureq::http::Request;
+use ureq::http::{Request, Response};
+use ureq::{Agent, Body};
 
 use super::answer::{Reply, ReplyClass};
+use super::environment::McpClient;
 use super::wire::{Content, ToolRequest, form};
 
 const PROTOCOL_VERSION: &str = "2026-07-28";
+const EARLIER_VERSION: &str = "2025-11-25";
 /// The code of the error that a server does not know the session. It may have executed the call before it lost it.
 const SESSION_NOT_FOUND: i64 = -32001;
 
+/// The id of a call: there is one at a time.
+const CALL_ID: u32 = 1;
+
 /// Sends one request as the call of a tool.
-pub(super) fn send(agent: &Agent, url: &str, request: &ToolRequest) -> Reply {
+pub(super) fn send(agent: &Agent, url: &str, client: McpClient, request: &ToolRequest) -> Reply {
     let Some((name, arguments)) = call(request) else { return Reply::bare(ReplyClass::Refused, None) };
-    let message = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {
-            "name": name, "arguments": arguments,
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": PROTOCOL_VERSION,
-                "io.modelcontextprotocol/clientInfo": { "name": "hapax-control", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {}
-            }
-        }
+    let mut message = json!({
+        "jsonrpc": "2.0", "id": CALL_ID, "method": "tools/call",
+        "params": { "name": name, "arguments": arguments }
     });
-    let request = Request::builder()
-        .method("POST")
-        .uri(url)
-        .header("Accept", "application/json, text/event-stream")
-        .header("Content-Type", "application/json")
-        .header("MCP-Protocol-Version", PROTOCOL_VERSION)
-        .header("Mcp-Method", "tools/call")
-        .header("Mcp-Name", name.as_str())
-        .body(message.to_string());
-    match request.map(|request| agent.run(request)) {
+    if client == McpClient::Closing {
+        message["params"]["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": PROTOCOL_VERSION,
+            "io.modelcontextprotocol/clientInfo": { "name": "hapax-control", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {}
+        });
+    }
+    match post(agent, url, client, &name, &message) {
         Ok(Ok(mut answer)) => match answer.body_mut().read_to_vec() {
             Ok(body) => read(&body),
             Err(_) => Reply::lost(),
         },
-        Ok(Err(_)) => Reply::lost(),
+        Ok(Err(error)) => {
+            if client == McpClient::Telling && matches!(error, ureq::Error::Timeout(_)) {
+                let params = json!({ "requestId": CALL_ID, "reason": "timeout" });
+                let told = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+                // The server may be gone; then there is nothing to cancel.
+                let _ = post(agent, url, client, &name, &told);
+            }
+            Reply::lost()
+        }
         Err(_) => Reply::bare(ReplyClass::Refused, None),
     }
+}
+
+/// Posts a message about the call of a tool. The outer error is that of a message that cannot be sent.
+fn post(
+    agent: &Agent,
+    url: &str,
+    client: McpClient,
+    tool: &str,
+    message: &Value,
+) -> Result<Result<Response<Body>, ureq::Error>, ureq::http::Error> {
+    let request = Request::builder()
+        .method("POST")
+        .uri(url)
+        .header("Accept", "application/json, text/event-stream")
+        .header("Content-Type", "application/json");
+    let request = match client {
+        McpClient::Closing => request
+            .header("MCP-Protocol-Version", PROTOCOL_VERSION)
+            .header("Mcp-Method", "tools/call")
+            .header("Mcp-Name", tool),
+        McpClient::Telling | McpClient::Silent => request.header("MCP-Protocol-Version", EARLIER_VERSION),
+    };
+    Ok(agent.run(request.body(message.to_string())?))
 }
 
 /// The tool that makes this request, and its arguments.

@@ -96,7 +96,7 @@ impl<'a> Wire<'a> {
         }
         let Some(address) = self.environment.service(&tool_request.service) else {
             return match self.environment.mcp_url() {
-                Some(url) => tool_calls::send(&self.agent, url, tool_request),
+                Some(url) => tool_calls::send(&self.agent, url, self.environment.mcp_client, tool_request),
                 None => Reply::bare(ReplyClass::Refused, None),
             };
         };

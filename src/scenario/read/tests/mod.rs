@@ -129,6 +129,10 @@ fn a_required_service_is_one_that_the_scenario_has_and_not_every_subject_uses() 
     assert_eq!(case.terms.requires, ["model"]);
     assert_eq!(charge_case("services: {web: {}}\nrequires: web\n").terms.requires, ["web"]);
     assert!(charge_case("requires: mcp\n").requires_mcp());
+    let cancels = charge("  cancels: {payment.charge: 1}\n");
+    assert!(read(&cancels).unwrap_err().to_string().contains("the scenario does not require MCP"));
+    let required = cases(&format!("{cancels}requires: mcp\n")).remove(0);
+    assert_eq!(required.terms.cancels[0].at_least, 1);
     let mail = "about: a\ntask: t\nsteps: [{do: email.send, with: {to: a@b.example, subject: x, via: smtp}}]\n\
         requires: mcp\nexpect: {effects: [{effect: email.send, where: {to: a@b.example}}]}\n";
     let problems = read(mail).unwrap_err().to_string();
