@@ -13,9 +13,12 @@ use crate::domain::CancelSignal;
 /// The first version of the protocol in which a closed connection cancels the call. Versions are dates.
 const CLOSING_CANCELS: &str = "2026-07-28";
 
-/// Gets the operation of each canceled call.
+/// What is done with a canceled call: its operation, and how it was canceled.
+type Listen = dyn Fn(&str, CancelSignal) + Send + Sync;
+
+/// Gets each canceled call.
 #[derive(Clone)]
-pub(crate) struct CancelListener(Arc<dyn Fn(&str, CancelSignal) + Send + Sync>);
+pub(crate) struct CancelListener(Arc<Listen>);
 
 impl CancelListener {
     pub(crate) fn new(listen: impl Fn(&str, CancelSignal) + Send + Sync + 'static) -> Self {
