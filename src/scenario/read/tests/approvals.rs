@@ -88,7 +88,7 @@ fn approvals_that_cannot_be_are_refused() {
             "services: {approval: {decision: maybe}}\n".to_owned(),
             "expected `approved`, `denied`, `expired` or `never`",
         ),
-        ("requires: approval\n".to_owned(), "`approval` cannot be required"),
+        ("requires: approval\n".to_owned(), "the scenario has no service `approval`"),
     ] {
         let problems = problems_of(&more);
         assert!(problems.contains(message), "{more}: {problems}");
