@@ -45,6 +45,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("a lease or a lock that expires does not stop a worker", &["keyed", "careful"]),
     ("Act only after an answer `approved`", &["careful"]),
     ("Ask once for each effect", &["keyed", "careful"]),
+    ("Send notifications/cancelled", &["careful"]),
 ];
 
 /// The verdicts of a control in all cases of the golden set: those of the selftest, and those of a run over the
