@@ -115,6 +115,7 @@ async fn the_api_key_of_one_service_is_invalid_for_others() {
             "deploy" => "/deployments",
             "records" => "/records",
             "model" => "/v1/models",
+            "approval" => "/approvals",
             _ => "/tickets",
         };
         for other in names.iter().filter(|other| *other != name) {
