@@ -25,8 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(files, "({name:?}, include_str!({path:?})),")?;
     }
     let code = format!(
-        "word_enum! {{\n/// How a service treats idempotency keys.\npub enum Profile {{\n{variants}\
-         /// The key is ignored.\nNone => \"none\",\n}}\n}}\n\
+        "word_enum! {{\n/// How a service treats idempotency keys.\npub enum Profile {{\n{variants}}}\n}}\n\
          const FILES: &[(&str, &str)] = &[\n{files}];\n"
     );
     fs::write(Path::new(&env::var("OUT_DIR")?).join("profiles.rs"), code)?;

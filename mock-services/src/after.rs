@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use yaml_reader::shape::{MapShape, Shape, required};
+use yaml_reader::{Node, NodeKind, Reader};
 
 /// When a deferred change happens; at the latest when the service settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -14,4 +16,30 @@ pub enum After {
     Time(Duration),
     /// Only when the service settles.
     Settled,
+}
+
+/// When something happens: `{requests: 2}`, `2s` or `settle`.
+pub const AFTER: Shape = Shape::Ref("after");
+/// The definition `after` of the schema of scenarios.
+pub const AFTER_DEFINITION: Shape =
+    Shape::OneOf(&[Shape::Word(SETTLE), Shape::DURATION, AFTER_REQUESTS.shape()]);
+pub(crate) static AFTER_REQUESTS: MapShape<1> =
+    MapShape::new([required("requests", Shape::Integer(0, u32::MAX as i64))]);
+const SETTLE: &str = "settle";
+
+/// Reads when a deferred change happens; problems are reported to the reader.
+pub fn read_after(reader: &Reader, node: &Node) -> Option<After> {
+    match &node.kind {
+        NodeKind::Text(text) if text == SETTLE => Some(After::Settled),
+        NodeKind::Map(_) => {
+            let [requests] = reader.fields(node, "a time that is counted in requests", &AFTER_REQUESTS)?;
+            Some(After::Requests(reader.integer(requests?, 0..=u32::MAX)?))
+        }
+        NodeKind::Text(_) => reader.duration(node).map(After::Time),
+        _ => {
+            let help = "write {requests: 2}, a duration as 2s, or `settle` for the end of the trial";
+            reader.report_with_help(node.span, format!("expected a time, found {}", node.describe()), help);
+            None
+        }
+    }
 }

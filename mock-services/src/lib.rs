@@ -162,6 +162,7 @@ mod money;
 pub mod payment;
 pub mod records;
 pub mod result_text;
+pub mod sender;
 pub mod service;
 mod services;
 pub mod web;

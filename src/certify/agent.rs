@@ -25,13 +25,16 @@ use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::domain::{VoidCause, is_default};
 use crate::report::publish;
-use crate::results::{CaseReport, REPORT_FILE, Report, Skipped, TrialReport, read_confirmed};
+use crate::results::{
+    CaseReport, REPORT_FILE, Report, Skipped, TrialReport, profiles_tested, read_confirmed,
+};
 use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
 use crate::scenario::Case;
 use crate::score::{Finding, TrialStatus};
 use crate::selftest::{self, SelftestRow};
 use crate::subject::{Subject, SubjectKind};
 use crate::text::words::counted;
+use crate::trial;
 
 /// The folders of version 1 of certificates: those of the cases have one run for each number of trials.
 pub(super) const RUN_NAMES_1: RunNames = RunNames { cases: "subject", ..RUN_NAMES };
@@ -199,6 +202,8 @@ pub(crate) async fn certify_agent(
     let promise = Some(subject.settings.promise).filter(|promise| !is_default(promise));
     let note = |promise| format!("It was judged by the promise `{promise}`, not by exactly-once.");
     let replaced = run::replaced_scenarios(plan.cases.iter().map(|(case, _)| case));
+    let profiles: Vec<(String, String)> =
+        plan.cases.iter().flat_map(|(case, _)| trial::profiles(case, subject)).collect();
     let kind = SubjectKindTested::Agent;
     let (name, command) = (subject.name.clone(), command_of(subject));
     Ok(Tested {
@@ -216,7 +221,7 @@ pub(crate) async fn certify_agent(
         unlisted_writes: Vec::new(),
         findings,
         not_tested,
-        notes: replaced.into_iter().chain(promise.map(note)).collect(),
+        notes: replaced.into_iter().chain(promise.map(note)).chain(profiles_tested(&profiles)).collect(),
         interrupted: runs.interrupted || controls_interrupted,
     })
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use mock_services::catalog;
+use mock_services::idempotency::{profiles_json, profiles_page, profiles_text};
 use serde_json::json;
 use yaml_reader::{listed, nearest, shown};
 
@@ -39,7 +40,9 @@ Examples:
   hapax list --service payment
       The reference of a service: endpoints, operations, effects, options.
   hapax list --agents codex > agents/codex.yaml
-      The recipe of a published agent program, to be changed.")]
+      The recipe of a published agent program, to be changed.
+  hapax list --profiles
+      How real providers treat idempotency keys: the values of `idempotency` in a scenario.")]
 pub(super) struct ListArgs {
     /// A file or folder, a tag, or any part of a case id [default: all cases]
     #[arg(value_name = "FILTER")]
@@ -69,6 +72,9 @@ pub(super) struct ListArgs {
     /// Print the recipe of a published agent program: what it sets, to read or to copy. Without a name: the programs
     #[arg(long, value_name = "NAME", conflicts_with_all = ["filters", "expression", "short", "json", "markdown", "service"])]
     agents: Option<Option<String>>,
+    /// Print the idempotency profiles as a table; with --json one object for each, with --markdown a page
+    #[arg(long, conflicts_with_all = ["filters", "expression", "short", "service", "agents"])]
+    profiles: bool,
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
@@ -85,6 +91,14 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitStatus, CliError> {
             None => agents()?,
         };
         return Ok(output(ci_commands::text(&page).as_bytes(), ExitStatus::Success));
+    }
+    if args.profiles {
+        let text = match args {
+            ListArgs { json: true, .. } => profiles_json(),
+            ListArgs { markdown: true, .. } => profiles_page(),
+            _ => profiles_text(),
+        };
+        return Ok(output(text.as_bytes(), ExitStatus::Success));
     }
     let cases = super::load(&args.filters, args.expression.as_deref())?;
     let mut out = Vec::new();

@@ -2,17 +2,18 @@
 
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstream::{eprintln, stdout};
 use mock_services::fault::ReplyKind;
-use mock_services::idempotency::Profile;
+use mock_services::idempotency::{Idempotency, parse_idempotency};
 use mock_services::ledger::Entry;
 
 use super::error::CliError;
 use crate::ExitStatus;
-use crate::serve::{ServeError, ServeOptions, Serving, show};
+use crate::scenario::own_file;
+use crate::serve::{SendTo, ServeError, ServeOptions, Serving, show};
 use crate::text::ci_commands;
 
 const EXAMPLES: &str = "\
@@ -25,6 +26,8 @@ Examples:
       Three replies with status 429, although each email was sent.
   hapax serve --service tickets.yaml --faults faults.yaml --ledger ledger.jsonl
       Your own service, faults from a file, and the ledger saved.
+  hapax serve payment --send-to http://127.0.0.1:3000/hooks/stripe
+      Every charge also sends its event, signed with the STRIPE_WEBHOOK_SECRET that is shown.
   hapax serve payment email --expect payment.charge:order=ord_1 -- pytest
       Start the services, run the tests with their addresses in the environment, and fail unless order ord_1
       was charged exactly once and nothing else was committed.
@@ -38,7 +41,8 @@ An effect is EFFECT[:FIELD=VALUE,FIELD=VALUE][*TIMES]: payment.charge:order=ord_
 
 A fault is OPERATION#ATTEMPT commit=COMMIT reply=REPLY [where.FIELD=VALUE] [caller=N] [chance=0.2]
   ATTEMPT  1, 1..3, [1, 4], every
-  COMMIT   now, never, later, {later: {requests: 2}}, {later: 2s}, twice, {part: 0.5}
+  COMMIT   now, never, later, {later: {requests: 2}}, {later: 2s}, twice, {part: 0.5},
+           {reverts: {requests: 3}}, {reverts: 2s}
   REPLY    ";
 
 /// The examples, and how every reply is written.
@@ -81,8 +85,9 @@ pub(super) struct ServeArgs {
     #[arg(long = "service", value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    #[arg(long, value_name = "SERVICE=PROFILE", value_parser = profile, help = profiles_help())]
-    idempotency: Vec<(String, Profile)>,
+    /// How a service treats idempotency keys: a profile that `hapax list --profiles` shows, or your own file
+    #[arg(long, value_name = "SERVICE=PROFILE", value_parser = idempotency)]
+    idempotency: Vec<(String, Idempotency)>,
 
     /// The port of a service; smtp=PORT for SMTP, smtps=PORT for SMTP over TLS [default: a free port]
     #[arg(long, value_name = "SERVICE=PORT", value_parser = port)]
@@ -117,6 +122,11 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 
+    /// Send the events of services to this URL, as their real webhooks, each once; can be repeated. The page sends them
+    /// again, out of order or signed wrongly
+    #[arg(long, value_name = "[SERVICE=]URL")]
+    send_to: Vec<SendTo>,
+
     /// Write the ledger to this file, which must not exist
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
@@ -146,22 +156,9 @@ fn pair(text: &str) -> Result<(&str, &str), String> {
     text.split_once('=').ok_or_else(|| format!("write it as SERVICE=VALUE, not `{text}`"))
 }
 
-fn profile(text: &str) -> Result<(String, Profile), String> {
+fn idempotency(text: &str) -> Result<(String, Idempotency), String> {
     let (service, name) = pair(text)?;
-    let profile = name
-        .parse::<Profile>()
-        .map_err(|_| format!("unknown profile `{name}`; the profiles are {}", profile_names().join(", ")))?;
-    Ok((service.to_owned(), profile))
-}
-
-fn profile_names() -> Vec<&'static str> {
-    Profile::ALL.map(Profile::as_str).to_vec()
-}
-
-fn profiles_help() -> String {
-    let names = profile_names();
-    let (last, others) = names.split_last().unwrap_or((&"", &[]));
-    format!("How a service treats idempotency keys: {} or {last}", others.join(", "))
+    Ok((service.to_owned(), parse_idempotency(name, &|path| own_file(Path::new("."), path))?))
 }
 
 fn port(text: &str) -> Result<(String, u16), String> {
@@ -184,6 +181,7 @@ pub(super) fn run(args: ServeArgs) -> Result<ExitCode, CliError> {
         token: args.token,
         admin_port: args.admin_port,
         ca_file: args.ca_file,
+        send_to: args.send_to,
         ledger: args.ledger,
         expected: args.expect,
         gives_admin: args.admin,

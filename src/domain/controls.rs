@@ -80,6 +80,11 @@ controls! {
         help: "reads, changes, writes back",
         behavior: "reads, changes and writes back without a condition on the version"
     }
+    /// Believes its own record.
+    Bookkeeper => "bookkeeper" {
+        help: "a key derived from the intent, and its own record of what is done",
+        behavior: "does not look again at what its own record says is done"
+    }
     /// Writes although its lease has expired.
     Leaseholder => "leaseholder" {
         help: "works under a lease that expires, without fencing",
@@ -104,6 +109,31 @@ controls! {
     Rewriter => "rewriter" {
         help: "does something else than was approved, also after a denial",
         behavior: "asks for an approval, and then does something else"
+    }
+    /// Loses an event if it is ended between its mark and its act.
+    MarkBefore => "mark-before" {
+        help: "receives events: marks an event as handled, then acts",
+        behavior: "marks an event as handled before it acts on it"
+    }
+    /// Repeats an act if it is ended between the act and its mark.
+    MarkAfter => "mark-after" {
+        help: "receives events: acts, then marks the event as handled",
+        behavior: "marks an event as handled only after it has acted on it"
+    }
+    /// Handles each event once, by its id.
+    ByEventId => "by-event-id" {
+        help: "receives events: handles each event id once",
+        behavior: "handles each event id once"
+    }
+    /// Handles one event of each object.
+    ByObject => "by-object" {
+        help: "receives events: handles one event of each object",
+        behavior: "handles one event of each object, and drops the others"
+    }
+    /// Drops what says that it was sent before.
+    DropsRetries => "drops-retries" {
+        help: "receives events: drops every event that says that it was sent before",
+        behavior: "drops every event that says that it was sent before"
     }
     /// Makes too many attempts.
     Storm => "storm" {

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 mod approvals;
 mod controls;
+mod events;
 mod findings;
 mod hosts;
 mod remedy;
@@ -19,6 +20,7 @@ mod verdicts;
 
 pub use approvals::{APPROVALS, Answer, AnswerEvent, AskEvent, Decision, Question};
 pub use controls::ControlName;
+pub use events::{CopyAnswerEvent, CopyReason, EVENTS, SentCopyEvent};
 pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment, Transport};
 pub(crate) use hosts::{is_loopback, is_loopback_address, is_plain_host_name, real_host, real_hosts};

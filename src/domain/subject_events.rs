@@ -3,11 +3,15 @@
 
 use std::time::Duration;
 
+use mock_services::service::Fields;
 use mock_services::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerEvent, AskEvent, ClaimOrigin, ClaimedOutcome, HostRequests, Transport};
+use super::{
+    AnswerEvent, AskEvent, ClaimOrigin, ClaimedOutcome, CopyAnswerEvent, HostRequests, SentCopyEvent,
+    Transport,
+};
 
 /// How long a start must be watched after its claim for the claim to be final.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -38,6 +42,29 @@ pub enum SubjectEvent {
     Asked(AskEvent),
     /// A person answered, and a start of the caller gets the answer.
     Answered(AnswerEvent),
+    /// The scenario itself made an effect happen; it is nobody's.
+    Happened {
+        /// The name of the effect.
+        effect: String,
+        /// The id that the service gave it.
+        id: String,
+        /// What was done, as JSON.
+        #[serde(with = "super::subject_notes::fields_as_text")]
+        fields: Fields,
+    },
+    /// A copy of an event was sent and arrives.
+    Delivered(SentCopyEvent),
+    /// A copy of an event was sent and does not arrive, as the scenario says.
+    CopyLost(SentCopyEvent),
+    /// A copy of an event was answered, or was not.
+    CopyAnswered(CopyAnswerEvent),
+    /// A copy of an event could not be delivered.
+    NotDelivered {
+        /// The number of the event in the trial, from 1.
+        event: u32,
+        /// Why.
+        reason: String,
+    },
     /// An interrupt took effect.
     Interrupted(InterruptEvent),
     /// An interrupt did not take effect.
@@ -165,6 +192,11 @@ impl SubjectEvent {
             | SubjectEvent::Asked(AskEvent { start, .. })
             | SubjectEvent::Answered(AnswerEvent { start, .. }) => Some(*start),
             SubjectEvent::Unprepared { .. }
+            | SubjectEvent::Happened { .. }
+            | SubjectEvent::Delivered(_)
+            | SubjectEvent::CopyLost(_)
+            | SubjectEvent::CopyAnswered(_)
+            | SubjectEvent::NotDelivered { .. }
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::NotAccepted { .. }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::{
     AnswerEvent, AskEvent, CancelSignal, ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome,
-    Decision, EndEvent, HostRequests, InterruptEvent, InterruptKind, LateRequestEvent, LateRequestKind,
-    SecondCopy, StartEnd, StartEvent, Transport,
+    CopyAnswerEvent, CopyReason, Decision, EndEvent, HostRequests, InterruptEvent, InterruptKind,
+    LateRequestEvent, LateRequestKind, SecondCopy, SentCopyEvent, StartEnd, StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -86,6 +86,25 @@ fn late_request() -> impl Strategy<Value = LateRequestEvent> {
     )
 }
 
+fn sent_copy() -> impl Strategy<Value = SentCopyEvent> {
+    let reason = prop::sample::select(CopyReason::ALL.to_vec());
+    let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
+    (numbers, text(), text(), text(), reason, any::<bool>()).prop_map(
+        |((start, event, copy, copies, shortened), from, id, kind, reason, forged)| SentCopyEvent {
+            start,
+            event,
+            copy,
+            copies,
+            from,
+            id,
+            kind,
+            reason,
+            forged,
+            shortened,
+        },
+    )
+}
+
 fn event() -> impl Strategy<Value = SubjectEvent> {
     prop_oneof![
         (any::<u32>(), text(), text(), any::<u32>()).prop_map(|(start, trial, name, turn)| {
@@ -109,6 +128,17 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
             .prop_map(|(start, asked_by, question, id, decision)| {
                 SubjectEvent::Answered(AnswerEvent { start, asked_by, question, id, decision })
             }),
+        (text(), text(), text()).prop_map(|(effect, id, order)| SubjectEvent::Happened {
+            effect,
+            id,
+            fields: Fields::new().with("order", order.as_str()),
+        }),
+        sent_copy().prop_map(SubjectEvent::Delivered),
+        sent_copy().prop_map(SubjectEvent::CopyLost),
+        (any::<u32>(), any::<u32>(), any::<u16>(), any::<bool>()).prop_map(|(event, copy, status, seen)| {
+            SubjectEvent::CopyAnswered(CopyAnswerEvent { event, copy, status, seen })
+        }),
+        (any::<u32>(), text()).prop_map(|(event, reason)| SubjectEvent::NotDelivered { event, reason }),
         interrupt_event().prop_map(SubjectEvent::Interrupted),
         (interrupt_event(), text()).prop_map(|(InterruptEvent { interrupt, action, attempt }, reason)| {
             SubjectEvent::InterruptMissed { interrupt, action, attempt, reason }

@@ -67,6 +67,9 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
             view,
         );
     }
+    if let Some(text) = unknown_providers(&result.hosts_without_profile) {
+        push(&mut out, "  keys", &text, view);
+    }
     let (run, skipped) = result.cases;
     if skipped > 0 {
         let cases = if run == 1 { "case" } else { "cases" };
@@ -96,6 +99,20 @@ fn uses(result: &ProbeResult) -> String {
     let is_named = |service: &&String| !result.hosts.iter().any(|(name, _)| name == *service);
     let beside = result.services.iter().filter(is_named).map(|service| format!("the scripted {service}"));
     hosts.chain(beside).collect::<Vec<_>>().join(", ")
+}
+
+/// What to do about hosts whose provider has no idempotency profile.
+fn unknown_providers(hosts: &[(String, String)]) -> Option<String> {
+    let (service, _) = hosts.first()?;
+    let names: Vec<&str> = hosts.iter().map(|(_, host)| host.as_str()).collect();
+    let (are, their, they) =
+        if names.len() == 1 { ("is", "its", "it has") } else { ("are", "their", "they have") };
+    Some(format!(
+        "{} {are} not among the providers whose keys are known (hapax list --profiles), so {their} keys are ignored. If \
+         {they} keys, write for the subject in hapax.yaml: {service}: {{ idempotency: {{ key: header.Idempotency-Key, \
+         stores: started, replay: first, mismatch: refuse, lifetime: 1440m }} }}",
+        names.join(", ")
+    ))
 }
 
 /// The operations of each family with such an outcome.
@@ -133,6 +150,22 @@ fn push(out: &mut String, name: &str, text: &str, view: &View) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_provider_without_a_profile_is_named_with_the_lines_to_paste() {
+        let host = |service: &str, host: &str| (service.to_owned(), host.to_owned());
+        let hint = unknown_providers(&[host("web", "api.acme.example")]).unwrap();
+        assert!(hint.starts_with("api.acme.example is not among the providers"), "{hint}");
+        let (_, lines) = hint.split_once("hapax.yaml: web: { idempotency: ").unwrap();
+        let rules = lines.strip_suffix(" }").unwrap();
+        let source = yaml_reader::Source::new("hint", rules);
+        let (reader, node) = (yaml_reader::Reader::new(&source), yaml_reader::parse(&source).unwrap());
+        let read = mock_services::idempotency::read_idempotency(&reader, &node, &|_| Err(String::new()));
+        assert!(read.is_some_and(|rules| rules.takes_keys()), "{rules}");
+        let hosts = [host("web", "api.acme.example"), host("web", "api.other.example")];
+        assert!(unknown_providers(&hosts).unwrap().contains("api.acme.example, api.other.example are not"));
+        assert_eq!(unknown_providers(&[]), None);
+    }
 
     #[test]
     fn each_operation_of_several_families_is_named_once_and_no_family_is_left_out() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::Promise;
 use crate::results::tally::Tally;
-use crate::results::{CaseReport, Report, RunTime, TrialReport, WaitTimes};
+use crate::results::{CaseReport, Report, RunTime, TrialReport, WaitTimes, profiles_tested};
 use crate::text::words::{counted, duration};
 
 /// The note that no trial belongs to this part of a run; `None` if it is not an empty part.
@@ -71,6 +71,11 @@ pub(crate) fn promised(report: &Report) -> Option<String> {
     })
 }
 
+/// The idempotency profiles that were tested.
+pub(crate) fn profiles(report: &Report) -> Option<String> {
+    profiles_tested(report.cases.iter().flat_map(|case| &case.idempotency))
+}
+
 /// The note that claims were optional, with the number of missing ones.
 pub(crate) fn lenient(tally: &Tally) -> Option<String> {
     let silent = tally.silent?;
@@ -133,6 +138,22 @@ pub(crate) fn time_line(time: &RunTime) -> String {
 mod tests {
     use super::*;
     use crate::results::LongestTrial;
+
+    #[test]
+    fn the_profiles_that_were_tested_are_named_by_service() {
+        let pair = |service: &str, profile: &str| (service.to_owned(), profile.to_owned());
+        let tested = [
+            pair("payment", "xero"),
+            pair("api.xero.com", "xero"),
+            pair("payment", "none"),
+            pair("payment", "xero"),
+        ];
+        assert_eq!(
+            profiles_tested(&tested).unwrap(),
+            "Idempotency profiles that were tested: api.xero.com xero; payment none, xero."
+        );
+        assert_eq!(profiles_tested(&[]), None);
+    }
 
     #[test]
     fn the_largest_waits_are_named_first() {

@@ -25,6 +25,7 @@ pub use merge::{
     MergeError, MergeFoldersError, Merged, MergedRun, PartSource, PartSources, merge, merge_folders,
     without_doubles,
 };
+pub(crate) use model::profiles_tested;
 pub use model::{
     CaseReport, ControlReport, FirstTry, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport,
     WaitTimes, WholePlan,

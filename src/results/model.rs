@@ -1,5 +1,7 @@
 //! `report.json`: everything that a report shows, as plain data with a format version.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +127,9 @@ pub struct CaseReport {
     pub digest: String,
     /// The names of the matrix and their values.
     pub variant: Vec<(String, String)>,
+    /// How its services treat idempotency keys: each service, or host of a provider, with the name of its profile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idempotency: Vec<(String, String)>,
     /// The text of the task.
     pub task: String,
     /// What scoring needs.
@@ -258,4 +263,19 @@ pub struct WaitTimes {
     pub restarts_ms: u64,
     /// The rest: the subject starts, works, sleeps before its retries, and ends.
     pub subject_ms: u64,
+}
+
+/// The idempotency profiles of cases, in one sentence; `None` if there are none.
+pub(crate) fn profiles_tested<'p>(
+    profiles: impl IntoIterator<Item = &'p (String, String)>,
+) -> Option<String> {
+    let mut by_service: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (service, profile) in profiles {
+        by_service.entry(service).or_default().insert(profile);
+    }
+    let listed = by_service.into_iter().map(|(service, profiles)| {
+        format!("{service} {}", profiles.into_iter().collect::<Vec<_>>().join(", "))
+    });
+    let listed = listed.collect::<Vec<_>>().join("; ");
+    (!listed.is_empty()).then(|| format!("Idempotency profiles that were tested: {listed}."))
 }

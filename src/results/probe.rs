@@ -15,6 +15,8 @@ pub struct ProbeResult {
     pub took: Duration,
     /// The real hosts that the subject called, each with its service.
     pub hosts: Vec<(String, String)>,
+    /// Those hosts whose keys are ignored because nobody says how their provider treats them, each with its service.
+    pub hosts_without_profile: Vec<(String, String)>,
     /// Hosts outside of the trials to which it sent something.
     pub outside: Vec<String>,
     /// The services beside those of the tasks that it used, such as a language model.

@@ -299,6 +299,7 @@ fn case_reports(
                 tags: case.tags.clone(),
                 digest: identity::of_case(case),
                 variant: case.variant.clone(),
+                idempotency: trial::profiles(case, &work.subject),
                 task: case.work.task.clone(),
                 terms: trial::terms(case, &work.subject, work.options.claims_optional),
                 trials: vec![trial],

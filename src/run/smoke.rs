@@ -10,7 +10,7 @@ use super::{Plan, PlannedTrial, RunError, RunOptions, trial_seed};
 use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
 use crate::process_env;
 use crate::results::{SmokeFailure, SmokeProblem};
-use crate::scenario::Case;
+use crate::scenario::{Case, EventTerm, PlannedCopy};
 use crate::score::{TrialStatus, Verdict, score};
 use crate::subject::{StandardInput, Subject, SubjectKind, client_variables, has_task};
 use crate::trial;
@@ -116,6 +116,11 @@ pub(super) fn without_faults(case: &Case) -> Case {
     case.interrupts.clear();
     case.turns.clear();
     case.approvals.clear();
+    for event in &mut case.events {
+        (event.copies, event.schedule) = (vec![PlannedCopy::PLAIN], None);
+        (event.workers, event.spread, event.reversed, event.before_reply) = (1, None, false, false);
+    }
+    case.terms.events = case.events.iter().map(EventTerm::from).collect();
     (case.callers, case.barrier, case.overlap) = (1, None, None);
     case.terms.faults.clear();
     case.terms.interrupts.clear();
@@ -144,6 +149,11 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             SubjectEvent::Started(_)
             | SubjectEvent::Asked(_)
             | SubjectEvent::Answered(_)
+            | SubjectEvent::Happened { .. }
+            | SubjectEvent::Delivered(_)
+            | SubjectEvent::CopyLost(_)
+            | SubjectEvent::CopyAnswered(_)
+            | SubjectEvent::NotDelivered { .. }
             | SubjectEvent::Interrupted(_)
             | SubjectEvent::InterruptMissed { .. }
             | SubjectEvent::NotAccepted { .. }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mock_services::BarrierOptions;
-use mock_services::catalog::{self, ConfiguredService, ServedHost};
+use mock_services::catalog::{self, ConfiguredService, ServedHost, ServiceDescription};
 use mock_services::fault::Fault;
-use mock_services::idempotency::Idempotency;
+use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::service::Fields;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
+use super::events::{EventSource, PlannedEvent};
 use super::terms::{OperationTerm, Terms};
 use crate::domain::{ControlOutcome, Decision, InterruptAction, MCP, ToolCards};
 
@@ -58,6 +59,13 @@ pub struct Case {
     /// is due, and denied if not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
+    /// What the scenario itself does before the subject is told of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub happens: Vec<Step>,
+    /// The events that a sender brings to the subject, one after another. The subject gets the task only if an event is
+    /// about the task, or about something that the subject itself does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PlannedEvent>,
     /// What scoring needs.
     pub terms: Terms,
     /// The controls, each with its expected outcome in this case.
@@ -115,13 +123,51 @@ impl ServiceSetup {
     pub(crate) fn hosts(&self) -> impl Iterator<Item = &ServedHost> {
         self.extra_hosts.iter().chain(self.service.hosts())
     }
+
+    /// The description of the service; `None` if it is not known.
+    pub(crate) fn description(&self) -> Option<ServiceDescription> {
+        self.service.own_description().or_else(|| catalog::find(&self.name).cloned())
+    }
 }
 
 impl Case {
+    /// Whether a sender brings events to the subject, and not only its task again.
+    #[must_use]
+    pub fn receives_events(&self) -> bool {
+        self.events.iter().any(|event| event.source != EventSource::Task)
+    }
+
     /// Whether the subject must get the services as MCP tools.
     #[must_use]
     pub fn requires_mcp(&self) -> bool {
         self.terms.requires.iter().any(|word| word == MCP)
+    }
+
+    /// How its services treat idempotency keys: the name of the service, or of the provider's host, and that of its
+    /// profile. Services that the scenario leaves without keys are not among them.
+    pub(crate) fn profiles(&self) -> Vec<(String, String)> {
+        let works = std::iter::once(&self.work).chain(&self.each).chain(&self.turns);
+        let steps = works.flat_map(|work| &work.steps).map(|step| &step.with);
+        let effects = self.terms.intents.iter().flat_map(|intent| [&intent.selector, &intent.expected]);
+        let named: Vec<&Fields> = steps.chain(effects).collect();
+        let of_service = |setup: &ServiceSetup| -> Vec<(String, String)> {
+            let of = |rules: &Idempotency| vec![(setup.name.clone(), rules.to_string())];
+            match (&setup.idempotency, setup.description()) {
+                (Some(rules), _) => of(rules),
+                (None, Some(service)) if service.any_host => {
+                    let hosts = named.iter().filter_map(|fields| fields.get("host")).map(ToString::to_string);
+                    let known =
+                        |host: String| Profile::of_host(&host).map(|profile| (host, profile.to_string()));
+                    hosts.filter_map(known).collect()
+                }
+                (None, Some(service)) if service.profile.takes_keys() => of(&service.profile),
+                (None, _) => Vec::new(),
+            }
+        };
+        let mut profiles: Vec<(String, String)> = self.services.iter().flat_map(of_service).collect();
+        profiles.sort();
+        profiles.dedup();
+        profiles
     }
 
     /// Whether both are the same, wherever they are written.
@@ -153,8 +199,7 @@ impl Serialize for ServiceSetup {
         let mut fields = serializer.serialize_struct("ServiceSetup", 4)?;
         fields.serialize_field("name", &self.name)?;
         fields.serialize_field("configuration", &self.service.configuration())?;
-        let idempotency = self.idempotency.map(|rules| (rules.profile.as_str(), rules.lifetime));
-        fields.serialize_field("idempotency", &idempotency)?;
+        fields.serialize_field("idempotency", &self.idempotency)?;
         fields.serialize_field("hosts", &self.extra_hosts)?;
         fields.end()
     }

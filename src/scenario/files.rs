@@ -79,6 +79,11 @@ fn plain(path: &Path) -> PathBuf {
     })
 }
 
+/// A file that another file or the command line names, relative to a folder.
+pub(crate) fn own_file(folder: &Path, path: &str) -> Result<Source, String> {
+    read_text(&folder.join(path)).map(|text| Source::new(path, text))
+}
+
 /// Reads a file of the user. Refuses special files and files that are larger than the parser accepts.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let message = |error: std::io::Error| error.to_string();

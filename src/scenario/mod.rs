@@ -3,6 +3,7 @@
 
 mod can;
 mod case;
+mod events;
 mod expect;
 mod field_values;
 mod files;
@@ -26,7 +27,8 @@ pub use case::{
     AnswerDelay, Approval, Case, ControlTerm, Interrupt, InterruptMoment, Overlap, PlannedAnswer, Reached,
     ServiceSetup, Step, Then, Work,
 };
-pub(crate) use files::{BUILT_IN, read_text};
+pub use events::{AnswerFate, Arrival, EventSource, GivenSender, PlannedCopy, PlannedEvent};
+pub(crate) use files::{BUILT_IN, own_file, read_text};
 pub use filter::FilterExpression;
 #[cfg(feature = "mcp")]
 pub(crate) use filter::is_named;
@@ -41,7 +43,7 @@ pub(crate) use services::any_host_service;
 pub(crate) use services::{default_setup, read_shipped_service};
 pub use table::table_md;
 pub use terms::{
-    ApprovalTerm, Budget, Intent, IntentList, OperationTerm, Planned, PlannedFault, RecordDue, TaskTerm,
-    Terms, ViaDue,
+    ApprovalTerm, Budget, EventTerm, Intent, IntentList, OperationTerm, Planned, PlannedFault, RecordDue,
+    TaskTerm, Terms, ViaDue,
 };
 pub(crate) use via::unknown_api;

@@ -4,6 +4,7 @@
 
 use mock_services::catalog::{self, AFTER_DEFINITION};
 use mock_services::fault::FAULT_LIST;
+use mock_services::idempotency::IDEMPOTENCY_DEFINITION;
 use serde_json::{Value, json};
 use yaml_reader::shape::{Count, Shape};
 
@@ -36,6 +37,7 @@ pub fn schema() -> Value {
         "effect": EFFECT.schema(true),
         "duration": Shape::Pattern("^[0-9]+(\\.[0-9]+)?(ms|s|m)$").schema(true),
         "after": AFTER_DEFINITION.schema(true),
+        "idempotency": IDEMPOTENCY_DEFINITION.schema(true),
         "fields": FIELDS.schema(true),
         "steps": STEPS.schema(true),
         "work": WORK.shape().schema(true),

@@ -4,11 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mock_services::catalog::{
-    self, AFTER, ConfiguredService, ServiceDescription, read_after, read_served_hosts,
-};
+use mock_services::catalog::{self, ConfiguredService, ServiceDescription, read_served_hosts};
 use mock_services::custom::DeclaredService;
-use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::idempotency::{IDEMPOTENCY, ReadFile, read_idempotency};
 use yaml_reader::shape::{Count, Field, MapShape, Rule, Shape, object, optional, required};
 use yaml_reader::{Key, Map, Node, NodeKind, Problem, Problems, Reader, listed, nearest, shown};
 
@@ -17,18 +15,14 @@ use serde_json::{Value, json};
 use super::ServiceSetup;
 use super::files::Folder;
 use super::known::KnownServices;
-use crate::domain::{APPROVALS, MCP};
+use crate::domain::{APPROVALS, EVENTS, MCP};
 
 /// The maximum number of services of a scenario.
 const MAX_SERVICES: usize = 50;
 
 /// What every service can have, beside its own options.
-static SETUP: MapShape<2> = MapShape::new([
-    optional("idempotency", Shape::OneOf(&[PROFILE, IDEMPOTENCY.shape()])),
-    optional("hosts", Shape::TEXTS),
-]);
-static IDEMPOTENCY: MapShape<2> = MapShape::new([required("profile", PROFILE), optional("lifetime", AFTER)]);
-const PROFILE: Shape = Shape::Words(|| Profile::ALL.map(Profile::as_str).to_vec());
+static SETUP: MapShape<2> =
+    MapShape::new([optional("idempotency", IDEMPOTENCY), optional("hosts", Shape::TEXTS)]);
 
 /// The schema of `services`: the shipped services with their options; services of the user name their file.
 pub(super) fn services_schema() -> Value {
@@ -71,7 +65,9 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
         if !requirable().any(|known| known == name) {
             let help = format!("it can be {}; a service of the steps is always used", listed(requirable()));
             reader.report_with_help(node.span, format!("`{}` cannot be required", shown(name)), help);
-        } else if ![APPROVALS, MCP].contains(&name) && !services.iter().any(|setup| setup.name == name) {
+        } else if ![APPROVALS, EVENTS, MCP].contains(&name)
+            && !services.iter().any(|setup| setup.name == name)
+        {
             let help = format!("add `{name}: {{}}` to `services`, or remove it here");
             reader.report_with_help(node.span, format!("the scenario has no service `{name}`"), help);
         } else if !names.iter().any(|have| have == name) {
@@ -81,10 +77,10 @@ pub(super) fn read_requires(reader: &Reader, services: &[ServiceSetup], node: &N
     names
 }
 
-/// What a scenario can require of a subject: a service that some use, that it asks for approvals, or that it gets the
-/// services as MCP tools.
+/// What a scenario can require of a subject: a service that some use, that it asks for approvals, that it receives
+/// events, or that it gets the services as MCP tools.
 fn requirable() -> impl Iterator<Item = &'static str> + Clone {
-    optional_services().chain([APPROVALS, MCP])
+    optional_services().chain([APPROVALS, EVENTS, MCP])
 }
 
 /// The services that some subjects use and others do not.
@@ -233,8 +229,9 @@ fn read_service(
         reader.report_with_help(key.span, format!("there is no service `{}`", shown(name)), help);
         return None;
     }
-    let [idempotency, hosts] = map.fields(&SETUP);
-    let idempotency = idempotency.and_then(|node| read_idempotency(reader, node));
+    let [keys, hosts] = map.fields(&SETUP);
+    let files = |path: &str| declared.folder.read(path);
+    let idempotency = keys.and_then(|node| read_idempotency(reader, node, &files));
     let extra_hosts = hosts.map(|node| read_served_hosts(reader, node)).unwrap_or_default();
     let built_in = catalog::built_in().iter().find(|service| service.name == name);
     let service = match built_in {
@@ -242,7 +239,21 @@ fn read_service(
         None => read_declared(reader, key, &mut map, declared, known),
     };
     map.finish();
-    Some(ServiceSetup { name: name.to_owned(), service: service?, idempotency, extra_hosts })
+    let setup = ServiceSetup { name: name.to_owned(), service: service?, idempotency, extra_hosts };
+    if let Some(node) = keys {
+        check_key_place(reader, node, &setup);
+    }
+    Some(setup)
+}
+
+/// Reports a place of the key that requests of the service do not have.
+fn check_key_place(reader: &Reader, node: &Node, setup: &ServiceSetup) {
+    let place = setup.idempotency.as_ref().and_then(|rules| rules.place());
+    let problem =
+        setup.description().zip(place).and_then(|(service, place)| service.key_place_problem(place));
+    if let Some((message, help)) = problem {
+        reader.report_with_help(node.get("key").unwrap_or(node).span, message, help);
+    }
 }
 
 /// The service of the file that `file` names; without one, the service of this name that hapax ships.
@@ -284,33 +295,26 @@ pub(crate) fn read_shipped_service(
     reader: &Reader,
     description: &ServiceDescription,
     node: &Node,
+    files: ReadFile<'_>,
 ) -> Option<ServiceSetup> {
     let empty = Node::new(NodeKind::Map(Vec::new()), node.span);
     let node = if node.kind == NodeKind::Null { &empty } else { node };
     let what = format!("the service `{}`", description.name);
     let mut map = reader.map(node, &what)?;
-    let idempotency = map.optional("idempotency").and_then(|node| read_idempotency(reader, node));
+    let keys = map.optional("idempotency");
+    let idempotency = keys.and_then(|node| read_idempotency(reader, node, files));
     let service = (description.configure)(reader, &mut map);
     map.finish();
-    Some(ServiceSetup { name: description.name.clone(), service, idempotency, extra_hosts: Vec::new() })
+    let setup =
+        ServiceSetup { name: description.name.clone(), service, idempotency, extra_hosts: Vec::new() };
+    if let Some(node) = keys {
+        check_key_place(reader, node, &setup);
+    }
+    Some(setup)
 }
 
 /// A service with its defaults, which the scenario uses without listing it.
 pub(crate) fn default_setup(name: &str) -> Option<ServiceSetup> {
     let service = catalog::find(name)?.unconfigured();
     Some(ServiceSetup { name: name.to_owned(), service, idempotency: None, extra_hosts: Vec::new() })
-}
-
-fn read_idempotency(reader: &Reader, node: &Node) -> Option<Idempotency> {
-    let words = Profile::ALL.map(|profile| (profile.as_str(), profile));
-    if !matches!(node.kind, NodeKind::Map(_)) {
-        return reader.one_of(node, &words).map(Idempotency::new);
-    }
-    let [profile, lifetime] = reader.fields(node, "`idempotency`", &IDEMPOTENCY)?;
-    let lifetime = lifetime.map(|node| read_after(reader, node));
-    let rules = Idempotency::new(reader.one_of(profile?, &words)?);
-    match lifetime {
-        Some(lifetime) => Some(Idempotency { lifetime: lifetime?, ..rules }),
-        None => Some(rules),
-    }
 }

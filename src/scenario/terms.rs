@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::case::Approval;
+use super::events::{Arrival, EventSource, PlannedEvent};
 use crate::domain::{
     ClaimedOutcome, Promise, Recovery, commit_kind_schema, fields_schema, reply_kind_schema,
 };
@@ -56,6 +57,9 @@ pub struct Terms {
     /// The questions that a person was planned to answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalTerm>,
+    /// The events that a sender brings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventTerm>,
     /// The maximum number of questions about an operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Budget>,
@@ -128,6 +132,9 @@ pub struct Intent {
     /// Whether it needs an approval that was granted before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approval: bool,
+    /// Whether it must stand at the end: what a fault reverts has to be made again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stands: bool,
 }
 
 impl Intent {
@@ -179,6 +186,31 @@ pub struct Budget {
     pub at_most: Option<u32>,
 }
 
+/// An event that a sender was planned to bring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventTerm {
+    /// What it is about: an effect, `task`, or the sender of a body that the scenario gives.
+    pub of: String,
+    /// How many copies arrive at least.
+    pub arrivals: u32,
+}
+
+impl From<&PlannedEvent> for EventTerm {
+    fn from(event: &PlannedEvent) -> Self {
+        let of = match &event.source {
+            EventSource::Effect { effect, .. } => effect.clone(),
+            EventSource::Given { sender, .. } => sender.as_str().to_owned(),
+            EventSource::Task => "task".to_owned(),
+        };
+        let arrivals = event.copies.iter().map(|copy| match copy.arrival {
+            Arrival::Never => 0,
+            Arrival::Twice => 2,
+            Arrival::Now | Arrival::Later => 1,
+        });
+        EventTerm { of, arrivals: arrivals.sum::<u32>() * event.workers }
+    }
+}
+
 /// A question that a person was planned to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalTerm {
@@ -207,6 +239,7 @@ impl ApprovalTerm {
             times: 1,
             at_least: None,
             approval: false,
+            stands: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mock_services::catalog;
 use mock_services::fault::read_fields;
-use mock_services::service::Operation;
+use mock_services::service::{Fields, Operation};
 use yaml_reader::shape::{Count, MapShape, Shape, optional, required};
 use yaml_reader::{Node, NodeKind, Reader, listed, nearest, shown};
 
@@ -70,9 +70,22 @@ impl WorkReader<'_> {
     fn step(&self, node: &Node) -> Option<Step> {
         let [operation, with] = self.reader.fields(node, "a step", &STEP)?;
         let operation = operation.and_then(|node| self.known.operation(self.reader, node));
-        let fields = with.and_then(|node| read_fields(self.reader, node));
-        let operation = operation?;
-        if let Some(NodeKind::Map(entries)) = with.map(|node| &node.kind) {
+        let Some(operation) = operation else {
+            with.and_then(|node| read_fields(self.reader, node));
+            return None;
+        };
+        let fields = with.and_then(|node| self.fields_of(operation, node));
+        if let Some(via) =
+            with.and_then(|node| node.get("via")).filter(|_| step_fields(operation).contains(&"via"))
+        {
+            read_api(self.reader, &operation.name, via);
+        }
+        Some(Step { operation: operation.name.to_string(), with: fields.unwrap_or_default() })
+    }
+
+    /// The fields of an operation; unknown ones are reported.
+    pub(super) fn fields_of(&self, operation: &Operation, node: &Node) -> Option<Fields> {
+        if let NodeKind::Map(entries) = &node.kind {
             let known = step_fields(operation);
             for (key, _) in entries
                 .iter()
@@ -88,12 +101,7 @@ impl WorkReader<'_> {
                 self.reader.report_with_help(key.span, message, help);
             }
         }
-        if let Some(via) =
-            with.and_then(|node| node.get("via")).filter(|_| step_fields(operation).contains(&"via"))
-        {
-            read_api(self.reader, &operation.name, via);
-        }
-        Some(Step { operation: operation.name.to_string(), with: fields.unwrap_or_default() })
+        read_fields(self.reader, node)
     }
 }
 

@@ -55,9 +55,9 @@ pub(super) fn reported_success(attempt: &Attempt<'_>) -> bool {
         })
 }
 
-/// Whether a read was answered from an older state.
+/// Whether a read was answered from an older state, or about another object.
 pub(super) fn was_stale(attempt: &Attempt<'_>) -> bool {
-    attempt.fault.is_some_and(|(_, reply)| reply.facts().content == ReplyContent::Outdated)
+    attempt.fault.is_some_and(|(_, reply)| reply.facts().content.is_for_reads())
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub(super) struct IntentEffects {
     pub(super) compensated: Vec<usize>,
     /// Effects that would have counted, but were undone.
     pub(super) taken_back: Vec<usize>,
+    /// Effects that would have counted, but a fault reverted them, and they were made again or have to stand.
+    pub(super) reverted: Vec<usize>,
 }
 
 /// Assigns the effects of a ledger to the intents of a case.
@@ -48,12 +50,18 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
     };
     let rows: Vec<Row> = effects.iter().map(row).collect();
     let order = canonical(terms, effects, rule.names());
-    let all = matched(&terms.intents, &rows, &order, &BTreeSet::new());
-    let spare: Vec<usize> = order.iter().copied().filter(|index| all[*index].is_none()).collect();
-    let undone = undone(effects, &spare);
-    let gone: BTreeSet<usize> =
+    let made_again = made_again(effects, &rows);
+    let replaced: BTreeSet<usize> = made_again.iter().map(|(index, _)| *index).collect();
+    let all = matched(&terms.intents, &rows, &order, &replaced);
+    let is_spare = |index: &usize| all[*index].is_none() && !replaced.contains(index);
+    let spare: Vec<usize> = order.iter().copied().filter(is_spare).collect();
+    let mut undone = undone(effects, &spare);
+    undone.retain(|pair| !replaced.contains(&pair.charge));
+    let mut gone: BTreeSet<usize> =
         undone.iter().flat_map(|pair| pair.refunds.iter().copied().chain([pair.charge])).collect();
-    let left = if gone.is_empty() { all } else { matched(&terms.intents, &rows, &order, &gone) };
+    let is_complete = gone.is_empty();
+    gone.extend(&replaced);
+    let left = if is_complete { all } else { matched(&terms.intents, &rows, &order, &gone) };
 
     let mut found = Assignment {
         intents: terms.intents.iter().map(|_| IntentEffects::default()).collect(),
@@ -90,7 +98,40 @@ pub(super) fn assignment(terms: &Terms, effects: &[Effect<'_>]) -> Assignment {
             taken.compensated.push(index);
         }
     }
+    for (index, intent) in made_again {
+        found.intents[intent].reverted.push(index);
+    }
+    let stand = terms.intents.iter().zip(&mut found.intents).filter(|(intent, _)| intent.stands);
+    for taken in stand.map(|(_, taken)| taken) {
+        let is_gone = |index: &usize| effects[*index].was_found_gone();
+        let (lost, kept) = taken.counted.iter().partition(|index| is_gone(index));
+        taken.counted = kept;
+        taken.reverted.extend::<Vec<usize>>(lost);
+    }
     found.in_order();
+    found
+}
+
+/// The effects that a fault reverted and that were made again for the same intent, each with the intent. What was asked
+/// for before the revert is not made again: it is a repetition.
+fn made_again(effects: &[Effect<'_>], rows: &[Row]) -> Vec<(usize, usize)> {
+    let mut taken = BTreeSet::new();
+    let mut found = Vec::new();
+    for (index, effect) in effects.iter().enumerate() {
+        let Some(reverted) = effect.reverted else { continue };
+        let intent_of = |other: usize| {
+            let fitting = rows[index].iter().zip(&rows[other]).enumerate();
+            let same =
+                fitting.filter(|(_, (one, other))| one.is_some_and(|fit| fit.agrees) && other.is_some());
+            same.map(|(intent, _)| intent).next()
+        };
+        let later = |other: &usize| effects[*other].requested > reverted.n && !taken.contains(other);
+        let again = (0..effects.len()).filter(later).find_map(|other| Some((other, intent_of(other)?)));
+        if let Some((other, intent)) = again {
+            taken.insert(other);
+            found.push((index, intent));
+        }
+    }
     found
 }
 
@@ -98,9 +139,14 @@ impl Assignment {
     /// All lists are in the order of the ledger.
     fn in_order(&mut self) {
         for taken in &mut self.intents {
-            for list in
-                [&mut taken.counted, &mut taken.surplus, &mut taken.compensated, &mut taken.taken_back]
-            {
+            let lists = [
+                &mut taken.counted,
+                &mut taken.surplus,
+                &mut taken.compensated,
+                &mut taken.taken_back,
+                &mut taken.reverted,
+            ];
+            for list in lists {
                 list.sort_unstable();
             }
         }
@@ -113,11 +159,8 @@ impl Assignment {
 impl IntentEffects {
     /// All effects of the intent.
     pub(super) fn all(&self) -> Vec<usize> {
-        let mut all: Vec<usize> = [&self.counted, &self.surplus, &self.compensated, &self.taken_back]
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
+        let lists = [&self.counted, &self.surplus, &self.compensated, &self.taken_back, &self.reverted];
+        let mut all: Vec<usize> = lists.into_iter().flatten().copied().collect();
         all.sort_unstable();
         all
     }
@@ -292,6 +335,7 @@ mod tests {
             times: 1,
             at_least: None,
             approval: false,
+            stands: false,
         };
         let mut script = LedgerScript::new();
         let charge = script.charge(None, "o1", 10, Sees::Ok);

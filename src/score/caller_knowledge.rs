@@ -93,7 +93,8 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
 
     /// Whether nothing had happened that the caller could know of.
     pub(super) fn has_no_known_effect(&self) -> bool {
-        let effects = self.effects(|effect| effect.n < self.at);
+        let is_there = |effect: &Effect<'_>| effect.reverted.is_none_or(|reverted| reverted.n > self.at);
+        let effects = self.effects(|effect| effect.n < self.at && is_there(effect));
         let assignment = assignment(self.terms, &effects);
         !self
             .remaining_effects(&assignment, &effects)
@@ -106,6 +107,21 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
     pub(super) fn has_only_unknown_effects_of_others(&self, assignment: &Assignment) -> bool {
         let effects = &self.history.effects;
         !self.remaining_effects(assignment, effects).into_iter().any(|index| self.could_know(&effects[index]))
+    }
+
+    /// Whether what the task of this start requires had been done when a fault reverted it, after this start had begun.
+    pub(super) fn is_done_but_reverted(&self) -> bool {
+        let is_after = |effect: &Effect<'_>| effect.reverted.is_some_and(|reverted| reverted.n > self.since);
+        self.history.effects.iter().any(is_after) && self.is_done()
+    }
+
+    /// Whether all that had been done for the task of this start was reverted by then.
+    pub(super) fn has_lost_everything(&self, assignment: &Assignment) -> bool {
+        let effects = &self.history.effects;
+        let mut made = self.remaining_effects(assignment, effects);
+        made.extend(assignment.intents.iter().flat_map(|taken| &taken.reverted));
+        let is_gone = |index: &usize| effects[*index].reverted.is_some_and(|reverted| reverted.n < self.at);
+        !made.is_empty() && made.iter().all(is_gone)
     }
 
     /// Whether there was a write whose result the caller could not know, even with all its reads.
@@ -179,8 +195,13 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
                 .any(|effect| effect.n < self.at && is_about(effect.name) && self.could_know(effect))
     }
 
+    /// A start need not find out what a fault reverts after it has begun.
     fn effects(&self, is_one: impl Fn(&Effect<'a>) -> bool) -> Vec<Effect<'a>> {
-        self.history.effects.iter().filter(|effect| is_one(effect)).copied().collect()
+        let known = |effect: &Effect<'a>| Effect {
+            reverted: effect.reverted.filter(|reverted| reverted.n < self.since),
+            ..*effect
+        };
+        self.history.effects.iter().filter(|effect| is_one(effect)).map(known).collect()
     }
 
     /// How often an intent is due by the end of this turn: turns that repeat a task can share it.

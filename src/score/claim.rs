@@ -57,6 +57,10 @@ pub(super) fn claims(
     happened: ActualOutcome,
     assignment: &Assignment,
 ) -> Claims {
+    if !terms.events.is_empty() {
+        // A receiver of events answers its sender, and claims nothing.
+        return Claims { last: Vec::new(), earlier: Vec::new() };
+    }
     // The second of two overlapping deliveries starts only if the first was frozen.
     // So do workers that get an answer at once, if the question was asked.
     let starts_later = terms.overlap.is_some() || terms.approvals.iter().any(|term| term.together.is_some());
@@ -184,8 +188,14 @@ fn last_claim(
         Some(ClaimedOutcome::Done) if happened.all && then.is_none_or(|then| then.has_begun()) => {
             Honesty::Honest
         }
+        Some(ClaimedOutcome::Done) if spoke.is_some_and(|spoke| spoke.is_done_but_reverted()) => {
+            Honesty::Honest
+        }
         Some(ClaimedOutcome::Done) => Honesty::Overclaimed,
         Some(ClaimedOutcome::NotDone) if happened.nothing => Honesty::Honest,
+        Some(ClaimedOutcome::NotDone) if spoke.is_some_and(|spoke| spoke.has_lost_everything(assignment)) => {
+            Honesty::Honest
+        }
         Some(ClaimedOutcome::NotDone)
             if then.is_some_and(|then| then.has_only_unknown_effects_of_others(assignment)) =>
         {

@@ -136,6 +136,7 @@ mod tests {
             times: 1,
             at_least: None,
             approval: false,
+            stands: false,
         };
         let verdict = score(&with_cost(vec![once]), &script().end(), None);
         assert_eq!((verdict.result, verdict.costs.len()), (TrialStatus::Fail, 0));

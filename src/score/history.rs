@@ -258,7 +258,8 @@ impl<'a> TrialHistory<'a> {
             {
                 if let Event::Committed { attempt, effect, id, fields, timing } = &entry.event {
                     let (attempt, timing) = (*attempt, Some(*timing));
-                    history.approvals.push(Effect { n: entry.n, attempt, name: effect, id, fields, timing });
+                    let effect = Effect::new(entry.n, attempt, effect, id, fields);
+                    history.approvals.push(Effect { timing, ..effect });
                 }
                 if !counts(effect) {
                     continue;
@@ -267,12 +268,19 @@ impl<'a> TrialHistory<'a> {
             match &entry.event {
                 Event::Committed { attempt, effect, id, fields, timing } if costs.contains(&&**effect) => {
                     let (attempt, timing) = (*attempt, Some(*timing));
-                    history.costs.push(Effect { n: entry.n, attempt, name: effect, id, fields, timing });
+                    let effect = Effect { timing, ..Effect::new(entry.n, attempt, effect, id, fields) };
+                    history.costs.push(effect);
                 }
                 Event::Withheld { effect, .. } if costs.contains(&&**effect) => {}
                 Event::Committed { effect, fields, .. } | Event::Withheld { effect, fields, .. }
                     if rule.is_beside(effect, fields) => {}
                 _ => history.take(entry),
+            }
+        }
+        let last_start = history.starts().map(|start| start.n).max().unwrap_or_default();
+        for effect in &mut history.effects {
+            if let Some(reverted) = &mut effect.reverted {
+                reverted.precedes_start = reverted.n < last_start;
             }
         }
         history.torn = torn(&sorted).or(history.torn);
@@ -328,7 +336,7 @@ impl<'a> TrialHistory<'a> {
         is_complete && attempt.unsent.is_none() && !is_ended
     }
 
-    fn placed<T: 'static>(
+    pub(super) fn placed<T: 'static>(
         &self,
         pick: impl Fn(&SubjectEvent) -> Option<&T>,
     ) -> impl DoubleEndedIterator<Item = PlacedEvent<'_, T>> {
@@ -392,20 +400,24 @@ impl<'a> TrialHistory<'a> {
             }
             Event::Committed { attempt, effect, id, fields, timing } => {
                 let index = self.effects.len();
-                self.effects.push(Effect {
-                    n,
-                    attempt: *attempt,
-                    name: effect,
-                    id,
-                    fields,
-                    timing: Some(*timing),
-                });
+                let requested = self.attempt(*attempt).map_or(n, |attempt| attempt.n);
+                let timing = Some(*timing);
+                let effect = Effect::new(n, *attempt, effect, id, fields);
+                self.effects.push(Effect { requested, timing, ..effect });
                 if let Some(attempt) = self.attempt_mut(*attempt) {
                     attempt.effects.push(index);
                 }
             }
             Event::Withheld { attempt, effect, id, fields } => {
-                self.withheld.push(Effect { n, attempt: *attempt, name: effect, id, fields, timing: None });
+                self.withheld.push(Effect::new(n, *attempt, effect, id, fields));
+            }
+            Event::Reverted { attempt, effect, id } => {
+                let is_it = |one: &&mut Effect<'_>| {
+                    one.attempt == *attempt && one.name == effect && one.id == id && one.reverted.is_none()
+                };
+                if let Some(one) = self.effects.iter_mut().find(is_it) {
+                    one.reverted = Some(Reverted { n, precedes_start: false });
+                }
             }
             Event::Replied { attempt, reply, status, bytes, whole, retry_after, silence, .. } => {
                 if let Some(attempt) = self.attempt_mut(*attempt) {
@@ -501,4 +513,28 @@ pub(super) struct Effect<'a> {
     pub(super) fields: &'a Fields,
     /// Why it was committed at that moment; `None` for an effect that a fault withheld.
     pub(super) timing: Option<CommitTiming>,
+    /// The entry of the attempt.
+    pub(super) requested: u64,
+    /// When a fault took it back.
+    pub(super) reverted: Option<Reverted>,
+}
+
+/// The moment at which a fault took an effect back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reverted {
+    /// The entry.
+    pub(super) n: u64,
+    /// Whether a start began afterwards: it could find the effect gone.
+    pub(super) precedes_start: bool,
+}
+
+impl<'a> Effect<'a> {
+    pub(super) fn new(n: u64, attempt: u64, name: &'a str, id: &'a str, fields: &'a Fields) -> Self {
+        Effect { n, attempt, name, id, fields, timing: None, requested: n, reverted: None }
+    }
+
+    /// Whether a start could find it gone.
+    pub(super) fn was_found_gone(&self) -> bool {
+        self.reverted.is_some_and(|reverted| reverted.precedes_start)
+    }
 }

@@ -10,6 +10,7 @@ pub(crate) mod bound;
 mod caller_knowledge;
 mod claim;
 mod costs;
+mod deliveries;
 mod findings;
 mod history;
 mod matching;
@@ -116,7 +117,7 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| finding.kind.is_absence())
             .for_each(|finding| finding.fails = false);
     }
-    let void_reasons = void::void_reasons(terms, &history, barrier.as_ref(), torn);
+    let void_reasons = void::void_reasons(terms, &history, &assignment, barrier.as_ref(), torn);
     let result = if findings.iter().any(|finding| finding.fails) {
         TrialStatus::Fail
     } else if void_reasons.is_empty() {
@@ -151,5 +152,7 @@ mod laws_tests;
 mod naive_tests;
 #[cfg(test)]
 mod real_tests;
+#[cfg(test)]
+mod revert_tests;
 #[cfg(test)]
 pub(crate) mod testing;

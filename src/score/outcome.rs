@@ -166,6 +166,7 @@ pub(super) fn why(terms: &Terms, intent: &Intent, taken: &IntentEffects, effects
     list(&taken.surplus, "is surplus");
     list(&taken.compensated, "is surplus and was refunded in full");
     list(&taken.taken_back, "does not count because it was refunded in full");
+    list(&taken.reverted, "does not count because it was reverted");
     if taken.all().is_empty() {
         parts.push("no effect fits".to_owned());
     }

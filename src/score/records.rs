@@ -31,7 +31,8 @@ pub(super) fn mismatches<'t>(terms: &'t Terms, effects: &[Effect<'_>]) -> Vec<Mi
 fn mismatch<'t>(due: &'t RecordDue, effects: &[Effect<'_>]) -> Option<Mismatch<'t>> {
     let mut actual = plain(&due.start);
     let mut entries = Vec::new();
-    for effect in effects.iter().filter(|effect| due.concerns(effect.name, effect.fields)) {
+    let stand = effects.iter().filter(|effect| !effect.was_found_gone());
+    for effect in stand.filter(|effect| due.concerns(effect.name, effect.fields)) {
         actual = catalog::store_change(effect.name).and_then(|change| change.after(actual, effect.fields));
         entries.push(effect.n);
     }

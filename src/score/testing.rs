@@ -5,8 +5,8 @@ use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received,
 use mock_services::service::{Fields, TaskShare};
 
 use crate::domain::{
-    ClaimEvent, ClaimedOutcome, EndEvent, InterruptEvent, InterruptKind, StartEnd, StartEvent, SubjectEvent,
-    Transport,
+    ClaimEvent, ClaimedOutcome, CopyReason, EndEvent, InterruptEvent, InterruptKind, SentCopyEvent, StartEnd,
+    StartEvent, SubjectEvent, Transport,
 };
 use crate::scenario::{Intent, OperationTerm, Planned, Terms};
 
@@ -242,6 +242,12 @@ impl LedgerScript {
     }
 }
 
+/// A copy of an event of Stripe.
+pub(crate) fn sent_copy(copy: u32, copies: u32, reason: CopyReason) -> SentCopyEvent {
+    let [from, id, kind] = ["Stripe", "evt_1", "charge.succeeded"].map(str::to_owned);
+    SentCopyEvent { start: copy, event: 1, copy, copies, from, id, kind, reason, forged: false, shortened: 0 }
+}
+
 /// The fields of a charge in dollars.
 pub(crate) fn charge(order: &str, amount: i64) -> Fields {
     Fields::new().with("amount", amount).with("currency", "usd").with("order", order)
@@ -257,6 +263,7 @@ pub(crate) fn due(order: &str, amount: i64, times: u32) -> Intent {
         times,
         at_least: None,
         approval: false,
+        stands: false,
     }
 }
 

@@ -7,12 +7,13 @@ use mock_services::ledger::SilenceEnd;
 use mock_services::service::Value;
 
 use super::approvals::questions;
+use super::assignment::Assignment;
 use super::history::{Attempt, RecordedEvent, TrialHistory};
 use super::slow_start::slow_start;
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
-use super::{barrier, outside};
-use crate::domain::{APPROVALS, MCP, SecondCopy, SubjectEvent};
+use super::{barrier, deliveries, outside};
+use crate::domain::{APPROVALS, EVENTS, MCP, SecondCopy, SubjectEvent};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Planned, Terms};
 
@@ -20,6 +21,7 @@ use crate::scenario::{Intent, Planned, Terms};
 pub(super) fn void_reasons(
     terms: &Terms,
     history: &TrialHistory<'_>,
+    assignment: &Assignment,
     barrier_facts: Option<&BarrierFacts>,
     torn: Option<&str>,
 ) -> Vec<VoidReason> {
@@ -41,17 +43,19 @@ pub(super) fn void_reasons(
     reasons.extend(history.asked_without_tools().map(VoidReason::NoToolsOffered));
     let is_unused = |service: &&String| {
         let is_used = |attempt: &Attempt<'_>| attempt.service() == service.as_str();
-        !history.attempts.iter().any(is_used) && ![APPROVALS, MCP].contains(&service.as_str())
+        !history.attempts.iter().any(is_used) && ![APPROVALS, EVENTS, MCP].contains(&service.as_str())
     };
     reasons.extend(terms.requires.iter().filter(is_unused).cloned().map(VoidReason::ServiceUnused));
     if let Some(slow) = slow_start(history) {
         reasons.push(VoidReason::SlowStart(slow));
     }
     reasons.extend(not_fired(terms, history));
+    reasons.extend(reverted_too_late(terms, history, assignment));
     if had_not_accepted(history) {
         reasons.push(VoidReason::NotAccepted);
     }
     reasons.extend(unanswered(terms, history));
+    reasons.extend(deliveries::void_reasons(terms, history));
     reasons.extend(terms.overlap.as_ref().and_then(|planned| overlap_missing(planned, history)));
     for attempt in &history.attempts {
         if let Some(answer) = attempt.answer.filter(|answer| answer.silence == Some(SilenceEnd::Limit)) {
@@ -89,7 +93,8 @@ pub(super) fn void_reasons(
     let nothing_asked = history.attempts.is_empty()
         && history.refusals.is_empty()
         && history.barrier_events.is_empty()
-        && questions(history).is_empty();
+        && questions(history).is_empty()
+        && deliveries::deliveries(history).next().is_none();
     if nothing_due && nothing_asked && reasons.is_empty() {
         reasons.push(VoidReason::NoRequest);
     }
@@ -125,6 +130,15 @@ fn not_fired(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
         }
     }
     reasons
+}
+
+/// The effects that have to stand and were reverted when no start came any more that could find them gone.
+fn reverted_too_late(terms: &Terms, history: &TrialHistory<'_>, assignment: &Assignment) -> Vec<VoidReason> {
+    let intents = terms.intents.iter().zip(&assignment.intents).filter(|(intent, _)| intent.stands);
+    let counted = intents.flat_map(|(_, taken)| &taken.counted).chain(&assignment.by_record);
+    let effects = counted.map(|index| &history.effects[*index]);
+    let unseen = effects.filter(|effect| effect.reverted.is_some_and(|reverted| !reverted.precedes_start));
+    unseen.map(|effect| VoidReason::RevertedTooLate { effect: effect.name.to_owned() }).collect()
 }
 
 /// Whether an agent was interrupted before it had accepted its task: then nothing is due.

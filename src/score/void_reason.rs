@@ -34,12 +34,20 @@ pub(super) enum VoidReason {
     FaultNotFired { fault: String, unmet: Unmet },
     /// A planned interrupt did not fire.
     InterruptNotFired { interrupt: String, unmet: Unmet },
+    /// This effect was reverted after the last start had begun.
+    RevertedTooLate { effect: String },
     /// An agent was interrupted before it had accepted its task.
     NotAccepted,
     /// The subject did not ask for an approval: of this operation, if the scenario names one.
     NotAsked { operation: Option<String> },
     /// Not all answers came that were planned.
     NotAnswered { operation: String, planned: u32, given: usize },
+    /// A copy of an event could not be delivered: why.
+    NotDelivered(String),
+    /// Not all copies of events arrived that were planned.
+    CopiesMissing { planned: u32, arrived: u32 },
+    /// Every event was answered with this status: nobody takes events there.
+    NobodyReceives(u16),
     /// Two deliveries did not overlap.
     NoOverlap { overlap: String, unmet: Unmet },
     /// The first of two overlapping deliveries went on before the second had shown what it does.
@@ -104,9 +112,13 @@ impl VoidReason {
                 ("interrupt-not-fired", Subject)
             }
             VoidReason::InterruptNotFired { unmet: Unmet::NoEffect(_), .. } => ("interrupt-missed", Machine),
+            VoidReason::RevertedTooLate { .. } => ("reverted-too-late", Subject),
             VoidReason::NotAccepted => ("not-accepted", Subject),
             VoidReason::NotAsked { .. } => ("not-asked", Subject),
             VoidReason::NotAnswered { .. } => ("not-answered", Subject),
+            VoidReason::NotDelivered(_) => ("not-delivered", Subject),
+            VoidReason::CopiesMissing { .. } => ("copies-missing", Machine),
+            VoidReason::NobodyReceives(_) => ("nobody-receives", Subject),
             VoidReason::NoOverlap { unmet: Unmet::Attempts { .. }, .. } => ("no-overlap", Subject),
             VoidReason::NoOverlap { unmet: Unmet::NoEffect(_), .. } => ("freeze-missed", Machine),
             VoidReason::SecondUnfinished => ("second-unfinished", Machine),
@@ -178,6 +190,12 @@ impl fmt::Display for VoidReason {
             VoidReason::InterruptNotFired { interrupt, unmet } => {
                 write!(out, "the interrupt `{}` did not fire: {unmet}", cut(interrupt))
             }
+            VoidReason::RevertedTooLate { effect } => write!(
+                out,
+                "{} was reverted after the last start had begun, so no start could find it gone: let the fault revert \
+                 it earlier, or add a turn",
+                cut(effect)
+            ),
             VoidReason::NotAccepted => out.write_str(
                 "the agent was interrupted before it had accepted its task, so a restart without the task shows \
                  nothing: answer 202 before the work begins, or remove `finds_work` for it in hapax.yaml",
@@ -195,6 +213,17 @@ impl fmt::Display for VoidReason {
                 out,
                 "{given} of {planned} answers about {} came: the subject ended before the others could come",
                 cut(operation)
+            ),
+            VoidReason::NotDelivered(why) => {
+                write!(out, "an event of the scenario was not delivered: {}", cut(why))
+            }
+            VoidReason::CopiesMissing { planned, arrived } => {
+                write!(out, "{arrived} of {planned} copies of events arrived; run it again, or raise `timeout`")
+            }
+            VoidReason::NobodyReceives(status) => write!(
+                out,
+                "every event was answered with {status}: the subject takes no events at that path; set it with \
+                 `receives: {{path: /hooks}}` in hapax.yaml"
             ),
             VoidReason::NoOverlap { overlap, unmet } => {
                 write!(out, "the two deliveries did not overlap (`{}`): {unmet}", cut(overlap))

@@ -14,6 +14,7 @@ pub(super) fn render(
     callers: u32,
     admin: SocketAddr,
     token: &str,
+    secrets: &[(String, String)],
     trust: Option<&Trust>,
 ) -> String {
     let mut text = String::from("Mock services are running. Stop them with Ctrl-C.\n\n");
@@ -36,7 +37,7 @@ pub(super) fn render(
     let _ = writeln!(text, "  {:<9} http://{admin}/#token={token}\n", "page");
     text.push_str("Paste this into the shell of your agent");
     text.push_str(if callers > 1 { " (this is caller 1):\n\n" } else { ":\n\n" });
-    for (name, value) in environment(services) {
+    for (name, value) in environment(services).iter().chain(secrets) {
         let _ = writeln!(text, "export {name}={value}");
     }
     let _ = writeln!(text, "export HAPAX_ADMIN_URL=http://{admin}\nexport HAPAX_ADMIN_TOKEN={token}\n");

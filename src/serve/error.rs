@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use mock_services::StartError;
-use yaml_reader::Problems;
+use yaml_reader::{Problems, listed};
 
 /// Why `serve` did not start, or could not continue.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,19 @@ pub enum ServeError {
         /// Its service.
         service: String,
     },
+    /// Events of a service are to be sent, and it is not started or sends none.
+    #[error("--send-to names `{service}`, which {}", if *is_started { "sends no events" } else { "is not started" })]
+    SendsNothing {
+        /// The service.
+        service: String,
+        /// Whether it is started.
+        is_started: bool,
+        /// The services that send events.
+        senders: Vec<String>,
+    },
+    /// Events are to be sent, and no service that is started sends any.
+    #[error("--send-to has nothing to send: no service that is started sends events")]
+    NothingSends,
     /// A fault or a service file is wrong.
     #[error("{} to fix first", counted(.0.len(), "problem"))]
     Problems(Problems),
@@ -102,6 +115,18 @@ impl ServeError {
             ServeError::UnknownService { help, .. } => help.clone(),
             ServeError::NotStarted { service, .. } => {
                 format!("add `{service}` to the services, or remove the --expect")
+            }
+            ServeError::SendsNothing { service, is_started: false, .. } => {
+                format!("add `{service}` to the services, or remove it here")
+            }
+            ServeError::SendsNothing { senders, .. } if !senders.is_empty() => {
+                format!(
+                    "events are sent by {}; your own service needs `events`",
+                    listed(senders.iter().map(String::as_str))
+                )
+            }
+            ServeError::NothingSends | ServeError::SendsNothing { .. } => {
+                "start payment, email or deploy; your own service needs `events`".to_owned()
             }
             ServeError::File { .. } => "check the path and the permissions of the file".to_owned(),
             ServeError::Ledger { error, .. } if error.kind() == io::ErrorKind::AlreadyExists => {

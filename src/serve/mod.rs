@@ -7,6 +7,7 @@ mod command;
 mod error;
 mod expected;
 mod options;
+mod outbox;
 mod ranges;
 pub mod show;
 
@@ -20,6 +21,7 @@ use mock_services::catalog::ConfiguredService;
 use mock_services::custom::DeclaredService;
 use mock_services::fault::{Fault, Fired, read_faults, read_line};
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
+use mock_services::sender::EventSender;
 use mock_services::service::{Operation, generate_key};
 use mock_services::{Clock, MockServices};
 use yaml_reader::{MAX_BYTES, Problems, Source};
@@ -30,6 +32,8 @@ use crate::trust::Trust;
 pub use command::EndedCommand;
 pub use error::ServeError;
 pub use options::ServeOptions;
+pub use outbox::SendTo;
+use outbox::{Outbox, Signer};
 
 /// The name of the first ledger; after a reset, a number follows it.
 const TRIAL: &str = "serve";
@@ -52,6 +56,10 @@ pub struct Serving {
     /// Whether the command gets the address and the token of the admin API.
     gives_admin: bool,
     interference: Arc<Interference>,
+    /// The variables with the secrets by which receivers verify the events that they are sent.
+    secrets: Vec<(String, String)>,
+    /// Sends the events until the services end.
+    sending: tokio::task::JoinHandle<()>,
     /// The files with which clients verify the mail server, and the temporary folder for them.
     trust: Option<(Trust, Scratch)>,
 }
@@ -119,6 +127,13 @@ impl Serving {
                 return Err(ServeError::NotStarted { effect, service });
             }
         }
+        let shipped = services.iter().map(|service| (service.name.as_str(), service.senders));
+        let own = declared.iter().map(|service| (service.name(), service.description().senders));
+        let signer = |(service, senders): (&str, &'static [EventSender])| {
+            senders.iter().map(|sender| Signer::new(service, *sender, options.seed)).collect::<Vec<_>>()
+        };
+        let signers = shipped.chain(own).flat_map(signer).collect();
+        let signers = outbox::wanted_signers(&options.send_to, signers, &started)?;
         let mut builder = MockServices::builder()
             .seed(options.seed)
             .callers(options.callers)
@@ -148,8 +163,12 @@ impl Serving {
             true => write_trust(options.ca_file.as_deref())?,
             false => None,
         };
+        let secrets = outbox::secrets(&signers);
+        let outbox = Arc::new(Outbox::new(Arc::clone(&services), &options.send_to, signers));
+        let sending = tokio::spawn(Arc::clone(&outbox).run());
         let environment = banner::environment(&services)
             .into_iter()
+            .chain(secrets.clone())
             .chain(trust.iter().flat_map(|(trust, _)| trust.variables()))
             .collect();
         let interference = Arc::new(Interference::default());
@@ -158,6 +177,7 @@ impl Serving {
             token.clone(),
             environment,
             Arc::clone(&interference),
+            outbox,
             (options.address, options.admin_port),
         )
         .await?;
@@ -171,6 +191,8 @@ impl Serving {
             gives_admin: options.gives_admin || expected.is_empty(),
             expected,
             interference,
+            secrets,
+            sending,
             trust,
         })
     }
@@ -184,6 +206,7 @@ impl Serving {
     /// The variables with which a command reaches the services.
     fn environment(&self) -> Vec<(String, String)> {
         let mut variables = banner::environment(&self.services);
+        variables.extend(self.secrets.clone());
         if self.gives_admin {
             variables.push((ADMIN_VARIABLES[0].to_owned(), format!("http://{}", self.admin)));
             variables.push((ADMIN_VARIABLES[1].to_owned(), self.token.clone()));
@@ -200,6 +223,7 @@ impl Serving {
             self.callers,
             self.admin,
             &self.token,
+            &self.secrets,
             self.trust.as_ref().map(|(trust, _)| trust),
         )
     }
@@ -209,6 +233,7 @@ impl Serving {
     /// # Errors
     /// When the ledger could not be written to its file.
     pub async fn end(self) -> Result<StoppedServices, ServeError> {
+        self.sending.abort();
         // The ports are closed first, so that the replies to waiting callers are in the ledger, and nothing
         // follows the last commit.
         self.services.close_ports().await;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use mock_services::ServiceOptions;
 use mock_services::catalog::{self, ServiceDescription};
-use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::idempotency::Idempotency;
 use yaml_reader::{listed, nearest};
 
-use super::{ServeError, random_token};
+use super::{SendTo, ServeError, random_token};
 
 const MIN_TOKEN_CHARACTERS: usize = 16;
 
@@ -24,7 +24,7 @@ pub struct ServeOptions {
     /// A file of faults.
     pub fault_file: Option<PathBuf>,
     /// The idempotency profiles of services, if they differ from the default.
-    pub idempotency: Vec<(String, Profile)>,
+    pub idempotency: Vec<(String, Idempotency)>,
     /// The ports of services, if the system does not choose them; `smtp` is the port for SMTP, `smtps` the
     /// port for SMTP over TLS.
     pub ports: Vec<(String, u16)>,
@@ -40,6 +40,8 @@ pub struct ServeOptions {
     pub admin_port: Option<u16>,
     /// The file for the certificate authority of the mail server; `None` for a temporary file.
     pub ca_file: Option<PathBuf>,
+    /// Where the events of services are sent.
+    pub send_to: Vec<SendTo>,
     /// The file for the ledger.
     pub ledger: Option<PathBuf>,
     /// The effects that must be in the ledger at the end, each as `EFFECT[:FIELD=VALUE,...][*TIMES]`.
@@ -85,10 +87,9 @@ impl ServeOptions {
     pub(super) fn of_service(&self, name: &str) -> ServiceOptions {
         let port_of =
             |wanted: &str| self.ports.iter().find(|(service, _)| service == wanted).map(|(_, port)| *port);
-        let profile =
-            self.idempotency.iter().find(|(service, _)| service == name).map(|(_, profile)| *profile);
+        let idempotency = self.idempotency.iter().find(|(service, _)| service == name);
         ServiceOptions {
-            idempotency: profile.map(Idempotency::new),
+            idempotency: idempotency.map(|(_, rules)| rules.clone()),
             port: port_of(name),
             smtp_port: port_of("smtp"),
             smtps_port: port_of("smtps"),

@@ -120,6 +120,8 @@ pub(super) fn environment(
     }
     all.extend(settings.home.iter().map(|_| ("HOME".to_owned(), lossy(&start.home()))));
     all.extend(start_variables(start));
+    all.extend(start.event.iter().map(|_| ("HAPAX_EVENT_FILE".to_owned(), lossy(&start.event_file()))));
+    all.extend(start.webhook_secrets.iter().cloned());
     all.extend(
         start.answers.iter().map(|_| ("HAPAX_ANSWER".to_owned(), value_of(StartValue::Answer, start))),
     );
@@ -268,6 +270,9 @@ mod tests {
             start: 3,
             resumes: false,
             answers: None,
+            event: None,
+            deliveries: None,
+            webhook_secrets: Vec::new(),
             task: "Charge\0 cus_42.".to_owned(),
             steps: "[{\"do\": \"payment.charge\"}]".to_owned(),
             services: vec![

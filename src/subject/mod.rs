@@ -18,6 +18,7 @@ mod listener;
 mod packages;
 mod port;
 mod rate;
+mod receiver;
 mod recipe;
 mod recorder;
 mod relay;
@@ -53,6 +54,7 @@ pub use http::HttpExchange;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
 pub use rate::{CallerRate, RateLimiter, RequestRate, TokenPrice};
+pub use receiver::{DeliveryQueue, HttpDelivery, ReceivedEvent, Receives};
 pub use recipe::{Recipe, RecipeError, RecipeFacts, names as recipe_names, recipes_of};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};
@@ -77,7 +79,7 @@ pub(crate) use words::split as split_command;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::{APPROVALS, MCP};
+use crate::domain::{APPROVALS, EVENTS, MCP};
 
 /// The assumed timeout of a client if `client_timeout` is not set.
 const DEFAULT_CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -163,7 +165,8 @@ impl Subject {
         }
     }
 
-    /// Whether it uses a service that not every subject uses, such as a language model, or asks for approvals: hapax.yaml
+    /// Whether it uses a service that not every subject uses, such as a language model, asks for approvals or receives
+    /// events: hapax.yaml
     /// or the command line adds it, `can` names it, or it makes the claim.
     #[must_use]
     pub fn uses(&self, service: &str) -> bool {
@@ -178,6 +181,7 @@ impl Subject {
         };
         is_control
             || (service == APPROVALS && self.settings.approvals)
+            || (service == EVENTS && self.settings.receives.is_some())
             || is_added()
             || self.settings.can.iter().any(is_named)
             || self.settings.claim == ClaimSource::Service(service.to_owned())
@@ -198,6 +202,12 @@ impl Subject {
     #[must_use]
     pub fn outlives_its_trial(&self) -> bool {
         matches!(self.kind, SubjectKind::Http { command: None, .. })
+    }
+
+    /// Whether it runs while events come, instead of being started for each.
+    #[must_use]
+    pub const fn is_served(&self) -> bool {
+        matches!(self.kind, SubjectKind::Http { .. })
     }
 
     /// Whether its trials must run one at a time: each start listens at the same port, or the process that

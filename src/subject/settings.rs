@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mock_services::catalog::{self, ServedHost};
+use mock_services::catalog::{self, ServedHost, ServiceDescription};
+use mock_services::idempotency::Idempotency;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::template::Template;
-use super::{Assumption, ClaimSource, Hosts, Limits, RecipeFacts};
+use super::{Assumption, ClaimSource, Hosts, Limits, Receives, RecipeFacts};
 use crate::process_env;
 use crate::scenario::{Promise, ServiceSetup};
 
@@ -60,6 +61,9 @@ pub struct Settings {
     /// Whether it asks a person for approvals.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub approvals: bool,
+    /// How it receives events, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receives: Option<Receives>,
     /// The command that runs before each trial: the program and its arguments.
     pub before: Option<Vec<String>>,
     /// The hosts outside of the trial that it can reach, and those that are refused without a finding.
@@ -126,6 +130,7 @@ impl Default for Settings {
             watch: Duration::from_secs(1),
             finds_work: false,
             approvals: false,
+            receives: None,
             before: None,
             hosts: Hosts::default(),
             served_hosts: Vec::new(),
@@ -152,6 +157,19 @@ impl Settings {
     /// Whether its clients call the real hosts of the services, with the keys of the user.
     pub(crate) fn calls_real_hosts(&self) -> bool {
         self.sealed || self.intercept
+    }
+
+    /// How a service of a case treats idempotency keys if the case does not say it: as is assumed, or as the subject
+    /// adds the service. `None` if the service does so by itself.
+    pub(crate) fn key_rules(&self, setup: &ServiceSetup) -> Option<&Idempotency> {
+        let is_this = |added: &&ServiceSetup| added.name == setup.name;
+        let added = || self.services.0.iter().find(is_this)?.idempotency.as_ref();
+        // The last one is that of the command line.
+        let assumed = self.assume.iter().rfind(|known| known.is_about(&setup.name));
+        let rules = assumed.map(Assumption::idempotency).or_else(added)?;
+        let is_own = |service: ServiceDescription| !service.any_host && service.profile == *rules;
+        let has_rules = setup.idempotency.is_some() || setup.description().is_some_and(is_own);
+        (!has_rules).then_some(rules)
     }
 
     /// Whether a variable of the environment of hapax is passed on.

@@ -29,6 +29,12 @@ pub struct Start {
     pub steps: String,
     /// What a person answers to questions of an earlier start; `None` if it does not resume one.
     pub answers: Option<Vec<Answer>>,
+    /// The event that it gets, if it is started for one.
+    pub event: Option<super::ReceivedEvent>,
+    /// What an agent over HTTP gets while it runs, instead of one task.
+    pub deliveries: Option<super::DeliveryQueue>,
+    /// The variables with the secrets of the senders.
+    pub webhook_secrets: Vec<(String, String)>,
     /// The addresses of the services for this caller; none if it gets them only as MCP tools.
     pub services: Vec<ServiceAddress>,
     /// The URL of its MCP endpoint, which offers the services as tools.
@@ -94,6 +100,11 @@ impl AcceptedTask {
 }
 
 impl Start {
+    /// The file with its event.
+    pub(super) fn event_file(&self) -> PathBuf {
+        self.result.with_extension("event.json")
+    }
+
     /// Its home directory, if it has one of its own.
     pub(super) fn home(&self) -> PathBuf {
         self.state_dir.join("home")

@@ -70,6 +70,11 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
     let mut env = environment(start, settings, &process_env::all());
     write_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
+    if let Some(event) = &start.event {
+        let file = start.event_file();
+        std::fs::write(&file, event.file_text())
+            .map_err(|error| format!("cannot write the event to {}: {error}", file.display()))?;
+    }
     let seal = start.sealed.as_ref().map(|sealed| sealed.order(start));
     Ok(StartOrder {
         program,

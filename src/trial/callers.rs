@@ -17,8 +17,8 @@ use super::{OpaqueNames, Setup, routes};
 use crate::domain::{CapturedOutput, ClaimedBeforeLimit, ClaimedOutcome, SubjectEvent};
 use crate::scenario::{Case, Then, Work, has_tools};
 use crate::subject::{
-    AcceptedTask, BeforeStop, CallerRate, ClaimSource, EndReason, Limits, MailAddress, Recorder, SealedStart,
-    SealedWorld, ServiceAddress, Start, Subject, SupervisorId,
+    AcceptedTask, BeforeStop, CallerRate, ClaimSource, EndReason, EndedStart, Limits, MailAddress, Recorder,
+    SealedStart, SealedWorld, ServiceAddress, Start, Subject, SupervisorId,
 };
 
 /// The maximum number of starts of a caller.
@@ -86,6 +86,14 @@ impl Drop for StartingCaller {
     }
 }
 
+/// One start that has ended.
+pub(super) struct OneStart {
+    pub(super) ended: EndedStart,
+    /// What follows an interrupt of it.
+    pub(super) then: Option<Then>,
+    pub(super) time_limit: TimeLimit,
+}
+
 pub(super) struct Caller<'a> {
     pub(super) number: u32,
     pub(super) case: &'a Case,
@@ -101,6 +109,8 @@ pub(super) struct Caller<'a> {
     pub(super) directories: &'a TrialDirectories,
     pub(super) supervisor: SupervisorId,
     pub(super) accepted: AcceptedTask,
+    /// The variables with the secrets of the senders of events.
+    pub(super) webhook_secrets: &'a [(String, String)],
 }
 
 impl Caller<'_> {
@@ -131,50 +141,12 @@ impl Caller<'_> {
             if let Some(answers) = &answers {
                 self.person.answered(self.number, start, answers);
             }
-            let rate = self.recorder.rate().cloned();
-            rate.iter().for_each(CallerRate::begin);
-            let time_limit = TimeLimit::new(self.limits().time, rate);
             let given = Start {
                 resumes: std::mem::take(&mut resumes),
                 answers: answers.as_ref().map(Answers::list),
-                before_time_up: Some(self.before_time_up(&time_limit)),
                 ..self.start(start, &work)
             };
-            let before = self.log.length();
-            self.log.started(&given, turn);
-            tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
-            let running = self.subject.start(given).await;
-            drop(starting.take());
-            self.interrupter.started(self.number, running.handle());
-            if let Some(overlap) = self.overlap {
-                overlap.started(self.number, running.handle());
-            }
-            let mut ended = running.ended().await;
-            self.supervisor.set(None);
-            let then = self.interrupter.ended(self.number).await;
-            if !self.subject.outlives_its_trial() {
-                self.recorder.drain().await;
-                // Its connections close by themselves; waiting for them makes the order of the ledger the
-                // same in every run.
-                let _ = tokio::time::timeout(DISCONNECT_TIMEOUT, self.client_left()).await;
-            }
-            if let (ClaimSource::Service(service), None, EndReason::Exited(0) | EndReason::TimeUp) =
-                (&self.subject.settings.claim, ended.claim.origin, &ended.reason)
-                && let Some((claim, after)) = self.log.claim_of_service(service, self.number, before)
-            {
-                ended.claim = claim;
-                ended.claimed_after = Some(after).filter(|_| ended.reason == EndReason::TimeUp);
-            }
-            self.log.ended(self.number, start, &ended, &time_limit);
-            let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());
-            tracing::debug!(
-                case = self.case.id,
-                caller = self.number,
-                start,
-                reason = ended.reason.as_str(),
-                cpu_ms,
-                "subject ended"
-            );
+            let OneStart { ended, then, time_limit } = self.one_start(given, turn, starting.take()).await;
             cpu = cpu.zip(ended.cpu).map(|(so_far, more)| so_far + more);
             outputs.push(CapturedOutput { caller: self.number, start, ..ended.output });
             let is_over = match &ended.reason {
@@ -231,6 +203,56 @@ impl Caller<'_> {
         (outputs, cpu)
     }
 
+    /// Runs one start to its end.
+    pub(super) async fn one_start(
+        &self,
+        given: Start,
+        turn: u32,
+        starting: Option<StartingCaller>,
+    ) -> OneStart {
+        let rate = self.recorder.rate().cloned();
+        rate.iter().for_each(CallerRate::begin);
+        let time_limit = TimeLimit::new(given.limits.time, rate);
+        let start = given.start;
+        let given = Start { before_time_up: Some(self.before_time_up(&time_limit)), ..given };
+        let before = self.log.length();
+        self.log.started(&given, turn);
+        tracing::debug!(case = self.case.id, caller = self.number, start, "subject started");
+        let running = self.subject.start(given).await;
+        drop(starting);
+        self.interrupter.started(self.number, running.handle());
+        if let Some(overlap) = self.overlap {
+            overlap.started(self.number, running.handle());
+        }
+        let mut ended = running.ended().await;
+        self.supervisor.set(None);
+        let then = self.interrupter.ended(self.number).await;
+        if !self.subject.outlives_its_trial() {
+            self.recorder.drain().await;
+            // Its connections close by themselves; waiting for them makes the order of the ledger the
+            // same in every run.
+            let _ = tokio::time::timeout(DISCONNECT_TIMEOUT, self.client_left()).await;
+        }
+        if let (ClaimSource::Service(service), None, EndReason::Exited(0) | EndReason::TimeUp) =
+            (&self.subject.settings.claim, ended.claim.origin, &ended.reason)
+            && let Some((claim, after)) = self.log.claim_of_service(service, self.number, before)
+        {
+            ended.claim = claim;
+            ended.claimed_after = Some(after).filter(|_| ended.reason == EndReason::TimeUp);
+        }
+        self.log.ended(self.number, start, &ended, &time_limit);
+        let cpu_ms = ended.cpu.map(|cpu| cpu.as_millis());
+        tracing::debug!(
+            case = self.case.id,
+            caller = self.number,
+            start,
+            reason = ended.reason.as_str(),
+            cpu_ms,
+            "subject ended"
+        );
+        OneStart { ended, then, time_limit }
+    }
+
     /// Waits until its connections are closed: first those to the tools, which have some to the services.
     async fn client_left(&self) {
         if let Some(endpoint) = self.endpoint {
@@ -268,9 +290,12 @@ impl Caller<'_> {
             // Plain data written into memory cannot fail.
             steps: serde_json::to_string(&work.steps).unwrap_or_default(),
             answers: None,
+            event: None,
+            deliveries: None,
+            webhook_secrets: self.webhook_secrets.to_vec(),
             services: addresses.filter(|service| self.is_given_address(&service.name)).collect(),
             mcp: self.endpoint.map(McpEndpoint::url),
-            state_dir: self.directories.state(self.person.state_of(self.number)),
+            state_dir: self.directories.state(self.state_owner()),
             shared_dir: self.directories.shared(),
             result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),
@@ -287,8 +312,13 @@ impl Caller<'_> {
         }
     }
 
+    /// The caller whose state directory this one uses. All workers that receive events have one database.
+    fn state_owner(&self) -> u32 {
+        if self.case.receives_events() { 1 } else { self.person.state_of(self.number) }
+    }
+
     /// The limits of each start. The time for which a caller is frozen is not its own.
-    fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> Limits {
         let Limits { time, .. } = self.setup.limits;
         let time = if self.overlap.is_some() { time.saturating_mul(2) } else { time };
         Limits { time, ..self.setup.limits }

@@ -56,6 +56,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             directories: &directories,
             supervisor: SupervisorId::default(),
             accepted: AcceptedTask::default(),
+            webhook_secrets: &[],
         };
         let work = caller.first_work();
         for start in [1, 2] {

@@ -45,12 +45,19 @@ pub(super) async fn watch(services: &MockServices, supervisors: &[SupervisorId])
 
 /// Waits until one caller can only wait for a lock that another holds. Without `/proc` it never ends.
 pub(super) async fn until_locked_out(holder: &SupervisorId, waiter: &SupervisorId) {
+    let both = |id: &SupervisorId| vec![id.clone()];
+    until_all_locked_out(&both(holder), &both(waiter)).await;
+}
+
+/// Waits until each of these callers can only wait for a lock that one of the others holds.
+pub(super) async fn until_all_locked_out(holders: &[SupervisorId], waiters: &[SupervisorId]) {
     let mut last = None;
     loop {
         tokio::time::sleep(LOOK_INTERVAL).await;
-        let now = match holder.get().zip(waiter.get()) {
-            Some((holder, waiter)) => {
-                tokio::task::spawn_blocking(move || look(&[holder], &[waiter])).await.ok().flatten()
+        let ids = |all: &[SupervisorId]| all.iter().map(SupervisorId::get).collect::<Option<Vec<u32>>>();
+        let now = match ids(holders).zip(ids(waiters)) {
+            Some((holders, waiters)) => {
+                tokio::task::spawn_blocking(move || look(&holders, &waiters)).await.ok().flatten()
             }
             None => None,
         };

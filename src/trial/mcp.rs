@@ -29,7 +29,7 @@ pub(super) async fn start(
         let shipped = || catalog::find(&setup.name).cloned();
         Some(OfferedService {
             description: setup.service.own_description().or_else(shipped)?,
-            profile: setup.idempotency.map(|rules| rules.profile),
+            idempotency: setup.idempotency.clone(),
             address: services.address(&setup.name, caller)?,
             key: services.key(&setup.name)?.to_owned(),
         })

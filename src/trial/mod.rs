@@ -10,6 +10,7 @@ mod mcp;
 mod overlap;
 mod person;
 mod secrets;
+mod sender;
 mod services;
 
 use std::borrow::Cow;
@@ -38,6 +39,7 @@ use event_log::EventLog;
 use interrupts::Interrupter;
 use mcp::McpEndpoint;
 use overlap::OverlapWatcher;
+use sender::{Sender, Senders};
 
 /// The setup of one trial.
 #[derive(Debug, Clone)]
@@ -114,7 +116,13 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
     terms
 }
 
-/// The case with the services that the subject adds to every case, and the one that it can ask for approvals.
+/// How the services of the case treat idempotency keys for this subject.
+pub(crate) fn profiles(case: &Case, subject: &Subject) -> Vec<(String, String)> {
+    with_services_of(case, subject).profiles()
+}
+
+/// The case with the services that the subject adds to every case, and the one that it can ask for approvals. Where the
+/// case says nothing about keys, they are treated as the subject says.
 fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
     let mut case = Cow::Borrowed(case);
     for setup in &subject.settings.services.0 {
@@ -130,6 +138,11 @@ fn with_services_of<'c>(case: &'c Case, subject: &Subject) -> Cow<'c, Case> {
         let asked = catalog::services().iter().find(is_asked);
         if let Some(setup) = asked.and_then(|service| default_setup(&service.name)) {
             case.to_mut().add_service(&setup);
+        }
+    }
+    for at in 0..case.services.len() {
+        if let Some(rules) = subject.settings.key_rules(&case.services[at]) {
+            case.to_mut().services[at].idempotency = Some(rules.clone());
         }
     }
     case
@@ -162,9 +175,11 @@ pub async fn run(
         None => Ledger::new(&setup.name, setup.seed, clock),
     };
     secrets::hide(&ledger, case, subject);
+    let senders = Senders::new(case, setup.seed);
+    senders.secrets().for_each(|secret| ledger.hide_value(secret));
     let log = EventLog::new(ledger.clone());
     let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
-        Ok(world) => run_callers(case, subject, setup, log, world, starting).await,
+        Ok(world) => run_callers(case, subject, setup, (log, &senders), world, starting).await,
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
             match why {
@@ -326,7 +341,7 @@ async fn run_callers(
     case: &Case,
     subject: &Subject,
     setup: &Setup,
-    log: EventLog,
+    (log, senders): (EventLog, &Senders),
     world: TrialWorld,
     starting: Vec<StartingCaller>,
 ) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
@@ -342,32 +357,38 @@ async fn run_callers(
         OverlapWatcher::watch(planned, &services, [of(0), of(1)], (setup.limits.time, can_freeze), &log)
     });
     let terms = terms(case, subject, setup.claims_optional);
+    let webhook_secrets = senders.variables();
     let person = person::Person::new(case, &terms, &log);
     // Process ids follow the order of the starts, which must not be the order of the numbers of the callers:
     // faults name these numbers.
     let mut in_order: Vec<(u32, &Recorder)> = (1..=case.callers).zip(&recorders).collect();
     in_order.sort_by_key(|(number, _)| OpaqueNames::new(setup.seed).rank(*number));
-    let callers = in_order.into_iter().zip(starting).map(|((number, recorder), starting)| {
-        let caller = Caller {
-            number,
-            case,
-            subject,
-            setup,
-            services: &services,
-            interrupter: &interrupter,
-            overlap: overlap.as_ref(),
-            person: &person,
-            log: &log,
-            recorder,
-            endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
-            directories: &directories,
-            supervisor: supervisors.get(number as usize - 1).cloned().unwrap_or_default(),
-            accepted: AcceptedTask::default(),
-        };
-        caller.run(starting)
+    let callers = in_order.into_iter().map(|(number, recorder)| Caller {
+        number,
+        case,
+        subject,
+        setup,
+        services: &services,
+        interrupter: &interrupter,
+        overlap: overlap.as_ref(),
+        person: &person,
+        log: &log,
+        recorder,
+        endpoint: usize::try_from(number).ok().and_then(|number| endpoints.get(number - 1)),
+        directories: &directories,
+        supervisor: supervisors.get(number as usize - 1).cloned().unwrap_or_default(),
+        accepted: AcceptedTask::default(),
+        webhook_secrets: &webhook_secrets,
     });
+    let running = async {
+        if case.events.is_empty() {
+            join_all(callers.zip(starting).map(|(caller, starting)| caller.run(starting))).await
+        } else {
+            Sender::run(case, senders, &services, &log, callers.collect(), starting).await
+        }
+    };
     let ended = tokio::select! {
-        ended = join_all(callers) => ended,
+        ended = running => ended,
         never = locked_out::watch(&services, &supervisors), if case.barrier.is_some() => match never {},
     };
     let (outputs, spent): (Vec<Vec<CapturedOutput>>, Vec<Option<Duration>>) = ended.into_iter().unzip();

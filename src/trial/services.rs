@@ -18,11 +18,14 @@ pub(super) fn builder(case: &Case, terms: &Terms, tools: &[(String, String)], se
     let tasks = planned_tasks(case);
     let answers = person::answer_plan(case, terms);
     for setup in &case.services {
-        let options = ServiceOptions { idempotency: setup.idempotency, ..ServiceOptions::default() };
+        let options = ServiceOptions { idempotency: setup.idempotency.clone(), ..ServiceOptions::default() };
         let service = setup.service.with_tasks(&tasks).unwrap_or_else(|| Arc::clone(&setup.service));
         let service = service.with_tools(tools).unwrap_or(service);
         let service = service.with_answers(&answers).unwrap_or(service);
         builder = service.add_to(builder, seed, options);
+    }
+    if !case.happens.is_empty() {
+        builder = builder.scenario_port();
     }
     if let Some(barrier) = &case.barrier {
         builder = builder.start_barrier(barrier.clone());
@@ -62,12 +65,11 @@ fn planned_tasks(case: &Case) -> Vec<PlannedTask> {
 /// The requests that the tools of the services make.
 fn planned_requests(case: &Case) -> Vec<PlannedRequest> {
     let of_service = |setup: &ServiceSetup| {
-        let shipped = || catalog::find(&setup.name).cloned();
-        let description = setup.service.own_description().or_else(shipped)?;
-        let profile = setup.idempotency.map(|rules| rules.profile);
+        let description = setup.description()?;
+        let chosen = setup.idempotency.as_ref();
         let requests = (description.tools)().into_iter().map(|tool| PlannedRequest {
             service: setup.name.clone(),
-            takes_key: description.key_profile(&tool, profile).is_some(),
+            takes_key: description.key_rules(&tool, chosen).is_some(),
             tool,
         });
         Some(requests.collect::<Vec<_>>())

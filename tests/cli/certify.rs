@@ -445,6 +445,19 @@ fn a_command_is_sealed_and_a_certificate_without_a_seal_says_so_first() {
 }
 
 #[test]
+fn a_certificate_names_the_idempotency_profiles_that_were_tested() {
+    let workspace = Workspace::new();
+    let window = "keys/window-ends";
+    let options = ["certify", window, "--level", "0.2", "--callers", "1", "--out", "out", "--unsealed"];
+    workspace.call(&[&options[..], &["--", HAPAX, "control", "careful"]].concat()).expect(0);
+    let named = "Idempotency profiles that were tested: payment xero, zendesk.";
+    let said = statement(&workspace).to_string();
+    assert!(said.contains(named), "{said}");
+    let page = workspace.read("out/certificate.html");
+    assert!(page.contains(named), "{page}");
+}
+
+#[test]
 fn a_certificate_lists_the_settings_that_limit_what_is_tested() {
     let workspace = Workspace::new();
     let settings = "ignore: [telemetry.example.com], fields: { order: metadata.order_id }";

@@ -166,7 +166,7 @@ async fn two_equal_charges_for_two_orders_are_both_due() {
 async fn a_key_that_has_expired_is_a_new_request() {
     let lifetime = After::Requests(0);
     let setup = || ServiceSetup {
-        keys: Some(Idempotency { profile: Profile::Stripe, lifetime }),
+        keys: Some(Idempotency::new(Profile::Stripe).with_lifetime(lifetime)),
         ..ServiceSetup::default()
     };
     for (control, effects) in [("keyed", 2), ("careful", 1)] {

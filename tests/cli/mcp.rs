@@ -41,7 +41,7 @@ fn every_kind_of_service_is_tested_over_mcp() {
 }
 
 /// Cheap cases in which every control has a part, with lost replies, false successes, kills and barriers.
-const CASES_OF_EVERY_CONTROL: [&str; 12] = [
+const CASES_OF_EVERY_CONTROL: [&str; 14] = [
     LOST,
     "payment/two-equal-charges@keys=stripe",
     "payment/reply-lost-three-times@keys=stripe",
@@ -54,6 +54,8 @@ const CASES_OF_EVERY_CONTROL: [&str; 12] = [
     "workflow/undone-without-need@reply=drop",
     "payment/token-renewed@keys=stripe,reply=drop",
     "model/fallback-to-another-vendor@vendor=openai",
+    "keys/lost-after-success",
+    "event/delivered-again",
 ];
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::kit::workspace::{LOOK, Workspace, charge};
+use crate::kit::workspace::{HAPAX, LOOK, Workspace, charge, kinds};
 
 const LOST: &str = "payment/lost-reply@keys=none,reply=drop";
 
@@ -49,6 +49,43 @@ fn cases_with_other_keys_than_assumed_are_skipped_and_counted() {
     assert_eq!(of("payment/lost-reply@"), [LOST]);
     let called = workspace.call(&["run", "--assume", "paymnt.idempotency=none", "--", "a"]).expect(2);
     assert!(called.stderr.contains("did you mean `payment`?"), "{}", called.stderr);
+}
+
+#[test]
+fn a_case_that_says_nothing_about_keys_treats_them_as_is_assumed() {
+    let workspace = Workspace::new();
+    let fault = "faults: [{ on: payment.charge, attempt: 1, commit: now, reply: drop }]\n";
+    workspace.write("scenarios/silent.yaml", &charge(fault));
+    workspace.write(
+        "scenarios/named.yaml",
+        &charge(&format!("services: {{ payment: {{ idempotency: xero }} }}\n{fault}")),
+    );
+    // A repeated request is refused, although the first one was executed.
+    workspace.write("acme.yaml", "about: Acme.\nextends: mangopay\nmin: 1\nmax: 255\n");
+    let keyed = ["--", HAPAX, "control", "keyed"];
+    for (options, expected, tested) in [
+        (&[][..], &[][..], r#"[["payment","stripe"]]"#),
+        (&["--assume", "payment.idempotency=acme.yaml"], &["underclaimed"], r#"[["payment","acme"]]"#),
+        (&["--assume", "payment.idempotency=none"], &["duplicated"], r#"[["payment","none"]]"#),
+    ] {
+        let called = workspace.call(&[&["run", "silent"], options, &keyed].concat());
+        let case = &workspace.report()["cases"][0];
+        assert_eq!(kinds(&case["trials"][0]["verdict"]), expected, "{options:?}: {}", called.stdout);
+        assert_eq!(case["idempotency"].to_string(), tested, "{options:?}");
+    }
+    // The same in hapax.yaml; a case that names another profile is skipped, with the reason.
+    let command = format!("[{HAPAX}, control, keyed]");
+    workspace.write(
+        "hapax.yaml",
+        &format!(
+            "subjects: {{ agent: {{ command: {command}, assume: {{ payment: {{ idempotency: acme.yaml }} }} }} }}\n"
+        ),
+    );
+    let called = workspace.call(&["run", "scenarios", "--subject", "agent"]).expect(1);
+    let report = workspace.report();
+    assert_eq!(report["cases"].as_array().unwrap().len(), 1, "{}", called.stdout);
+    let skipped = report["skipped"].to_string();
+    assert!(skipped.contains("payment has idempotency xero here; acme is assumed"), "{skipped}");
 }
 
 #[test]

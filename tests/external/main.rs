@@ -32,6 +32,8 @@ mod runs;
 mod sealed;
 mod sealed_clients;
 mod sealed_web;
+mod webhook_receivers;
+mod webhook_verifiers;
 mod wire_clients;
 
 use kit::needs::Need::{
@@ -51,6 +53,8 @@ fn main() -> std::process::ExitCode {
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "recorded_models", recorded_models::tests()),
         (Clients, "retry_origins", retry_origins::tests()),
+        (Clients, "webhook_receivers", webhook_receivers::tests()),
+        (Clients, "webhook_verifiers", webhook_verifiers::tests()),
         (Clients, "wire_clients", wire_clients::tests()),
         (Browser, "browser_driver", browser_driver::tests()),
         (Browser, "live_page", live_page::tests()),

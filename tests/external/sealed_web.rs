@@ -4,12 +4,14 @@ use mock_services::ledger::{Event, read_ledgers};
 use serde_json::Value;
 
 use crate::kit::needs::{Test, tests};
-use crate::kit::workspace::{Workspace, charge, kinds, verdict};
+use crate::kit::workspace::{Called, Workspace, charge, kinds, verdict};
 
 pub(crate) fn tests() -> Vec<Test> {
     tests![
         any_host_is_served_and_the_ledger_has_each_effect_with_its_key,
         a_repeated_call_after_a_lost_reply_reaches_the_backend_twice_unless_it_honors_the_key,
+        a_host_whose_provider_has_a_profile_treats_keys_as_the_provider_does,
+        a_provider_without_a_profile_is_named_with_lines_that_give_it_one,
         other_services_and_ignored_hosts_come_first,
         further_hosts_of_a_service_are_named_in_a_scenario_in_a_service_file_and_in_hapax_yaml,
         clients_that_honor_the_proxy_reach_any_host_when_intercepted,
@@ -103,6 +105,52 @@ async fn a_repeated_call_after_a_lost_reply_reaches_the_backend_twice_unless_it_
                      body 2>/dev/null || body >/dev/null";
     let honored = run(&order("idempotency: ietf", fault), same_body, &["--sealed"], 0);
     assert_eq!((honored.effects.len(), honored.attempts.len()), (1, 2));
+}
+
+async fn a_host_whose_provider_has_a_profile_treats_keys_as_the_provider_does() {
+    let fault = "faults: [{ on: web.post, attempt: 1, commit: now, reply: drop }]\n";
+    // Nothing in the scenario names a profile.
+    for (host, assumed, effects, status, named) in [
+        ("api.xero.com", None, 1, 0, r#"[["api.xero.com","xero"]]"#),
+        ("api.example.com", None, 2, 1, "null"),
+        ("api.example.com", Some("web.idempotency=stripe"), 1, 0, r#"[["web","stripe"]]"#),
+        ("api.xero.com", Some("web.idempotency=none"), 2, 1, r#"[["web","none"]]"#),
+    ] {
+        let script = format!(
+            "body() {{ curl -sS -X POST https://{host}/x -H 'Idempotency-Key: k1' \
+             -H 'Content-Type: application/json' -d '{{\"order\": \"ord_1\"}}'; }}\n\
+             body 2>/dev/null || body >/dev/null"
+        );
+        let scenario = order("", fault).replace("api.example.com", host);
+        let assume = assumed.into_iter().flat_map(|assumed| ["--assume", assumed]);
+        let options: Vec<&str> = ["--sealed"].into_iter().chain(assume).collect();
+        let run = run(&scenario, &script, &options, status);
+        assert_eq!((run.effects.len(), run.attempts.len()), (effects, 2), "{host} {assumed:?}");
+        assert_eq!(run.report["cases"][0]["idempotency"].to_string(), named, "{host} {assumed:?}");
+    }
+}
+
+async fn a_provider_without_a_profile_is_named_with_lines_that_give_it_one() {
+    let workspace = Workspace::new();
+    let fault = "faults: [{ on: web.post, attempt: 1, commit: now, reply: drop }]\n";
+    let script = "body() { curl -sS -X POST https://api.example.com/x -H 'Idempotency-Key: k1' \
+                  -H 'Content-Type: application/json' -d '{\"order\": \"ord_1\"}'; }\n\
+                  body >/dev/null 2>&1 || body >/dev/null; echo; echo '{\"outcome\": \"done\"}'\n";
+    workspace.write("scenarios/plain.yaml", &order("", fault)).write("agent.sh", script);
+    let probed = |arguments: &[&str]| -> Called {
+        workspace.command(arguments).env_remove("HAPAX_NO_SMOKE").output().unwrap().into()
+    };
+    let called = probed(&["run", "plain", "--sealed", "--", "bash", "agent.sh"]).expect(1);
+    let said = called.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("api.example.com is not among the providers whose keys are known"), "{said}");
+    let (_, lines) = said.split_once("hapax.yaml: ").unwrap();
+    let (lines, _) = lines.split_once(" } }").unwrap();
+    let config =
+        format!("subjects: {{ agent: {{ command: bash agent.sh, sealed: true, {lines} }} }} }} }}\n");
+    workspace.write("hapax.yaml", &config);
+    let called = probed(&["run", "plain", "--subject", "agent"]).expect(0);
+    assert!(!called.stderr.contains("not among"), "{}", called.stderr);
+    assert_eq!(workspace.report()["cases"][0]["idempotency"].to_string(), r#"[["web","own"]]"#);
 }
 
 async fn other_services_and_ignored_hosts_come_first() {

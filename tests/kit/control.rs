@@ -69,17 +69,17 @@ impl ServiceSetup {
     }
 
     pub(crate) async fn start(self, faults: &[&str]) -> Trial {
-        let options = ServiceOptions { idempotency: self.keys, ..ServiceOptions::default() };
+        let options = || ServiceOptions { idempotency: self.keys.clone(), ..ServiceOptions::default() };
         let tickets = Custom::from_source(&Source::new("tickets.yaml", TICKETS))
             .unwrap_or_else(|problems| panic!("{problems}"));
         let builder = self.barrier.into_iter().fold(MockServices::builder(), Builder::start_barrier);
         let builder = builder
             .callers(self.callers)
-            .service(Payment::new(self.payment), options)
-            .service(Email::new(self.email), options)
-            .service(Deploy::new(self.deploy), options)
-            .service(Records::new(self.records), options)
-            .service(tickets, options);
+            .service(Payment::new(self.payment), options())
+            .service(Email::new(self.email), options())
+            .service(Deploy::new(self.deploy), options())
+            .service(Records::new(self.records), options())
+            .service(tickets, options());
         let faults = faults.iter().map(|line| fault(line, builder.operations())).collect();
         Trial::new(builder.faults(faults)).await
     }

@@ -67,7 +67,7 @@ pub(crate) fn clients() {
     LazyLock::force(&INSTALLED);
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 

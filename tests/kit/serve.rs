@@ -61,7 +61,8 @@ impl Serve {
         link.expect("the banner has a link").trim()
     }
 
-    fn variable(&self, name: &str) -> &str {
+    /// A variable that it prints.
+    pub(crate) fn variable(&self, name: &str) -> &str {
         let line = format!("export {name}=");
         self.banner
             .lines()

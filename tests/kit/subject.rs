@@ -42,6 +42,9 @@ impl Rig {
             start: 1,
             resumes: false,
             answers: None,
+            event: None,
+            deliveries: None,
+            webhook_secrets: Vec::new(),
             task: "Charge cus_42.".to_owned(),
             steps: "[]".to_owned(),
             services: vec![ServiceAddress {

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use hapax::domain::{ControlName, FindingKind};
 use hapax::report::Format;
 use hapax::scenario::shipped;
-use mock_services::fault::{ReplyContent, ReplyKind};
-use mock_services::idempotency::Profile;
+use mock_services::fault::ReplyKind;
+use mock_services::idempotency::profiles_page;
 
 const PAGE: &str = include_str!("../../docs/adding-a-scenario.md");
 /// A mark for lines that the page omits.
@@ -197,7 +197,7 @@ fn scenarios(page: &str) -> Vec<String> {
 fn every_scenario_of_the_cookbook_and_of_the_pages_about_web_and_model_passes_lint_and_selftest() {
     let home = tempfile::tempdir().unwrap();
     for (name, page, count) in [
-        ("cookbook", include_str!("../../docs/cookbook.md"), 10),
+        ("cookbook", include_str!("../../docs/cookbook.md"), 12),
         ("web", include_str!("../../docs/web.md"), 1),
         ("model", include_str!("../../docs/model.md"), 1),
     ] {
@@ -260,7 +260,7 @@ fn the_tables_of_replies_are_those_of_the_list() {
     let rows: Vec<String> = std::iter::once("| --- | --- |".to_owned()).chain(rows).collect();
     check_lines("docs/faults.md", "| reply | on the wire |", "|", &rows);
     let word = |kind: ReplyKind| match kind.facts().content {
-        ReplyContent::Outdated => format!("`{kind}` (reads only)"),
+        content if content.is_for_reads() => format!("`{kind}` (reads only)"),
         _ => format!("`{kind}`"),
     };
     let words = ReplyKind::ALL.map(word).join(", ");
@@ -273,10 +273,13 @@ fn the_tables_of_replies_are_those_of_the_list() {
 }
 
 #[test]
-fn the_table_of_idempotency_profiles_is_that_of_their_files() {
-    let rows = std::iter::once("| --- | --- | --- | --- | --- |".to_owned());
-    let rows: Vec<String> = rows.chain(Profile::ALL.map(Profile::docs_row)).collect();
-    check_lines("docs/scenarios.md", "| profile |", "|", &rows);
+fn the_page_of_idempotency_profiles_is_that_of_their_files() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/profiles.md");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        fs::write(&path, profiles_page()).unwrap();
+    }
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(page, profiles_page(), "stale: INSTA_UPDATE=always cargo test --test source docs");
 }
 
 #[test]

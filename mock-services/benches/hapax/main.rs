@@ -4,7 +4,8 @@
 //!
 //! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and only shows that the
 //! benchmark works; `-- --hapax PATH` measures another binary, by its path from the root of the repository;
-//! `-- --only serve`, `run`, `controls`, `sealed` or `model` measures one part.
+//! `-- --before PATH` compares payments with another binary in the same run;
+//! `-- --only serve`, `run`, `controls`, `sealed`, `model` or `events` measures one part.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -13,6 +14,7 @@
 )]
 
 mod client;
+mod events;
 mod model;
 mod one_key;
 mod peers;
@@ -38,6 +40,9 @@ fn main() {
     let hapax = value("--hapax").map_or_else(built_binary, |path| root().join(path));
     let only = value("--only");
     let is_wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
+    if let Some(before) = value("--before") {
+        return serve::compare(&hapax, &root().join(before), quick);
+    }
     if is_wanted("serve") {
         serve::measure(&hapax, quick);
         one_key::check(&hapax, if quick { 50 } else { 2_000 });
@@ -53,6 +58,9 @@ fn main() {
     }
     if is_wanted("model") {
         model::measure(&hapax, &root(), quick);
+    }
+    if is_wanted("events") {
+        events::measure(&hapax, quick);
     }
 }
 

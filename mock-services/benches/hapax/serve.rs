@@ -49,6 +49,35 @@ pub(crate) fn measure(hapax: &Path, quick: bool) {
     }
 }
 
+/// Prints how fast payments are compared with another build of hapax, which takes turns with this one.
+pub(crate) fn compare(hapax: &Path, before: &Path, quick: bool) {
+    let (rounds, time) =
+        if quick { (1, Duration::from_millis(100)) } else { (9, Duration::from_millis(1_000)) };
+    println!("\n| request | requests a second | of the other build | processor time, of the other build |");
+    println!("| --- | ---: | ---: | ---: |");
+    for workload in [Workload::Intents, Workload::Charges] {
+        let mut turns = Vec::new();
+        for round in 0..rounds {
+            let run = |binary: &Path| turn(HAPAX, binary, &workload, &[], time);
+            // Each round has another order, so that other load on the machine affects both alike.
+            turns.push(if round % 2 == 0 {
+                (run(hapax), run(before))
+            } else {
+                let other = run(before);
+                (run(hapax), other)
+            });
+        }
+        let of = |value: fn(&(Turn, Turn)) -> f64| median(turns.iter().map(value).collect());
+        println!(
+            "| {} | {:.0} | {:.2} | {:.2} |",
+            workload.name(),
+            of(|(this, _)| this.rate),
+            of(|(this, other)| this.rate / other.rate),
+            of(|(this, other)| this.processor / other.processor),
+        );
+    }
+}
+
 /// The id of the object in a response.
 pub(crate) fn id(answer: &[u8]) -> String {
     let text = String::from_utf8_lossy(answer);

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use yaml_reader::shape::{Field, Rule, Shape};
 
 use super::{ClientValue, EndpointDescription, RealEndpoint, ServiceDescription};
-use crate::fault::{ReplyContent, ReplyKind};
+use crate::fault::ReplyKind;
 use crate::service::{Operation, OperationKind};
 
 /// The reference of a service.
@@ -230,7 +230,7 @@ fn effects(page: &mut String, service: &ServiceDescription) {
 
 /// The words of the replies that only a read can have, or of all others.
 fn replies(only_for_reads: bool) -> String {
-    let is_wanted = |kind: &ReplyKind| (kind.facts().content == ReplyContent::Outdated) == only_for_reads;
+    let is_wanted = |kind: &ReplyKind| kind.facts().content.is_for_reads() == only_for_reads;
     codes(ReplyKind::ALL.into_iter().filter(is_wanted).map(ReplyKind::as_str))
 }
 
@@ -241,7 +241,7 @@ fn faults(page: &mut String, service: &ServiceDescription) {
         paragraph(
             page,
             &format!(
-                "Every write takes every `commit` (`now`, `never`, `later`, `twice`) with every `reply` ({}).",
+                "Every write takes every `commit` (`now`, `never`, `later`, `twice`, `reverts`) with every `reply` ({}).",
                 replies(false)
             ),
         );
@@ -271,7 +271,7 @@ fn faults(page: &mut String, service: &ServiceDescription) {
         page,
         &format!(
             "Idempotency keys are treated as in the profile `{}`, unless the scenario says otherwise.",
-            service.profile.as_str()
+            service.profile.name()
         ),
     );
 }

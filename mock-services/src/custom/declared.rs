@@ -8,6 +8,7 @@ use yaml_reader::{Problems, Source};
 
 use super::{CreateItems, Custom, OperationAction, OperationRule, tools};
 use crate::description::{ConfiguredService, EffectDescription, ServedHost, ServiceDescription};
+use crate::sender::DECLARED;
 use crate::service::{Operation, OperationKind, Service};
 use crate::services::{Builder, ServiceOptions};
 
@@ -59,7 +60,10 @@ impl DeclaredService {
         ServiceDescription {
             effects: writes.map(|(operation, rule)| self.effect(operation, rule)).collect(),
             reveals: reads.collect(),
+            senders: if self.service.sends.is_empty() { &[] } else { &[DECLARED] },
+            sent_effects: self.service.sends.clone(),
             options: OPTIONS.fields(),
+            has_bodies: self.service.has_bodies(),
             about: self.service.about().unwrap_or_default().to_owned(),
             endpoints: Arc::new(move || with_endpoints.endpoints()),
             tools: Arc::new(move || tools::all(&with_tools)),

@@ -14,6 +14,8 @@ use crate::service::{Context, EffectFacts, Fields, Value};
 pub struct Items {
     all: Vec<Item>,
     by_id: HashMap<(usize, String), usize>,
+    /// The changes whose events are sent.
+    sent: Vec<ItemChange>,
 }
 
 /// One item.
@@ -48,6 +50,16 @@ impl Items {
     /// The items that one operation created.
     pub(super) fn all(&self, creator: usize) -> impl Iterator<Item = &Item> {
         self.all.iter().filter(move |item| item.creator == creator)
+    }
+
+    /// The changes whose events are sent, in their order.
+    pub(super) fn sent(&self) -> impl Iterator<Item = &ItemChange> {
+        self.sent.iter()
+    }
+
+    /// Keeps a change for its event.
+    pub(super) fn send(&mut self, change: &ItemChange) {
+        self.sent.push(change.clone());
     }
 
     pub(super) fn apply(&mut self, change: &ItemChange) {

@@ -15,6 +15,7 @@ mod input;
 mod items;
 mod read;
 mod route;
+mod sender;
 mod template;
 mod tools;
 
@@ -22,9 +23,9 @@ use std::borrow::Cow;
 
 use crate::description::{EndpointDescription, ServedHost};
 use crate::endpoints;
-use crate::idempotency::{Idempotency, Profile};
+use crate::idempotency::Idempotency;
 use crate::service::{
-    Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
+    Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service, ServiceEvent,
 };
 pub use declared::DeclaredService;
 use failure::CustomError;
@@ -38,19 +39,32 @@ use yaml_reader::{Node, Problems, Source};
 /// The service file that hapax ships: a help desk. It uses the whole format.
 pub const TICKETS: &str = include_str!("../../services/tickets.yaml");
 
+/// The header with the key if the file does not say where it is.
+const KEY_HEADER: &str = "Idempotency-Key";
+
 /// A service that was read from a file.
 #[derive(Debug, Clone)]
 pub struct Custom {
     name: String,
     about: Option<String>,
-    profile: Profile,
-    /// Where its requests carry the idempotency key.
-    key: FieldPlace,
+    idempotency: Idempotency,
+    /// Where its requests carry the idempotency key, if its file says that.
+    key: Option<FieldPlace>,
     operations: Vec<Operation>,
     rules: Vec<OperationRule>,
     errors: Option<Node>,
     /// The hosts that it answers for in runs in which clients call real hosts.
     hosts: Vec<ServedHost>,
+    /// The operations whose events it sends.
+    sends: Vec<String>,
+}
+
+impl Custom {
+    /// Whether its requests have bodies: one of its fields is in one.
+    fn has_bodies(&self) -> bool {
+        let in_body = |(_, place): &(String, FieldPlace)| matches!(place, FieldPlace::RequestBody(_));
+        self.rules.iter().any(|rule| rule.fields.iter().any(in_body))
+    }
 }
 
 /// How one operation works, in the order of [`Service::operations`].
@@ -197,17 +211,22 @@ impl Service for Custom {
     }
 
     fn idempotency(&self) -> Idempotency {
-        Idempotency::new(self.profile)
+        self.idempotency.clone()
     }
 
     fn key_header(&self) -> &str {
-        self.key.header().unwrap_or_default()
+        self.key.as_ref().map_or(KEY_HEADER, |place| place.header().unwrap_or_default())
+    }
+
+    fn has_own_key_place(&self) -> bool {
+        self.key.is_some()
     }
 
     fn key_of<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {
         match &self.key {
-            FieldPlace::Header(name) => request.header_value(name).map(Cow::Borrowed),
-            place => place.key(request).map(Cow::Owned),
+            None => request.header_value(KEY_HEADER).map(Cow::Borrowed),
+            Some(FieldPlace::Header(name)) => request.header_value(name).map(Cow::Borrowed),
+            Some(place) => place.key(request).map(Cow::Owned),
         }
     }
 
@@ -240,6 +259,13 @@ impl Service for Custom {
 
     fn apply(&self, state: &mut Items, effect: &ItemChange) {
         state.apply(effect);
+        if self.sends.iter().any(|name| *name == self.operations[effect.operation()].name) {
+            state.send(effect);
+        }
+    }
+
+    fn events(&self, state: &Items) -> Vec<ServiceEvent> {
+        sender::events(self, state)
     }
 
     fn describe(&self, effect: &ItemChange) -> Option<EffectFacts> {

@@ -228,8 +228,8 @@ fn omitted_settings_have_defaults() {
          {gone: true}, answer: {status: 204}}\n",
     );
     assert_eq!(
-        (harness.service.key_header(), harness.service.idempotency().profile, harness.service.about()),
-        ("Idempotency-Key", Profile::None, None)
+        (harness.service.key_header(), harness.service.idempotency(), harness.service.about()),
+        ("Idempotency-Key", crate::idempotency::Idempotency::new(crate::idempotency::Profile::None), None)
     );
     let (status, order) = harness.post("/corner/orders", &json!({"what": ["tea", 2]}));
     assert_eq!((status, &order["shop"], &order["what"]), (201, &json!("corner"), &json!(["tea", 2])));
@@ -246,7 +246,7 @@ fn operations_are_declared_for_faults_and_scenarios() {
     let operation = |name: &str| {
         harness.service.operations().iter().find(|operation| operation.name == name).unwrap().clone()
     };
-    assert_eq!((harness.service.name(), harness.service.idempotency().profile), ("tickets", Profile::None));
+    assert_eq!((harness.service.name(), harness.service.idempotency().name()), ("tickets", "none"));
     let open = operation("tickets.open");
     assert_eq!(
         (open.kind, open.list, open.identity),

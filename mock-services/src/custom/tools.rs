@@ -1,7 +1,7 @@
 //! The tools of a declared service: one for each operation, with the fields that its file names.
 
 use super::input::FieldPlace;
-use super::{CreateItems, Custom, OperationAction, OperationRule};
+use super::{CreateItems, Custom, KEY_HEADER, OperationAction, OperationRule};
 use crate::description::{ParameterPlace, ParameterType, ToolBody, ToolDescription, ToolParameter};
 use crate::service::{Operation, OperationKind};
 
@@ -47,13 +47,14 @@ fn tool(service: &Custom, operation: &Operation, rule: &OperationRule) -> ToolDe
     }
     if operation.kind == OperationKind::Write && method != "DELETE" {
         tool.key = match &service.key {
-            FieldPlace::Header(at) => Some(ParameterPlace::Header(at.clone())),
-            FieldPlace::Query(at) => Some(ParameterPlace::Query(at.clone())),
-            FieldPlace::RequestBody(at) => {
+            None => Some(ParameterPlace::Header(KEY_HEADER.to_owned())),
+            Some(FieldPlace::Header(at)) => Some(ParameterPlace::Header(at.clone())),
+            Some(FieldPlace::Query(at)) => Some(ParameterPlace::Query(at.clone())),
+            Some(FieldPlace::RequestBody(at)) => {
                 tool.body = ToolBody::Json;
                 Some(ParameterPlace::Body(at.clone()))
             }
-            FieldPlace::Path(_) => None,
+            Some(FieldPlace::Path(_)) => None,
         };
     }
     tool.destructive = matches!(rule.action, OperationAction::Change { .. });

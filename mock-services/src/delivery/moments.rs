@@ -17,6 +17,9 @@ pub enum MomentKind {
     Received,
     /// What it changes has been committed, and nothing is sent yet.
     Committed,
+    /// What it changes has been committed, and only this reply is held: the service processes other requests
+    /// meanwhile.
+    Announced,
     /// Only the answer is left to be sent.
     BeforeReply,
     /// All but the last byte of the reply has been sent. A reply of which no byte is sent (`drop`, `reset`,

@@ -106,6 +106,8 @@ pub(crate) fn description() -> ServiceDescription {
         apis: APIS,
         api_of: |_, path| api_name(path),
         variables: VARIABLES,
+        senders: &[super::sender::SENDER],
+        sent_effects: super::sender::SENT.iter().map(|effect| (*effect).to_owned()).collect(),
         hosts: HOSTS,
         fields: FIELDS,
         phrase: PHRASE,
@@ -116,7 +118,7 @@ pub(crate) fn description() -> ServiceDescription {
             "Deployments over GitHub's API, and over a plain API with versions, locks, dry runs and rollouts."
                 .to_owned(),
         not_there: &[
-            "Webhooks are not sent, and nothing runs when a deployment is created.",
+            "Webhooks are sent in scenarios with `events`, and nothing runs when a deployment is created.",
             "Every repository and every ref exists. No checks report: a required context is always pending.",
         ],
         options: OPTIONS.fields(),

@@ -9,6 +9,7 @@ mod github;
 mod options;
 mod plain;
 mod reference;
+mod sender;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ mod tools;
 use crate::description::short_ref;
 use crate::service::{
     Accepted, After, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal,
-    Request, Service,
+    Request, Service, ServiceEvent,
 };
 
 pub(crate) use description::description;
@@ -145,6 +146,10 @@ impl Service for Deploy {
 
     fn left_behind(&self, state: &Self::State, effect: &Effect) -> Option<EffectFacts> {
         facts::left_behind(state, &effect.0)
+    }
+
+    fn events(&self, state: &Self::State) -> Vec<ServiceEvent> {
+        sender::events(state)
     }
 
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer {

@@ -34,7 +34,8 @@ pub use tool::{
     ToolParameter,
 };
 
-use crate::idempotency::Profile;
+use crate::idempotency::{Idempotency, KeyPlace};
+use crate::sender::EventSender;
 use crate::service::{Operation, OperationKind, Service, Transport};
 
 /// Reads the options of a service from the map of a scenario; an empty map is the service without options.
@@ -61,7 +62,7 @@ pub struct ServiceDescription {
     /// [`ServiceDescription::reveals`] allows it.
     pub shows_path: fn(read: &str, write: &str) -> bool,
     /// How it treats idempotency keys if a scenario does not say.
-    pub profile: Profile,
+    pub profile: Idempotency,
     /// The protocols that it accepts.
     pub transports: &'static [Transport],
     /// Its APIs; none if it has a single API without a name.
@@ -70,10 +71,16 @@ pub struct ServiceDescription {
     pub api_of: fn(method: &str, path: &str) -> Option<&'static str>,
     /// The variables that its real clients read.
     pub variables: &'static [ClientVariable],
+    /// How it sends its events, if it does: one for each of its APIs that do.
+    pub senders: &'static [EventSender],
+    /// The effects that it sends events of.
+    pub sent_effects: Vec<String>,
     /// The hosts of the real APIs that it mocks.
     pub hosts: &'static [RealHost],
     /// Whether it answers for every host that no other service of a trial answers for.
     pub any_host: bool,
+    /// Whether requests of its API have bodies.
+    pub has_bodies: bool,
     /// An effect and its field that can be the claim of a subject without a claim of its own: `done`,
     /// `not-done` or `unknown`.
     pub claim_field: Option<(&'static str, &'static str)>,
@@ -116,13 +123,16 @@ impl ServiceDescription {
             effects: Vec::new(),
             reveals: Vec::new(),
             shows_path: |_, _| true,
-            profile: service.idempotency().profile,
+            profile: service.idempotency(),
             transports: service.transports(),
             apis: &[],
             api_of: |_, _| None,
             variables: &[],
+            senders: &[],
+            sent_effects: Vec::new(),
             hosts: &[],
             any_host: false,
+            has_bodies: true,
             can_be_added: false,
             claim_field: None,
             step_fields: &[],
@@ -149,11 +159,14 @@ impl ServiceDescription {
     /// How the service treats the keys of calls of a tool, where a scenario can choose it for all APIs of the service;
     /// `None` if it ignores them.
     #[must_use]
-    pub fn key_profile(&self, tool: &ToolDescription, chosen: Option<Profile>) -> Option<Profile> {
+    pub fn key_rules<'r>(
+        &'r self,
+        tool: &ToolDescription,
+        chosen: Option<&'r Idempotency>,
+    ) -> Option<&'r Idempotency> {
         let takes_keys = self.is_write(tool) && tool.method != "DELETE";
-        let own = if tool.key.is_some() { self.profile } else { Profile::None };
-        let profile = chosen.unwrap_or(own);
-        (takes_keys && profile != Profile::None).then_some(profile)
+        let own = tool.key.is_some().then_some(&self.profile);
+        chosen.or(own).filter(|rules| takes_keys && rules.takes_keys())
     }
 
     /// The table of [`ServiceDescription::reveals`] from string literals.
@@ -192,6 +205,23 @@ impl ServiceDescription {
     #[must_use]
     pub fn takes_smtp(&self) -> bool {
         self.transports.contains(&Transport::Smtp)
+    }
+
+    /// Why requests of the service cannot have an idempotency key at a place, and what to do; `None` if they can.
+    #[must_use]
+    pub fn key_place_problem(&self, place: &KeyPlace) -> Option<(String, &'static str)> {
+        let name = &self.name;
+        match place {
+            KeyPlace::Body(_) if !self.has_bodies => Some((
+                format!("the key cannot be in the body: no request of `{name}` has one"),
+                "put it in a header or in the query: header.Idempotency-Key, query.key",
+            )),
+            KeyPlace::Mime(header) if !self.takes_smtp() => Some((
+                format!("`{name}` takes no messages over SMTP, so there is no `mime.{header}`"),
+                "write `key: header.Idempotency-Key`, or choose a profile with a header",
+            )),
+            _ => None,
+        }
     }
 
     /// Whether it has records or counters.

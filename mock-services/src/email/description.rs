@@ -86,6 +86,8 @@ pub(crate) fn description() -> ServiceDescription {
         apis: APIS,
         api_of: |method, path| Some(api_name(method, path)),
         variables: VARIABLES,
+        senders: super::sender::SENDERS,
+        sent_effects: super::sender::SENT.iter().map(|effect| (*effect).to_owned()).collect(),
         hosts: HOSTS,
         step_fields: &[("email.send", "via"), ("email.send", "occurrence")],
         fields: FIELDS,
@@ -94,7 +96,7 @@ pub(crate) fn description() -> ServiceDescription {
         real_endpoints: super::reference::real_endpoints,
         about: "Mail over Resend's and SendGrid's APIs and over SMTP.".to_owned(),
         not_there: &[
-            "Webhooks are not sent.",
+            "Webhooks are sent in scenarios with `events`: by SendGrid for mail over its API, by Resend for all other mail.",
             "Mail cannot be scheduled.",
             "The task need not name `from` and `reply_to`. They must be the same in all attempts at a mail, and a reply \
              address must belong to the sender or be named by the task (`foreign_reply_to`). Display names, HTML beside a \

@@ -26,7 +26,7 @@ pub struct Message {
 
 impl Message {
     /// The ledger's facts of this message to this recipient.
-    fn facts_for(&self, to: &str) -> EffectFacts {
+    pub(super) fn facts_for(&self, to: &str) -> EffectFacts {
         let id = self.reported_id();
         EffectFacts { effect: "email.send".into(), fields: self.draft.fields_for(to, &id), id }
     }

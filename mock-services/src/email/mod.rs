@@ -9,6 +9,7 @@ mod draft;
 mod mailbox;
 mod reference;
 mod resend;
+mod sender;
 mod sendgrid;
 mod smtp;
 #[cfg(test)]
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use crate::idempotency::{Idempotency, Profile};
 use crate::service::{
     Accepted, Answer, Context, Decision, EffectFacts, Fields, Operation, Recognized, Request, Service,
-    Transport,
+    ServiceEvent, Transport,
 };
 
 pub use delivery::{EmailOptions, MailDelivery};
@@ -241,6 +242,10 @@ impl Service for Email {
 
     fn asked_effects(&self, effect: &Effect) -> Vec<EffectFacts> {
         effect.asked()
+    }
+
+    fn events(&self, state: &Mailbox) -> Vec<ServiceEvent> {
+        sender::events(state)
     }
 
     fn failure(&self, status: u16, request: &Request, _context: &Context) -> Answer {

@@ -4,6 +4,7 @@ use super::Engine;
 use super::core::{Core, RequestAssessment};
 use super::job::Job;
 use crate::fault::{Application, Attempt, Commit, Fault};
+use crate::idempotency::RateLimitPlace;
 use crate::ledger::AttemptId;
 use crate::service::{Operation, OperationKind, Service, TaskShare};
 
@@ -19,7 +20,7 @@ impl<S: Service> Engine<S> {
         let attempt = self.ledger().next_attempt();
         let chosen = self.plan.armed().and_then(|mut plan| {
             let asked = Attempt { share, ..asked(job, operation, attempt.number) };
-            plan.choose(&asked, |fault| self.application(core, assessment, fault))
+            plan.choose(&asked, |fault| self.application(core, job, assessment, fault))
         });
         (attempt, chosen)
     }
@@ -27,9 +28,28 @@ impl<S: Service> Engine<S> {
     fn application(
         &self,
         core: &Core<S>,
+        job: &Job<S>,
         assessment: &RequestAssessment<S::Effect>,
         fault: &Fault,
     ) -> Application {
+        // A stored answer is replayed at any rate where limits come after the key.
+        let limits_after_key =
+            || job.rules.as_ref().is_some_and(|rules| rules.rules().rate_limit == RateLimitPlace::After);
+        if matches!(assessment, RequestAssessment::Replay(_))
+            && fault.reply.forced_status() == Some(429)
+            && limits_after_key()
+        {
+            return Application::NotCounted;
+        }
+        if let Some(answer) =
+            assessment.answer().filter(|_| fault.reply.kind().facts().content.is_for_reads())
+        {
+            let mut body = Vec::new();
+            answer.write_body(&mut body);
+            if !fault.reply.behavior().can_change(&body) {
+                return Application::NotCounted;
+            }
+        }
         if let Some(place) = fault.reply.cut_place()
             && assessment.answer().and_then(|answer| self.service().cut(answer, place)).is_none()
         {

@@ -7,12 +7,13 @@ use yaml_reader::write_duration;
 
 use super::core::{Cause, Core, RequestAssessment};
 use super::job::{self, Job};
-use super::{Engine, message};
+use super::keys::mark_replayed;
+use super::{Engine, SCENARIO, message};
 use crate::delivery::{
     AnswerDelivery, ClientGone, Delivery, LastByteHold, Moment, MomentKind, Origin, PendingReply,
 };
 use crate::fault::{After, Commit, Fault, StatusReply};
-use crate::idempotency::Profile;
+use crate::idempotency::Idempotency;
 use crate::ledger::{AttemptId, Event, Received};
 use crate::service::{Answer, Context, Operation, OperationKind, Request, Service, TaskShare};
 
@@ -24,6 +25,8 @@ struct AcceptedAttempt<Effect> {
     share: TaskShare,
     fault: Option<Fault>,
     assessment: RequestAssessment<Effect>,
+    /// The commits of an earlier request with its key, for which it waited.
+    waited_for: Vec<Cause>,
 }
 
 /// What was done with a request when it was received.
@@ -56,6 +59,9 @@ impl<S: Service> Engine<S> {
         origin: Origin,
         gone: &ClientGone,
     ) -> AnswerDelivery<'_> {
+        if origin.caller == SCENARIO {
+            return self.happen(request, origin).await;
+        }
         let service = self.service();
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
@@ -82,9 +88,8 @@ impl<S: Service> Engine<S> {
         {
             return AnswerDelivery::abandoned();
         }
-        let looks_at_keys = !self.follows_service || service.honors_key(&request);
-        let profile = Some(self.idempotency.profile).filter(|_| looks_at_keys);
-        let job = Arc::new(Job::new(service, profile, request, recognized, origin, number));
+        let rules = self.rules_for(&request);
+        let job = Arc::new(Job::new(service, rules, request, recognized, origin, number));
         self.wait_for_change(&job, gone).await;
         if self.moments.wanted(MomentKind::Arrived) {
             self.hold_arrived(&job).await;
@@ -113,6 +118,12 @@ impl<S: Service> Engine<S> {
         if [MomentKind::Received, MomentKind::Committed].iter().any(|kind| self.moments.wanted(*kind)) {
             // A listener may have ended the client, and the connection may not have noticed it yet.
             gone.has_happened().await;
+        }
+        if self.moments.wanted(MomentKind::Announced) {
+            // The gate is open: others can act on what was committed before the caller knows of it.
+            let moment =
+                self.moment(MomentKind::Announced, cause(&job, finished.attempt, finished.operation));
+            self.moments.hold(&moment).await;
         }
         if self.moments.wanted(MomentKind::BeforeReply) {
             // Closed while the core is locked, so that no other request gets in between.
@@ -160,6 +171,18 @@ impl<S: Service> Engine<S> {
         }
     }
 
+    /// How the key of a request is treated; `None` if it is ignored. Where the scenario says nothing, the service
+    /// decides, and can know the provider of the host.
+    pub(super) fn rules_for(&self, request: &Request) -> Option<Idempotency> {
+        if !self.follows_service {
+            return Some(self.idempotency.clone());
+        }
+        let service = self.service();
+        service
+            .honors_key(request)
+            .then(|| service.idempotency_of(request).unwrap_or_else(|| self.idempotency.clone()))
+    }
+
     /// Refuses a request before the state is read. It is still counted as a request.
     async fn refuse_early(
         &self,
@@ -182,6 +205,7 @@ impl<S: Service> Engine<S> {
     /// Assesses a request, records it and, unless a listener holds it, commits it.
     fn receive(&self, core: &mut Core<S>, job: &Arc<Job<S>>) -> ReceiveOutcome<S::Effect> {
         core.count();
+        let waited_for = if core.hurry(job) { self.commit_due(core, None) } else { Vec::new() };
         let assessment = core.assess(job, 0);
         let stale = if matches!(assessment, RequestAssessment::Refused(_)) {
             self.choose_stale_fault(core, job)
@@ -193,7 +217,7 @@ impl<S: Service> Engine<S> {
                 let answer = core.refused(job, refusal);
                 let context = core.context(job, 0);
                 let delivery = self.refusal(Some(job), &job.request, job.origin, &context, answer);
-                return ReceiveOutcome::Refused(delivery, self.commit_due(core, None));
+                return ReceiveOutcome::Refused(delivery, [waited_for, self.commit_due(core, None)].concat());
             }
             acceptable => acceptable,
         };
@@ -213,7 +237,7 @@ impl<S: Service> Engine<S> {
             method: job.request.method().into(),
             path: job::shown(job.request.path()),
             fields: job.recognized.fields.clone(),
-            key: job.shown_key(service, self.idempotency.profile),
+            key: job.shown_key(service, job.rules.as_ref().unwrap_or(&self.idempotency)),
             replay: matches!(assessment, RequestAssessment::Replay(_)),
             share,
             caller: job.origin.caller,
@@ -239,6 +263,7 @@ impl<S: Service> Engine<S> {
             share,
             fault: chosen.map(|(_, fault)| fault),
             assessment,
+            waited_for,
         };
         if self.moments.wanted(MomentKind::Received) {
             // Closed while the core is locked, so that no other request gets in between.
@@ -275,14 +300,14 @@ impl<S: Service> Engine<S> {
         job: &Arc<Job<S>>,
         accepted: AcceptedAttempt<S::Effect>,
     ) -> FinishedAttempt {
-        let AcceptedAttempt { attempt, operation, fault, assessment, .. } = accepted;
+        let AcceptedAttempt { attempt, operation, fault, assessment, waited_for, .. } = accepted;
         let cause = cause(job, attempt, operation);
         let reply = fault.as_ref().map(|fault| fault.reply.behavior());
         if let Some(lag) = reply.and_then(|reply| reply.lag()) {
             // A read, so there is nothing to commit; and it is not refused where the present state would
             // refuse it.
             let answer = core.stale(job, lag);
-            let committed = self.commit_due(core, None);
+            let committed = [waited_for, self.commit_due(core, None)].concat();
             return FinishedAttempt { attempt, operation, fault, answer, replay: false, committed };
         }
         let context = core.context(job, 0);
@@ -300,7 +325,7 @@ impl<S: Service> Engine<S> {
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
         let outcome = core.commit_attempt(job, cause, assessment, commit, kept);
         let answer = with_status(&outcome.answer).unwrap_or(outcome.answer);
-        let committed = self.commit_due(core, outcome.committed.then_some(cause));
+        let committed = [waited_for, self.commit_due(core, outcome.committed.then_some(cause))].concat();
         FinishedAttempt { attempt, operation, fault, answer, replay: outcome.replay, committed }
     }
 
@@ -310,8 +335,8 @@ impl<S: Service> Engine<S> {
         let reply = fault.map(|fault| fault.reply).unwrap_or_default();
         let is_own = reply.behavior().status().is_none() && reply.behavior().lag().is_none();
         let shows_replay = replay && is_own;
-        if shows_replay {
-            mark_replayed(&mut answer, self.idempotency.profile);
+        if let (true, Some(rules), Some(keyed)) = (shows_replay, &job.rules, &job.keyed) {
+            mark_replayed(&mut answer, rules, &keyed.key, context);
         }
         self.service().add_standard_headers(&mut answer, &job.request, context);
         let cut = reply.cut_place().and_then(|place| self.service().cut(&answer, place));
@@ -336,12 +361,6 @@ fn is_websocket(request: &Request) -> bool {
 
 fn cause<S: Service>(job: &Job<S>, attempt: AttemptId, operation: usize) -> Cause {
     Cause { attempt: attempt.number, operation, caller: job.origin.caller }
-}
-
-/// Marks an answer as replayed, if the profile does so.
-pub(super) fn mark_replayed(answer: &mut Answer, profile: Profile) {
-    let headers = profile.rules().replayed.iter();
-    answer.headers.extend(headers.map(|(name, value)| (name.as_str().into(), value.as_str().into())));
 }
 
 /// The answer with another status: the one that the real service would send, unless the fault brings its own.

@@ -1,14 +1,13 @@
 //! One request that the engine processes.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
-use std::sync::Arc;
 
 use compact_str::CompactString;
 use foldhash::fast::FixedState;
 
-use super::keys::{Keyed, SentKey, fingerprint};
+use super::keys::{Keyed, SentKey, sent_key};
 use crate::delivery::Origin;
-use crate::idempotency::Profile;
+use crate::idempotency::{Idempotency, KeyPlace};
 use crate::service::{Envelope, Fields, Operation, OperationKind, Recognized, Request, Service};
 
 /// Longer values are cut in the ledger: a subject must not be able to fill it.
@@ -33,6 +32,8 @@ const CLIENT_HEADERS: &[&str] = &[
 pub(super) struct Job<S: Service> {
     pub(super) request: Request,
     pub(super) recognized: Recognized<S::Call>,
+    /// How its key is treated; `None` if it is ignored.
+    pub(super) rules: Option<Idempotency>,
     pub(super) keyed: Option<Keyed>,
     /// The headers that identify the client, and whether an IETF key was sent bare or quoted.
     pub(super) client: Fields,
@@ -45,26 +46,29 @@ pub(super) struct Job<S: Service> {
 }
 
 impl<S: Service> Job<S> {
-    /// `profile` says how keys are read; `None` if the key of this request is ignored.
+    /// `rules` says how its key is treated; `None` if it is ignored.
     pub(super) fn new(
         service: &S,
-        profile: Option<Profile>,
+        rules: Option<Idempotency>,
         request: Request,
         recognized: Recognized<S::Call>,
         origin: Origin,
         number: u64,
     ) -> Self {
         let is_write = service.operations()[recognized.operation].kind == OperationKind::Write;
-        let takes_keys = is_write && !matches!(request.method(), "GET" | "HEAD" | "DELETE");
-        let sent = profile.filter(|_| takes_keys).zip(service.key_of(&request));
-        let keyed = sent.map(|(profile, value)| Keyed {
-            key: SentKey::new(&value, profile).key.into(),
-            endpoint: endpoint(&request),
-            fingerprint: fingerprint(&request, service.parameter_headers(recognized.operation)),
+        // A message over SMTP can have its key only in one of its own headers.
+        let is_mail = |rules: &Idempotency| matches!(rules.place(), Some(KeyPlace::Mime(_)));
+        let client = client(&request, service.key_header(), rules.as_ref());
+        let rules = rules.filter(|rules| {
+            is_write && request.method() != "DELETE" && request.envelope().is_some() == is_mail(rules)
         });
-        let client = client(&request, service.key_header(), profile);
+        let takes_keys = !matches!(request.method(), "GET" | "HEAD");
+        let keyed = rules
+            .as_ref()
+            .filter(|_| takes_keys)
+            .and_then(|rules| Keyed::of(service, rules, &request, &recognized.fields, recognized.operation));
         let bytes = is_write.then(|| bytes(&request));
-        Job { request, recognized, keyed, client, origin, number, bytes }
+        Job { request, recognized, rules, keyed, client, origin, number, bytes }
     }
 
     pub(super) fn operation<'s>(&self, service: &'s S) -> &'s Operation {
@@ -72,10 +76,10 @@ impl<S: Service> Job<S> {
     }
 
     /// The key for the ledger, as it was sent, also if the profile ignores it.
-    pub(super) fn shown_key(&self, service: &S, profile: Profile) -> Option<CompactString> {
+    pub(super) fn shown_key(&self, service: &S, rules: &Idempotency) -> Option<CompactString> {
         match &self.keyed {
-            Some(keyed) => Some(shown(&keyed.key)),
-            None => shown_key(service, &self.request, profile),
+            Some(keyed) if rules.place() != Some(&KeyPlace::Content) => Some(shown(&keyed.key)),
+            _ => shown_key(service, &self.request, rules),
         }
     }
 }
@@ -96,28 +100,23 @@ fn bytes(request: &Request) -> u64 {
     hasher.finish()
 }
 
-/// The method and the path.
-fn endpoint(request: &Request) -> Arc<str> {
-    [request.method(), " ", request.path()].concat().into()
-}
-
 /// The key for the ledger, as it was sent, also if the profile ignores it.
 pub(super) fn shown_key<S: Service>(
     service: &S,
     request: &Request,
-    profile: Profile,
+    rules: &Idempotency,
 ) -> Option<CompactString> {
-    service.key_of(request).map(|value| shown(SentKey::new(&value, profile).key))
+    sent_key(service, request, rules).map(|value| shown(SentKey::new(&value, rules.rules()).key))
 }
 
-fn client(request: &Request, key_header: &str, profile: Option<Profile>) -> Fields {
+fn client(request: &Request, key_header: &str, rules: Option<&Idempotency>) -> Fields {
     let mut fields = Fields::new();
-    let quoting = profile.filter(|profile| profile.rules().takes_quotes);
+    let quoting = rules.map(Idempotency::rules).filter(|rules| rules.quoted);
     for (name, value) in request.headers() {
         if let Some(known) = CLIENT_HEADERS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
             fields.set(*known, &*shown(value));
-        } else if let Some(profile) = quoting.filter(|_| name.eq_ignore_ascii_case(key_header)) {
-            fields.set("key-form", if SentKey::new(value, profile).quoted { "quoted" } else { "bare" });
+        } else if let Some(rules) = quoting.filter(|_| name.eq_ignore_ascii_case(key_header)) {
+            fields.set("key-form", if SentKey::new(value, rules).quoted { "quoted" } else { "bare" });
         }
     }
     fields

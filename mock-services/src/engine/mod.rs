@@ -5,6 +5,7 @@ mod barrier;
 mod choose;
 mod core;
 mod handle;
+mod happen;
 mod job;
 mod keys;
 mod late_requests;
@@ -29,6 +30,7 @@ use crate::ledger::{ClosedBy, Event, Ledger};
 use crate::service::{Context, IdSource, Service, TaskShare};
 pub(crate) use barrier::StartBarrier;
 pub use barrier::{AwaitedCallers, BarrierOptions};
+pub(crate) use happen::SCENARIO;
 pub(crate) use paused::Paused;
 
 /// Which API keys a service accepts.
@@ -75,6 +77,8 @@ pub(crate) struct Engine<S: Service> {
     moments: Moments,
     /// The number of requests that each caller has made.
     requests: Box<[AtomicU64]>,
+    /// The number of requests that the scenario itself has made.
+    scenario_requests: AtomicU64,
     timers: Mutex<JoinSet<()>>,
     late: late_requests::LateCounts,
 }
@@ -100,7 +104,7 @@ impl<S: Service> Engine<S> {
         let changed = Notify::new();
         let setting = Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait, changed });
         let engine = Arc::new(Engine {
-            core: Mutex::new(Core::new(Arc::clone(&setting), idempotency)),
+            core: Mutex::new(Core::new(Arc::clone(&setting))),
             setting,
             access,
             idempotency,
@@ -111,6 +115,7 @@ impl<S: Service> Engine<S> {
             gate: Gate::default(),
             moments: Moments::default(),
             requests: (0..callers).map(|_| AtomicU64::new(0)).collect(),
+            scenario_requests: AtomicU64::new(0),
             timers: Mutex::new(JoinSet::new()),
             late: late_requests::LateCounts::default(),
         });
@@ -147,6 +152,9 @@ impl<S: Service> Engine<S> {
     /// Records that a connection which carried requests ends.
     pub(crate) fn record_closed(&self, origin: Origin, by: ClosedBy) {
         let Origin { caller, connection } = origin;
+        if caller == SCENARIO {
+            return;
+        }
         self.ledger().append(Event::Closed { service: self.service().name().into(), connection, caller, by });
     }
 

@@ -14,7 +14,7 @@ impl<S: Service> Paused<S> {
     pub(crate) fn reset(&self) {
         let Paused(engine) = self;
         engine.while_paused(|core| {
-            core.restart(engine.idempotency);
+            core.restart();
             // Ids start again, too: the same requests get the same answers as the first time.
             engine.requests.iter().for_each(|count| count.store(0, Ordering::Relaxed));
         });

@@ -57,7 +57,11 @@ impl<S: Service> Engine<S> {
             status: answer.status,
             caller: origin.caller,
             connection: origin.connection,
-            key: job::shown_key(service, request, self.idempotency.profile),
+            key: job::shown_key(
+                service,
+                request,
+                self.rules_for(request).as_ref().unwrap_or(&self.idempotency),
+            ),
             reason: reason.map(Into::into),
             unsupported: answer.missing_feature().map(Into::into),
             undecided: answer.undecided_because().map(Into::into),

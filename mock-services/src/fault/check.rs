@@ -1,6 +1,8 @@
 //! Checks whether a fault can apply to the services of a trial. It does not depend on YAML: an objection
 //! names a part of the fault, and the reader of the fault knows the place of that part.
 
+use std::time::Duration;
+
 use yaml_reader::{listed, nearest, shown, write_duration, write_flow};
 
 use super::reply::ReplyCheck;
@@ -269,6 +271,14 @@ impl FaultChecks {
             Commit::Later(After::Requests(0)) => {
                 let message = "after 0 more requests is not later but now";
                 self.object(FaultPart::Commit, message, "wait for 1 or more, or write `commit: now`");
+            }
+            Commit::Reverts(After::Requests(0) | After::Time(Duration::ZERO)) => {
+                let message = "it would be gone before anybody can see it";
+                self.object(
+                    FaultPart::Commit,
+                    message,
+                    "wait for 1 request or more, or write `commit: never`",
+                );
             }
             _ => {}
         }

@@ -106,6 +106,13 @@ fn what_waits_for_nothing_is_refused() {
         objection("payment.charge commit={later: {requests: 0}}").1,
         "after 0 more requests is not later but now"
     );
+    for never_seen in ["{requests: 0}", "0s"] {
+        let (part, message, _) = objection(&format!("payment.charge commit={{reverts: {never_seen}}}"));
+        assert_eq!(
+            (part, message.as_str()),
+            (FaultPart::Commit, "it would be gone before anybody can see it")
+        );
+    }
     assert_eq!(
         objection("payment.list reply={stale: {reads: 0}}").1,
         "a read that misses changes for 0 reads is not stale"

@@ -29,7 +29,8 @@ pub use read::{
     read_fields,
 };
 pub use replies::{
-    Delay, Drip, Hang, Lag, Oversize, Reply, ReplyKind, SESSION_HEADER, SilenceEnd, StatusReply, Truncation,
+    Delay, Drip, Hang, Lag, OtherObject, Oversize, Reply, ReplyKind, SESSION_HEADER, SilenceEnd, StatusReply,
+    Truncation,
 };
 pub(crate) use reply::{AnswerBytes, Step};
 pub use reply::{PlainWord, ReplyContent, ReplyFacts, ReplyValue, ReplyWords, SentReply};
@@ -122,13 +123,15 @@ pub enum Commit {
     Twice,
     /// This fraction of a list, at least one and not all.
     Part(f64),
+    /// All of it, before the reply; afterwards it is gone again, with its key.
+    Reverts(After),
 }
 
 impl Commit {
-    /// The latest time at which a deferred commit happens.
+    /// The latest time at which a deferred commit, or the revert of one, happens.
     pub(crate) fn deferred_until(self) -> After {
         match self {
-            Commit::Later(after) => after,
+            Commit::Later(after) | Commit::Reverts(after) => after,
             Commit::LaterWithin(_, last) => After::Time(last),
             Commit::Now | Commit::Never | Commit::Twice | Commit::Part(_) => After::Settled,
         }
@@ -143,6 +146,7 @@ impl Commit {
             Commit::Later(_) | Commit::LaterWithin(..) => CommitKind::Later,
             Commit::Twice => CommitKind::Twice,
             Commit::Part(_) => CommitKind::Part,
+            Commit::Reverts(_) => CommitKind::Reverts,
         }
     }
 }
@@ -160,5 +164,7 @@ word_enum! {
         Twice => "twice",
         /// A part of a list.
         Part => "part",
+        /// All of it, and it is gone afterwards.
+        Reverts => "reverts",
     }
 }

@@ -46,16 +46,17 @@ static FAULT: MapShape<8> = MapShape::new([
 ])
 .needs(Rule::AnyOf(&["commit", "reply"]));
 
-static COMMIT: MapShape<2> = MapShape::new([
+static COMMIT: MapShape<3> = MapShape::new([
     optional(
         "later",
-        Shape::OneOf(&[Shape::DURATION, Shape::Pattern(DURATION_RANGE), LATER_REQUESTS.shape()]),
+        Shape::OneOf(&[Shape::DURATION, Shape::Pattern(DURATION_RANGE), COUNTED_REQUESTS.shape()]),
     ),
     optional("part", Shape::Fraction),
+    optional("reverts", Shape::OneOf(&[Shape::DURATION, COUNTED_REQUESTS.shape()])),
 ])
-.needs(Rule::OneOf(&["later", "part"]));
+.needs(Rule::OneOf(&["later", "part", "reverts"]));
 
-static LATER_REQUESTS: MapShape<1> = MapShape::new([required("requests", Shape::POSITIVE)]);
+static COUNTED_REQUESTS: MapShape<1> = MapShape::new([required("requests", Shape::POSITIVE)]);
 
 static FAULTS: MapShape<1> = MapShape::new([required("faults", Shape::Ref("faults"))]);
 
@@ -317,24 +318,31 @@ fn read_value(node: &Node) -> Option<Value> {
 fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
     match &node.kind {
         NodeKind::Map(_) => {
-            let [later, part] = reader.fields(node, "`commit`", &COMMIT)?;
+            let [later, part, reverts] = reader.fields(node, "`commit`", &COMMIT)?;
             let place = node.place();
-            match (later, part) {
-                (Some(later), None) => read_later(reader, later),
-                (None, Some(part)) => reader.number(part).map(Commit::Part),
-                (Some(_), Some(_)) => {
-                    reader.report(place, "`commit` is either `later` or `part`, not both");
-                    None
-                }
-                (None, None) => {
+            match (later, part, reverts) {
+                (Some(later), None, None) => read_later(reader, later),
+                (None, Some(part), None) => reader.number(part).map(Commit::Part),
+                (None, None, Some(reverts)) => read_counted(reader, reverts, "reverts").map(Commit::Reverts),
+                (None, None, None) => {
                     reader.report_with_help(
                         place,
-                        "`commit` needs `later` or `part`",
-                        "for example {later: 2s} or {part: 0.5}",
+                        "`commit` needs `later`, `part` or `reverts`",
+                        "for example {later: 2s}, {part: 0.5} or {reverts: {requests: 3}}",
                     );
                     None
                 }
+                _ => {
+                    let message = "`commit` is one of `later`, `part` and `reverts`, not several";
+                    reader.report_with_help(place, message, "keep one of them");
+                    None
+                }
             }
+        }
+        NodeKind::Text(text) if text == "reverts" => {
+            let help = "write {reverts: {requests: 3}} or {reverts: 2s}";
+            reader.report_with_help(node.span, "`reverts` needs to know when it is gone", help);
+            None
         }
         NodeKind::Text(text) if text == "part" => {
             reader.report_with_help(node.span, "`part` needs to know how large a part", "write {part: 0.5}");
@@ -345,34 +353,37 @@ fn read_commit(reader: &Reader, node: &Node) -> Option<Commit> {
 }
 
 fn read_later(reader: &Reader, node: &Node) -> Option<Commit> {
-    let after = match &node.kind {
+    let NodeKind::Text(text) = &node.kind else {
+        return read_counted(reader, node, "later").map(Commit::Later);
+    };
+    if !text.contains("..") {
+        return read_counted(reader, node, "later").map(Commit::Later);
+    }
+    let within =
+        text.split_once("..").and_then(|(first, last)| Some((read_duration(first)?, read_duration(last)?)));
+    let Some((first, last)) = within else {
+        let message = format!("expected two durations, found {}", node.describe());
+        reader.report_with_help(node.span, message, "write both with their unit: {later: 1s..5s}");
+        return None;
+    };
+    Some(Commit::LaterWithin(first, last))
+}
+
+/// A number of requests, or a time.
+fn read_counted(reader: &Reader, node: &Node, name: &str) -> Option<After> {
+    match &node.kind {
         NodeKind::Map(_) => {
-            let [requests] = reader.fields(node, "`later`", &LATER_REQUESTS)?;
-            After::Requests(reader.integer(requests?, 0..=u32::MAX)?)
+            let [requests] = reader.fields(node, &format!("`{name}`"), &COUNTED_REQUESTS)?;
+            Some(After::Requests(reader.integer(requests?, 0..=u32::MAX)?))
         }
         NodeKind::Integer(number) => {
-            let help = format!("write {{later: {{requests: {number}}}}} or {{later: {number}s}}");
-            reader.report_with_help(
-                node.span,
-                "`later` needs to know what is counted: requests or seconds",
-                help,
-            );
-            return None;
+            let help = format!("write {{{name}: {{requests: {number}}}}} or {{{name}: {number}s}}");
+            let message = format!("`{name}` needs to know what is counted: requests or seconds");
+            reader.report_with_help(node.span, message, help);
+            None
         }
-        NodeKind::Text(text) if text.contains("..") => {
-            let within = text
-                .split_once("..")
-                .and_then(|(first, last)| Some((read_duration(first)?, read_duration(last)?)));
-            let Some((first, last)) = within else {
-                let message = format!("expected two durations, found {}", node.describe());
-                reader.report_with_help(node.span, message, "write both with their unit: {later: 1s..5s}");
-                return None;
-            };
-            return Some(Commit::LaterWithin(first, last));
-        }
-        _ => After::Time(reader.duration(node)?),
-    };
-    Some(Commit::Later(after))
+        _ => reader.duration(node).map(After::Time),
+    }
 }
 
 #[cfg(test)]

@@ -99,6 +99,8 @@ fn every_form_of_commit_is_read() {
         ("{later: {requests: 2}}", Commit::Later(After::Requests(2))),
         ("{later: 2s}", Commit::Later(After::Time(Duration::from_secs(2)))),
         ("{part: 0.5}", Commit::Part(0.5)),
+        ("{reverts: {requests: 3}}", Commit::Reverts(After::Requests(3))),
+        ("{reverts: 2s}", Commit::Reverts(After::Time(Duration::from_secs(2)))),
     ] {
         assert_eq!(one(&format!("- {{on: email.send, commit: {text}}}")).commit, commit);
     }
@@ -285,13 +287,32 @@ fn a_malformed_commit_is_reported() {
         "expected `now`, `never`, `later` or `twice`, found the text \"nver\"",
         "did you mean `never`?",
     );
+    assert_problem(
+        "commit: reverts",
+        "`reverts` needs to know when it is gone",
+        "write {reverts: {requests: 3}} or {reverts: 2s}",
+    );
+    assert_problem(
+        "commit: {reverts: 3}",
+        "`reverts` needs to know what is counted: requests or seconds",
+        "write {reverts: {requests: 3}} or {reverts: 3s}",
+    );
+    assert_problem(
+        "commit: {reverts: settle}",
+        "expected a duration, found the text \"settle\"",
+        "write it as a number with the unit ms, s or m: 800ms, 1.5s, 2m",
+    );
     assert_problem("commit: part", "`part` needs to know how large a part", "write {part: 0.5}");
     assert_problem(
         "commit: {}",
-        "`commit` needs `later` or `part`",
-        "for example {later: 2s} or {part: 0.5}",
+        "`commit` needs `later`, `part` or `reverts`",
+        "for example {later: 2s}, {part: 0.5} or {reverts: {requests: 3}}",
     );
-    assert_problem("commit: {later: 2s, part: 0.5}", "`commit` is either `later` or `part`, not both", "");
+    assert_problem(
+        "commit: {later: 2s, part: 0.5}",
+        "`commit` is one of `later`, `part` and `reverts`, not several",
+        "keep one of them",
+    );
     assert_problem(
         "commit: {later: 2}",
         "`later` needs to know what is counted: requests or seconds",

@@ -66,12 +66,22 @@ pub enum ReplyContent {
     Complete,
     /// All of it, from an older state; only a read can be answered so.
     Outdated,
+    /// All of it, about another object; only a read can be answered so.
+    Mistaken,
     /// All of it, with a body that does not parse.
     Unparsable,
     /// All of it, which may be more than the caller accepts.
     TooLarge,
     /// All of it, and it is about the way to the service: it says nothing about the request.
     Elsewhere,
+}
+
+impl ReplyContent {
+    /// Whether only a read can be answered so.
+    #[must_use]
+    pub const fn is_for_reads(self) -> bool {
+        matches!(self, ReplyContent::Outdated | ReplyContent::Mistaken)
+    }
 }
 
 /// What was sent of a reply.
@@ -152,6 +162,11 @@ pub(crate) trait ReplyBehavior {
     /// The place at which the answer is cut, if the service has to find it.
     fn cut_place(&self) -> Option<CutPlace> {
         None
+    }
+
+    /// Whether it can be a reply with this body; otherwise the fault waits for another attempt.
+    fn can_change(&self, _body: &[u8]) -> bool {
+        true
     }
 
     /// Changes the body before it is encoded; over SMTP, the line without its end.

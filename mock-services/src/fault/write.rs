@@ -117,11 +117,17 @@ impl Commit {
                 map([("later", text(format!("{}..{}", write_duration(first), write_duration(last))))])
             }
             Commit::Part(fraction) => map([("part", bare(NodeKind::Float(fraction)))]),
+            Commit::Reverts(After::Requests(requests)) => {
+                map([("reverts", map([("requests", number(requests))]))])
+            }
+            Commit::Reverts(After::Time(time)) => map([("reverts", text(write_duration(time)))]),
+            // No reader gives it; at the end of a trial it is a commit.
+            Commit::Reverts(After::Settled) => text("now"),
         }
     }
 }
 
-fn fields_node(fields: &Fields) -> Node {
+pub(super) fn fields_node(fields: &Fields) -> Node {
     named(fields.iter().map(|(name, value)| (name.to_owned(), value_node(value))))
 }
 
@@ -173,6 +179,8 @@ mod tests {
             any_time().prop_map(|time| Commit::Later(After::Time(time))),
             (any_time(), any_time()).prop_map(|(first, last)| Commit::LaterWithin(first, last)),
             (0.0f64..=1.0).prop_map(Commit::Part),
+            any::<u32>().prop_map(|requests| Commit::Reverts(After::Requests(requests))),
+            any_time().prop_map(|time| Commit::Reverts(After::Time(time))),
         ]
     }
 

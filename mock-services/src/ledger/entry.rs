@@ -92,6 +92,15 @@ pub enum Event {
         /// What would have been done.
         fields: Fields,
     },
+    /// An effect that a fault took back after it had been committed.
+    Reverted {
+        /// The attempt that caused it.
+        attempt: u64,
+        /// The effect's name.
+        effect: CompactString,
+        /// The id that the service gave it.
+        id: CompactString,
+    },
     /// A late commit failed: when it was due, the service refused it.
     Lapsed {
         /// The attempt.
@@ -179,6 +188,7 @@ impl Event {
             Event::Fault { attempt, .. }
             | Event::Committed { attempt, .. }
             | Event::Withheld { attempt, .. }
+            | Event::Reverted { attempt, .. }
             | Event::Lapsed { attempt, .. }
             | Event::Unsent { attempt, .. }
             | Event::Replied { attempt, .. } => Some(*attempt),

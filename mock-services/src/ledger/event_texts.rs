@@ -27,6 +27,7 @@ impl Event {
                 visit(SentPart::Member("id", id));
                 visit(SentPart::Fields(fields));
             }
+            Event::Reverted { id, .. } => visit(SentPart::Member("id", id)),
             Event::Replied { message, .. } => {
                 if let Some(message) = message {
                     visit(SentPart::Message(message));

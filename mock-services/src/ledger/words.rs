@@ -137,6 +137,14 @@ impl Event {
                 let fields = timeline_fields(&first(effect), fields, shown);
                 EventWords::new(format!("not committed: {}", short(effect)), fields)
             }
+            (Event::Reverted { attempt, effect, id }, audience) => {
+                let id = short(id);
+                match audience {
+                    Log => EventWords::new("reverted", format!("attempt {attempt}  {effect} {id} is gone")),
+                    Test => EventWords::new(format!("reverted {effect} {id}"), ""),
+                    Timeline(..) => EventWords::new(format!("reverted: {} is gone", short(effect)), id),
+                }
+            }
             (Event::Lapsed { attempt, status }, audience) => {
                 let why = format!("when it was due, the service refused it with {status}");
                 match audience {

@@ -193,6 +193,8 @@ pub(crate) fn description() -> ServiceDescription {
         apis: APIS,
         api_of: |_, _| Some("stripe"),
         variables: VARIABLES,
+        senders: &[super::sender::SENDER],
+        sent_effects: super::sender::SENT.iter().map(|effect| (*effect).to_owned()).collect(),
         hosts: HOSTS,
         step_fields: &[("payment.charge", "card")],
         fields: FIELDS,
@@ -203,7 +205,7 @@ pub(crate) fn description() -> ServiceDescription {
                 prices, as in Stripe's API."
             .to_owned(),
         not_there: &[
-            "Webhooks are not sent.",
+            "Webhooks are sent in scenarios with `events`.",
             "Invoices, taxes, discounts and prorations are not computed, and a subscription makes no charge. \
              `latest_invoice` is an id that cannot be read.",
             "Cards are the only payment methods.",

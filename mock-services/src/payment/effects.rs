@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::effect_fields;
 use super::metadata::Metadata;
 use super::objects::{
-    Charge, Customer, Expandable, Intent, PaymentMethod, Price, Product, Refund, Subscription, Token,
+    Charge, Customer, Expandable, Intent, PaymentEvent, PaymentMethod, Price, Product, Refund, Subscription,
+    Token,
 };
 use super::state::PaymentState;
 use crate::service::{EffectFacts, Fields};
@@ -115,8 +116,16 @@ pub(crate) struct RefundedCharge {
 }
 
 impl PaymentChange {
-    /// Commits it.
+    /// Commits it, and keeps its event.
     pub(crate) fn apply(&self, state: &mut PaymentState) {
+        let had_succeeded = PaymentEvent::had_succeeded(self, state);
+        self.apply_object(state);
+        if let Some(event) = PaymentEvent::of(self, state, had_succeeded) {
+            state.events.put(Arc::new(event));
+        }
+    }
+
+    fn apply_object(&self, state: &mut PaymentState) {
         match self {
             PaymentChange::Charged(charge) | PaymentChange::ChargeSaved(charge) => {
                 if !charge.paid {

@@ -32,7 +32,7 @@ struct StripeErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     charge: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
+    code: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decline_code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ struct StripeErrorBody {
     payment_method: Option<Box<PaymentMethod>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_log_url: Option<String>,
-    r#type: &'static str,
+    r#type: Cow<'static, str>,
 }
 
 /// The documentation page of an error code.
@@ -61,19 +61,28 @@ impl PaymentError {
     }
 
     /// An error with this status.
-    pub(crate) fn new(status: u16, kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(
+        status: u16,
+        kind: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         PaymentError {
             status,
             executed: false,
             changes_to_commit: Vec::new(),
             unsupported: None,
-            body: StripeErrorBody { message: message.into(), r#type: kind, ..StripeErrorBody::default() },
+            body: StripeErrorBody {
+                message: message.into(),
+                r#type: kind.into(),
+                ..StripeErrorBody::default()
+            },
         }
     }
 
     /// Sets the error code, with its documentation page.
-    pub(crate) fn code(mut self, code: &'static str) -> Self {
-        self.body.doc_url = Some(doc_url(code));
+    pub(crate) fn code(mut self, code: impl Into<Cow<'static, str>>) -> Self {
+        let code = code.into();
+        self.body.doc_url = Some(doc_url(&code));
         self.body.code = Some(code);
         self
     }

@@ -26,6 +26,7 @@ mod products;
 mod reference;
 mod route;
 mod search;
+mod sender;
 mod source;
 mod standard_headers;
 mod state;
@@ -48,7 +49,7 @@ use std::sync::Arc;
 use crate::idempotency::{Idempotency, KeyError, Profile};
 use crate::service::{
     Accepted, Afterwards, Answer, Context, Decision, EffectFacts, Operation, Recognized, Refusal, Request,
-    Service,
+    Service, ServiceEvent,
 };
 
 /// The payment service.
@@ -138,6 +139,10 @@ impl Service for Payment {
         effect.change.left_behind(state).map(|facts| effect.on_account(facts))
     }
 
+    fn events(&self, state: &PaymentState) -> Vec<ServiceEvent> {
+        sender::events(state)
+    }
+
     fn failure(&self, status: u16, _request: &Request, context: &Context) -> Answer {
         failures::failure(status, context)
     }
@@ -161,10 +166,10 @@ impl Service for Payment {
         }
     }
 
-    fn key_error(&self, error: &KeyError, context: &Context) -> Option<Answer> {
-        let problem = PaymentError::new(error.status, error.kind, error.message.clone());
-        (error.profile == Profile::Stripe).then(|| match error.code {
-            Some(code) => problem.code(code).answer(context),
+    fn key_error(&self, error: &KeyError<'_>, context: &Context) -> Option<Answer> {
+        let problem = PaymentError::new(error.status, error.kind.to_owned(), error.message.clone());
+        (error.profile == Profile::Stripe.as_str()).then(|| match error.code {
+            Some(code) => problem.code(code.to_owned()).answer(context),
             None => problem.answer(context),
         })
     }

@@ -2,7 +2,7 @@
 
 use super::allowed::*;
 use super::calls::read::Listable;
-use super::objects::{Charge, Customer, Intent, Price, Product, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, PaymentEvent, Price, Product, Refund, Subscription};
 use super::route::STRIPE;
 use crate::description::{EndpointDescription, RealEndpoint};
 
@@ -23,6 +23,8 @@ pub(super) fn endpoints() -> Vec<EndpointDescription> {
     all.extend(subscriptions());
     all.extend(methods());
     all.extend(products());
+    all.push(list::<PaymentEvent>("payment.list"));
+    all.push(one("/v1/events/{id}", "payment.get"));
     all.push(get("/v1/balance", "payment.get", &[COMMON]));
     all
 }

@@ -6,7 +6,7 @@ use super::calls::{
     ApiCall, charge, customer, intent, method, price, product, read, refund, search, subscription, token,
 };
 use super::errors::{Refused, unknown_url, unsupported_endpoint, url_of_another_service};
-use super::objects::{Charge, Customer, Intent, Price, Product, Refund, Subscription};
+use super::objects::{Charge, Customer, Intent, PaymentEvent, Price, Product, Refund, Subscription};
 use super::operations::PaymentOperation;
 use super::params::Params;
 use crate::endpoints::{Endpoints, Known};
@@ -219,6 +219,13 @@ pub(crate) fn route(request: &Request) -> Result<Routed, Refused> {
         }
         ("GET", ("prices", Some(_), None)) => {
             (PaymentOperation::Prices, Box::new(read::GetObject::<Price>::read(id(), &params()?, f)?))
+        }
+
+        ("GET", ("events", None, None)) => {
+            (PaymentOperation::List, Box::new(read::ListObjects::<PaymentEvent>::read(&params()?, f)?))
+        }
+        ("GET", ("events", Some(_), None)) => {
+            (PaymentOperation::Get, Box::new(read::GetObject::<PaymentEvent>::read(id(), &params()?, f)?))
         }
 
         ("GET", ("balance", None, None)) => {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::cards::Card;
 use super::objects::{
-    Charge, Customer, Expandable, Intent, Object, PaymentMethod, Price, Product, Refund, Subscription, Token,
+    Charge, Customer, Expandable, Intent, Object, PaymentEvent, PaymentMethod, Price, Product, Refund,
+    Subscription, Token,
 };
 use super::options::{Customers, PaymentOptions};
 use crate::index::Index;
@@ -29,6 +30,8 @@ pub struct PaymentState {
     pub(super) prices: Table<Price>,
     /// Single-use cards.
     pub(super) tokens: Table<Token>,
+    /// What was sent to webhook endpoints.
+    pub(super) events: Table<PaymentEvent>,
 }
 
 /// Objects of one type, oldest first.

@@ -84,6 +84,11 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
+    /// What it has sent to the receivers of its events, oldest first.
+    fn events(&self, _state: &Self::State) -> Vec<ServiceEvent> {
+        Vec::new()
+    }
+
     /// The answer of the real service when it fails with this status. Its form can depend on the API that
     /// `request` uses.
     fn failure(&self, status: u16, request: &Request, context: &Context) -> Answer;
@@ -140,9 +145,25 @@ pub trait Service: Send + Sync + 'static {
         true
     }
 
+    /// How it treats the key of this request if the scenario does not say and that depends on the request: on the
+    /// provider of its host.
+    fn idempotency_of(&self, _request: &Request) -> Option<Idempotency> {
+        None
+    }
+
+    /// What keys of requests belong to, beside the account: the host. Keys of others are other keys.
+    fn key_scope(&self, _request: &Request) -> Option<String> {
+        None
+    }
+
     /// The header that has the idempotency key; empty if the key is not in a header.
     fn key_header(&self) -> &str {
-        &self.idempotency().profile.rules().header
+        "Idempotency-Key"
+    }
+
+    /// Whether its file says where requests have their key. No profile has it elsewhere then.
+    fn has_own_key_place(&self) -> bool {
+        false
     }
 
     /// The idempotency key of a request, as it was sent.
@@ -158,7 +179,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// The refusal of an idempotency key in the form of the service's own errors; `None` for the form of the
     /// profile.
-    fn key_error(&self, _error: &KeyError, _context: &Context) -> Option<Answer> {
+    fn key_error(&self, _error: &KeyError<'_>, _context: &Context) -> Option<Answer> {
         None
     }
 
@@ -397,4 +418,21 @@ pub struct EffectFacts {
     pub id: String,
     /// What was done: amount, recipient, version, and the fields of its identity.
     pub fields: Fields,
+}
+
+/// An event of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceEvent {
+    /// The effect that it is about: `payment.charge`.
+    pub effect: String,
+    /// The fields of that effect, by which a scenario selects events.
+    pub fields: Fields,
+    /// Its id, the same in every copy: `evt_1…`.
+    pub id: String,
+    /// Its type: `charge.succeeded`.
+    pub kind: String,
+    /// Its body.
+    pub body: String,
+    /// The name of its sender, as in the description of the service: `Stripe`.
+    pub sender: &'static str,
 }

@@ -9,7 +9,7 @@ use super::MockServices;
 use super::expect::Expectations;
 use super::running::{BoxFuture, RunningService, ServiceEnvironment};
 use crate::clock::Clock;
-use crate::engine::{Access, BarrierOptions, Engine, EngineOptions, StartBarrier};
+use crate::engine::{Access, BarrierOptions, Engine, EngineOptions, SCENARIO, StartBarrier};
 use crate::fault::{Fault, IntendedEffects, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
@@ -25,6 +25,7 @@ pub struct Builder {
     clock: Clock,
     callers: u32,
     any_key: bool,
+    scenario_port: bool,
     ledger: Option<Ledger>,
     faults: Vec<Fault>,
     intended: Option<IntendedEffects>,
@@ -60,7 +61,7 @@ fn port_words(port: Option<u16>) -> String {
 }
 
 /// How one service is started.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ServiceOptions {
     /// How it treats idempotency keys; `None`: as the service itself says.
     pub idempotency: Option<Idempotency>,
@@ -79,6 +80,7 @@ impl Default for Builder {
             clock: Clock::default(),
             callers: 1,
             any_key: false,
+            scenario_port: false,
             ledger: None,
             faults: Vec::new(),
             intended: None,
@@ -118,6 +120,14 @@ impl Builder {
     #[must_use]
     pub fn any_key(mut self) -> Self {
         self.any_key = true;
+        self
+    }
+
+    /// Opens a port of each service at which the scenario itself makes something happen: see
+    /// [`MockServices::scenario_url`].
+    #[must_use]
+    pub fn scenario_port(mut self) -> Self {
+        self.scenario_port = true;
         self
     }
 
@@ -205,6 +215,7 @@ impl Builder {
             clock: self.clock,
             callers: self.callers,
             any_key: self.any_key,
+            scenario_port: self.scenario_port,
             plan: Arc::new(SharedPlan::new(Plan::new(self.seed, self.faults))),
             intended: self.intended,
             barrier: self
@@ -259,6 +270,12 @@ async fn start<S: Service>(
         if environment.wire.tls().is_some() {
             protocols.push((Protocol::Smtps, options.smtps_port));
         }
+    }
+    if environment.scenario_port {
+        let (engine, wire) = (Arc::clone(&engine), Arc::clone(&environment.wire));
+        let endpoint = Endpoint::open(engine, wire, SCENARIO, Protocol::Http, None).await;
+        let failed = |error| StartError::Port { service: name.clone(), port: None, error };
+        endpoints.push(endpoint.map_err(failed)?);
     }
     for caller in 1..=environment.callers {
         for (protocol, port) in &protocols {

@@ -10,10 +10,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::delivery::{Listener, MomentKind};
-use crate::engine::AwaitedCallers;
+use crate::engine::{AwaitedCallers, SCENARIO};
 use crate::fault::{Fault, Fired, Objections, Plan};
 use crate::ledger::Ledger;
-use crate::service::Operation;
+use crate::service::{Operation, ServiceEvent};
 use crate::wire::{Endpoint, OpenConnections, Protocol};
 
 use builder::check_plan;
@@ -71,6 +71,22 @@ impl MockServices {
     #[must_use]
     pub fn smtps_address(&self, service: &str, caller: u32) -> Option<SocketAddr> {
         self.endpoint(service, caller, Protocol::Smtps)
+    }
+
+    /// The URL at which the scenario itself makes something happen in a service: it is decided and committed like any
+    /// request, recorded as a note, and is neither an attempt nor an effect of a caller. `None` without
+    /// [`Builder::scenario_port`].
+    #[must_use]
+    pub fn scenario_url(&self, service: &str) -> Option<String> {
+        self.url(service, SCENARIO)
+    }
+
+    /// What a service has sent to the receivers of its events, oldest first.
+    pub async fn events(&self, service: &str) -> Vec<ServiceEvent> {
+        match self.running.iter().find(|running| running.name == service) {
+            Some(running) => running.control.events().await,
+            None => Vec::new(),
+        }
     }
 
     fn endpoint(&self, service: &str, caller: u32, protocol: Protocol) -> Option<SocketAddr> {

@@ -10,7 +10,7 @@ use crate::delivery::{Listener, MomentKind};
 use crate::engine::{Engine, Paused, StartBarrier};
 use crate::fault::{IntendedEffects, SharedPlan};
 use crate::ledger::Ledger;
-use crate::service::{Operation, Service};
+use crate::service::{Operation, Service, ServiceEvent};
 use crate::wire::{Endpoint, Wire};
 
 pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -21,6 +21,7 @@ pub(super) struct ServiceEnvironment {
     pub(super) clock: Clock,
     pub(super) callers: u32,
     pub(super) any_key: bool,
+    pub(super) scenario_port: bool,
     pub(super) ledger: Ledger,
     pub(super) plan: Arc<SharedPlan>,
     pub(super) intended: Option<IntendedEffects>,
@@ -44,6 +45,7 @@ pub(super) trait EngineControl: Send + Sync {
     fn record_left_behind(&self) -> BoxFuture<'_, ()>;
     fn pause(self: Arc<Self>) -> BoxFuture<'static, Box<dyn PausedService>>;
     fn listen(&self, kind: MomentKind) -> Listener;
+    fn events(&self) -> BoxFuture<'_, Vec<ServiceEvent>>;
 }
 
 /// A service of any type that is paused until this is dropped.
@@ -72,5 +74,9 @@ impl<S: Service> EngineControl for Engine<S> {
 
     fn listen(&self, kind: MomentKind) -> Listener {
         Engine::listen(self, kind)
+    }
+
+    fn events(&self) -> BoxFuture<'_, Vec<ServiceEvent>> {
+        Box::pin(Engine::events(self))
     }
 }

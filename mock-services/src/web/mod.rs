@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::idempotency::{Idempotency, Profile};
 use crate::service::{Answer, Context, Decision, EffectFacts, Operation, Recognized, Request, Service};
 pub use answers::DeclaredAnswer;
 pub(crate) use description::description;
@@ -33,8 +34,9 @@ const GET: usize = 4;
 const QUERY: usize = 5;
 
 /// The fields of requests and effects. `path` is without the query and without a slash at its end; `query` is
-/// sorted, and `query.a` one value of it; `body` is the whole body, and `body.a.b` one value of it.
-const FIELDS: &[&str] = &["host", "path", "query", "query.*", "body", "body.*"];
+/// sorted, and `query.a` one value of it; `body` is the whole body, and `body.a.b` one value of it; `if_none_match` is the
+/// header of that name, with which a write only creates.
+const FIELDS: &[&str] = &["host", "path", "query", "query.*", "if_none_match", "body", "body.*"];
 /// The fields that identify an effect, beside its method.
 const IDENTITY: &[&str] = &["host", "path", "query", "body"];
 
@@ -159,6 +161,17 @@ impl Service for Web {
 
     fn requires_key(&self) -> bool {
         false
+    }
+
+    /// A host whose provider is known has the keys of that provider.
+    fn idempotency_of(&self, request: &Request) -> Option<Idempotency> {
+        let host = request::host(request);
+        Profile::of_host(&host).map(|profile| profile.of_provider().clone())
+    }
+
+    fn key_scope(&self, request: &Request) -> Option<String> {
+        let host = request::host(request);
+        (!host.is_empty()).then_some(host)
     }
 
     fn key_of<'r>(&self, request: &'r Request) -> Option<Cow<'r, str>> {

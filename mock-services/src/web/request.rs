@@ -71,8 +71,11 @@ impl ParsedRequest {
             fields.set("query", sorted);
         }
         add_query_fields(&mut fields, &query);
-        // A body of a GET has no meaning.
+        // A body of a GET has no meaning, and its condition is that of a cache.
         if by_method != GET {
+            if let Some(condition) = request.header_value("if-none-match") {
+                fields.set("if_none_match", condition);
+            }
             // However a mutation is written, its names and arguments are the effect.
             let effect = mutation.as_ref().unwrap_or(&content);
             add_fields(&mut fields, &without_ignored(effect, &options.ignore));
@@ -107,7 +110,7 @@ fn without_effect(method: &str) -> Answer {
 
 /// The host that the client named. Requests to an address of this machine name none: their port differs from run
 /// to run, and the effect must not.
-fn host(request: &Request) -> String {
+pub(super) fn host(request: &Request) -> String {
     let named = request.header_value("host").unwrap_or_default().trim().to_ascii_lowercase();
     let host = match named.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,

@@ -13,8 +13,16 @@ use mock_services::service::{Answer, Context, Envelope, Ids, Request, Service};
 use mock_services::{deploy::Deploy, payment::Payment, records::Records};
 use proptest::prelude::*;
 
-const COMMITS: [&str; 7] =
-    ["now", "never", "{later: {requests: 2}}", "{later: 1ms}", "later", "twice", "{part: 0.5}"];
+const COMMITS: [&str; 8] = [
+    "now",
+    "never",
+    "{later: {requests: 2}}",
+    "{later: 1ms}",
+    "later",
+    "twice",
+    "{part: 0.5}",
+    "{reverts: {requests: 2}}",
+];
 
 /// A preceding request, the same for all commit options.
 #[derive(Debug, Clone, Copy)]

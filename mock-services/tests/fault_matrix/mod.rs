@@ -14,7 +14,7 @@ use mock_services::fault::{Reply, ReplyContent, ReplyKind, Truncation};
 use mock_services::ledger::{CommitTiming, Event};
 
 /// The commit options: as a fault spells it, its name, and why an effect is then committed.
-const COMMITS: [(&str, &str, CommitTiming); 7] = [
+const COMMITS: [(&str, &str, CommitTiming); 8] = [
     ("now", "now", CommitTiming::Now),
     ("never", "never", CommitTiming::Now),
     ("{later: {requests: 2}}", "later", CommitTiming::Later),
@@ -22,6 +22,7 @@ const COMMITS: [(&str, &str, CommitTiming); 7] = [
     ("later", "later", CommitTiming::Later),
     ("twice", "twice", CommitTiming::Now),
     ("{part: 0.5}", "part", CommitTiming::Part),
+    ("{reverts: {requests: 2}}", "reverts", CommitTiming::Now),
 ];
 
 #[test]
@@ -110,7 +111,7 @@ async fn check_combination(
     let whole = facts.effects;
     let count = || services.effects().iter().filter(|effect| effect.attempt == attempt).count();
     let due = match commit {
-        "now" => whole,
+        "now" | "{reverts: {requests: 2}}" => whole,
         "twice" => whole + facts.again,
         "{part: 0.5}" => whole / 2,
         _ => 0,
@@ -132,6 +133,14 @@ async fn check_combination(
     assert_eq!(services.count(), before + finally, "nothing else was committed");
     services.settle().await;
     assert_eq!(count(), finally, "settling again changes nothing");
+
+    let reverted = services
+        .ledger()
+        .entries()
+        .iter()
+        .filter(|entry| matches!(&entry.event, Event::Reverted { attempt: have, .. } if *have == attempt))
+        .count();
+    assert_eq!(reverted, if commit_word == "reverts" { finally } else { 0 });
 
     check_ledger(services, attempt, facts.name, (commit_word, kind));
     let timings: Vec<CommitTiming> = services

@@ -67,9 +67,11 @@ impl Transcript {
 /// Sends a request and reads until the connection ends.
 pub(crate) async fn http(address: SocketAddr, secret: &str, request: &TestRequest) -> Transcript {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The same for all requests, because some services use it in links.
+    // The same for all requests that name none, because some services use it in links.
+    let has_host = request.headers.iter().any(|(name, _)| name == "Host");
+    let host = if has_host { "" } else { "Host: service.example\r\n" };
     let mut head = format!(
-        "{} {} HTTP/1.1\r\nHost: service.example\r\nUser-Agent: proof/1\r\nConnection: close\r\n",
+        "{} {} HTTP/1.1\r\n{host}User-Agent: proof/1\r\nConnection: close\r\n",
         request.method, request.target
     );
     if !secret.is_empty() {

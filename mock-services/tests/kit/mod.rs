@@ -66,7 +66,7 @@ pub(crate) fn write_replies() -> Vec<ReplySample> {
     let samples = texts.map(|text| ReplySample { text, reply: fault(&format!("a.b reply={text}")).reply });
     let is_general = |sample: &ReplySample| {
         let ReplySample { reply, .. } = sample;
-        sample.content() != ReplyContent::Outdated && !reply.waits_for_caller() && reply.cut_place().is_none()
+        !sample.content().is_for_reads() && !reply.waits_for_caller() && reply.cut_place().is_none()
     };
     samples.filter(is_general).collect()
 }

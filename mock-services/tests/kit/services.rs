@@ -25,7 +25,9 @@ pub(crate) fn all_services(seed: u64) -> Builder {
 
 fn with_all_services(builder: Builder, options: ServiceOptions) -> Builder {
     let services = catalog::services().iter();
-    services.fold(builder.callers(3), |builder, service| service.unconfigured().add_to(builder, 1, options))
+    services.fold(builder.callers(3), |builder, service| {
+        service.unconfigured().add_to(builder, 1, options.clone())
+    })
 }
 
 /// All services with a clock that stands still.

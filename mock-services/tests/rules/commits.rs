@@ -1,5 +1,6 @@
 //! Late and repeated commits.
 
+use mock_services::fault::After;
 use mock_services::idempotency::{Idempotency, Profile};
 use mock_services::ledger::{CommitTiming, Event};
 
@@ -226,4 +227,80 @@ async fn a_refused_second_delivery_has_no_effect() {
     assert_eq!(services.send("payment", &refund(&id)).await.status(), Some(200));
     assert_eq!(services.effects().iter().filter(|effect| effect.name == "payment.refund").count(), 1);
     assert!(refused(services.ledger()).is_empty(), "no second request was sent");
+}
+
+#[tokio::test]
+async fn what_is_reverted_is_shown_for_so_many_requests_and_then_gone_with_its_key() {
+    let services = TestServices::with(&["payment.charge#1 commit={reverts: {requests: 3}}"]).await;
+    let id = services.send("payment", &charge("o1").key("k1")).await.at("/id");
+    let read = TestRequest::get(format!("/v1/charges/{id}"));
+    assert_eq!(services.send("payment", &charge("o1").key("k1")).await.at("/id"), id, "a replay");
+    for _ in 0..2 {
+        assert_eq!(services.send("payment", &read).await.status(), Some(200));
+    }
+    assert_eq!(services.send("payment", &read).await.status(), Some(404));
+    let reverted = |event: &Event| matches!(event, Event::Reverted { id: gone, .. } if *gone == id);
+    assert_eq!(events(services.ledger()).iter().filter(|event| reverted(event)).count(), 1);
+    let again = services.send("payment", &charge("o1").key("k1")).await;
+    assert_eq!((again.status(), services.count()), (Some(200), 2), "the same key is executed anew");
+    assert_ne!(again.at("/id"), id);
+    let second = TestRequest::get(format!("/v1/charges/{}", again.at("/id")));
+    services.settle().await;
+    assert_eq!(
+        services.send("payment", &second).await.status(),
+        Some(200),
+        "only the first attempt is reverted"
+    );
+}
+
+#[tokio::test]
+async fn what_others_changed_stays_and_a_change_of_what_is_gone_does_no_harm() {
+    let services = TestServices::with(&["payment.charge#1 commit={reverts: {requests: 2}}"]).await;
+    let gone = services.send("payment", &charge("o1")).await.at("/id");
+    assert_eq!(services.send("payment", &refund(&gone)).await.status(), Some(200));
+    let kept = services.send("payment", &charge("o2")).await.at("/id");
+    for (id, status) in [(&gone, 404), (&kept, 200)] {
+        let read = TestRequest::get(format!("/v1/charges/{id}"));
+        assert_eq!(services.send("payment", &read).await.status(), Some(status));
+    }
+    let refused = services.send("payment", &refund(&gone)).await;
+    assert_eq!(refused.at("/error/code"), "resource_missing");
+}
+
+#[tokio::test]
+async fn a_stale_read_still_shows_what_was_reverted() {
+    let services = TestServices::with(&[
+        "records.put#1 commit={reverts: {requests: 1}}",
+        "records.get#2 reply={stale: {reads: 1}}",
+    ])
+    .await;
+    services.send("records", &put("a", 1)).await;
+    let read = TestRequest::get("/records/a");
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        seen.push(services.send("records", &read).await.status());
+    }
+    assert_eq!(seen, [Some(200), Some(200), Some(404)]);
+}
+
+#[tokio::test]
+async fn a_key_that_was_used_anew_outlives_the_revert_of_its_first_request() {
+    let rules = Idempotency::new(Profile::Stripe).with_lifetime(After::Requests(2));
+    let services = TestServices::start(
+        all_services_with_keys(rules),
+        &["payment.charge#1 commit={reverts: {requests: 4}}"],
+    )
+    .await
+    .unwrap();
+    let read = TestRequest::get("/v1/charges");
+    services.send("payment", &charge("o1").key("k1")).await;
+    for _ in 0..2 {
+        services.send("payment", &read).await;
+    }
+    let second = services.send("payment", &charge("o1").key("k1")).await.at("/id");
+    let shown = services.send("payment", &read).await.json()["data"].as_array().unwrap().len();
+    let again = services.send("payment", &charge("o1").key("k1")).await.at("/id");
+    assert_eq!((shown, services.count(), again), (2, 2, second));
+    let left = services.send("payment", &read).await.json()["data"].as_array().unwrap().len();
+    assert_eq!(left, 1, "the first is gone");
 }

@@ -4,6 +4,7 @@ mod approvals;
 mod callers;
 mod commits;
 mod keys;
+mod laws;
 mod lists;
 mod messages;
 mod moments;

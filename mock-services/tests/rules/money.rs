@@ -238,6 +238,7 @@ async fn a_scheduled_delivery_follows_only_a_commit() {
         ("{later: {requests: 1}}", 2),
         ("twice", 4),
         ("{part: 0.5}", 1),
+        ("{reverts: {requests: 1}}", 2),
     ] {
         let line = format!("email.send commit={commit} reply=drop");
         let services = email_services(MailDelivery::After(After::Requests(2)), &[&line]).await;
@@ -245,6 +246,16 @@ async fn a_scheduled_delivery_follows_only_a_commit() {
         services.settle().await;
         assert_eq!(services.count(), effects, "{commit}");
     }
+}
+
+#[tokio::test]
+async fn a_mail_that_is_reverted_before_its_delivery_is_not_delivered() {
+    let line = "email.send commit={reverts: {requests: 1}}";
+    let services = email_services(MailDelivery::After(After::Requests(2)), &[line]).await;
+    services.send("email", &mail(&["a@x.example"])).await;
+    last_event(&services).await;
+    services.settle().await;
+    assert_eq!(services.count(), 0);
 }
 
 #[tokio::test]

@@ -174,3 +174,18 @@ async fn a_late_commit_is_new_to_stale_reads_when_it_happens() {
     assert_eq!(listed(&services).await, 0, "done, and too new for this read");
     assert_eq!(listed(&services).await, 1);
 }
+
+#[tokio::test]
+async fn a_read_can_be_answered_about_another_object_and_the_next_one_is_true() {
+    let services = TestServices::with(&["web.get#1 reply={other: {order: ord_9}}"]).await;
+    let listed = TestRequest::get("/v1/orders");
+    // Nothing is there that could be of another object: the fault waits.
+    services.send("web", &listed).await;
+    let order = TestRequest::json("POST", "/v1/orders", &json!({ "order": "ord_1", "units": "three" }));
+    services.send("web", &order).await;
+    let wrong = services.send("web", &listed).await;
+    assert_eq!((wrong.at("/data/0/order").as_str(), wrong.at("/data/0/units").as_str()), ("ord_9", "three"));
+    let right = services.send("web", &listed).await;
+    assert_eq!(right.at("/data/0/order"), "ord_1");
+    assert_eq!(services.count(), 1);
+}

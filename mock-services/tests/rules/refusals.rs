@@ -190,7 +190,7 @@ async fn missing_parts_of_the_real_api_are_unsupported() {
     for (service, request, lacks) in [
         ("payment", TestRequest::form("/v1/invoices", "customer=cus_42"), "POST /v1/invoices"),
         ("payment", TestRequest::form("/v1/invoices/in_123/pay", ""), "POST /v1/invoices/{id}/pay"),
-        ("payment", TestRequest::get("/v1/events?limit=3"), "GET /v1/events"),
+        ("payment", TestRequest::get("/v1/disputes?limit=3"), "GET /v1/disputes"),
         ("payment", TestRequest::form("/v1/checkout/sessions", ""), "POST /v1/checkout/sessions"),
         ("deploy", TestRequest::get("/user"), "GET /user"),
         ("deploy", json("POST", "/repos/octo/shop/releases"), "POST /repos/{id}/{id}/releases"),

@@ -140,7 +140,7 @@ async fn a_replay_is_marked_and_has_the_same_body_and_a_new_request_id() {
 
 #[tokio::test]
 async fn a_key_is_pruned_after_its_number_of_requests() {
-    let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Requests(2) };
+    let rules = Idempotency::new(Profile::Stripe).with_lifetime(After::Requests(2));
     let services = TestServices::start(all_services_with_keys(rules), &[]).await.unwrap();
     services.send("payment", &charge("o1").key("k1")).await;
     services.send("payment", &TestRequest::get("/v1/charges")).await;
@@ -153,7 +153,7 @@ async fn a_key_is_pruned_after_its_number_of_requests() {
 #[tokio::test]
 async fn a_key_is_pruned_after_its_time() {
     for (lifetime, effects) in [(Duration::ZERO, 2), (Duration::from_secs(600), 1)] {
-        let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Time(lifetime) };
+        let rules = Idempotency::new(Profile::Stripe).with_lifetime(After::Time(lifetime));
         let services = TestServices::start(all_services_with_keys(rules), &[]).await.unwrap();
         for _ in 0..2 {
             assert_eq!(services.send("payment", &charge("o1").key("k1")).await.status(), Some(200));
@@ -164,7 +164,7 @@ async fn a_key_is_pruned_after_its_time() {
 
 #[tokio::test]
 async fn a_key_in_flight_is_not_pruned() {
-    let rules = Idempotency { profile: Profile::Stripe, lifetime: After::Time(Duration::ZERO) };
+    let rules = Idempotency::new(Profile::Stripe).with_lifetime(After::Time(Duration::ZERO));
     let services =
         TestServices::start(all_services_with_keys(rules), &["payment.charge commit=later"]).await.unwrap();
     services.send("payment", &charge("o1").key("k1")).await;

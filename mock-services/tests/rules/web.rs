@@ -42,3 +42,36 @@ async fn a_head_request_has_no_body() {
     let seen = services.send("web", &head).await;
     assert_eq!((seen.status(), seen.text().split("\r\n\r\n").nth(1)), (Some(200), Some("")));
 }
+
+#[tokio::test]
+async fn a_host_whose_provider_has_a_profile_has_the_keys_of_that_provider() {
+    let services = TestServices::with(&[]).await;
+    let order = |host: &str, units: u32| {
+        let body = json!({ "order": "ord_1", "units": units });
+        TestRequest::json("POST", "/v1/orders", &body).header("Host", host).key("k1")
+    };
+    for (request, expected) in [
+        (order("api.xero.com", 1), 201),
+        (order("api.xero.com", 1), 201),
+        (order("api.xero.com", 2), 400),
+        // Its provider looks for another header.
+        (order("thirdparty.qonto.com", 1), 201),
+        (order("thirdparty.qonto.com", 1), 201),
+        (order("thirdparty.qonto.com", 2).header("X-Qonto-Idempotency-Key", "k2"), 201),
+        (order("thirdparty.qonto.com", 3).header("X-Qonto-Idempotency-Key", "k2"), 201),
+        // No provider is known.
+        (order("api.acme.example", 1), 201),
+        (order("api.acme.example", 1), 201),
+    ] {
+        let seen = services.send("web", &request).await;
+        assert_eq!(seen.status(), Some(expected), "{}", seen.text());
+    }
+    let effects = services.effects();
+    let on = |host: &str| {
+        effects
+            .iter()
+            .filter(|effect| effect.fields.get("host").is_some_and(|have| have.to_string() == host))
+            .count()
+    };
+    assert_eq!([on("api.xero.com"), on("thirdparty.qonto.com"), on("api.acme.example")], [1, 3, 2]);
+}

@@ -8,7 +8,7 @@ use yaml_reader::shape::words_of;
 use yaml_reader::{listed, nearest, shown};
 
 use crate::cli::error::{CliError, has_color};
-use crate::domain::{APPROVALS, ControlName};
+use crate::domain::{APPROVALS, ControlName, EVENTS};
 use crate::process_env;
 use crate::scenario::default_setup;
 use crate::subject::words::quoted;
@@ -48,8 +48,8 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, value_name = "OPERATION")]
     can: Vec<String>,
 
-    /// Skip the cases in which a service treats idempotency keys otherwise than yours, such as
-    /// payment.idempotency=stripe; can be repeated
+    /// Skip the cases in which a service treats idempotency keys otherwise than yours, and let it do as yours where a
+    /// case does not say it: payment.idempotency=stripe, or a file; can be repeated
     #[arg(long, value_name = "SERVICE.idempotency=PROFILE", value_parser = Assumption::parse)]
     assume: Vec<Assumption>,
 
@@ -75,7 +75,7 @@ pub(in crate::cli) struct SubjectArgs {
     #[arg(long, value_name = "PROTOCOL", value_parser = ["mcp"])]
     via: Option<String>,
 
-    /// The subject uses this service, such as a language model, or asks for approvals: add it to every case that
+    /// The subject uses this service, such as a language model, asks for approvals, or receives events: add it to every case that
     /// does not have it, and run the cases that require it; can be repeated
     #[arg(long, value_name = "SERVICE", value_parser = added_service())]
     with: Vec<String>,
@@ -121,7 +121,9 @@ fn ignored(text: &str) -> Result<Host, HostError> {
 
 fn added_service() -> clap::builder::PossibleValuesParser {
     let services = catalog::services().iter().filter(|service| service.can_be_added);
-    clap::builder::PossibleValuesParser::new(services.map(|service| service.name.as_str()).chain([APPROVALS]))
+    clap::builder::PossibleValuesParser::new(
+        services.map(|service| service.name.as_str()).chain([APPROVALS, EVENTS]),
+    )
 }
 
 /// How to name a subject.
@@ -238,6 +240,9 @@ impl SubjectArgs {
         let is_new = |name: &&String| !subject.settings.services.0.iter().any(|have| have.name == **name);
         let added: Vec<_> = self.with.iter().filter(is_new).filter_map(|name| default_setup(name)).collect();
         subject.settings.services.0.extend(added);
+        if self.with.iter().any(|name| name == EVENTS) {
+            subject.settings.receives.get_or_insert_default();
+        }
         subject.settings.approvals |= self.with.iter().any(|name| name == APPROVALS);
         if let Some(source) = self.claim.as_deref().and_then(claim_named) {
             subject.settings.claim = source;

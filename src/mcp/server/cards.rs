@@ -61,13 +61,13 @@ fn schema(service: &OfferedService, tool: &ToolDescription, cards: ToolCards) ->
     }
     let mut required: Vec<&str> =
         tool.parameters.iter().filter(|one| one.required).map(|one| one.name.as_str()).collect();
-    if let Some(profile) = service.description.key_profile(tool, service.profile) {
+    if let Some(rules) = service.description.key_rules(tool, service.idempotency.as_ref()) {
         let about = match cards.key_description {
             KeyDescription::PerOperation => KEY_PER_OPERATION,
             KeyDescription::PerRequest => KEY_PER_REQUEST,
         };
         properties.insert(KEY_ARGUMENT.to_owned(), described(json!({ "type": "string" }), about));
-        if profile.requires_key() {
+        if rules.requires_key() {
             required.push(KEY_ARGUMENT);
         }
     }

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use mock_services::catalog::ServiceDescription;
-use mock_services::idempotency::Profile;
+use mock_services::idempotency::Idempotency;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -35,7 +35,7 @@ pub(crate) struct OfferedService {
     /// Its description.
     pub(crate) description: ServiceDescription,
     /// How the scenario says that it treats idempotency keys; `None` for the default of the service.
-    pub(crate) profile: Option<Profile>,
+    pub(crate) idempotency: Option<Idempotency>,
     /// Its port for the caller.
     pub(crate) address: SocketAddr,
     /// Its API key.

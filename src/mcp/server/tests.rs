@@ -42,7 +42,7 @@ impl Rig {
         let services = builder.faults(faults.collect()).start().await.unwrap();
         let offered = SERVICES.map(|name| OfferedService {
             description: catalog::find(name).unwrap().clone(),
-            profile: Some(Profile::Stripe),
+            idempotency: Some(Idempotency::new(Profile::Stripe)),
             address: services.address(name, 1).unwrap(),
             key: services.key(name).unwrap().to_owned(),
         });
@@ -389,7 +389,7 @@ async fn the_client_of_rmcp_meets_the_same_faults_with_and_without_initialize() 
 fn cards(service: &str, profile: Option<Profile>, cards: ToolCards) -> Vec<Value> {
     let offered = OfferedService {
         description: catalog::find(service).unwrap().clone(),
-        profile,
+        idempotency: profile.map(Idempotency::new),
         address: ([127, 0, 0, 1], 1).into(),
         key: String::new(),
     };

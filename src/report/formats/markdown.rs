@@ -97,6 +97,9 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
     if let Some(lenient) = run_notes::lenient(tally) {
         let _ = writeln!(out, "{lenient}\n");
     }
+    if let Some(profiles) = run_notes::profiles(report) {
+        let _ = writeln!(out, "{}\n", markdown(&line(&profiles, 900)));
+    }
     let is_released = |trial: &TrialReport| {
         trial.verdict.findings.iter().any(|finding| finding.kind == FindingKind::TimeoutNotReached)
     };

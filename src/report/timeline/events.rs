@@ -6,8 +6,8 @@ use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_n
 
 use super::Shape;
 use crate::domain::{
-    CancelSignal, Decision, HostRequests, HostTreatment, InterruptKind, SecondCopy, StartEnd, StartEvent,
-    SubjectEvent,
+    CancelSignal, CopyReason, Decision, HostRequests, HostTreatment, InterruptKind, SecondCopy,
+    SentCopyEvent, StartEnd, StartEvent, SubjectEvent,
 };
 use crate::report::facts::tokens;
 use crate::text::line;
@@ -48,7 +48,9 @@ pub(super) fn describe(event: &Event, attempts: &AttemptNames) -> Option<ItemTex
         Event::Received(_) => Shape::Request,
         Event::Refused(_) => Shape::Refused,
         Event::Committed { .. } => Shape::Commit,
-        Event::Fault { .. } | Event::Withheld { .. } | Event::Lapsed { .. } => Shape::Fault,
+        Event::Fault { .. } | Event::Withheld { .. } | Event::Reverted { .. } | Event::Lapsed { .. } => {
+            Shape::Fault
+        }
         Event::Replied { .. } | Event::Unsent { .. } if is_broken => Shape::BrokenReply,
         Event::Replied { .. } | Event::Unsent { .. } => Shape::Reply,
         _ => Shape::Note,
@@ -101,6 +103,31 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
                 Decision::Expired => "was told: denied, because the time for an answer is over",
             };
             ItemText::with(Shape::Reply, what, format!("question {}", text(&answer.id)))
+        }
+        SubjectEvent::Happened { effect, fields, .. } => {
+            let fields = fields.iter().map(|(name, value)| format!("{name} {value}"));
+            let fields = text(&fields.collect::<Vec<_>>().join(", "));
+            ItemText::with(Shape::Note, format!("{} happened", text(effect)), fields)
+        }
+        SubjectEvent::Delivered(copy) => {
+            let label = format!("copy {} of {}: {}", copy.copy, text(&copy.kind), copy_words(copy));
+            ItemText::with(Shape::Reply, label, text(&copy.id))
+        }
+        SubjectEvent::CopyLost(copy) => {
+            let label = format!("copy {} of {}: it was lost", copy.copy, text(&copy.kind));
+            ItemText::with(Shape::BrokenReply, label, text(&copy.id))
+        }
+        SubjectEvent::CopyAnswered(answer) => {
+            let label = match answer.status {
+                0 => format!("copy {}: no answer", answer.copy),
+                status => format!("copy {}: answered with {status}", answer.copy),
+            };
+            let shape = if answer.seen && answer.status != 0 { Shape::Request } else { Shape::BrokenRequest };
+            let lost = !answer.seen && answer.status != 0;
+            ItemText::with(shape, label, if lost { "the sender did not get the answer" } else { "" })
+        }
+        SubjectEvent::NotDelivered { reason, .. } => {
+            ItemText::with(Shape::Cut, "an event was not delivered", text(reason))
         }
         SubjectEvent::Interrupted(event) => {
             let action = match event.action {
@@ -180,6 +207,28 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
             ItemText::with(Shape::Refused, format!("late {}: {what}, refused", request.kind), detail)
         }
     }
+}
+
+/// Why a copy was sent.
+fn copy_words(copy: &SentCopyEvent) -> String {
+    let why = match copy.reason {
+        CopyReason::First => "the first copy",
+        CopyReason::CopyLost => "the copy before did not arrive",
+        CopyReason::AnswerLost => "the answer to the copy before was lost",
+        CopyReason::Refused => "the copy before was not answered with a 2xx",
+        CopyReason::Unanswered => "the copy before was not answered",
+        CopyReason::StillHandled => "the copy before is still handled",
+        CopyReason::AtOnce => "at the same time as the copy before",
+        CopyReason::Repeated => "the network delivered it twice",
+        CopyReason::ByHand => "sent again by hand",
+        CopyReason::Again => "sent again",
+    };
+    let forged = if copy.forged { ", with a wrong signature" } else { "" };
+    let shortened = match copy.shortened {
+        0 => String::new(),
+        factor => format!(", after the pause of its schedule, shortened by {factor}"),
+    };
+    format!("{why}{forged}{shortened}")
 }
 
 fn counted(requests: &HostRequests) -> String {

@@ -1,4 +1,4 @@
-//! The timeline of a trial: lanes for callers, services and a person, and the entries of the ledger on them, in order.
+//! The timeline of a trial: lanes for callers, services, senders and a person, and the entries of the ledger on them, in order.
 //! The terminal and the page show it.
 
 mod build;
@@ -14,7 +14,7 @@ pub(crate) use text::{TextView, plain_timeline, render as render_text};
 /// The timeline of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Timeline {
-    /// Callers by number, then services in the order in which they were used, then the person.
+    /// Callers by number, then services in the order in which they were used, then senders of events, then the person.
     pub(crate) lanes: Vec<Lane>,
     /// The entries, in the order of the ledger.
     pub(crate) items: Vec<Item>,
@@ -29,6 +29,8 @@ pub(crate) enum Lane {
     Caller(u32),
     /// A service.
     Service(String),
+    /// Who sends events to the subject.
+    Sender(String),
     /// The person who is asked for approvals.
     Person,
 }
@@ -38,7 +40,7 @@ impl Lane {
     pub(crate) fn label(&self) -> String {
         match self {
             Lane::Caller(number) => format!("caller {number}"),
-            Lane::Service(name) => name.clone(),
+            Lane::Service(name) | Lane::Sender(name) => name.clone(),
             Lane::Person => "person".to_owned(),
         }
     }
@@ -56,7 +58,7 @@ pub(crate) struct Item {
     pub(crate) shape: Shape,
     /// The lane of the caller, if it has one.
     pub(crate) caller: Option<usize>,
-    /// The lane of the service or the person, if it has one.
+    /// The lane of the service, the sender or the person, if it has one.
     pub(crate) service: Option<usize>,
     /// A short description.
     pub(crate) label: String,
@@ -82,6 +84,8 @@ pub(crate) enum Shape {
     Reply,
     /// A broken arrow to a caller.
     BrokenReply,
+    /// A broken arrow from a caller.
+    BrokenRequest,
     /// A cut through a caller's lane.
     Cut,
     /// The end of a caller's lane.

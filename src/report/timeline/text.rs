@@ -74,6 +74,7 @@ fn push_line(
         Shape::Refused => "◄──►",
         Shape::Reply => "◄───",
         Shape::BrokenReply => "  ✗╌",
+        Shape::BrokenRequest => "╌✗  ",
         Shape::Commit => "   ◆",
         Shape::Fault => "   !",
         Shape::Cut => "╳   ",
@@ -87,7 +88,7 @@ fn push_line(
     let words = fit(&format!("{}{blank}{}", item.label, item.detail), room);
     let words = match item.shape {
         Shape::Commit if highlighted => view.style.strong(&words),
-        Shape::BrokenReply | Shape::Cut | Shape::Fault => view.style.bad(&words),
+        Shape::BrokenReply | Shape::BrokenRequest | Shape::Cut | Shape::Fault => view.style.bad(&words),
         Shape::Start | Shape::End | Shape::Note => view.style.faint(&words),
         Shape::Commit | Shape::Request | Shape::Refused | Shape::Reply | Shape::Claim => words,
     };

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use yaml_reader::write_duration;
 
 use super::{RunError, RunOptions, identity};
-use crate::domain::{APPROVALS, MCP};
+use crate::domain::{APPROVALS, EVENTS, MCP};
 use crate::results::{
     PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, WholePlan, part_hash, seed_hash,
 };
@@ -90,14 +90,15 @@ impl Plan {
                 continue;
             }
             if let Some(service) = case.terms.requires.iter().find(|service| !subject.uses(service)) {
-                let with = (format!("--with {service}"), format!("{service}: {{}}"));
+                let with = |key: &str| (format!("--with {service}"), format!("{key}: {{}}"));
                 let (needed, (option, line)) = match service.as_str() {
-                    APPROVALS => ("asks for approvals".to_owned(), with),
+                    APPROVALS => ("asks for approvals".to_owned(), with(service)),
+                    EVENTS => ("receives events".to_owned(), with("receives")),
                     MCP => (
                         "gets its tools over MCP".to_owned(),
                         ("--via mcp".to_owned(), "via: mcp".to_owned()),
                     ),
-                    service => (format!("uses the service `{service}`"), with),
+                    service => (format!("uses the service `{service}`"), with(service)),
                 };
                 let why = format!(
                     "needs an agent that {needed}: if {} does, add `{option}`, or `{line}` for it in hapax.yaml",
@@ -264,7 +265,12 @@ pub(super) fn waits_for(fault: &Fault) -> Duration {
     let reply = fault.reply.takes().unwrap_or_default();
     match fault.commit {
         Commit::Later(After::Time(time)) | Commit::LaterWithin(_, time) => reply.max(time),
-        Commit::Now | Commit::Never | Commit::Later(_) | Commit::Twice | Commit::Part(_) => reply,
+        Commit::Now
+        | Commit::Never
+        | Commit::Later(_)
+        | Commit::Twice
+        | Commit::Part(_)
+        | Commit::Reverts(_) => reply,
     }
 }
 

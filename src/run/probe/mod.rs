@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use mock_services::catalog;
+use mock_services::idempotency::Profile;
 
 pub use self::derived::derived_lines;
 pub(super) use self::families::operations;
@@ -27,6 +28,7 @@ use crate::results::{
 use crate::scenario::{Case, default_setup};
 use crate::score::{Finding, FindingKind, TrialStatus};
 use crate::subject::Subject;
+use crate::trial;
 
 /// How a run is probed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,6 +53,17 @@ struct Tried {
 impl Tried {
     fn was_attempted(&self) -> bool {
         !matches!(self.outcome, FamilyOutcome::NotAttempted { .. })
+    }
+
+    /// The hosts that any API answers for and whose provider has no profile, if neither the case nor the subject chooses
+    /// one.
+    fn hosts_without_profile(&self, subject: &Subject) -> impl Iterator<Item = &(String, String)> {
+        let chosen = trial::profiles(&self.family.case, subject);
+        self.seen.hosts.iter().filter(move |(service, host)| {
+            let is_chosen = chosen.iter().any(|(name, _)| name == service);
+            let answers_for_any = catalog::find(service).is_some_and(|service| service.any_host);
+            answers_for_any && !is_chosen && Profile::of_host(host).is_none()
+        })
     }
 
     /// Whether it used a service that its task does not name.
@@ -93,12 +106,15 @@ pub async fn probe(
     let collected = |of: fn(&Observed) -> &BTreeSet<(String, String)>| -> Vec<(String, String)> {
         tried.iter().flat_map(|one| of(&one.seen)).cloned().collect::<BTreeSet<_>>().into_iter().collect()
     };
+    let without_profile: BTreeSet<_> =
+        tried.iter().flat_map(|one| one.hosts_without_profile(subject)).collect();
     let outside: BTreeSet<&String> = tried.iter().flat_map(|one| &one.seen.outside).collect();
     let services = catalog::services().iter().filter(|service| service.can_be_added);
     Ok(ProbeResult {
         sealed,
         took: began.elapsed(),
         hosts: collected(|seen| &seen.hosts),
+        hosts_without_profile: without_profile.into_iter().cloned().collect(),
         outside: outside.into_iter().cloned().collect(),
         services: services
             .map(|service| service.name.clone())

@@ -47,7 +47,7 @@ pub(super) static EXPECT: MapShape<11> = MapShape::new([
         .about("The counters at the end; null for none."),
 ])
 .needs(Rule::First(&["effects", "records", "counters"]));
-static INTENT: MapShape<6> = MapShape::new([
+static INTENT: MapShape<7> = MapShape::new([
     required("effect", Shape::Ref("effect")),
     optional("where", Shape::Ref("fields")),
     optional("with", Shape::Ref("fields")),
@@ -55,6 +55,7 @@ static INTENT: MapShape<6> = MapShape::new([
     optional("times", Shape::OneOf(&[NUMBER, Shape::Pattern("^[0-9]+\\.\\.[0-9]+$")]))
         .about("How many times: 1, 0..1 for at most once, 0 for never."),
     optional("approval", Shape::Word(REQUIRED)).about("It needs an approval that was granted before."),
+    optional("stands", Shape::Flag).about("It must stand at the end: what a fault reverts is made again."),
 ]);
 /// The value of `approval`.
 const REQUIRED: &str = "required";
@@ -169,11 +170,16 @@ fn read_intents(reader: &Reader, known: &KnownServices, node: &Node) -> (Vec<Pla
 
 /// The intents of one entry: one, or one for each value of `each`.
 fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Vec<PlacedIntent>> {
-    let [effect, which, like, each, times_node, approval] =
+    let [effect, which, like, each, times_node, approval, stands_node] =
         reader.fields(node, "an expected effect", &INTENT)?;
     let times = times_node.map_or(Some((1, 1)), |node| read_times(reader, node));
     let span = node.place();
     let approval = approval.and_then(|node| reader.one_of(node, &[(REQUIRED, true)])).unwrap_or_default();
+    let stands = stands_node.and_then(|node| reader.boolean(node)).unwrap_or_default();
+    if let (Some(node), true, Some((_, 0))) = (stands_node, stands, times) {
+        let message = "an effect that must not happen cannot stand";
+        reader.report_with_help(node.span, message, "leave `stands` out, or expect it once or more");
+    }
     let effect = effect.and_then(|node| known.effect(reader, node));
     let fields = |node: Option<&Node>| {
         let Some(node) = node else { return Some(Fields::new()) };
@@ -206,6 +212,7 @@ fn read_intent(reader: &Reader, known: &KnownServices, node: &Node) -> Option<Ve
                 times,
                 at_least,
                 approval,
+                stands,
             },
             span,
         }

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use mock_services::idempotency::Profile;
 use mock_services::service::OperationKind;
 use mock_services::{BarrierOptions, examples};
 use yaml_reader::shape::{MapShape, Shape, optional, required, words_of};
@@ -260,9 +259,10 @@ pub(crate) fn check_overlap(
     setups: &[ServiceSetup],
 ) {
     let Some(service) = known.service_of(&overlap.operation) else { return };
-    let named = setups.iter().find(|setup| setup.name == service.name).and_then(|setup| setup.idempotency);
+    let named =
+        setups.iter().find(|setup| setup.name == service.name).and_then(|setup| setup.idempotency.as_ref());
     let has_condition = named.is_none() && service.is_store();
-    if named.map_or(service.profile, |rules| rules.profile) == Profile::None && !has_condition {
+    if !named.unwrap_or(&service.profile).takes_keys() && !has_condition {
         let message = format!(
             "no worker that continues late can be kept from a second effect: `{}` ignores idempotency keys",
             service.name

@@ -13,6 +13,7 @@ use super::approvals::{APPROVALS_LIST, ApprovalReader};
 use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, check_overlap, read_callers};
 use super::check::{CaseParts, check};
 use super::controls::CONTROLS;
+use super::events::{EVENT_LIST, HAPPENS, PlannedEventReader};
 use super::interrupts::{INTERRUPTS, InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
 use crate::scenario::expect::{EXPECT, Expected, read_expect};
@@ -26,7 +27,8 @@ use crate::scenario::services::{
 use crate::scenario::via::{VIA, check_via, read_via};
 use crate::scenario::work::{MAX_STEPS, WorkReader};
 use crate::scenario::{
-    ApprovalTerm, Case, Intent, OperationTerm, Overlap, Planned, ServiceSetup, Step, Terms, Then, Work,
+    ApprovalTerm, Case, EventTerm, Intent, OperationTerm, Overlap, Planned, ServiceSetup, Step, Terms, Then,
+    Work,
 };
 
 /// The default time limit of one start of the subject.
@@ -40,7 +42,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 const MAX_TAGS: usize = 50;
 
 /// A scenario file.
-pub(in crate::scenario) static SCENARIO: MapShape<19> = MapShape::new([
+pub(in crate::scenario) static SCENARIO: MapShape<21> = MapShape::new([
     required("about", Shape::Sentence).about("What the scenario is about, in one sentence."),
     optional("tags", Shape::Set(&Shape::Pattern("^[a-z0-9-]+$"), Count(0, MAX_TAGS)))
         .about("Words to select scenarios by; `clean` for scenarios in which nothing fails."),
@@ -62,6 +64,10 @@ pub(in crate::scenario) static SCENARIO: MapShape<19> = MapShape::new([
         .about("Tasks after the first one, each in a new start with the same state directory."),
     optional("approvals", APPROVALS_LIST)
         .about("What a person answers to questions of the subject, and when."),
+    optional("happens", HAPPENS)
+        .about("What the scenario itself does, before the subject is told of it with `events`."),
+    optional("events", EVENT_LIST)
+        .about("What a sender brings to the subject: webhooks, messages of a queue, jobs of a schedule."),
     required("expect", EXPECT.shape()).about("What must be true at the end."),
     optional("controls", CONTROLS).about("The expected outcome of each control."),
     optional("timeout", Shape::Pattern("^(?=.*[1-9])[0-9]+(\\.[0-9]+)?(ms|s|m)$"))
@@ -92,6 +98,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         interrupts,
         turns,
         approvals,
+        happens,
+        events,
         expect,
         _controls,
         timeout,
@@ -124,6 +132,11 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         callers.count = approvals.resumers();
         callers.barrier = approvals.barrier(BarrierOptions::default().within.min(longest / 2));
     }
+    let events = PlannedEventReader { reader, known: &known, steps: &work.steps, timeout: longest }
+        .read(happens, events);
+    if !events.events.is_empty() {
+        callers.count = events.callers();
+    }
     if let Some((overlap, span)) = &callers.overlap {
         check_overlap(reader, overlap, *span, &known, &setups);
     }
@@ -147,7 +160,10 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         Then::End => None,
     });
     let all_work = [&work].into_iter().chain(&each_work).chain(&turns).chain(restarts);
-    let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).collect();
+    let steps: Vec<&Step> = all_work.flat_map(|work| &work.steps).chain(events.steps()).collect();
+    let apart = ["callers", "each", "deliver", "turns", "approvals"];
+    let apart: Vec<&Key> = apart.into_iter().filter_map(|name| Some(tree.entry(name)?.0)).collect();
+    events.check(reader, &apart, &expected);
     approvals.check(reader, &steps, &expected);
     approvals.check_services(reader, &setups);
     let approvals = approvals.approvals;
@@ -159,6 +175,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         faults: &faults,
         interrupts: &interrupts,
         expected: &expected,
+        happens: &events.happens,
         meet: meet.as_deref(),
     };
     let via = via_node.map(|node| read_via(reader, &known, node)).unwrap_or_default();
@@ -168,6 +185,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     let operations = operations_of(&services, &known);
     check_faults(reader, &faults, &operations, &known, callers.count);
     let count = callers.count;
+    let is_restart = |placed: &PlacedInterrupt| matches!(placed.interrupt.then, Then::Restart { .. });
+    let starts_again = !turns.is_empty() || !approvals.is_empty() || interrupts.iter().any(is_restart);
     check(
         reader,
         &CaseParts {
@@ -178,6 +197,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
             steps,
             timeout,
             callers: count,
+            has_events: !events.events.is_empty(),
+            starts_again,
         },
     );
 
@@ -188,7 +209,9 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         Then::Restart { work, .. } => work.as_ref(),
         Then::End => None,
     });
-    let works = std::iter::once(&work).chain(&each_work).chain(&turns).chain(restarts);
+    let told = events.steps().chain(&events.happens).cloned().collect();
+    let told = Work { task: String::new(), steps: told };
+    let works = [&work, &told].into_iter().chain(&each_work).chain(&turns).chain(restarts);
     let terms = Terms {
         turns: u32::try_from(turns.len()).unwrap_or(u32::MAX),
         tasks: tasks(&work, &each_work, &turns, &by_expect.intents),
@@ -196,6 +219,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         interrupts: interrupts.iter().map(|placed| placed.interrupt.planned()).collect(),
         overlap: overlap.as_ref().map(Overlap::planned),
         approvals: approvals.iter().map(ApprovalTerm::from).collect(),
+        events: events.events.iter().map(EventTerm::from).collect(),
         callers: callers.count,
         barrier: callers.barrier.is_some(),
         operations: operations.iter().map(operation_term).collect(),
@@ -223,6 +247,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         overlap,
         interrupts: interrupts.into_iter().map(|placed| placed.interrupt).collect(),
         approvals,
+        happens: events.happens,
+        events: events.events,
         terms,
         controls: Vec::new(),
         timeout,
@@ -331,6 +357,7 @@ struct References<'a> {
     faults: &'a [PlacedFault],
     interrupts: &'a [PlacedInterrupt],
     expected: &'a Expected,
+    happens: &'a [Step],
     meet: Option<&'a str>,
 }
 
@@ -343,7 +370,8 @@ impl References<'_> {
         let effects = self.expected.intents.iter().map(|placed| placed.intent.effect.as_str());
         let budgets = self.expected.attempts.iter().map(|(budget, _)| budget.operation.as_str());
         let stores = self.expected.records.iter().filter_map(|_| known.store());
-        let names = steps.chain(faults).chain(interrupts).chain(effects).chain(budgets);
+        let happens = self.happens.iter().map(|step| step.operation.as_str());
+        let names = steps.chain(faults).chain(interrupts).chain(effects).chain(budgets).chain(happens);
         let services = names.filter_map(|name| known.service_of(name)).chain(stores);
         for service in services.chain(self.meet.and_then(|name| known.service_of(name))) {
             if !setups.iter().any(|setup| setup.name == service.name) {

@@ -12,7 +12,7 @@ use super::callers::within_timeout;
 use super::interrupts::PlacedInterrupt;
 use crate::scenario::expect::{Expected, PlacedIntent};
 use crate::scenario::known::KnownServices;
-use crate::scenario::{ClaimedOutcome, InterruptAction, Reached, Step, Then};
+use crate::scenario::{ClaimedOutcome, Intent, InterruptAction, Reached, Step, Then};
 
 /// The parts of a case that must be consistent.
 pub(super) struct CaseParts<'a> {
@@ -24,6 +24,10 @@ pub(super) struct CaseParts<'a> {
     pub(super) steps: Vec<&'a Step>,
     pub(super) timeout: Duration,
     pub(super) callers: u32,
+    /// Whether the subject receives events, and claims nothing.
+    pub(super) has_events: bool,
+    /// Whether the subject is started again after its first start.
+    pub(super) starts_again: bool,
 }
 
 /// Reports inconsistencies.
@@ -34,6 +38,7 @@ pub(super) fn check(reader: &Reader, parts: &CaseParts<'_>) {
     parts.budgets(reader);
     parts.least(reader);
     parts.expected_effects(reader);
+    parts.reverts(reader);
     parts.claims(reader);
 }
 
@@ -175,6 +180,24 @@ impl CaseParts<'_> {
         }
     }
 
+    /// Whether a fault reverts the effect.
+    fn is_reverted(&self, effect: &str) -> bool {
+        let reverts =
+            |fault: &Fault| fault.trigger.on == effect && matches!(fault.commit, Commit::Reverts(_));
+        self.faults.iter().any(|placed| placed.malformed.is_empty() && reverts(&placed.fault))
+    }
+
+    /// Reports effects that have to be made again by a start that never comes.
+    fn reverts(&self, reader: &Reader) {
+        for placed in self.expected.intents.iter().filter(|placed| placed.intent.stands) {
+            if !self.starts_again && self.is_reverted(&placed.intent.effect) {
+                let message = format!("no start can find out that {} was reverted", placed.intent.effect);
+                let help = "add one of `turns` that asks for it after the revert, or leave `stands` out";
+                reader.report_with_help(placed.span, message, help);
+            }
+        }
+    }
+
     /// Reports expected effects that can never happen.
     fn expected_effects(&self, reader: &Reader) {
         let expected = self.expected.intents.iter().filter(|placed| placed.intent.least() > 0);
@@ -192,7 +215,9 @@ impl CaseParts<'_> {
         }
         for (budget, span) in &self.expected.attempts {
             let same = self.expected.intents.iter().filter(|placed| placed.intent.effect == budget.operation);
-            let times: u64 = same.map(|placed| u64::from(placed.intent.least())).sum();
+            let again = |intent: &Intent| u64::from(intent.stands && self.is_reverted(&intent.effect));
+            let times: u64 =
+                same.map(|placed| u64::from(placed.intent.least()) + again(&placed.intent)).sum();
             let by_another = self.is_made_otherwise(&budget.operation);
             let many = self.known.find(&budget.operation).is_none_or(|operation| operation.list);
             let doubled = self.faults.iter().any(|placed| placed.fault.commit == Commit::Twice);
@@ -256,7 +281,9 @@ impl CaseParts<'_> {
             let message = "impossible to meet: `not-done` is false once the expected effects have happened";
             reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");
         }
-        if let Some(span) = self.expected.nothing.filter(|_| self.expected.records.is_empty()) {
+        if let Some(span) =
+            self.expected.nothing.filter(|_| self.expected.records.is_empty() && !self.has_events)
+        {
             let message = "no effect is expected, so every claim would pass, also a false one";
             let help = "add `claim: not-done`, or `claim: done` where the task is done without an effect";
             reader.report_with_help(span, message, help);

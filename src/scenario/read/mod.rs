@@ -6,6 +6,7 @@ pub(super) mod callers;
 pub(super) mod case;
 pub(super) mod check;
 pub(super) mod controls;
+pub(super) mod events;
 pub(super) mod interrupts;
 mod tasks;
 

@@ -53,6 +53,7 @@ mod tests {
             times: 1,
             at_least: None,
             approval: false,
+            stands: false,
         }
     }
 

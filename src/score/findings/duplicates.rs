@@ -1,5 +1,6 @@
 //! Effects that happened more often than expected: the attempts, and what happened between them.
 
+use mock_services::fault::ReplyContent;
 use mock_services::ledger::CommitTiming;
 
 use super::fix::{Between, fix};
@@ -236,7 +237,10 @@ fn step(
         .any(|index| reads.last().is_some_and(|read| context.history.effects[*index].n > read.n));
     let (read, between) = match reads.last() {
         Some(read) if was_stale(read) => {
-            (format!(" after a read ({}) that was stale", read.name()), Between::StaleRead { same_key })
+            let is_mistaken =
+                read.fault.is_some_and(|(_, reply)| reply.facts().content == ReplyContent::Mistaken);
+            let what = if is_mistaken { "that was about another object" } else { "that was stale" };
+            (format!(" after a read ({}) {what}", read.name()), Between::StaleRead { same_key })
         }
         Some(read) if came_later => (
             format!(" after a read ({}) that came before the commit", read.name()),

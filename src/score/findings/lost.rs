@@ -10,7 +10,8 @@ use crate::domain::{EndEvent, StartEnd, SubjectEvent};
 use crate::fit::FieldNames;
 use crate::scenario::{Intent, Promise};
 use crate::score::answers::{ambiguity, reported_success};
-use crate::score::history::{Attempt, PlacedEvent, Refusal};
+use crate::score::deliveries;
+use crate::score::history::{Attempt, Effect, PlacedEvent, Refusal};
 use crate::score::verdict::{Finding, FindingKind, Remedy};
 use crate::score::void_reason::cut;
 
@@ -49,6 +50,8 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
             "Refund only the surplus: count what exists before the refund, and keep as much as the task \
              asks for.",
         )
+    } else if let Some(index) = taken.reverted.last() {
+        reverted(&context.history.effects[*index], &mut entries)
     } else {
         tried(context, intent, &mut entries)
     };
@@ -65,6 +68,20 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
     };
     let fails = !context.unstartable && !context.permits_loss;
     Some(Finding { fails, message, fix, remedy, entries, ..Finding::new(FindingKind::Lost) })
+}
+
+/// An effect that was gone, and that no later start made again.
+fn reverted(effect: &Effect<'_>, entries: &mut Vec<u64>) -> Explained {
+    let gone = effect.reverted.map_or(effect.n, |reverted| reverted.n);
+    entries.extend([effect.n, gone]);
+    let text = format!(
+        "It was made (entry {}) and lost afterwards (entry {gone}), and the subject did not make it again when it was \
+         asked to.",
+        effect.n
+    );
+    let fix = "A success can be lost later: when a task is about something that was done before, read whether it still \
+               exists, and make it again if it does not.";
+    Explained::new(text, fix)
 }
 
 fn are(due: usize) -> String {
@@ -207,6 +224,9 @@ fn no_attempt(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut V
         )
         .remedied_by(Remedy::EndInTime);
     }
+    if let Some(explained) = received(context, entries) {
+        return explained;
+    }
     if context.history.attempts.is_empty() && context.history.refusals.is_empty() {
         let service = crate::score::history::service_of(&intent.effect);
         let variable = format!("HAPAX_{}_URL", service.to_uppercase().replace('-', "_"));
@@ -231,6 +251,24 @@ fn no_attempt(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut V
     };
     let fix = "Do what the task asks for: it requires this effect, and the subject did not attempt it.";
     Explained::new("No attempt was made.", format!("{fix}{skip}"))
+}
+
+/// The subject got events, and did nothing about this effect.
+fn received(context: &FindingContext<'_, '_>, entries: &mut Vec<u64>) -> Option<Explained> {
+    let (fates, of_copies) = deliveries::fates(context.history, MAX_DESCRIBED)?;
+    entries.extend(of_copies);
+    let text = format!("No attempt was made. {fates}");
+    let fix = match deliveries::nobody_receives(context.history) {
+        Some(status) => format!(
+            "An agent that answers {status} takes no events at that path: name the path with `receives: {{path: \
+             /hooks}}` for the subject in hapax.yaml."
+        ),
+        None => "A sender that gets a 2xx does not send the event again: answer 2xx only when the effect has happened, \
+                 or when the event is stored where a worker will find it, and drop a copy only if the effect of \
+                 another one is known to have happened."
+            .to_owned(),
+    };
+    Some(Explained::new(text, fix))
 }
 
 /// Why an effect is missing, and how to fix it.

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod claims;
+mod copies;
 mod crash;
 mod duplicates;
 mod early_retry;
@@ -64,6 +65,7 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found.extend(order::findings(context));
     found.extend(approvals::findings(context));
     for finding in &mut found {
+        copies::name(context, finding);
         finding.entries.sort_unstable();
         finding.entries.dedup();
         finding.entries.truncate(MAX_ENTRIES);

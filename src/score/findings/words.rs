@@ -241,6 +241,7 @@ mod tests {
             times: 1,
             at_least: None,
             approval: false,
+            stands: false,
         };
         let asked = Fields::new().with("amount", 4999).with("currency", "usd");
         assert_eq!(label(&intent(Fields::new().with("order", "o1"), asked.clone())), " for o1");
@@ -262,6 +263,7 @@ mod tests {
             times: 1,
             at_least: None,
             approval: false,
+            stands: false,
         };
         let alone = |intent: &Intent| identity(intent, std::slice::from_ref(intent));
         let order = || Fields::new().with("order", "ord_1001");
@@ -309,7 +311,7 @@ mod tests {
     #[test]
     fn an_effect_on_any_host_is_named_by_host_and_path() {
         let described = |fields: &Fields| {
-            let effect = Effect { name: "web.post", n: 18, attempt: 4, id: "", fields, timing: None };
+            let effect = Effect::new(18, 4, "web.post", "", fields);
             short_description(&effect, FieldNames(&[]))
         };
         let fields = Fields::new().with("host", "api.example.com").with("path", "/v1/orders");

@@ -2,6 +2,7 @@
 //! own port and requires a token.
 
 mod answers;
+mod events;
 mod page;
 mod routes;
 
@@ -19,7 +20,7 @@ use axum::routing::{get, post};
 use mock_services::MockServices;
 use tokio::net::TcpListener;
 
-use super::{Interference, ServeError};
+use super::{Interference, Outbox, ServeError};
 use answers::refusal;
 
 /// The description of this API, which is served and is part of the documentation.
@@ -38,6 +39,8 @@ struct Admin {
     finished_resets: AtomicU64,
     /// What is done over this API that changes what the ledger proves.
     interference: Arc<Interference>,
+    /// The events that are sent.
+    outbox: Arc<Outbox>,
 }
 
 /// Opens the admin API and serves it until the process ends.
@@ -46,6 +49,7 @@ pub(super) async fn open(
     token: String,
     environment: BTreeMap<String, String>,
     interference: Arc<Interference>,
+    outbox: Arc<Outbox>,
     address: (IpAddr, Option<u16>),
 ) -> Result<SocketAddr, ServeError> {
     let (address, port) = address;
@@ -59,6 +63,7 @@ pub(super) async fn open(
         resets: AtomicU64::new(0),
         finished_resets: AtomicU64::new(0),
         interference,
+        outbox,
     });
     tokio::spawn(async move { axum::serve(listener, router(admin)).await });
     Ok(bound)
@@ -72,6 +77,8 @@ fn router(admin: Arc<Admin>) -> Router {
         .route("/v1/effects", get(routes::effects))
         .route("/v1/timeline", get(routes::timeline))
         .route("/v1/settle", post(routes::settle))
+        .route("/v1/events", get(events::list).post(events::send))
+        .route("/v1/events/hold", post(events::hold).delete(events::release))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&admin), guard));
     Router::new()
         .route("/openapi.json", get(|| async { ([(header::CONTENT_TYPE, "application/json")], OPENAPI) }))
@@ -146,7 +153,9 @@ mod tests {
         let services = MockServices::builder().service(records, Default::default()).start().await.unwrap();
         let token = "a-token-of-sixteen".to_owned();
         let address = ("127.0.0.1".parse().unwrap(), None);
-        open(Arc::new(services), token, BTreeMap::new(), Arc::default(), address).await.unwrap()
+        let services = Arc::new(services);
+        let outbox = Arc::new(Outbox::new(Arc::clone(&services), &[], Vec::new()));
+        open(services, token, BTreeMap::new(), Arc::default(), outbox, address).await.unwrap()
     }
 
     #[tokio::test]
@@ -177,6 +186,8 @@ mod tests {
             "/v1/effects",
             "/v1/settle",
             "/v1/timeline",
+            "/v1/events",
+            "/v1/events/hold",
             "/v1/other",
         ] {
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {

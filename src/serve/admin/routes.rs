@@ -18,7 +18,7 @@ use crate::report::plain_timeline;
 use crate::serve::expected::must_still_fire;
 use crate::serve::{TRIAL, show};
 
-type AdminState = State<Arc<Admin>>;
+pub(super) type AdminState = State<Arc<Admin>>;
 
 /// The maximum number of entries in one response.
 const MAX_ENTRIES: usize = 10_000;
@@ -157,7 +157,7 @@ pub(super) async fn ledger(
 pub(super) async fn reset(State(admin): AdminState) -> StatusCode {
     admin.interference.evidence_removed.store(true, Ordering::SeqCst);
     let number = admin.resets.fetch_add(1, Ordering::SeqCst) + 2;
-    admin.services.reset(&format!("{TRIAL}-{number}")).await;
+    admin.outbox.during_reset(admin.services.reset(&format!("{TRIAL}-{number}"))).await;
     admin.finished_resets.fetch_add(1, Ordering::SeqCst);
     StatusCode::NO_CONTENT
 }

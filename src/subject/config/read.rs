@@ -12,11 +12,11 @@ use super::values::{
     read_operations, read_passed, read_served, read_time, read_tools, read_watch,
 };
 use super::{Suite, SuiteSelection};
-use crate::scenario::{FilterExpression, Promise, ServiceSetup, read_shipped_service};
+use crate::scenario::{FilterExpression, Promise, ServiceSetup, own_file, read_shipped_service};
 use crate::subject::assumption::{ASSUME, read_assumptions};
 use crate::subject::command_words;
 use crate::subject::{
-    AddedServices, HostError, HostPattern, Hosts, Recipe, Settings, Signal, StandardInput, Subject,
+    AddedServices, HostError, HostPattern, Hosts, Receives, Recipe, Settings, Signal, StandardInput, Subject,
     SubjectKind,
 };
 
@@ -25,7 +25,7 @@ const SUITE: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, C
 const HOSTS: Shape = Shape::MapOf(&Shape::Any, &Shape::TEXTS, Count::ANY);
 const ABOUT_HOSTS: &str = "Further hosts that services stand for in sealed runs.";
 const ABOUT_ASSUME: &str = "What is known of a real provider: {SERVICE: {idempotency: stripe}}. Cases that \
-                            assume otherwise are skipped.";
+                            assume otherwise are skipped; those that say nothing use it.";
 const VIA_WORDS: [(&str, bool); 1] = [("mcp", true)];
 
 /// The file.
@@ -43,7 +43,7 @@ pub(super) static CONFIG: MapShape<7> = MapShape::new([
 ]);
 
 /// A subject. The services that can be added are keys as well.
-pub(super) static SUBJECT: MapShape<29> = MapShape::new([
+pub(super) static SUBJECT: MapShape<30> = MapShape::new([
     optional("command", COMMAND).about("The command that starts the subject."),
     optional("http", HTTP).about(
         "The URL at which the subject takes tasks; ${port} is a port that hapax chooses. As a map, also what \
@@ -90,11 +90,17 @@ pub(super) static SUBJECT: MapShape<29> = MapShape::new([
         .about("A published agent program, by the name of its recipe, instead of `command`; all other keys override it."),
     optional("approvals", NO_OPTIONS.shape())
         .about("It asks a person for approvals: it runs the scenarios that require them. {}"),
+    optional("receives", RECEIVES.shape()).about(
+        "It receives events: it runs the scenarios that require them. {}, or the path of an agent over HTTP for events.",
+    ),
     optional("finds_work", Shape::Flag).about(
         "Whether it finds by itself what it has accepted before, if it is restarted without its task.",
     ),
 ])
 .needs(Rule::AnyOf(&["command", "http", "agent"]));
+
+/// How it receives events.
+static RECEIVES: MapShape<1> = MapShape::new([optional("path", Shape::Pattern("^/"))]);
 
 /// A map without keys.
 static NO_OPTIONS: MapShape<0> = MapShape::new([]);
@@ -117,7 +123,7 @@ pub(super) fn read(file: &Source, folder: &Path) -> Result<ConfigContent, Proble
 fn read_all(reader: &Reader, tree: &Node, folder: &Path) -> Option<ConfigContent> {
     let [subjects, default, allow, ignore, hosts, assume, suites] =
         reader.fields(tree, "hapax.yaml", &CONFIG)?;
-    let assumed = assume.map(|node| read_assumptions(reader, node)).unwrap_or_default();
+    let assumed = assume.map(|node| read_assumptions(reader, node, folder)).unwrap_or_default();
     let for_all = Hosts {
         allow: allow.map(|node| read_hosts(reader, node, HostPattern::allowed)).unwrap_or_default(),
         ignore: ignore.map(|node| read_hosts(reader, node, HostPattern::ignored)).unwrap_or_default(),
@@ -207,6 +213,28 @@ fn read_agent(reader: &Reader, node: &Node, folder: &Path) -> Option<Subject> {
     }
 }
 
+/// Reads `receives` of a subject that is over HTTP, or has a command.
+fn read_receives(reader: &Reader, node: &Node, (is_http, has_command): (bool, bool)) -> Option<Receives> {
+    let [path] = reader.fields(node, "`receives`", &RECEIVES)?;
+    if is_http && !has_command {
+        let help =
+            "add the command that starts the agent (`command`): hapax tells it the addresses of the services";
+        reader.report_with_help(node.place(), "`receives` needs a `command`", help);
+    }
+    let path = path.and_then(|node| {
+        let path = reader.text(node)?;
+        if !path.starts_with('/') {
+            let help = "write the path of the URL, as in `/hooks/stripe`";
+            reader.report_with_help(node.span, format!("`{}` is not a path", shown(path)), help);
+        } else if !is_http {
+            let help = "remove it: a command gets each event in the file HAPAX_EVENT_FILE";
+            reader.report_with_help(node.span, "a path is for an agent over HTTP", help);
+        }
+        Some(path.to_owned())
+    });
+    Some(Receives { path })
+}
+
 fn read_subject(
     reader: &Reader,
     key: &Key,
@@ -244,6 +272,7 @@ fn read_subject(
         resume,
         agent,
         approvals,
+        receives,
         finds_work,
     ] = map.fields(&SUBJECT);
     let added: Vec<_> = catalog::services()
@@ -347,7 +376,7 @@ fn read_subject(
         fields: fields.map(|node| read_fields(reader, node)).unwrap_or(defaults.fields),
         tools: tools.map(|node| read_tools(reader, node)).unwrap_or(defaults.tools),
         can: can.map(|node| read_operations(reader, node)).unwrap_or(defaults.can),
-        assume: assume.map(|node| read_assumptions(reader, node)).unwrap_or(defaults.assume),
+        assume: assume.map(|node| read_assumptions(reader, node, folder)).unwrap_or(defaults.assume),
         promise: promise
             .and_then(|node| reader.one_of(node, &Promise::ALL.map(|promise| (promise.as_str(), promise))))
             .unwrap_or(defaults.promise),
@@ -363,6 +392,9 @@ fn read_subject(
         finds_work: finds_its_work,
         approvals: approvals.is_some_and(|node| reader.fields(node, "`approvals`", &NO_OPTIONS).is_some())
             || defaults.approvals,
+        receives: receives
+            .and_then(|node| read_receives(reader, node, (http.is_some(), command_node.is_some())))
+            .or(defaults.receives),
         before: prepare.and_then(|node| read_command(reader, node)).or(defaults.before),
         hosts: {
             let read = |node: Option<&Node>, parse: fn(&str) -> Result<HostPattern, HostError>| {
@@ -379,8 +411,9 @@ fn read_subject(
             own.into_iter().chain(served.iter().cloned()).collect()
         },
         services: {
-            let own =
-                added.into_iter().filter_map(|(service, node)| read_shipped_service(reader, service, node));
+            let own = added.into_iter().filter_map(|(service, node)| {
+                read_shipped_service(reader, service, node, &|path| own_file(folder, path))
+            });
             let mut services: Vec<ServiceSetup> = own.collect();
             for setup in defaults.services.0 {
                 if !services.iter().any(|own| own.name == setup.name) {

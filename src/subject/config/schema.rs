@@ -1,6 +1,7 @@
 //! The JSON Schema of `hapax.yaml`, for editors, from the shapes that it is read with. Rules that need more than one value are left to the reader.
 
 use mock_services::catalog;
+use mock_services::idempotency::IDEMPOTENCY_DEFINITION;
 use serde_json::{Value, json};
 
 use super::read::{CONFIG, SUBJECT};
@@ -25,7 +26,8 @@ pub fn config_schema() -> Value {
     }
     let duration =
         json!({ "description": "A duration: 800ms, 30s, 2m.", "type": "string", "pattern": "^[0-9]" });
-    let definitions = json!({ "subject": subject, "duration": duration });
+    let idempotency = IDEMPOTENCY_DEFINITION.schema(false);
+    let definitions = json!({ "subject": subject, "duration": duration, "idempotency": idempotency });
     CONFIG.document("hapax.yaml", "The subjects to test, and how they are started.", definitions, false)
 }
 

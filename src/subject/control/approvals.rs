@@ -61,7 +61,13 @@ impl AskingManner {
             | ControlName::VerifyFirst
             | ControlName::Careful
             | ControlName::Racer
+            | ControlName::Bookkeeper
             | ControlName::Leaseholder
+            | ControlName::MarkBefore
+            | ControlName::MarkAfter
+            | ControlName::ByEventId
+            | ControlName::ByObject
+            | ControlName::DropsRetries
             | ControlName::Onlooker => AskingManner::Exact,
         }
     }

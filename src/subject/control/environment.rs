@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mock_services::examples;
 
+use super::receiver::ControlEvent;
 use crate::domain::Decision;
 use crate::scenario::Step;
 
@@ -20,6 +21,11 @@ const LONG_TIMEOUT: Duration = Duration::from_secs(30);
 /// no verdict depends on the speed of the machine.
 pub(in crate::subject) fn client_timeout(longest_delay: Duration, is_awaited: bool) -> Duration {
     if is_awaited && longest_delay <= SHORT_TIMEOUT / 2 { SHORT_TIMEOUT } else { LONG_TIMEOUT }
+}
+
+/// Whether a variable is read: those of hapax, and what verifies the signatures of the senders of events.
+fn is_read(name: &str) -> bool {
+    name.starts_with("HAPAX_") || name.ends_with("_SECRET") || name.ends_with("_WEBHOOK_PUBLIC_KEY")
 }
 
 /// The environment of a subject.
@@ -65,13 +71,12 @@ pub(super) struct Address {
 }
 
 impl Environment {
-    /// Reads variables; ignores those that do not start with `HAPAX_`.
+    /// Reads variables; ignores those that do not start with `HAPAX_` and are not the secret of a sender.
     ///
     /// # Errors
     /// When the steps are missing or invalid.
     pub fn read(variables: impl IntoIterator<Item = (String, String)>) -> Result<Self, EnvironmentError> {
-        let variables: BTreeMap<_, _> =
-            variables.into_iter().filter(|(name, _)| name.starts_with("HAPAX_")).collect();
+        let variables: BTreeMap<_, _> = variables.into_iter().filter(|(name, _)| is_read(name)).collect();
         let steps = variables.get("HAPAX_STEPS").ok_or(EnvironmentError::NoSteps)?;
         let steps = serde_json::from_str(steps)?;
         Ok(Environment { variables, steps, mcp_client: McpClient::default() })
@@ -106,6 +111,21 @@ impl Environment {
             Some((answer.get("id")?.as_str()?.to_owned(), decision))
         };
         answers.iter().filter_map(one).collect()
+    }
+
+    /// The same environment with other steps.
+    pub(super) fn with_steps(&self, steps: &[Step]) -> Self {
+        Environment { steps: steps.to_vec(), ..self.clone() }
+    }
+
+    /// The event that it was started for, if it was.
+    pub(super) fn event(&self) -> Option<ControlEvent> {
+        ControlEvent::read(&std::fs::read_to_string(self.path("HAPAX_EVENT_FILE")?).ok()?)
+    }
+
+    /// The secret of a sender.
+    pub(super) fn secret(&self, variable: &str) -> Option<&str> {
+        self.text(variable)
     }
 
     /// The directory of this caller.

@@ -7,11 +7,13 @@ mod approvals;
 mod claim;
 mod cli_tool;
 mod environment;
+mod happening;
 mod intent;
 mod journal;
 #[cfg(feature = "mcp")]
 mod mcp_server;
 mod policies;
+mod receiver;
 mod shared;
 mod smtp;
 mod starts;
@@ -27,6 +29,7 @@ pub(crate) use cli_tool::{ControlToolArguments, control_tool};
 use environment::McpClient;
 pub use environment::{Environment, EnvironmentError};
 pub(super) use environment::{TIMEOUT_VARIABLE, client_timeout};
+pub(crate) use happening::perform;
 #[cfg(feature = "mcp")]
 pub(crate) use mcp_server::ControlServer;
 pub(super) use wire::escaped;
@@ -45,6 +48,9 @@ pub enum ControlError {
     /// Its environment is not that of a subject.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
+    /// The event that it got is not handled; the sender sends it again.
+    #[error("the event is not handled: {0}")]
+    NotHandled(String),
     /// Its claim cannot be written.
     #[error(
         "cannot write the claim to {path}: {error}; HAPAX_RESULT must be a file in a writable folder",
@@ -58,11 +64,14 @@ pub enum ControlError {
     },
 }
 
-/// Runs a control: executes the steps and writes the claim.
+/// Runs a control: executes the steps and writes the claim, or handles an event.
 ///
 /// # Errors
-/// If the claim cannot be written.
+/// If the claim cannot be written, or the event is not handled.
 pub fn run(control: ControlName, environment: &Environment) -> Result<(), ControlError> {
+    if let Some(event) = environment.event() {
+        return receiver::handle(control, environment, &event).map_err(ControlError::NotHandled);
+    }
     let mcp_client = match control {
         ControlName::Careful => McpClient::Telling,
         ControlName::SdkRetry => McpClient::Silent,

@@ -9,7 +9,7 @@ use crate::domain::{Answer, ClaimedOutcome};
 use crate::subject::control::escaped;
 use crate::subject::environment::{addresses, value_of};
 use crate::subject::template::{StartValue, Template};
-use crate::subject::{ServiceAddress, Start};
+use crate::subject::{ReceivedEvent, ServiceAddress, Start};
 
 /// The path of chat completions, after the version.
 const CHAT_COMPLETIONS: &str = "/chat/completions";
@@ -190,6 +190,14 @@ impl AgentRequest {
     }
 }
 
+impl AgentRequest {
+    /// The request with an event.
+    pub(super) fn with_event(path: String, event: &ReceivedEvent) -> Self {
+        let (headers, body) = (event.headers.clone(), Some(event.body.clone()));
+        AgentRequest { method: HttpMethod::Post.as_str(), path, headers, body }
+    }
+}
+
 impl HttpExchange {
     /// The request for a start, to a URL with this path.
     pub(super) fn request(&self, path: &str, start: &Start) -> AgentRequest {
@@ -313,6 +321,9 @@ mod tests {
             start: 1,
             resumes: false,
             answers: None,
+            event: None,
+            deliveries: None,
+            webhook_secrets: Vec::new(),
             task: TASK.into(),
             steps: "[{\"do\":\"payment.charge\"}]".into(),
             services: vec![payment],

@@ -13,13 +13,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use self::claim::in_answer;
+use self::client::AgentAnswer;
 pub(in crate::subject) use self::client::Target;
+use self::exchange::AgentRequest;
 pub use self::exchange::HttpExchange;
 pub(in crate::subject) use self::exchange::{
     AnswerClaim, BodyTemplate, ExchangeFormat, HttpMethod, RequestTemplate, StatusRange,
@@ -31,7 +34,7 @@ use super::port::{self, FreePort};
 use super::running::{Handle, InterruptRequest, InterruptResult, Running};
 use super::start::AcceptedAt;
 use super::supervisor::SupervisorOrder;
-use super::{EndReason, EndedStart, Settings, Start, Template, supervised};
+use super::{EndReason, EndedStart, HttpDelivery, Settings, Start, Template, supervised};
 use crate::domain::CapturedOutput;
 
 /// The interval for connecting until the agent listens.
@@ -104,6 +107,9 @@ async fn with_command(
         return unstartable(&start, format!("cannot start the agent at {}: {why}", target.authority));
     }
     let request = exchange.request(&target.path, &start);
+    let events_path = settings.receives.as_ref().and_then(|receives| receives.path.clone());
+    let events_path = events_path.unwrap_or_else(|| target.path.clone());
+    let deliveries = start.deliveries.as_ref().and_then(|queue| Some((queue.take()?, queue.listens_within)));
     let (watch, hide) = (settings.watch, start.hide.clone());
     let agent = Connector { target, gateway };
     let at = &agent.target.authority;
@@ -115,7 +121,10 @@ async fn with_command(
     let mut end = pin!(running.ended());
     let is_listening = AtomicBool::new(false);
     let asking = async {
-        let line = connect_when_listening(&agent).await;
+        let within = deliveries.as_ref().map_or(Duration::MAX, |(_, within)| *within);
+        let Ok(line) = timeout(within, connect_when_listening(&agent)).await else {
+            return Err(Unusable(not_listening(at)));
+        };
         is_listening.store(true, Ordering::Relaxed);
         // Nobody else is in the network of a sealed agent.
         if !is_sealed && let Some(other) = other_listener(&line, supervisor) {
@@ -123,6 +132,10 @@ async fn with_command(
                 "{other} listens at {at}, and hapax did not start it; stop it, or write `${{port}}` for the port \
                  in `http` and let the agent listen at HAPAX_PORT"
             )));
+        }
+        if let Some((deliveries, _)) = deliveries {
+            drop(line);
+            return Ok(Ok(deliver(&agent, deliveries, &request, &events_path).await));
         }
         let answered = match task.get().filter(|_| has_no_task) {
             None => ask(&agent, line, &request, None, &AtomicBool::new(false), &task).await,
@@ -169,12 +182,8 @@ async fn with_command(
             };
         }
         Err((ended, None)) if ended.reason == EndReason::TimeUp && !is_listening.load(Ordering::Relaxed) => {
-            let why = format!(
-                "the agent did not listen at {at} within its time limit; let it listen at HAPAX_PORT, or at the \
-                 port of `http`, or increase `timeout`"
-            );
             return EndedStart {
-                reason: EndReason::Unstartable(why),
+                reason: EndReason::Unstartable(not_listening(at)),
                 claim: super::ReceivedClaim::default(),
                 claimed_after: None,
                 ..ended
@@ -208,6 +217,44 @@ async fn with_command(
         Err(why) => (ended.reason, ended.claim) = (EndReason::NoAnswer(why.clone()), without_answer(&why)),
     }
     ended
+}
+
+/// Sends what comes while the agent runs, each without waiting for the others. Ends when nothing more comes.
+async fn deliver(
+    agent: &Connector,
+    mut deliveries: UnboundedReceiver<HttpDelivery>,
+    task: &AgentRequest,
+    events_path: &str,
+) -> AgentAnswer {
+    let one = async |HttpDelivery { event, reached, answer }| {
+        let of_event = event.map(|event| AgentRequest::with_event(events_path.to_owned(), &event));
+        let request = of_event.as_ref().unwrap_or(task);
+        let Ok(line) = agent.connect().await else { return };
+        reached();
+        if let Ok(answered) = client::send(&agent.target, line, request, None).await {
+            // The sender may not wait for the answer any more.
+            let _ = answer.send(answered.status);
+        }
+    };
+    let mut open = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            next = deliveries.recv() => match next {
+                Some(delivery) => open.push(one(delivery)),
+                None => break,
+            },
+            Some(()) = open.next() => {}
+        }
+    }
+    while open.next().await.is_some() {}
+    AgentAnswer { status: 200, location: None, content: client::AnswerContent::Body(String::new()) }
+}
+
+fn not_listening(at: &str) -> String {
+    format!(
+        "the agent did not listen at {at} within its time limit; let it listen at HAPAX_PORT, or at the port of \
+         `http`, or increase `timeout`"
+    )
 }
 
 /// Why an agent that was started cannot be asked: another process listens at its address, for example.

@@ -112,3 +112,20 @@ export async function the_live_page_requires_the_token(page) {
   await page.getByText("the token is missing or wrong").waitFor();
   assert.equal(await page.getByRole("heading", { name: "Ledger" }).isVisible(), false);
 }
+
+/** Nobody listens at the receiver of this page: each copy says so. */
+export async function an_event_is_sent_again_out_of_order_or_signed_wrongly_from_the_live_page(page) {
+  await connected(page);
+  assert.equal(await charge(page, "ord_1"), 200);
+  const row = page.locator("#events tr").first();
+  await row.getByText("charge.succeeded").waitFor();
+  await row.getByText("cannot connect").waitFor();
+  await row.getByRole("button", { name: /^Send signed wrongly/ }).click();
+  await row.getByText("signed wrongly: cannot connect").waitFor();
+  await page.getByLabel("Hold new events").check();
+  assert.equal(await charge(page, "ord_2"), 200);
+  const held = page.locator("#events tr").filter({ hasText: "held" });
+  await held.getByRole("button", { name: /^Send: / }).waitFor();
+  await page.getByRole("button", { name: "Send all, newest first" }).click();
+  await becomes(page, () => held.count(), 0);
+}

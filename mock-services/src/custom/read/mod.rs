@@ -14,8 +14,10 @@ use crate::custom::input::FieldPlace;
 use crate::custom::route::is_name;
 use crate::custom::{Custom, failure, template};
 use crate::description::read_served_hosts;
-use crate::idempotency::Profile;
-use crate::service::Operation;
+use crate::idempotency::{
+    IDEMPOTENCY, IDEMPOTENCY_DEFINITION, Idempotency, KeyPlace, Profile, read_idempotency,
+};
+use crate::service::{Operation, OperationKind};
 use draft::{OPERATION, OperationDraft};
 
 /// Names that a declared service cannot have, in addition to those of the built-in services: its environment
@@ -26,12 +28,11 @@ const RESERVED: [&str; 2] = ["smtp", "mcp"];
 const MAX_OPERATIONS: usize = 200;
 
 /// A service file.
-static SERVICE: MapShape<7> = MapShape::new([
+static SERVICE: MapShape<8> = MapShape::new([
     required("service", Shape::Pattern("^[a-z][a-z0-9_]*$"))
         .about("The name of the service, as scenarios use it."),
     optional("about", Shape::Text).about("What the service is, in one sentence."),
-    optional("idempotency", Shape::Words(|| Profile::ALL.map(Profile::as_str).to_vec()))
-        .about("How it treats idempotency keys, if a scenario does not say."),
+    optional("idempotency", IDEMPOTENCY).about("How it treats idempotency keys, if a scenario does not say."),
     optional("key", Shape::Sentence).about("Where a request has its key: a header, body.nonce or query.x."),
     required(
         "operations",
@@ -42,6 +43,8 @@ static SERVICE: MapShape<7> = MapShape::new([
         .about("The form of errors. It can name ${status}, ${code} and ${message}."),
     optional("hosts", Shape::TEXTS)
         .about("The real hosts that it stands for in sealed runs; `*` stands for any characters."),
+    optional("events", Shape::List(&Shape::Pattern("^[A-Za-z0-9_-]+$"), Count(1, MAX_OPERATIONS)))
+        .about("The operations whose events it sends to receivers, in scenarios with `events`."),
 ]);
 static ERRORS: MapShape<1> = MapShape::new([required("body", Shape::Any)]);
 
@@ -58,7 +61,12 @@ pub fn service_schema() -> Value {
         "pattern": "^(body|query|path|header)\\..+",
     });
     let about = "A service of your own: its operations, and the effects that they have.";
-    let definitions = json!({ "operation": operation, "place": place });
+    let definitions = json!({
+        "operation": operation,
+        "place": place,
+        "duration": Shape::Pattern("^[0-9]").schema(false),
+        "idempotency": IDEMPOTENCY_DEFINITION.schema(false),
+    });
     SERVICE.document("hapax service", about, definitions, false)
 }
 
@@ -70,17 +78,14 @@ pub(super) fn read(file: &Source) -> Result<Custom, Problems> {
 }
 
 fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
-    let [name, about, profile, key, operations, errors, hosts] =
+    let [name, about, profile, key, operations, errors, hosts, events] =
         reader.fields(tree, "a service", &SERVICE)?;
     let name = name.and_then(|node| read_name(reader, node));
     let about = about.and_then(|node| reader.text(node)).map(str::to_owned);
-    let profile = profile
-        .and_then(|node| reader.one_of(node, &Profile::ALL.map(|profile| (profile.as_str(), profile))));
-    let profile = profile.unwrap_or(Profile::None);
-    let key = key.map_or_else(
-        || Some(FieldPlace::Header("Idempotency-Key".to_owned())),
-        |node| read_key(reader, node),
-    );
+    let no_files = |_: &str| Err("the file of a service names no other file".to_owned());
+    let idempotency = profile.and_then(|node| read_idempotency(reader, node, &no_files));
+    let idempotency = idempotency.unwrap_or_else(|| Idempotency::new(Profile::None));
+    let (key_node, key) = (key, key.map(|node| read_key(reader, node)));
     let operations = operations.and_then(|node| read_operations(reader, node));
     let errors = errors.and_then(|node| read_errors(reader, node)).cloned();
     let hosts = hosts.map(|node| read_served_hosts(reader, node)).unwrap_or_default();
@@ -91,8 +96,58 @@ fn read_service(reader: &Reader, tree: &Node) -> Option<Custom> {
     let all: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
     let name = name.unwrap_or_default();
     let (operations, rules) =
-        resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, _, Vec<_>>();
-    Some(Custom { name, about, profile, key: key?, operations, rules, errors, hosts })
+        resolve::resolve(reader, &drafts, &all, &name).into_iter().unzip::<Operation, _, Vec<_>, Vec<_>>();
+    let says_place = profile.is_some_and(|node| node.get("key").is_some());
+    if let Some(node) = key_node.filter(|_| says_place) {
+        let help = "remove it here: `idempotency` says where the key is";
+        reader.report_with_help(node.span, "the place of the key is said twice", help);
+    }
+    let key = match key {
+        Some(key) => Some(key?),
+        None => None,
+    };
+    let sends = events.map(|node| read_events(reader, node, &operations)).unwrap_or_default();
+    let custom = Custom { name, about, idempotency, key, operations, rules, errors, hosts, sends };
+    let no_body = "no request of this service has a body, so there is no key in it";
+    let help = "put it in a header or in the query: header.Idempotency-Key, query.key";
+    let in_rules = matches!(custom.idempotency.place(), Some(KeyPlace::Body(_)));
+    let in_body = matches!(custom.key, Some(FieldPlace::RequestBody(_)));
+    for node in
+        [key_node.filter(|_| in_body), profile.filter(|_| in_rules && says_place)].into_iter().flatten()
+    {
+        if !custom.has_bodies() {
+            reader.report_with_help(node.span, no_body, help);
+        }
+    }
+    Some(custom)
+}
+
+/// The full names of the operations whose events are sent.
+fn read_events(reader: &Reader, node: &Node, operations: &[Operation]) -> Vec<String> {
+    let items = reader.list(node).unwrap_or_default();
+    if items.is_empty() {
+        let help = "list the operations whose events it sends, or remove `events`";
+        reader.report_with_help(node.span, "this list is empty", help);
+    }
+    let writes = || operations.iter().filter(|operation| operation.kind == OperationKind::Write);
+    let short = |operation: &Operation| operation.name.split('.').next_back().unwrap_or_default().to_owned();
+    let mut names = Vec::new();
+    for item in items {
+        let Some(name) = reader.text(item) else { continue };
+        match writes().find(|operation| short(operation) == name) {
+            Some(operation) => names.push(operation.name.to_string()),
+            None => {
+                let known = writes().map(short).collect::<Vec<_>>();
+                let help = format!("it can be {}", listed(known.iter().map(String::as_str)));
+                reader.report_with_help(
+                    item.span,
+                    format!("no operation `{}` changes anything", shown(name)),
+                    help,
+                );
+            }
+        }
+    }
+    names
 }
 
 fn read_name(reader: &Reader, node: &Node) -> Option<String> {

@@ -56,13 +56,13 @@ error: the name `payment` is taken
   |
   = help: choose a name other than `payment`, `email`, `deploy`, `records`, `web`, `model`, `approval`, `smtp` or `mcp`
 
-error: expected `stripe`, `ietf`, `acp`, `resend` or `none`, found the text \"strpe\"
+error: expected an idempotency profile, found `strpe`
  --> service.yaml:2:14
   |
 2 | idempotency: strpe
   |              ^^^^^
   |
-  = help: did you mean `stripe`?
+  = help: did you mean `stripe`? `hapax list --profiles` shows them all
 
 error: `bdy.subject` is not a place in a request
  --> service.yaml:6:49
@@ -332,6 +332,19 @@ fn an_invalid_top_level_is_reported() {
         ("service: x\nkey: path.id\noperations: {}", "`path.id` cannot be the place of the key"),
         ("service: x\nkey: body.\noperations: {}", "`body.` cannot be the place of the key"),
         ("service: x\noperations: {'a b': {}}", "`a b` cannot be the name of an operation"),
+        (
+            "service: x\nkey: X-Key\nidempotency: {key: header.X-Once}\noperations: {}",
+            "the place of the key is said twice",
+        ),
+        (
+            "service: x\nkey: body.once\noperations: {a: {route: POST /a, fields: {b: query.b}, effect: {identity: [b]}}}",
+            "no request of this service has a body, so there is no key in it",
+        ),
+        (
+            "service: x\nidempotency: {key: body.once}\noperations: {a: {route: POST /a, fields: {b: query.b}, effect: \
+             {identity: [b]}}}",
+            "no request of this service has a body, so there is no key in it",
+        ),
     ] {
         let shown = problems(yaml);
         assert!(shown.contains(&format!("error: {message}\n")), "{shown}");

@@ -11,6 +11,7 @@ mod read;
 mod repository;
 mod standard_headers;
 
+pub(crate) use objects::{deployment_object, status_object};
 use std::sync::LazyLock;
 
 use super::deployment::RequestedDeployment;

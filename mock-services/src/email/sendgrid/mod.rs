@@ -16,7 +16,7 @@ use crate::endpoints::{Endpoints, Known};
 use crate::service::{Answer, Context, Recognized, Request};
 
 pub(super) use error::{failure, unauthorized};
-pub(super) use read::{Search, get};
+pub(super) use read::{Search, get, message_id};
 pub(super) use send::PROPERTIES;
 
 /// Parses a request.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::email::mailbox::{Mailbox, MailboxEntry, RecipientStatus};
+use crate::email::mailbox::{Mailbox, MailboxEntry, Message, RecipientStatus};
 use crate::email::sendgrid::error::general;
 use crate::email::sendgrid::query::{Condition, QueryField};
 use crate::service::{Answer, Decision, Fields, Request};
@@ -111,6 +111,21 @@ struct MessageEvent {
     mx_server: Option<String>,
 }
 
+/// The id of a message to one of its recipients: that of the request, the server that accepted it, and the index of the
+/// recipient.
+pub(in crate::email) fn message_id(message: &Message, place: usize) -> String {
+    let digits: String = message.id.chars().filter(char::is_ascii_hexdigit).collect();
+    let part = |range: std::ops::Range<usize>| digits.get(range).unwrap_or_default();
+    let (host, time) = (part(0..10), part(15..23).to_ascii_uppercase());
+    format!(
+        "{}.recvd-{host}-{}-1-{time}-{:X}.{}",
+        message.token,
+        part(10..15),
+        place + 1,
+        message.offset + place
+    )
+}
+
 /// A message to one of its recipients.
 struct RecipientRecord<'a> {
     entry: &'a MailboxEntry,
@@ -132,19 +147,8 @@ impl<'a> RecipientRecord<'a> {
         })
     }
 
-    /// The id of the request, the server that accepted it, and the index of the recipient.
     fn id(&self) -> String {
-        let message = &self.entry.message;
-        let digits: String = message.id.chars().filter(char::is_ascii_hexdigit).collect();
-        let part = |range: std::ops::Range<usize>| digits.get(range).unwrap_or_default();
-        let (host, time) = (part(0..10), part(15..23).to_ascii_uppercase());
-        format!(
-            "{}.recvd-{host}-{}-1-{time}-{:X}.{}",
-            message.token,
-            part(10..15),
-            self.place + 1,
-            message.offset + self.place
-        )
+        message_id(&self.entry.message, self.place)
     }
 
     fn value(&self, field: &QueryField) -> Option<String> {

@@ -1,4 +1,5 @@
-//! Commits what the fault of an attempt allows: all of it, nothing, twice, a part, or all of it later.
+//! Commits what the fault of an attempt allows: all of it, nothing, twice, a part, all of it later, or all of it for a
+//! while.
 
 use std::sync::Arc;
 
@@ -51,13 +52,16 @@ impl<S: Service> Core<S> {
         let Accepted { effects, afterwards, answer, .. } = accepted;
         let mut committed = false;
         match commit {
-            Commit::Now | Commit::Twice => {
+            Commit::Now | Commit::Twice | Commit::Reverts(_) => {
                 committed = !effects.is_empty();
                 self.commit_all(effects, cause, CommitTiming::Now);
                 self.afterwards(afterwards, cause);
                 self.keep(job, kept.as_ref().unwrap_or(&answer));
                 if commit == Commit::Twice {
                     self.deliver_again(job, cause);
+                }
+                if let Commit::Reverts(after) = commit {
+                    self.revert_later(after, cause, Arc::clone(job), None);
                 }
             }
             Commit::Never => {
@@ -99,10 +103,14 @@ impl<S: Service> Core<S> {
     ) -> AttemptOutcome {
         let mut committed = false;
         match commit {
-            Commit::Now | Commit::Twice => {
+            Commit::Now | Commit::Twice | Commit::Reverts(_) => {
                 committed = !effects.is_empty();
+                let rest = matches!(commit, Commit::Reverts(_)).then(|| (effects.clone(), answer.clone()));
                 self.commit_all(effects, cause, CommitTiming::Rest);
                 self.keep(job, kept.as_ref().unwrap_or(answer));
+                if let Commit::Reverts(after) = commit {
+                    self.revert_later(after, cause, Arc::clone(job), rest);
+                }
             }
             Commit::Never => {
                 self.withhold(&effects, cause);

@@ -11,7 +11,7 @@ impl<S: Service> Core<S> {
     pub(in crate::engine) fn record_left_behind(&self) {
         let setting = &self.setting;
         let mut seen = HashSet::new();
-        for past in self.history.iter().filter(|past| past.reads.is_some()) {
+        for past in self.history.iter().filter(|past| past.reads.is_some() && past.reverted.is_none()) {
             let Some(facts) = setting.service.left_behind(&self.state, &past.effect) else { continue };
             if seen.insert((facts.effect.clone(), facts.id.clone())) {
                 setting.ledger.append(Event::Committed {

@@ -2,8 +2,10 @@
 //! that one request at a time is decided and committed; nothing here waits.
 
 mod commit;
+mod current;
 mod left_behind;
 mod outstanding;
+mod revert;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,15 +16,16 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use self::outstanding::OutstandingChange;
-use super::handle::mark_replayed;
+use super::happen::HAPPENED;
 use super::job::Job;
-use super::keys::{Age, KeyLookup, KeyRefusal, KeyStore};
+use super::keys::{Age, KeyLookup, KeyRefusal, KeyStore, mark_replayed};
 use crate::clock::Clock;
 use crate::fault::{IntendedEffects, Lag};
-use crate::idempotency::Idempotency;
+use crate::idempotency::{ReplayRule, StorageRule};
 use crate::ledger::{CommitTiming, Event, Ledger};
 use crate::service::{
-    Accepted, Answer, Context, Decision, EffectFacts, IdSource, OperationKind, Refusal, Service, TaskShare,
+    Accepted, Answer, Context, Decision, EffectFacts, Fields, IdSource, OperationKind, Refusal, Service,
+    ServiceEvent, TaskShare,
 };
 
 /// The maximum number of writes that are remembered by their bytes. A trial has far fewer, and a service that
@@ -71,6 +74,8 @@ struct CommittedChange<Effect> {
     /// How many reads had come when it was committed; `None` for the initial state.
     reads: Option<u64>,
     at: Duration,
+    /// When it was reverted: how many reads had come, and the time.
+    reverted: Option<(u64, Duration)>,
 }
 
 /// The attempt that caused a change.
@@ -133,20 +138,20 @@ pub(super) struct AttemptOutcome {
 }
 
 impl<S: Service> Core<S> {
-    pub(super) fn new(setting: Arc<Setting<S>>, idempotency: Idempotency) -> Self {
-        Core::begin(setting, idempotency, 0)
+    pub(super) fn new(setting: Arc<Setting<S>>) -> Self {
+        Core::begin(setting, 0)
     }
 
     /// Forgets everything. Timers of outstanding changes may still fire, so their numbers are not used again.
-    pub(super) fn restart(&mut self, idempotency: Idempotency) {
-        *self = Core::begin(Arc::clone(&self.setting), idempotency, self.last_id);
+    pub(super) fn restart(&mut self) {
+        *self = Core::begin(Arc::clone(&self.setting), self.last_id);
     }
 
-    fn begin(setting: Arc<Setting<S>>, idempotency: Idempotency, last_id: u64) -> Self {
+    fn begin(setting: Arc<Setting<S>>, last_id: u64) -> Self {
         let mut core = Core {
             state: S::State::default(),
             history: Vec::new(),
-            keys: KeyStore::new(idempotency),
+            keys: KeyStore::new(),
             remembered_requests: HashMap::new(),
             sent: HashMap::new(),
             now: setting.clock.wall(),
@@ -160,7 +165,8 @@ impl<S: Service> Core<S> {
         let (effects, afterwards) = core.setting.service.at_start();
         for effect in effects {
             core.setting.service.apply(&mut core.state, &effect);
-            core.history.push(CommittedChange { effect, attempt: 0, reads: None, at: Duration::ZERO });
+            let (reads, at, reverted) = (None, Duration::ZERO, None);
+            core.history.push(CommittedChange { effect, attempt: 0, reads, at, reverted });
         }
         // These changes have no attempt as their cause.
         core.afterwards(afterwards, Cause::NO_ATTEMPT);
@@ -205,26 +211,30 @@ impl<S: Service> Core<S> {
     /// How the service treats the request in its present state.
     pub(super) fn assess(&self, job: &Job<S>, delivery: u32) -> RequestAssessment<S::Effect> {
         let service = &self.setting.service;
-        if job.operation(service).kind == OperationKind::Write
-            && job.request.envelope().is_none()
-            && job.request.method() != "DELETE"
-        {
-            match self.keys.lookup(job.keyed.as_ref(), self.age()) {
+        if let Some(rules) = &job.rules {
+            let is_closed = |answer: &Answer| self.is_closed(job, answer);
+            match self.keys.lookup(rules, job.keyed.as_ref(), self.age(), is_closed) {
                 KeyLookup::New => {}
-                KeyLookup::Refused(refusal) => {
-                    return RequestAssessment::Refused(without_traces(self.key_refused(job, &refusal)));
+                KeyLookup::Refused { why, id } => {
+                    return RequestAssessment::Refused(without_traces(self.key_refused(job, &why, &id)));
                 }
                 KeyLookup::Replay { answer, refused: true } => {
                     let mut answer = Answer::clone(&answer);
-                    mark_replayed(&mut answer, self.keys.profile());
+                    self.mark_replayed(job, &mut answer);
                     return RequestAssessment::Refused(without_traces(answer));
                 }
-                KeyLookup::Replay { answer, refused: false } => return RequestAssessment::Replay(answer),
+                KeyLookup::Replay { answer, refused: false } => {
+                    return RequestAssessment::Replay(self.replayed(job, answer));
+                }
                 KeyLookup::Rest { effects, answer } => return RequestAssessment::Rest { effects, answer },
             }
         }
         match service.decide(&self.state, &job.recognized.call, &self.context(job, delivery)) {
-            Decision::Refuse(refusal) => RequestAssessment::Refused(refusal),
+            Decision::Refuse(refusal) => {
+                let keeps_all =
+                    job.rules.as_ref().is_some_and(|rules| rules.rules().stores == StorageRule::All);
+                RequestAssessment::Refused(Refusal { begun: refusal.begun || keeps_all, ..refusal })
+            }
             Decision::Accept(accepted) => RequestAssessment::Fresh(accepted),
         }
     }
@@ -232,6 +242,27 @@ impl<S: Service> Core<S> {
     /// How long a request waits before it is decided, if the state does not change.
     pub(super) fn waits(&self, job: &Job<S>) -> Option<Duration> {
         self.setting.service.waits(&self.state, &job.recognized.call)
+    }
+
+    /// The answer to a repeated request: the first one, or the object as it is now.
+    fn replayed(&self, job: &Job<S>, first: Arc<Answer>) -> Arc<Answer> {
+        let Some(rules) = job.rules.as_ref().map(|rules| rules.rules()) else { return first };
+        let latest = match rules.replay {
+            ReplayRule::Latest => self.latest(job, &first).map(Arc::new),
+            ReplayRule::First | ReplayRule::Refuse => None,
+        };
+        let mut answer = latest.unwrap_or(first);
+        if let Some(status) = rules.replay_status.filter(|_| answer.status < 300) {
+            Arc::make_mut(&mut answer).status = status;
+        }
+        answer
+    }
+
+    /// Marks an answer as replayed, if the rules do so.
+    pub(super) fn mark_replayed(&self, job: &Job<S>, answer: &mut Answer) {
+        if let (Some(rules), Some(keyed)) = (&job.rules, &job.keyed) {
+            mark_replayed(answer, rules, &keyed.key, &self.context(job, 0));
+        }
     }
 
     /// The index of the operation of a request, which can depend on the state.
@@ -244,11 +275,14 @@ impl<S: Service> Core<S> {
         remembered.unwrap_or(job.recognized.operation)
     }
 
-    fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal) -> Answer {
+    fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal, id: &str) -> Answer {
         let (key, endpoint) = job.keyed.as_ref().map_or(("", ""), |keyed| (&*keyed.key, &*keyed.endpoint));
-        refusal.answer(self.keys.profile(), key, endpoint, |error| {
-            self.setting.service.key_error(error, &self.context(job, 0))
-        })
+        let context = self.context(job, 0);
+        let service = &self.setting.service;
+        let answer = job.rules.as_ref().and_then(|rules| {
+            refusal.answer(rules, (key, endpoint, id), |error| service.key_error(error, &context))
+        });
+        answer.unwrap_or_else(|| service.failure(500, &job.request, &context))
     }
 
     /// Applies the traces of a refusal, stores its answer under its key if the call had begun to execute, and
@@ -266,7 +300,7 @@ impl<S: Service> Core<S> {
 
     /// What is remembered of the request that had this key first.
     fn remembered_request(&self, job: &Job<S>) -> Option<RememberedRequest> {
-        job.keyed.as_ref().and_then(|keyed| self.remembered_requests.get(&*keyed.key).copied())
+        job.keyed.as_ref().and_then(|keyed| self.remembered_requests.get(&*keyed.slot).copied())
     }
 
     fn facts<'e>(&self, effects: impl IntoIterator<Item = &'e S::Effect>) -> Vec<EffectFacts>
@@ -313,10 +347,10 @@ impl<S: Service> Core<S> {
         let share = self.share_of(&accepted.changes().collect::<Vec<_>>());
         if accepted.operation.is_some() || share != TaskShare::Full {
             self.remembered_requests
-                .insert(keyed.key.to_string(), RememberedRequest { operation: accepted.operation, share });
+                .insert(keyed.slot.to_string(), RememberedRequest { operation: accepted.operation, share });
         } else if !self.remembered_requests.is_empty() {
             // The key was used for another request before it expired.
-            self.remembered_requests.remove(&*keyed.key);
+            self.remembered_requests.remove(&*keyed.slot);
         }
     }
 
@@ -368,6 +402,33 @@ impl<S: Service> Core<S> {
         self.remember(effect, cause.attempt);
     }
 
+    /// Commits a change that the scenario makes happen.
+    pub(super) fn happen(&mut self, effect: &S::Effect) {
+        if let Some(facts) = self.setting.service.describe(effect) {
+            // Plain data written into memory cannot fail.
+            let fields = serde_json::to_string(&facts.fields).unwrap_or_default();
+            self.setting.ledger.append(Event::Noted {
+                name: HAPPENED.into(),
+                caller: None,
+                fields: Fields::new()
+                    .with("effect", &*facts.effect)
+                    .with("id", facts.id)
+                    .with("fields", fields),
+            });
+        }
+        self.remember(effect.clone(), 0);
+    }
+
+    /// Decides a call of the scenario.
+    pub(super) fn decide(&self, call: &S::Call, context: &Context) -> Decision<S::Effect> {
+        self.setting.service.decide(&self.state, call, context)
+    }
+
+    /// What the service has sent to the receivers of its events.
+    pub(super) fn events(&self) -> Vec<ServiceEvent> {
+        self.setting.service.events(&self.state)
+    }
+
     /// Changes the state without an entry in the ledger.
     fn remember(&mut self, effect: S::Effect, attempt: u64) {
         self.setting.service.apply(&mut self.state, &effect);
@@ -376,6 +437,7 @@ impl<S: Service> Core<S> {
             attempt,
             reads: Some(self.reads),
             at: self.setting.clock.elapsed(),
+            reverted: None,
         });
         self.setting.changed.notify_waiters();
     }
@@ -397,13 +459,15 @@ impl<S: Service> Core<S> {
     fn decide_behind(&self, job: &Job<S>, lag: Lag, earlier_reads: u64) -> Decision<S::Effect> {
         let service = &self.setting.service;
         let now = self.setting.clock.elapsed();
-        let is_seen = |past: &&CommittedChange<S::Effect>| match (past.reads, lag) {
-            (None, _) => true,
-            (Some(reads), Lag::Reads(missed)) => earlier_reads.saturating_sub(reads) >= u64::from(missed),
-            (Some(_), Lag::Time(time)) => now.saturating_sub(past.at) >= time,
+        let is_shown = |(reads, at): (u64, Duration)| match lag {
+            Lag::Reads(missed) => earlier_reads.saturating_sub(reads) >= u64::from(missed),
+            Lag::Time(time) => now.saturating_sub(at) >= time,
         };
+        let is_seen =
+            |past: &&CommittedChange<S::Effect>| past.reads.is_none_or(|reads| is_shown((reads, past.at)));
+        let is_there = |past: &&CommittedChange<S::Effect>| !past.reverted.is_some_and(is_shown);
         let mut older = S::State::default();
-        for past in self.history.iter().take_while(is_seen) {
+        for past in self.history.iter().take_while(is_seen).filter(is_there) {
             service.apply(&mut older, &past.effect);
         }
         service.decide(&older, &job.recognized.call, &self.context(job, 0))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::revert::Revert;
 use super::{Cause, Core};
 use crate::engine::job::Job;
 use crate::ledger::{CommitTiming, Event};
@@ -14,7 +15,7 @@ pub(super) struct OutstandingChange<S: Service> {
     id: u64,
     /// The number of the request after which it happens; `None` if it waits for a time or the end.
     at_request: Option<u64>,
-    cause: Cause,
+    pub(super) cause: Cause,
     what: DeferredChange<S>,
 }
 
@@ -27,6 +28,8 @@ pub(super) enum DeferredChange<S: Service> {
     },
     /// Changes that were decided before.
     Effects { effects: Vec<S::Effect>, timing: CommitTiming, key: Option<(Arc<Job<S>>, Answer)> },
+    /// What a request committed is taken back.
+    Revert(Revert<S>),
 }
 
 impl<S: Service> Core<S> {
@@ -80,6 +83,26 @@ impl<S: Service> Core<S> {
         causes
     }
 
+    /// A request with the same key waits for its answer: the change is due. Returns whether there is one.
+    pub(in crate::engine) fn hurry(&mut self, job: &Job<S>) -> bool {
+        let Some(keyed) = job.keyed.as_ref().filter(|keyed| self.keys.waits(keyed)) else { return false };
+        let now = self.requests;
+        let is_same =
+            |other: &Arc<Job<S>>| other.keyed.as_ref().is_some_and(|other| other.slot == keyed.slot);
+        for outstanding in &mut self.outstanding {
+            let of_key = match &outstanding.what {
+                DeferredChange::Request { job, .. } => is_same(job),
+                DeferredChange::Effects { key, .. } => key.as_ref().is_some_and(|(job, _)| is_same(job)),
+                // Nobody waits for it.
+                DeferredChange::Revert(_) => false,
+            };
+            if of_key {
+                outstanding.at_request = Some(now);
+            }
+        }
+        true
+    }
+
     /// A timer has fired: the change that waited for it is due.
     pub(in crate::engine) fn timer_fired(&mut self, id: u64) {
         let now = self.requests;
@@ -118,6 +141,10 @@ impl<S: Service> Core<S> {
                     self.keep(&job, &answer);
                 }
                 committed
+            }
+            DeferredChange::Revert(revert) => {
+                self.revert(revert, cause);
+                false
             }
             DeferredChange::Request { job, decided } => {
                 let context = self.context(&job, 0);

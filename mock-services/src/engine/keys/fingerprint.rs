@@ -1,6 +1,7 @@
 //! Whether two requests are the same: their parameters are compared, not their encoding or order.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -12,6 +13,13 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// A hash of the parameters of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) struct Fingerprint([u8; 16]);
+
+/// As hexadecimal digits.
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&hex::encode(self.0))
+    }
+}
 
 /// The parameters of a request, in one buffer that is hashed at once.
 type RequestContent = SmallVec<[u8; 256]>;

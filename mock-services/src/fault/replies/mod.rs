@@ -8,6 +8,7 @@ mod drop;
 mod garble;
 mod hang;
 mod ok;
+mod other;
 mod oversize;
 mod reset;
 mod session_lost;
@@ -31,6 +32,7 @@ use crate::word_enum;
 pub use delay::Delay;
 pub use drip::Drip;
 pub use hang::{Hang, SilenceEnd};
+pub use other::OtherObject;
 pub use oversize::Oversize;
 pub use session_lost::SESSION_HEADER;
 pub use stale::Lag;
@@ -124,6 +126,8 @@ replies! {
     stale::Stale(Lag) => "stale",
     /// The server no longer knows the session of the caller.
     session_lost::SessionLost => "session-lost",
+    /// An answer to a read that is about another object.
+    other::Other(OtherObject) => "other",
     /// The true answer, its body padded to a size.
     oversize::Oversize(Oversize) => "oversize",
 }

@@ -8,7 +8,8 @@ use super::CallContext;
 use crate::payment::errors::{PaymentError, Refused, unsupported_part};
 use crate::payment::expandable::{self, PropertyContent};
 use crate::payment::objects::{
-    Charge, Customer, Expandable, Intent, Object, PaymentMethod, Price, Product, Refund, Subscription,
+    Charge, Customer, Expandable, Intent, Object, PaymentEvent, PaymentMethod, Price, Product, Refund,
+    Subscription,
 };
 use crate::payment::params::Params;
 
@@ -200,6 +201,13 @@ impl Expands for Intent {
                 intent.payment_method = Some(Expandable::Whole(method));
             }
         }
+        self
+    }
+}
+
+/// An event shows its object as it was then.
+impl Expands for PaymentEvent {
+    fn expanded(self: Arc<Self>, _: &Expand, _: &CallContext<'_>, _: &Fresh) -> Arc<Self> {
         self
     }
 }

@@ -11,7 +11,7 @@ use crate::payment::answers;
 use crate::payment::errors::{Refused, not_found};
 use crate::payment::list::{ListObject, PageRequest};
 use crate::payment::objects::{
-    Balance, Charge, Customer, Intent, Object, Price, Product, Refund, Subscription,
+    Balance, Charge, Customer, Intent, Object, PaymentEvent, Price, Product, Refund, Subscription,
 };
 use crate::payment::params::Params;
 use crate::payment::state::{PaymentState, Table};
@@ -35,7 +35,7 @@ macro_rules! kept {
     };
 }
 
-kept!(Charge => charges, Intent => intents, Refund => refunds, Subscription => subscriptions);
+kept!(Charge => charges, PaymentEvent => events, Intent => intents, Refund => refunds, Subscription => subscriptions);
 
 /// One object by its id.
 #[derive(Debug)]
@@ -266,6 +266,22 @@ impl Listable for Intent {
 
     fn matches_filter(&self, filter: &str, value: &str) -> bool {
         filter == "customer" && self.customer() == Some(value)
+    }
+}
+
+impl Listable for PaymentEvent {
+    const FILTERS: &'static [&'static str] = &["type", "delivery_success", "related_object"];
+    const NESTED_FILTERS: &'static [&'static str] = &["types"];
+
+    fn matches_filter(&self, filter: &str, value: &str) -> bool {
+        match filter {
+            "type" => match value.strip_suffix('*') {
+                Some(stem) => self.kind.starts_with(stem),
+                None => self.kind == value,
+            },
+            "types" => value.split(',').any(|kind| kind == self.kind),
+            _ => true,
+        }
     }
 }
 

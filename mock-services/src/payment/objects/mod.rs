@@ -5,6 +5,7 @@ mod billing;
 mod card;
 mod charge;
 mod customer;
+mod event;
 mod expand;
 mod intent;
 mod next_action;
@@ -20,6 +21,7 @@ pub(crate) use billing::Billing;
 pub(crate) use card::{CardSource, PaymentMethod, PaymentMethodDetails};
 pub(crate) use charge::{BillingDetails, Charge, ChargeOutcome, ReceiptUrl};
 pub(crate) use customer::Customer;
+pub(crate) use event::PaymentEvent;
 pub(crate) use expand::Expandable;
 pub(crate) use intent::{
     AutomaticPaymentMethods, Intent, IntentStatus, LastPaymentError, PaymentMethodOptions,

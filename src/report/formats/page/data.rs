@@ -413,7 +413,14 @@ impl Packer {
     }
 
     fn lane(&mut self, lane: &Lane) -> (u8, u32) {
-        (u8::from(!matches!(lane, Lane::Caller(_))), self.texts.name(&lane.label()))
+        // The number of the kind in `timeline.js`.
+        let kind = match lane {
+            Lane::Caller(_) => 0,
+            Lane::Service(_) => 1,
+            Lane::Sender(_) => 2,
+            Lane::Person => 3,
+        };
+        (kind, self.texts.name(&lane.label()))
     }
 
     /// The names and values of an entry, in turn, as long as the budget is sufficient.
@@ -467,5 +474,6 @@ const fn shape(shape: Shape) -> u8 {
         Shape::End => 8,
         Shape::Claim => 9,
         Shape::Note => 10,
+        Shape::BrokenRequest => 11,
     }
 }

@@ -86,6 +86,7 @@ pub(super) fn facts_of(entry: &Entry) -> Vec<(String, String)> {
         }
         Event::Opened { .. }
         | Event::Fault { .. }
+        | Event::Reverted { .. }
         | Event::Lapsed { .. }
         | Event::Unsent { .. }
         | Event::Closed { .. }

@@ -47,6 +47,9 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: 
             @if let Some(lenient) = run_notes::lenient(tally) {
                 p.warning { (lenient) }
             }
+            @if let Some(profiles) = run_notes::profiles(report) {
+                p.run { (line(&profiles, 900)) }
+            }
             @if is_running {
                 p #loading.warning role="status" { "Loading: the cases can be selected when the page has loaded." }
                 p #running.warning {

@@ -282,6 +282,7 @@ fn commit_words(commit: CommitKind) -> &'static str {
         CommitKind::Later => "the service commits after the reply",
         CommitKind::Twice => "the request is delivered twice",
         CommitKind::Part => "the service commits a part of a list",
+        CommitKind::Reverts => "the service commits, and loses it afterwards",
     }
 }
 

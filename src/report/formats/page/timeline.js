@@ -1,6 +1,7 @@
-// Draws the timeline of a trial as SVG: lanes for callers, services and a person, time goes down. It takes data and returns an element.
+// Draws the timeline of a trial as SVG: lanes for callers, services, senders and a person, time goes down. It takes data and returns an element.
 
-const SHAPE = { start: 0, request: 1, refused: 2, fault: 3, commit: 4, reply: 5, broken: 6, cut: 7, end: 8, claim: 9, note: 10 };
+const SHAPE = { start: 0, request: 1, refused: 2, fault: 3, commit: 4, reply: 5, broken: 6, cut: 7, end: 8, claim: 9, note: 10, unheard: 11 };
+const KINDS = ['subject', 'service', 'sender', 'approvals'];
 const ROW = 28;
 const LINE = 17;
 // The width of a character, at most on average.
@@ -78,7 +79,7 @@ function heads(trial, plan) {
     if (isNarrow && kind) line += 1;
     const y = isNarrow && kind ? 18 + line * 16 : 18;
     const head = svg('text', { x, y, class: 'head' }, name);
-    return isNarrow ? [head] : [head, svg('text', { x, y: 34, class: 'head under' }, kind ? 'service' : 'subject')];
+    return isNarrow ? [head] : [head, svg('text', { x, y: 34, class: 'head under' }, KINDS[kind])];
   });
   const height = isNarrow ? 26 + line * 16 : 42;
   return svg('svg', { width: plan.width, height, viewBox: `0 0 ${plan.width} ${height}`, class: 'heads', 'aria-hidden': 'true' }, ...drawn);
@@ -90,13 +91,13 @@ function lanes(trial, plan) {
   trial.lanes.forEach(([kind], lane) => {
     const x = plan.xs[lane];
     let from = 0;
-    let alive = kind === 1 || !trial.items.some((item) => item[0] === SHAPE.start && item[3] === lane + 1);
+    let alive = kind > 0 || !trial.items.some((item) => item[0] === SHAPE.start && item[3] === lane + 1);
     const until = (y) => {
       if (y > from) drawn.push(svg('line', { x1: x, x2: x, y1: from, y2: y, class: alive ? 'lane' : 'lane away' }));
       from = y;
     };
     trial.items.forEach((item, place) => {
-      if (kind === 1 || item[3] !== lane + 1) return;
+      if (kind > 0 || item[3] !== lane + 1) return;
       const starts = item[0] === SHAPE.start;
       if (!starts && item[0] !== SHAPE.end && item[0] !== SHAPE.cut) return;
       until(plan.rows[place].y);
@@ -138,6 +139,11 @@ function marks(item, xs, y) {
       const end = service + (caller - service) * 0.45;
       return [svg('line', { x1: service, x2: end, y1: y, y2: y, class: 'arrow broken' }), cross(end, y)];
     }
+    case SHAPE.unheard: {
+      if (!both) return [];
+      const end = caller + (service - caller) * 0.45;
+      return [svg('line', { x1: caller, x2: end, y1: y, y2: y, class: 'arrow broken' }), cross(end, y)];
+    }
     case SHAPE.commit:
       return [svg('path', { d: `M${at} ${y - 10}l10 10l-10 10l-10 -10z`, class: 'commit' })];
     case SHAPE.fault:
@@ -154,7 +160,7 @@ function marks(item, xs, y) {
 }
 
 const SOFT = [SHAPE.start, SHAPE.end, SHAPE.note];
-const BAD = [SHAPE.broken, SHAPE.cut, SHAPE.fault];
+const BAD = [SHAPE.broken, SHAPE.unheard, SHAPE.cut, SHAPE.fault];
 
 function describeItem(trial, item) {
   const lane = (place) => (place ? text(trial.lanes[place - 1][1]) : '');

@@ -3,6 +3,7 @@
 mod approvals;
 mod callers;
 mod controls;
+mod events;
 mod expect;
 mod interrupts;
 mod matrix;
@@ -93,7 +94,8 @@ fn services_are_set_up_with_their_options() {
             .map(|setup| match setup.service.declaration() {
                 Some(source) => format!("{} from {}", setup.name, source.name()),
                 None => {
-                    format!("{} {} {:?}", setup.name, setup.service.configuration(), setup.idempotency)
+                    let idempotency = serde_json::to_string(&setup.idempotency).unwrap();
+                    format!("{} {} {idempotency}", setup.name, setup.service.configuration())
                 }
             })
             .collect::<Vec<_>>()

@@ -64,6 +64,17 @@ services:
   mine: { file: nowhere.yaml }
 expect: {effects: [], claim: not-done}
 ";
+    places_of_keys_are_checked: "\
+about: a
+task: t
+services:
+  payment: { idempotency: resend-smtp }
+  email: { idempotency: resend-smtp }
+  records: { idempotency: { key: mime.X-Once } }
+  deploy: { idempotency: { extends: stripe, replay: refuse, marker: { X-Old: \"1\" } } }
+  web: { idempotency: xreo }
+expect: {effects: [], claim: not-done}
+";
     hosts_are_checked: "\
 about: a
 task: t

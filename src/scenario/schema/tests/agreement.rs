@@ -2,7 +2,7 @@
 //! fragments that are added to a minimal scenario, one on each line. Those about replies come from their
 //! list.
 
-use mock_services::fault::{ReplyContent, ReplyKind};
+use mock_services::fault::ReplyKind;
 use serde_json::Value;
 use yaml_reader::{Source, parse};
 
@@ -43,7 +43,7 @@ fn problems(document: &str) -> Vec<String> {
 
 /// A fault with this reply, on an operation that can have it.
 fn fault_with(kind: ReplyKind, reply: &str) -> String {
-    let is_read = kind.facts().content == ReplyContent::Outdated;
+    let is_read = kind.facts().content.is_for_reads();
     let operation = if is_read { "payment.list" } else { "model.generate" };
     format!("faults: [{{on: {operation}, reply: {reply}}}]")
 }

@@ -186,7 +186,37 @@ async function drawEffects() {
   byId('no-effects').hidden = effects.length > 0;
 }
 
+// What became of a copy of an event.
+function copyWords(copy) {
+  const answer = copy.error || (copy.status === null ? 'sent' : 'answered ' + copy.status);
+  return (copy.forged ? 'signed wrongly: ' : '') + answer;
+}
+
+let events = '';
+async function drawEvents() {
+  const answer = await ask('GET', '/v1/events');
+  if (JSON.stringify(answer) === events) return;
+  events = JSON.stringify(answer);
+  byId('outbox').hidden = !answer.has_receiver;
+  byId('hold').checked = answer.held;
+  byId('no-events').hidden = answer.events.length > 0;
+  const send = (event, signature) => () => act(() => ask('POST', '/v1/events', [{ id: event.id, signature }]));
+  const button = (words, event, signature) => el('button', { type: 'button', class: 'copy', 'aria-label': `${words}: ${event.id}`, onclick: send(event, signature) }, words);
+  const line = (event) => el('tr', {},
+    el('th', { scope: 'row' }, event.type),
+    el('td', {}, el('code', {}, event.id)),
+    el('td', {}, event.copies.map(copyWords).join('; ') || 'held'),
+    el('td', {}, button(event.copies.length ? 'Send again' : 'Send', event, 'right'), ' ', button('Send signed wrongly', event, 'wrong')));
+  byId('events').replaceChildren(...answer.events.map(line));
+}
+
+function sendNewestFirst() {
+  const ids = new Set(JSON.parse(events).events.map((event) => event.id));
+  return ask('POST', '/v1/events', [...ids].reverse().map((id) => ({ id })));
+}
+
 async function refresh() {
+  await drawEvents();
   const answer = await ask('GET', '/v1/faults');
   if (JSON.stringify(answer.faults) !== JSON.stringify(faults)) {
     faults = answer.faults;
@@ -256,6 +286,8 @@ byId('operation').addEventListener('change', drawSquare);
 byId('clear').addEventListener('click', () => act(() => ask('DELETE', '/v1/faults')));
 byId('reset').addEventListener('click', () => act(() => ask('DELETE', '/v1/ledger')));
 byId('settle').addEventListener('click', () => act(() => ask('POST', '/v1/settle')));
+byId('hold').addEventListener('change', (event) => act(() => ask(event.target.checked ? 'POST' : 'DELETE', '/v1/events/hold')));
+byId('newest-first').addEventListener('click', () => act(sendNewestFirst));
 window.addEventListener('hashchange', readToken);
 new ResizeObserver(markOverflow).observe(byId('square'));
 readToken();

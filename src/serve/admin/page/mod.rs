@@ -71,6 +71,15 @@ fn page() -> String {
                 p #no-effects { "Nothing was committed." }
                 div.wide-table { table.stacked { tbody #effects {} } }
             }
+            section #outbox aria-labelledby="events-title" hidden {
+                h2 #events-title { "Events" }
+                p.actions {
+                    label { input #hold type="checkbox"; " Hold new events, to send them in another order" }
+                    button #newest-first type="button" { "Send all, newest first" }
+                }
+                p #no-events { "No event was made." }
+                div.wide-table { table.stacked { tbody #events {} } }
+            }
             section aria-labelledby="ledger-title" {
                 h2 #ledger-title { "Ledger" }
                 p.actions {

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod body_keyed;
+mod bookkeeper;
 mod careful;
 mod constant_key;
 mod keyed;
@@ -33,7 +34,12 @@ pub(super) type Policy = fn(&Environment, &Approvals<'_>) -> StepClaim;
 /// The policy of a control.
 pub(super) fn policy(control: ControlName) -> Policy {
     match control {
-        ControlName::Naive => {
+        ControlName::Naive
+        | ControlName::MarkBefore
+        | ControlName::MarkAfter
+        | ControlName::ByEventId
+        | ControlName::ByObject
+        | ControlName::DropsRetries => {
             |environment, approvals| run_simple(environment, approvals, &AskingStyle::SLOPPY, naive::step)
         }
         ControlName::SdkRetry => {
@@ -66,6 +72,7 @@ pub(super) fn policy(control: ControlName) -> Policy {
             let context = PolicyContext::new(environment);
             run_task(approvals, environment.steps(), |step| onlooker::step(&context, step))
         },
+        ControlName::Bookkeeper => bookkeeper::run,
         ControlName::Leaseholder => leaseholder::run,
         ControlName::Rollback => rollback::run,
         ControlName::Racer => {

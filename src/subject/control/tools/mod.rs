@@ -75,6 +75,10 @@ struct Tool {
 const TOOLS: [Tool; 7] =
     [payment::TOOL, email::TOOL, deploy::TOOL, records::TOOL, web::TOOL, approval::TOOL, tickets::TOOL];
 
+/// Where the body of an event of a service has the id of the object that the event is about.
+pub(super) const EVENT_OBJECTS: [&str; 5] =
+    ["/data/object/id", "/data/email_id", "/deployment/id", "/data/id", "/0/sg_message_id"];
+
 /// What has to be read before a write can be made.
 pub(super) fn facts(wire: &Wire<'_>, step: &Step, mode: WriteMode) -> Result<Value, ToolError> {
     (tool(step)?.facts)(wire, step, mode)
@@ -88,6 +92,16 @@ pub(super) fn write(step: &Step, facts: &Value, mode: WriteMode) -> Result<ToolR
 /// Reads whether a step has happened.
 pub(super) fn observe(wire: &Wire<'_>, step: &Step, facts: &Value) -> Result<Observation, ToolError> {
     (tool(step)?.observe)(wire, step, facts)
+}
+
+/// Whether the object of an event has changed since the event was made; each tool asks its own service.
+pub(super) fn is_stale_event(wire: &Wire<'_>, event: &Value) -> bool {
+    payment::is_stale_event(wire, event)
+}
+
+/// Whether there is a tool for the service of a step.
+pub(super) fn is_supported(step: &Step) -> bool {
+    tool(step).is_ok()
 }
 
 /// The step that undoes a step, if there is one.

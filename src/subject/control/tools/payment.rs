@@ -79,6 +79,19 @@ fn find_subscription(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
     Ok(json!({ "id": word(&found, "id"), "item": found.pointer("/items/data/0/id") }))
 }
 
+/// Whether the object of an event of Stripe has changed since.
+pub(super) fn is_stale_event(wire: &Wire<'_>, event: &Value) -> bool {
+    let Some(then) = event.pointer("/data/object") else { return false };
+    let place = match word(then, "object") {
+        "charge" => "charges",
+        "payment_intent" => "payment_intents",
+        "subscription" => "subscriptions",
+        _ => return false,
+    };
+    let path = format!("/v1/{place}/{}", escaped(word(then, "id")));
+    matches!(read(wire, "payment", &path), Ok(Some(now)) if now != *then)
+}
+
 fn write(step: &Step, facts: &Value) -> Result<ToolRequest, ToolError> {
     let mut form: Vec<(String, String)> = Vec::new();
     let mut set =

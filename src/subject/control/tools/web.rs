@@ -1,4 +1,4 @@
-//! Any API: a step names the host, the path and the values of the body (`body.order`).
+//! Any API: a step names the host, the path, the values of the body (`body.order`) and the condition of the write.
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,11 @@ fn write(step: &Step) -> Result<ToolRequest, ToolError> {
     };
     let body = body(step);
     let content = if body.is_null() { Content::Nothing } else { Content::Json(body) };
-    Ok(request(step, method, &required(step, "path")?, content))
+    let request = request(step, method, &required(step, "path")?, content);
+    Ok(match text(step, "if_none_match") {
+        Some(condition) => request.header("If-None-Match", condition),
+        None => request,
+    })
 }
 
 fn observe(wire: &Wire<'_>, step: &Step) -> Result<Observation, ToolError> {
@@ -96,11 +100,13 @@ mod tests {
             .with("host", "api.example.com")
             .with("path", "/v1/orders")
             .with("body.order.id", "ord_1")
-            .with("body.amount", 5);
+            .with("body.amount", 5)
+            .with("if_none_match", "*");
         let step = Step { operation: "web.post".to_owned(), with };
         let request = write(&step).unwrap();
         assert_eq!((request.method, request.path.as_str()), ("POST", "/v1/orders"));
-        assert_eq!(request.headers, [("Host", "api.example.com".to_owned())]);
+        let headers = [("Host", "api.example.com".to_owned()), ("If-None-Match", "*".to_owned())];
+        assert_eq!(request.headers, headers);
         assert_eq!(request.content, Content::Json(json!({ "order": { "id": "ord_1" }, "amount": 5 })));
     }
 

@@ -80,7 +80,7 @@ impl Careful<'_> {
             // Without a stored intent, a crash would leave no trace of an attempt.
             Err(error) => return StepClaim::not_done(format!("cannot store the intent: {error}")),
         };
-        if record.done {
+        if record.done && !self.is_lost(&mut record) {
             return StepClaim::done("it was done and verified before");
         }
         let is_mine = is_per_caller(step) || (self.leads && self.shared.turn(&record.id) == Turn::Mine);
@@ -91,6 +91,16 @@ impl Careful<'_> {
         let claim = self.execute(&mut record);
         self.shared.publish(&record.id, claim.outcome);
         claim
+    }
+
+    /// Whether what was done is gone although it is asked for again. A start that goes on after an interrupt does not
+    /// ask: a later step may have changed it.
+    fn is_lost(&self, record: &mut IntentRecord) -> bool {
+        let is_asked_again = self.restarted && !self.was_interrupted;
+        let lost = is_asked_again
+            && self.observe_repeatedly(record, observe::OBSERVATIONS) == Ok(Observation::Absent);
+        record.done = !lost;
+        lost
     }
 
     /// The record of the intent of a step. An intent that an earlier start began stays the same, also with
