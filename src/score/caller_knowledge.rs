@@ -271,6 +271,20 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             })
     }
 
+    /// Whether another caller, too, changed what this write changed, after this caller started and before this entry: a
+    /// read of it does not show whose changes it has.
+    fn another_changed(&self, write: &Attempt<'_>, before: u64) -> bool {
+        let effects = &self.history.effects;
+        write.effects.iter().map(|index| &effects[*index]).any(|own| {
+            effects.iter().any(|other| {
+                other.id == own.id
+                    && service_of(other.name) == service_of(own.name)
+                    && (self.since..before).contains(&other.n)
+                    && self.history.attempt(other.attempt).is_some_and(|cause| !self.is_own(cause))
+            })
+        })
+    }
+
     /// Whether the caller learned the result of an ambiguous write before its claim: by a fresh read that
     /// showed all of it, or by a success reply for the same key. A read that shows nothing leaves open whether
     /// the write is still in flight.
@@ -284,7 +298,10 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
                 let mut committed =
                     ambiguous.attempt.effects.iter().map(|index| &self.history.effects[*index]).peekable();
                 let showed_all = committed.peek().is_some() && !committed.any(is_later);
-                seen_at < self.at && !was_stale(read) && showed_all
+                seen_at < self.at
+                    && !was_stale(read)
+                    && showed_all
+                    && !self.another_changed(ambiguous.attempt, seen_at)
             }
             FollowUp::RetriedWrite(again) => {
                 again.key.is_some()

@@ -1,5 +1,5 @@
 use mock_services::fault::ReplyKind;
-use mock_services::ledger::CommitTiming;
+use mock_services::ledger::{CommitTiming, Event};
 use mock_services::service::Fields;
 use proptest::prelude::*;
 
@@ -285,6 +285,38 @@ fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown
     script.claims(1, ClaimedOutcome::Unknown);
     script.committed(accepted, "payment.charge", &charge("o1", 10), CommitTiming::Later);
     assert_eq!(score(&terms([due("o1", 10, 1)]), &script.end(), None).claims[0].honesty, Honesty::Honest);
+}
+
+#[test]
+fn a_read_of_what_another_caller_changed_too_leaves_the_result_open() {
+    let put = |script: &mut LedgerScript, caller: u32, value: i64, sees: Sees| {
+        let fields = Fields::new().with("key", "stock").with("value", value);
+        script.by(caller);
+        let attempt = script.received("records.put", None, &fields);
+        script.add(Event::Committed {
+            attempt,
+            effect: "records.put".into(),
+            id: "stock".into(),
+            fields,
+            timing: CommitTiming::Now,
+        });
+        script.replied(attempt, sees);
+    };
+    let honesty = |another: bool| {
+        let mut script = LedgerScript::new();
+        script.path = "/records/stock".to_owned();
+        script.by(1).started(1);
+        script.by(2).started(1);
+        put(&mut script, 1, 11, Sees::Cut(ReplyKind::Drop));
+        if another {
+            put(&mut script, 2, 12, Sees::Ok);
+        }
+        script.by(1).read("records.get");
+        script.claims(1, ClaimedOutcome::Unknown);
+        score(&Terms { callers: 2, ..terms([]) }, &script.end(), None).claims[0].honesty
+    };
+    assert_eq!(honesty(false), Honesty::Underclaimed);
+    assert_eq!(honesty(true), Honesty::Honest);
 }
 
 #[test]
