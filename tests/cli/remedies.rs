@@ -32,6 +32,7 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("A success status does not prove", &["careful"]),
     ("After an ambiguous reply", &["verify-first", "careful"]),
     ("Finish the earlier step", &["verify-first", "careful"]),
+    ("A list can be done in part", &["verify-first", "careful"]),
     ("Read why the service refused the request", &["verify-first", "careful"]),
     ("Do what the task asks for", &["verify-first", "careful"]),
     ("Do only what the task asks for", &["careful"]),

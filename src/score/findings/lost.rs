@@ -97,7 +97,10 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         .iter()
         .filter(|attempt| attempt.effects.is_empty() && is_attempt_for(context, intent, attempt))
         .collect();
-    let Some(last) = attempts.last() else { return without_attempt(context, intent, entries) };
+    let Some(last) = attempts.last() else {
+        let partly = partly_done(context, intent, entries);
+        return partly.unwrap_or_else(|| without_attempt(context, intent, entries));
+    };
     entries.extend(attempts.iter().rev().take(MAX_DESCRIBED).flat_map(|attempt| entries_of(attempt)));
     let before = match attempts.len() {
         1 => String::new(),
@@ -136,6 +139,32 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
         "Read the reply, do what it asks for, and then retry.".to_owned()
     };
     Explained::new(text, fix)
+}
+
+/// An attempt at several effects of which a fault withheld this one.
+fn partly_done(
+    context: &FindingContext<'_, '_>,
+    intent: &Intent,
+    entries: &mut Vec<u64>,
+) -> Option<Explained> {
+    let names = FieldNames(&context.terms.fields);
+    let is_wanted = |effect: &&Effect<'_>| {
+        effect.name == intent.effect
+            && intent.selector.iter().all(|(name, wanted)| {
+                names.value(effect.fields, name).is_some_and(|actual| actual.meets(wanted))
+            })
+    };
+    let withheld = context.history.withheld.iter().rev().find(is_wanted)?;
+    let attempt = context.history.attempt(withheld.attempt)?;
+    entries.extend(entries_of(attempt));
+    entries.push(withheld.n);
+    let text = format!(
+        "Attempt {} asked for several, and only a part of them was committed, without this one; {}.",
+        attempt.name(),
+        seen(attempt)
+    );
+    let fix = "A list can be done in part: read which of its effects exist, and send what is missing again.";
+    Some(Explained::new(text, fix))
 }
 
 /// The entries of at most this many attempts are listed.

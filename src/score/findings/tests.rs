@@ -184,6 +184,16 @@ fn a_crash_is_no_fear_and_what_came_before_is_named() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
+#[test]
+fn what_a_list_that_was_done_in_part_left_out_was_attempted() {
+    let two = terms([due("ord_1001", 4999, 1), due("ord_1002", 4999, 1)]);
+    let mut script = LedgerScript::new();
+    let attempt = script.charge(None, "ord_1001", 4999, Sees::Cut(ReplyKind::Drop));
+    script.withheld(attempt, "payment.charge", &charge("ord_1002", 4999));
+    script.ended(1, StartEnd::Exited(0));
+    insta::assert_snapshot!(told(&two, script));
+}
+
 fn missing_claim(terms: &Terms, script: LedgerScript) -> Option<String> {
     let verdict = score(terms, &script.end(), None);
     let missing = verdict.findings.into_iter().find(|finding| finding.kind == FindingKind::MissingClaim);
