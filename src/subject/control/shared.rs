@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::scenario::ClaimedOutcome;
 
 /// How long the others wait while nobody holds the lock. It is longer than any task of a caller takes, so
@@ -62,6 +64,23 @@ impl SharedFolder {
         file.lock().ok().map(|()| file)
     }
 
+    /// The facts that all callers use for a shared intent: those of the first one that read them. Who reads later would
+    /// take the effect of another caller for what was there before.
+    pub(super) fn facts<E>(&self, id: &str, read: impl FnOnce() -> Result<Value, E>) -> Result<Value, E> {
+        let Some(folder) = &self.folder else { return read() };
+        let path = folder.join(format!("{id}.facts"));
+        let known = || serde_json::from_slice(&fs::read(&path).ok()?).ok();
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        let facts = read()?;
+        let draft = folder.join(format!("{id}.{}.draft", self.caller));
+        // Without it, each caller uses its own.
+        let _ = fs::write(&draft, facts.to_string()).and_then(|()| fs::hard_link(&draft, &path));
+        let _ = fs::remove_file(&draft);
+        Ok(known().unwrap_or(facts))
+    }
+
     /// Publishes the outcome of an intent to the other callers.
     pub(super) fn publish(&self, id: &str, outcome: ClaimedOutcome) {
         let Some(folder) = &self.folder else { return };
@@ -99,6 +118,8 @@ fn outcome_path(folder: &Path, id: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -115,6 +136,17 @@ mod tests {
         assert!(of(holder).had_turn("a") && !of(holder % 12 + 1).had_turn("a") && !of(holder).had_turn("b"));
         assert_eq!(of(holder).turn("b"), Turn::Mine);
         assert_eq!(SharedFolder::new(None, "1").turn("a"), Turn::Mine);
+    }
+
+    #[test]
+    fn the_facts_of_an_intent_are_those_of_the_caller_that_read_them_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |caller: u32| SharedFolder::new(Some(folder.path().to_owned()), &caller.to_string());
+        let read =
+            |caller: u32, version: u64| of(caller).facts("a", || Ok::<_, ()>(json!({ "version": version })));
+        assert_eq!(of(1).facts("a", || Err(())), Err(()));
+        assert_eq!(read(1, 3), Ok(json!({"version": 3})));
+        assert_eq!(read(2, 4), Ok(json!({"version": 3})));
     }
 
     #[test]

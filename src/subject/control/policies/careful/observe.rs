@@ -61,7 +61,9 @@ impl Careful<'_> {
         if let Some(facts) = &record.facts {
             return Ok(facts.clone());
         }
-        let facts = tools::facts(&self.wire, &record.step, WriteMode::Conditional)?;
+        let read = || tools::facts(&self.wire, &record.step, WriteMode::Conditional);
+        // Facts that are read anew are those of another attempt.
+        let facts = self.shared.facts(&format!("{}-{}", record.id, record.key), read)?;
         record.facts = Some(facts.clone());
         Ok(facts)
     }
