@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use mock_services::catalog;
 use mock_services::idempotency::Profile;
+use mock_services::ledger::{Entry, Event};
 
 pub use self::derived::derived_lines;
 pub(super) use self::families::operations;
@@ -53,6 +54,13 @@ struct Tried {
 impl Tried {
     fn was_attempted(&self) -> bool {
         !matches!(self.outcome, FamilyOutcome::NotAttempted { .. })
+    }
+
+    /// Whether its effects were made by other operations, such as a charge by the capture of a hold.
+    fn was_done_otherwise(&self) -> bool {
+        let FamilyOutcome::NotAttempted { failure } = &self.outcome else { return false };
+        let is_effect = |entry: &Entry| matches!(entry.event, Event::Committed { .. });
+        failure.verdict.result == TrialStatus::Pass && failure.entries.iter().any(is_effect)
     }
 
     /// The hosts that any API answers for and whose provider has no profile, if neither the case nor the subject chooses
@@ -231,7 +239,13 @@ async fn all(
     let work = &TrialRunner::new(subject.clone(), options.clone(), None)?;
     let at_once = if subject.runs_alone() { 1 } else { 2 * super::concurrency::cores() };
     let trials = families(plan.cases.values()).into_iter().map(|family| one(work, family, how));
-    Ok(futures_util::stream::iter(trials).buffered(at_once).collect().await)
+    let mut tried: Vec<Tried> = futures_util::stream::iter(trials).buffered(at_once).collect().await;
+    if rank(&tried) == (0, 0) {
+        for one in tried.iter_mut().filter(|one| one.was_done_otherwise()) {
+            one.outcome = FamilyOutcome::Right;
+        }
+    }
+    Ok(tried)
 }
 
 /// The trial of a family. An agent with a model gets a second one if the first comes out wrong, and so does a subject
