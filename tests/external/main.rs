@@ -42,6 +42,7 @@ use kit::needs::Need::{
 
 fn main() -> std::process::ExitCode {
     let tests = vec![
+        (Namespaces, "mcp_servers", mcp_servers::tests()),
         (Clients, "examples", examples::tests()),
         (Clients, "junit", junit::tests()),
         (Clients, "mail_clients", mail_clients::tests()),
@@ -62,7 +63,6 @@ fn main() -> std::process::ExitCode {
         #[cfg(target_os = "linux")]
         (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
-        (Namespaces, "mcp_servers", mcp_servers::tests()),
         (SealedClients, "mcp_agents", mcp_agents::sealed_tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),

@@ -4,10 +4,14 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use crate::kit::needs::{Test, tests};
-use crate::kit::workspace::Workspace;
+use crate::kit::workspace::{Called, Workspace};
 
 pub(crate) fn tests() -> Vec<Test> {
     tests![
+        a_server_that_already_runs_is_certified_by_its_own_read,
+        a_server_that_already_runs_is_scored_by_its_own_read,
+        a_server_that_already_runs_and_takes_no_key_fails,
+        a_server_that_already_runs_and_shows_a_part_of_its_effects_proves_nothing,
         a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails,
         a_declared_answer_that_no_request_matches_is_named_with_its_line,
         a_server_that_writes_after_its_answer_fails,
@@ -15,7 +19,6 @@ pub(crate) fn tests() -> Vec<Test> {
         a_server_that_changes_its_list_or_cannot_be_called_never_passes,
         a_server_that_does_not_write_proves_nothing,
         a_server_over_http_is_started_and_called_by_sessions_at_once,
-        a_server_that_already_runs_is_scored_by_its_own_read,
     ]
 }
 
@@ -200,25 +203,25 @@ impl Drop for RunningServer {
 }
 
 async fn a_server_that_already_runs_is_scored_by_its_own_read() {
-    let workspace = Workspace::new();
-    workspace.write(
-        "tools.yaml",
-        "tools:\n  add_note: { arguments: { title: \"note {{trial}}\" }, verify: list_notes }\n",
-    );
-    let certify = |server: &RunningServer, options: &[&str]| {
-        workspace.call(&[&["certify", "--mcp-url", &server.url, "--quiet", "--seed", "7"], options].concat())
-    };
-    let keyed = RunningServer::start("keyed");
+    let (workspace, keyed) = (with_notes(), RunningServer::start("keyed"));
     // The server keeps its notes and keys, so the second time shows that the trials do not depend on the first.
     for _ in 0..2 {
-        let called = certify(&keyed, &["--tools", "tools.yaml"]);
+        let called = certify_running(&workspace, &keyed, &["--tools", "tools.yaml"]);
         let text = one_line(&called.stdout);
         assert!(text.contains("`add_note` twice → two entries; counted by `list_notes`"), "{text}");
         assert!(!has_failed(&text), "{text}");
         assert!(text.contains("names no read that shows their effects (`verify`): clear"), "{text}");
         called.expect(3);
     }
-    let certified = certify(&keyed, &["--tools", "tools.yaml", "--level", "0.2", "--callers", "4"]);
+    let called = certify_running(&workspace, &keyed, &[]);
+    assert!(called.stderr.contains("nothing can be counted"), "{}", called.stderr);
+    called.expect(2);
+}
+
+async fn a_server_that_already_runs_is_certified_by_its_own_read() {
+    let (workspace, keyed) = (with_notes(), RunningServer::start("keyed"));
+    let certified =
+        certify_running(&workspace, &keyed, &["--tools", "tools.yaml", "--level", "0.2", "--callers", "4"]);
     assert!(certified.stdout.contains("CERTIFIED"), "{}{}", certified.stdout, certified.stderr);
     certified.expect(0);
     let folder =
@@ -234,20 +237,33 @@ async fn a_server_that_already_runs_is_scored_by_its_own_read() {
         assert!(verified.stdout.contains(again), "{}", verified.stdout);
     }
     verified.expect(3);
+}
 
+async fn a_server_that_already_runs_and_takes_no_key_fails() {
     let keyless = RunningServer::start("keyless");
-    let called = certify(&keyless, &["--tools", "tools.yaml"]);
+    let called = certify_running(&with_notes(), &keyless, &["--tools", "tools.yaml"]);
     let text = one_line(&called.stdout);
     assert!(text.contains("with a lost connection, then the same call again → two entries"), "{text}");
     called.expect(1);
+}
 
+async fn a_server_that_already_runs_and_shows_a_part_of_its_effects_proves_nothing() {
     let partial = RunningServer::start("last-only");
-    let called = certify(&partial, &["--tools", "tools.yaml"]);
+    let called = certify_running(&with_notes(), &partial, &["--tools", "tools.yaml"]);
     let text = one_line(&called.stdout);
     assert!(text.contains("so its effects cannot be counted"), "{text}");
     called.expect(3);
+}
 
-    let called = certify(&keyed, &[]);
-    assert!(called.stderr.contains("nothing can be counted"), "{}", called.stderr);
-    called.expect(2);
+fn with_notes() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write(
+        "tools.yaml",
+        "tools:\n  add_note: { arguments: { title: \"note {{trial}}\" }, verify: list_notes }\n",
+    );
+    workspace
+}
+
+fn certify_running(workspace: &Workspace, server: &RunningServer, options: &[&str]) -> Called {
+    workspace.call(&[&["certify", "--mcp-url", &server.url, "--quiet", "--seed", "7"], options].concat())
 }

@@ -44,12 +44,13 @@ pub(crate) enum Need {
 }
 
 impl Need {
+    /// In the order in which their tests run: those that need no installation, and wait longest, come first.
     const ALL: [Need; 7] = [
+        Need::Namespaces,
         Need::Clients,
         Need::Frameworks,
         Need::SealedFrameworks,
         Need::Browser,
-        Need::Namespaces,
         Need::SealedClients,
         Need::SealedJava,
     ];
