@@ -154,6 +154,7 @@ mod endpoints;
 mod engine;
 pub mod examples;
 pub mod fault;
+mod history;
 pub mod idempotency;
 mod index;
 pub mod ledger;
@@ -176,7 +177,8 @@ pub use word_enum::UnknownWord;
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind};
 pub use distinct_json::DistinctJson;
-pub use engine::{AwaitedCallers, BarrierOptions};
+pub use engine::{AwaitedCallers, BarrierOptions, HistoryReport};
+pub use history::HistoryConclusion;
 pub use money::money;
 pub use services::{
     Builder, ExpectationBuilder, MockServices, ServiceHandle, ServiceOptions, StartError, Times,

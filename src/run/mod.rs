@@ -7,6 +7,7 @@ mod concurrency;
 mod error;
 mod finish;
 mod folder;
+mod histories;
 mod identity;
 mod late_ports;
 mod notes;
@@ -43,6 +44,7 @@ pub use error::RunError;
 use finish::PageSoFar;
 pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
+pub use histories::HistoryLog;
 pub use identity::Identity;
 pub(crate) use identity::of_cases as digest_of_cases;
 pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
@@ -84,6 +86,8 @@ pub struct RunOptions {
     pub via_mcp: bool,
     /// Writes the page again and again while the run goes on.
     pub page_so_far: Option<Publish>,
+    /// Where it is written whether what several callers saw can be explained; `None`: it is not looked for.
+    pub histories: Option<Arc<HistoryLog>>,
 }
 
 /// An event during a run.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::concurrency::limits;
+use super::histories::EXPLAIN_LIMIT;
 use super::{PlannedTrial, RunError, RunOptions, millis, waits};
 use crate::log;
 use crate::results::{EntriesDigest, FirstTry, TrialReport, WaitTimes, second_try_seed};
@@ -67,6 +68,7 @@ impl TrialRunner {
             sealed: self.sealed.clone(),
             rate: self.options.rate.clone(),
             starting: StartingCallers::default(),
+            explain: self.options.histories.is_some().then_some(EXPLAIN_LIMIT),
         }
     }
 
@@ -87,6 +89,9 @@ impl TrialRunner {
         drop(tokio::spawn(tokio::fs::remove_dir_all(setup.dir.clone())));
         if let Some(ports) = finished.late {
             self.late.keep(ports);
+        }
+        if let Some(log) = &self.options.histories {
+            log.add(&case.id, finished.histories);
         }
         waits::add(&mut lock(&self.waited), &finished.entries);
         let scoring = Instant::now();

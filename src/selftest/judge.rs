@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mock_services::{HistoryConclusion, HistoryReport};
+
 use super::{CAREFUL, expected, own_service};
 use crate::ExitStatus;
 use crate::results::{Report, TrialReport};
@@ -20,6 +22,10 @@ pub struct SelftestResult {
     pub unknown: Vec<(String, String)>,
     /// Whether it was interrupted: then only the finished trials are compared.
     pub interrupted: bool,
+    /// How many services that several callers used in a trial had a history that can be explained.
+    pub explained: usize,
+    /// How many such histories were not judged, by the reason.
+    pub not_judged: BTreeMap<String, usize>,
 }
 
 impl SelftestResult {
@@ -30,6 +36,20 @@ impl SelftestResult {
             (false, _) => ExitStatus::Failed,
             (true, true) => ExitStatus::Unproven,
             (true, false) => ExitStatus::Success,
+        }
+    }
+
+    /// Adds whether what several callers saw can be explained, by case, in the trials of a control.
+    pub(super) fn add_histories(&mut self, control: &str, histories: Vec<(String, HistoryReport)>) {
+        for (case, history) in histories.into_iter().filter(|(_, history)| history.callers > 1) {
+            match history.conclusion {
+                HistoryConclusion::Explained => self.explained += 1,
+                HistoryConclusion::Unknown { why } => *self.not_judged.entry(why).or_default() += 1,
+                HistoryConclusion::Unexplained { drawing } => {
+                    let (control, service) = (control.to_owned(), history.service);
+                    self.wrong.push(SelftestProblem::Unexplained { case, control, service, drawing });
+                }
+            }
         }
     }
 }
@@ -58,6 +78,17 @@ pub enum SelftestProblem {
     NothingFails(String),
     /// It expects that `careful` does not pass.
     CarefulFails(String),
+    /// What several callers saw of a service contradicts the rules of that service: a bug of hapax.
+    Unexplained {
+        /// The case.
+        case: String,
+        /// The control.
+        control: String,
+        /// The service.
+        service: String,
+        /// The calls that contradict each other.
+        drawing: String,
+    },
 }
 
 /// Compares the outcomes.
@@ -78,6 +109,8 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> SelftestResult {
         scenarios: 0,
         unknown: unknown_to_controls(cases),
         interrupted,
+        explained: 0,
+        not_judged: BTreeMap::new(),
     };
     for case in cases.iter().filter(|case| own_service(case).is_none()) {
         for (control, _) in reports {

@@ -6,14 +6,14 @@ mod show;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use mock_services::catalog;
 
 use crate::domain::ControlName;
-use crate::run::{self, ConcurrencyLimiter, Plan, RunError, RunEvent, RunFolder, RunOptions};
+use crate::run::{self, ConcurrencyLimiter, HistoryLog, Plan, RunError, RunEvent, RunFolder, RunOptions};
 use crate::scenario::{Case, ServiceSetup, not_offered_as_tools};
 use crate::subject::Subject;
 
@@ -46,7 +46,9 @@ pub async fn run(
             subject.settings.via_mcp = options.via_mcp;
             let via = if options.via_mcp { "--via mcp " } else { "" };
             let subject_words = format!("{via}--subject {control}");
-            let options = RunOptions { subject_words, ..options.clone() };
+            let histories = Arc::new(HistoryLog::default());
+            let log = Some(Arc::clone(&histories));
+            let options = RunOptions { subject_words, histories: log, ..options.clone() };
             let plan = Plan::new(mine, &subject, &options)?;
             let folder = RunFolder::at(&folder.join(control))?;
             let mut on_event = |event: RunEvent<'_>| {
@@ -57,11 +59,16 @@ pub async fn run(
             let report = run::run(plan, subject, options, &folder, limiter, stop, &mut on_event).await?;
             folder.sync()?;
             folder.complete();
-            Ok::<_, RunError>((control, report))
+            Ok::<_, RunError>(((control, report), histories.take()))
         }
     });
-    let reports = try_join_all(runs).await?;
-    Ok(judge(cases, &reports))
+    let (reports, histories): (Vec<_>, Vec<_>) = try_join_all(runs).await?.into_iter().unzip();
+    let controls = reports.iter().map(|(control, _)| *control);
+    let mut result = judge(cases, &reports);
+    for (control, histories) in controls.zip(histories) {
+        result.add_histories(control, histories);
+    }
+    Ok(result)
 }
 
 /// Removes the cases that cannot be done with MCP tools; says how many, of which scenarios, and what they

@@ -30,6 +30,12 @@ pub fn render(judged: &SelftestResult, table: bool) -> String {
                 "{scenario} tests nothing: no control fails it\n  list a control that fails it, or tag it \
                  `clean`"
             ),
+            SelftestProblem::Unexplained { case, control, service, drawing } => writeln!(
+                text,
+                "{control}: what the callers of {service} saw in {case} contradicts its rules; this is a bug of \
+                 hapax\n  {}",
+                drawing.trim_end().replace('\n', "\n  ").replace("\n  \n", "\n\n")
+            ),
             SelftestProblem::CarefulFails(case) => {
                 writeln!(
                     text,
@@ -46,6 +52,12 @@ pub fn render(judged: &SelftestResult, table: bool) -> String {
              check it with your own subjects: one that must pass and one that must fail (`hapax run \
              {scenario} -- ...`)"
         );
+    }
+    for (why, count) in &judged.not_judged {
+        let _ = writeln!(text, "histories of several callers that were not judged, because {why}: {count}");
+    }
+    if judged.explained > 0 {
+        let _ = writeln!(text, "histories of several callers that can be explained: {}", judged.explained);
     }
     let done = judged.rows.iter().filter(|row| row.outcome.is_some()).count();
     let result = match judged.wrong.len() {
@@ -76,4 +88,44 @@ fn because(row: &SelftestRow) -> String {
     }
     let _ = write!(text, "\n  replay: {}", trial.replay);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use mock_services::{HistoryConclusion, HistoryReport};
+
+    use super::*;
+    use crate::ExitStatus;
+    use crate::selftest::judge;
+
+    #[test]
+    fn a_history_that_cannot_be_explained_is_a_problem_and_one_that_was_not_judged_is_counted() {
+        let history = |callers: usize, conclusion: HistoryConclusion| {
+            let service = "records".to_owned();
+            ("concurrency/x".to_owned(), HistoryReport { service, callers, calls: 9, conclusion })
+        };
+        let unknown = || HistoryConclusion::Unknown { why: "the time for the search was over".to_owned() };
+        let mut judged = judge(&[], &[]);
+        judged.add_histories(
+            "careful",
+            vec![
+                history(1, HistoryConclusion::Explained),
+                history(2, HistoryConclusion::Explained),
+                history(2, unknown()),
+            ],
+        );
+        assert_eq!(judged.exit_status(), ExitStatus::Success);
+        let drawing = "no order of these calls gives these answers:\n\n  caller 1  ├1─┤\n".to_owned();
+        judged.add_histories("racer", vec![history(2, HistoryConclusion::Unexplained { drawing })]);
+        assert_eq!(judged.exit_status(), ExitStatus::Failed);
+        insta::assert_snapshot!(render(&judged, false), @r"
+        racer: what the callers of records saw in concurrency/x contradicts its rules; this is a bug of hapax
+          no order of these calls gives these answers:
+
+            caller 1  ├1─┤
+        histories of several callers that were not judged, because the time for the search was over: 1
+        histories of several callers that can be explained: 1
+        selftest: 0 scenarios, 0 trials of controls: 1 thing is wrong
+        ");
+    }
 }

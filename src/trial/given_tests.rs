@@ -21,6 +21,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
         sealed: None,
         rate: None,
         starting: StartingCallers::default(),
+        explain: None,
         name: format!("{}#1", case.id),
         seed,
         dir: root.join(OpaqueNames::new(seed).folder(1)),

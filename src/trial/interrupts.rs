@@ -175,7 +175,7 @@ impl InterrupterState {
                     }
                 }
             }
-            MomentKind::Arrived | MomentKind::Announced | MomentKind::BeforeReply => {}
+            MomentKind::Queued | MomentKind::Arrived | MomentKind::Announced | MomentKind::BeforeReply => {}
         }
         drop(held);
     }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use mock_services::catalog::{self, ServedHost};
 use mock_services::ledger::{Entry, Ledger, LedgerFile};
-use mock_services::{Clock, MockServices};
+use mock_services::{Clock, HistoryReport, MockServices};
 use tokio::task::JoinHandle;
 
 use crate::domain::{CapturedOutput, SubjectEvent};
@@ -64,6 +64,8 @@ pub struct Setup {
     pub rate: Option<Arc<RateLimiter>>,
     /// Where its callers are counted until they have a process.
     pub starting: StartingCallers,
+    /// How long to look for an explanation of what several callers saw of one service; `None`: not at all.
+    pub explain: Option<Duration>,
 }
 
 /// The result of a trial.
@@ -82,6 +84,8 @@ pub struct FinishedTrial {
     /// Its ports, which stay bound and record late requests until this is dropped; empty if the services did
     /// not start.
     pub late: Option<LatePorts>,
+    /// Whether what several callers saw of each service can be explained.
+    pub histories: Vec<HistoryReport>,
 }
 
 /// The ports of a trial that has ended. A late request is written into the ledger of the trial and refused.
@@ -178,7 +182,7 @@ pub async fn run(
     let senders = Senders::new(case, setup.seed);
     senders.secrets().for_each(|secret| ledger.hide_value(secret));
     let log = EventLog::new(ledger.clone());
-    let (output, cpu, late) = match prepare(case, subject, setup, &ledger, clock).await {
+    let (output, cpu, late, histories) = match prepare(case, subject, setup, &ledger, clock).await {
         Ok(world) => run_callers(case, subject, setup, (log, &senders), world, starting).await,
         Err(why) => {
             tracing::warn!(case = case.id, "trial cannot start");
@@ -186,12 +190,12 @@ pub async fn run(
                 PrepareError::Before(why) => log.unprepared(&why),
                 PrepareError::Other(why) => log.unstartable(1, 1, &why),
             }
-            (Vec::new(), None, None)
+            (Vec::new(), None, None, Vec::new())
         }
     };
     ledger.close();
     let terms = terms(case, subject, setup.claims_optional);
-    FinishedTrial { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late }
+    FinishedTrial { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late, histories }
 }
 
 /// Why a trial cannot start.
@@ -238,6 +242,9 @@ async fn prepare(
     if subject.settings.calls_real_hosts() {
         // The subject keeps its own keys; its network or its proxy leads to the services of this trial only.
         builder = builder.any_key();
+    }
+    if explain_limit(case, setup).is_some() {
+        builder = builder.record_histories();
     }
     let services = builder
         .longest_silence(setup.longest_silence)
@@ -344,7 +351,7 @@ async fn run_callers(
     (log, senders): (EventLog, &Senders),
     world: TrialWorld,
     starting: Vec<StartingCaller>,
-) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>) {
+) -> (Vec<CapturedOutput>, Option<Duration>, Option<LatePorts>, Vec<HistoryReport>) {
     let TrialWorld { services, recorders, endpoints, directories } = world;
     let services = Arc::new(services);
     let (recorders, listening) = listen(recorders, &log);
@@ -410,8 +417,17 @@ async fn run_callers(
     if subject.outlives_its_trial() {
         (1..).zip(cut).for_each(|(caller, open)| log.cut_off(caller, open));
     }
+    let histories = match explain_limit(case, setup) {
+        Some(limit) => services.check_histories(limit).await,
+        None => Vec::new(),
+    };
     let late = Arc::try_unwrap(services).ok().map(|services| LatePorts { services, endpoints });
-    (output, spent.into_iter().sum(), late)
+    (output, spent.into_iter().sum(), late, histories)
+}
+
+/// How long to look for an explanation of what the callers saw. What one caller saw has only one order.
+fn explain_limit(case: &Case, setup: &Setup) -> Option<Duration> {
+    setup.explain.filter(|_| case.callers > 1)
 }
 
 /// Writes requests to other hosts than the services into the ledger, as they happen.

@@ -23,6 +23,21 @@ fn every_control_has_the_outcome_that_the_scenarios_name() {
 }
 
 #[test]
+fn what_several_callers_saw_is_explained_in_every_trial() {
+    let printed = golden::printed();
+    let explained = printed.lines().find_map(|line| {
+        line.strip_prefix("histories of several callers that can be explained: ")?.parse::<usize>().ok()
+    });
+    // Each control that a case with several callers lists uses at least one service.
+    let cases = shipped().unwrap();
+    let trials = cases.iter().filter(|case| case.callers > 1).map(|case| case.controls.len());
+    let trials: usize = trials.sum();
+    // On a machine with much else to do, the time for a search can be over.
+    assert!(trials > 0 && explained > Some(trials / 2), "{trials} trials with several callers\n{printed}");
+    assert!(!printed.contains("contradicts its rules"), "{printed}");
+}
+
+#[test]
 fn an_unexpected_control_outcome_is_reported_with_the_command_that_shows_it() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = "\

@@ -5,7 +5,7 @@
 //! `cargo bench` builds hapax in release mode first. `-- --quick` takes seconds and only shows that the
 //! benchmark works; `-- --hapax PATH` measures another binary, by its path from the root of the repository;
 //! `-- --before PATH` compares payments with another binary in the same run;
-//! `-- --only serve`, `run`, `controls`, `sealed`, `model` or `events` measures one part.
+//! `-- --only serve`, `run`, `controls`, `sealed`, `model`, `events` or `histories` measures one part.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -15,6 +15,7 @@
 
 mod client;
 mod events;
+mod histories;
 mod model;
 mod one_key;
 mod peers;
@@ -61,6 +62,9 @@ fn main() {
     }
     if is_wanted("events") {
         events::measure(&hapax, quick);
+    }
+    if is_wanted("histories") {
+        histories::measure();
     }
 }
 

@@ -10,7 +10,7 @@ use super::template::{as_text, map, text};
 use crate::service::{Context, EffectFacts, Fields, Value};
 
 /// All items of the service.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Items {
     all: Vec<Item>,
     by_id: HashMap<(usize, String), usize>,

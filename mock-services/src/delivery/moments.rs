@@ -10,6 +10,9 @@ use crate::service::TaskShare;
 /// A point in the processing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MomentKind {
+    /// It has arrived, the service would accept it, and nothing of it is recorded or decided yet. Only this request is
+    /// held, and it has no effect if its client leaves meanwhile.
+    Queued,
     /// It has arrived, the service would accept it, and nothing of it is recorded or decided yet. Only this
     /// request is held: the service processes others meanwhile, and decides on the state after them.
     Arrived,
@@ -55,6 +58,14 @@ pub struct Held {
     /// The moment.
     pub moment: Moment,
     _release: oneshot::Sender<()>,
+}
+
+impl Held {
+    /// Whether the request is given up, because its client has left.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self._release.is_closed()
+    }
 }
 
 /// Receives the moments of one service.

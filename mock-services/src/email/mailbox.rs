@@ -108,14 +108,14 @@ impl Effect {
 }
 
 /// All messages, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Mailbox {
     entries: Vec<MailboxEntry>,
     places: HashMap<String, usize>,
 }
 
 /// A message and its status for each recipient.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct MailboxEntry {
     pub(super) message: Arc<Message>,
     pub(super) statuses: Vec<(RecipientStatus, Timestamp)>,

@@ -63,6 +63,7 @@ impl<S: Service> Engine<S> {
             return self.happen(request, origin).await;
         }
         let service = self.service();
+        let came_after = if self.setting.records_history { self.ledger().len() } else { 0 };
         let number = self.next_number(origin.caller);
         let context = self.context(origin, number);
         // Over SMTP the session has checked the secret before it took the message.
@@ -89,10 +90,20 @@ impl<S: Service> Engine<S> {
             return AnswerDelivery::abandoned();
         }
         let rules = self.rules_for(&request);
-        let job = Arc::new(Job::new(service, rules, request, recognized, origin, number));
+        let job = Job { came_after, ..Job::new(service, rules, request, recognized, origin, number) };
+        let job = Arc::new(job);
         self.wait_for_change(&job, gone).await;
+        if self.moments.wanted(MomentKind::Queued) {
+            let was_left = tokio::select! {
+                () = self.hold_arrived(&job, MomentKind::Queued) => gone.has_happened().await,
+                () = gone.happened() => true,
+            };
+            if was_left {
+                return AnswerDelivery::abandoned();
+            }
+        }
         if self.moments.wanted(MomentKind::Arrived) {
-            self.hold_arrived(&job).await;
+            self.hold_arrived(&job, MomentKind::Arrived).await;
         }
         let first = self.enter(|core| self.receive(core, &job)).await;
         let finished = match first {
@@ -157,7 +168,7 @@ impl<S: Service> Engine<S> {
     }
 
     /// Holds a request that the service would accept now, and no other one.
-    async fn hold_arrived(&self, job: &Job<S>) {
+    async fn hold_arrived(&self, job: &Job<S>, kind: MomentKind) {
         let accepted = self
             .enter(|core| {
                 let assessment = core.assess(job, 0);
@@ -167,7 +178,7 @@ impl<S: Service> Engine<S> {
             .await;
         if let Some((operation, share)) = accepted {
             let cause = Cause { attempt: 0, operation, caller: job.origin.caller };
-            self.moments.hold(&Moment { share, ..self.moment(MomentKind::Arrived, cause) }).await;
+            self.moments.hold(&Moment { share, ..self.moment(kind, cause) }).await;
         }
     }
 
@@ -214,9 +225,13 @@ impl<S: Service> Engine<S> {
         };
         let assessment = match assessment {
             RequestAssessment::Refused(refusal) if stale.is_none() => {
-                let answer = core.refused(job, refusal);
+                let (age, answer) = (core.age(), core.refused(job, refusal));
                 let context = core.context(job, 0);
+                let seen = core.recording().is_some().then(|| answer.clone());
                 let delivery = self.refusal(Some(job), &job.request, job.origin, &context, answer);
+                if let Some((recording, seen)) = core.recording().zip(seen) {
+                    recording.refused(job, age, seen, self.ledger().len());
+                }
                 return ReceiveOutcome::Refused(delivery, [waited_for, self.commit_due(core, None)].concat());
             }
             acceptable => acceptable,
@@ -323,7 +338,20 @@ impl<S: Service> Engine<S> {
             _ => None,
         };
         let commit = fault.as_ref().map_or(Commit::Now, |fault| fault.commit);
+        let (age, is_new) = (core.age(), assessment.is_new());
+        let kept_for_history = core.recording().and_then(|_| kept.clone());
         let outcome = core.commit_attempt(job, cause, assessment, commit, kept);
+        if let Some(recording) = core.recording() {
+            let is_true = fault.as_ref().is_none_or(|fault| fault.reply.is_true());
+            let attempt = (attempt.number, is_true.then(|| (outcome.answer.clone(), outcome.replay)));
+            recording.attempted(
+                job,
+                age,
+                attempt,
+                if is_new { commit } else { Commit::Now },
+                kept_for_history,
+            );
+        }
         let answer = with_status(&outcome.answer).unwrap_or(outcome.answer);
         let committed = [waited_for, self.commit_due(core, outcome.committed.then_some(cause))].concat();
         FinishedAttempt { attempt, operation, fault, answer, replay: outcome.replay, committed }

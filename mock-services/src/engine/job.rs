@@ -43,6 +43,8 @@ pub(super) struct Job<S: Service> {
     /// A hash of the bytes of a write: method, target and body. It is used to see whether two requests are
     /// the same, and is recorded nowhere.
     pub(super) bytes: Option<u64>,
+    /// How many entries the ledger had when it came; 0 where no history is recorded.
+    pub(super) came_after: u64,
 }
 
 impl<S: Service> Job<S> {
@@ -68,7 +70,7 @@ impl<S: Service> Job<S> {
             .filter(|_| takes_keys)
             .and_then(|rules| Keyed::of(service, rules, &request, &recognized.fields, recognized.operation));
         let bytes = is_write.then(|| bytes(&request));
-        Job { request, recognized, rules, keyed, client, origin, number, bytes }
+        Job { request, recognized, rules, keyed, client, origin, number, bytes, came_after: 0 }
     }
 
     pub(super) fn operation<'s>(&self, service: &'s S) -> &'s Operation {

@@ -6,6 +6,7 @@ mod choose;
 mod core;
 mod handle;
 mod happen;
+mod history;
 mod job;
 mod keys;
 mod late_requests;
@@ -31,6 +32,7 @@ use crate::service::{Context, IdSource, Service, TaskShare};
 pub(crate) use barrier::StartBarrier;
 pub use barrier::{AwaitedCallers, BarrierOptions};
 pub(crate) use happen::SCENARIO;
+pub use history::HistoryReport;
 pub(crate) use paused::Paused;
 
 /// Which API keys a service accepts.
@@ -60,6 +62,8 @@ pub(crate) struct EngineOptions {
     /// The maximum time that a `hang: until-timeout` waits for the caller to leave; `None`: as long as the
     /// service runs.
     pub(crate) longest_silence: Option<Duration>,
+    /// Whether what callers ask and see is recorded, for [`Engine::check_history`].
+    pub(crate) records_history: bool,
 }
 
 /// A running service.
@@ -96,13 +100,23 @@ impl<S: Service> Engine<S> {
             intended,
             barrier,
             longest_silence,
+            records_history,
         } = options;
         let follows_service = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
         let ids = IdSource::new(seed, service.name());
         let timers_wait = AtomicBool::new(false);
         let changed = Notify::new();
-        let setting = Arc::new(Setting { service, ids, clock, ledger, intended, timers_wait, changed });
+        let setting = Arc::new(Setting {
+            service,
+            ids,
+            clock,
+            ledger,
+            intended,
+            timers_wait,
+            changed,
+            records_history,
+        });
         let engine = Arc::new(Engine {
             core: Mutex::new(Core::new(Arc::clone(&setting))),
             setting,

@@ -58,7 +58,7 @@ pub struct Call(ModelRequest);
 pub struct Effect(GeneratedTurn);
 
 /// What was generated.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct State(ModelState);
 
 impl Model {

@@ -13,7 +13,7 @@ use crate::service::{Context, EffectFacts, Fields, TaskShare};
 const MAX_TEXT: usize = 200;
 
 /// How often each conversation was answered, and the answers that a request can continue.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ModelState {
     generations: HashMap<String, u64>,
     pub(super) stored: StoredAnswers,

@@ -10,7 +10,7 @@ use super::conversation::{Calling, Generation, ModelApi, OfferedTool, Question, 
 use crate::service::Answer;
 
 /// The answers that can be continued, by their ids.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StoredAnswers(HashMap<String, StoredAnswer>);
 
 /// A conversation up to an answer, and what a thread keeps of the request that created it.

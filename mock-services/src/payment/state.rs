@@ -15,7 +15,7 @@ use crate::service::Ids;
 pub(super) const INITIAL_TIME: i64 = 1_735_689_600;
 
 /// All committed objects.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PaymentState {
     pub(super) charges: Table<Charge>,
     pub(super) intents: Table<Intent>,
@@ -35,7 +35,7 @@ pub struct PaymentState {
 }
 
 /// Objects of one type, oldest first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Table<T> {
     rows: Vec<Arc<T>>,
     by_id: Index,

@@ -99,6 +99,18 @@ impl Service for Records {
         }
     }
 
+    fn object(&self, call: &Call) -> Option<String> {
+        match &call.0 {
+            RecordsAction::Put { key, .. }
+            | RecordsAction::Delete { key, .. }
+            | RecordsAction::Get { key, .. } => Some(format!("record {key}")),
+            RecordsAction::Increment { counter, .. } | RecordsAction::Counter { counter } => {
+                Some(format!("counter {counter}"))
+            }
+            RecordsAction::List(_) | RecordsAction::Counters(_) => None,
+        }
+    }
+
     fn apply(&self, state: &mut Self::State, effect: &Effect) {
         state.commit(&effect.0);
     }

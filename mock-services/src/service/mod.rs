@@ -8,6 +8,7 @@ mod ids;
 mod request;
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -25,8 +26,9 @@ pub use request::{Envelope, Request, base64_decoded, percent_decoded};
 
 /// A mock service: routes, rules and answers over a state of its own.
 pub trait Service: Send + Sync + 'static {
-    /// What the service remembers: the result of [`Service::apply`] for every committed change, in order.
-    type State: Default + Send + 'static;
+    /// What the service remembers: the result of [`Service::apply`] for every committed change, in order. Two states
+    /// with the same `Debug` text are the same.
+    type State: Clone + Debug + Default + Send + 'static;
     /// One change of the state. Some count as effects, others only change the state; see
     /// [`Service::describe`].
     type Effect: Clone + Send + Sync + 'static;
@@ -59,6 +61,12 @@ pub trait Service: Send + Sync + 'static {
 
     /// Decides what the call would change and answer in this state.
     fn decide(&self, state: &Self::State, call: &Self::Call, context: &Context) -> Decision<Self::Effect>;
+
+    /// The only object that the call reads or changes; `None` if there may be others. Calls about different objects do
+    /// not affect each other.
+    fn object(&self, _call: &Self::Call) -> Option<String> {
+        None
+    }
 
     /// Commits one change.
     fn apply(&self, state: &mut Self::State, effect: &Self::Effect);

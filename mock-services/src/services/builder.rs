@@ -31,6 +31,7 @@ pub struct Builder {
     intended: Option<IntendedEffects>,
     barrier: Option<BarrierOptions>,
     longest_silence: Option<Duration>,
+    records_histories: bool,
     address: IpAddr,
     limits: Limits,
     operations: Vec<Operation>,
@@ -86,6 +87,7 @@ impl Default for Builder {
             intended: None,
             barrier: None,
             longest_silence: None,
+            records_histories: false,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             limits: Limits::default(),
             operations: Vec::new(),
@@ -175,6 +177,13 @@ impl Builder {
         self
     }
 
+    /// Keeps in memory what callers ask and see, for [`MockServices::check_histories`].
+    #[must_use]
+    pub fn record_histories(mut self) -> Self {
+        self.records_histories = true;
+        self
+    }
+
     /// Listens on this address instead of on loopback.
     #[must_use]
     pub fn address(mut self, address: IpAddr) -> Self {
@@ -222,6 +231,7 @@ impl Builder {
                 .barrier
                 .map(|options| Arc::new(StartBarrier::new(options, self.callers, ledger.clone()))),
             longest_silence: self.longest_silence,
+            records_histories: self.records_histories,
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
         });
@@ -261,6 +271,7 @@ async fn start<S: Service>(
             intended: environment.intended.clone(),
             barrier: environment.barrier.clone(),
             longest_silence: environment.longest_silence,
+            records_history: environment.records_histories,
         },
     );
     let mut endpoints = Vec::new();

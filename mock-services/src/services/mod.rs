@@ -8,9 +8,10 @@ mod running;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::delivery::{Listener, MomentKind};
-use crate::engine::{AwaitedCallers, SCENARIO};
+use crate::engine::{AwaitedCallers, HistoryReport, SCENARIO};
 use crate::fault::{Fault, Fired, Objections, Plan};
 use crate::ledger::Ledger;
 use crate::service::{Operation, ServiceEvent};
@@ -184,6 +185,17 @@ impl MockServices {
         for endpoint in self.endpoints().filter(|endpoint| endpoint.caller == caller) {
             endpoint.all_left().await;
         }
+    }
+
+    /// Whether there is an order of the calls of all callers in which each service, without any concurrency, gives the
+    /// answers that they saw: the services are checked one after the other, each for at most this time. Answers that
+    /// a fault made are left out. Empty without [`Builder::record_histories`]. Call it when no more requests come.
+    pub async fn check_histories(&self, limit: Duration) -> Vec<HistoryReport> {
+        let mut reports = Vec::new();
+        for running in &self.running {
+            reports.extend(running.control.check_history(limit).await);
+        }
+        reports
     }
 
     /// Commits everything that is outstanding in all services; nothing is in flight afterwards.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::delivery::{Listener, MomentKind};
-use crate::engine::{Engine, Paused, StartBarrier};
+use crate::engine::{Engine, HistoryReport, Paused, StartBarrier};
 use crate::fault::{IntendedEffects, SharedPlan};
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, ServiceEvent};
@@ -27,6 +27,7 @@ pub(super) struct ServiceEnvironment {
     pub(super) intended: Option<IntendedEffects>,
     pub(super) barrier: Option<Arc<StartBarrier>>,
     pub(super) longest_silence: Option<Duration>,
+    pub(super) records_histories: bool,
     pub(super) wire: Arc<Wire>,
 }
 
@@ -46,6 +47,7 @@ pub(super) trait EngineControl: Send + Sync {
     fn pause(self: Arc<Self>) -> BoxFuture<'static, Box<dyn PausedService>>;
     fn listen(&self, kind: MomentKind) -> Listener;
     fn events(&self) -> BoxFuture<'_, Vec<ServiceEvent>>;
+    fn check_history(&self, limit: Duration) -> BoxFuture<'_, Option<HistoryReport>>;
 }
 
 /// A service of any type that is paused until this is dropped.
@@ -78,5 +80,9 @@ impl<S: Service> EngineControl for Engine<S> {
 
     fn events(&self) -> BoxFuture<'_, Vec<ServiceEvent>> {
         Box::pin(Engine::events(self))
+    }
+
+    fn check_history(&self, limit: Duration) -> BoxFuture<'_, Option<HistoryReport>> {
+        Box::pin(Engine::check_history(self, limit))
     }
 }

@@ -79,7 +79,7 @@ pub struct Call(ParsedRequest);
 pub struct Effect(WebChange);
 
 /// What was made at each path of each host.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct State(WebItems);
 
 impl Web {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::service::Fields;
 
 /// What was made.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct WebItems {
     items: Vec<WebItem>,
     /// The places in `items`, by host and path.
@@ -16,7 +16,7 @@ pub(super) struct WebItems {
     by_parent: HashMap<(String, String), Vec<usize>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct WebItem {
     /// Its value; `None` after it was deleted.
     value: Option<Value>,

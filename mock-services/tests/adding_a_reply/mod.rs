@@ -14,7 +14,8 @@ use crate::adding_a_service::root;
 const FOLDER: &str = "mock-services/src/fault/replies/";
 
 /// Other files that may name replies, with the reason.
-const EXCEPTIONS: [(&str, &str); 3] = [
+const EXCEPTIONS: [(&str, &str); 4] = [
+    ("src/explore/cell.rs", "the cells of a search, as they are written in scenarios"),
     ("src/certify/mcp/scenarios.rs", "which faults the scenarios of MCP servers inject"),
     ("src/scenario/events.rs", "the answer of a receiver to a copy of an event is dropped"),
     ("src/results/sample/", "the sample report that tests use"),

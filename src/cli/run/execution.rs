@@ -139,6 +139,7 @@ impl ExecutionArgs {
             subject_words,
             via_mcp: false,
             page_so_far: self.open.then_some(report::publish_page_so_far),
+            histories: None,
         }
     }
 

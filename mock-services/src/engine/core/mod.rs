@@ -2,10 +2,10 @@
 //! that one request at a time is decided and committed; nothing here waits.
 
 mod commit;
-mod current;
 mod left_behind;
 mod outstanding;
 mod revert;
+mod situation;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,12 +16,13 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use self::outstanding::OutstandingChange;
+pub(super) use self::situation::Situation;
 use super::happen::HAPPENED;
+use super::history::Recording;
 use super::job::Job;
-use super::keys::{Age, KeyLookup, KeyRefusal, KeyStore, mark_replayed};
+use super::keys::{Age, KeyStore};
 use crate::clock::Clock;
 use crate::fault::{IntendedEffects, Lag};
-use crate::idempotency::{ReplayRule, StorageRule};
 use crate::ledger::{CommitTiming, Event, Ledger};
 use crate::service::{
     Accepted, Answer, Context, Decision, EffectFacts, Fields, IdSource, OperationKind, Refusal, Service,
@@ -44,6 +45,8 @@ pub(super) struct Setting<S> {
     pub(super) timers_wait: AtomicBool,
     /// Notified when the state has changed.
     pub(super) changed: Notify,
+    /// Whether what callers ask and see is recorded.
+    pub(super) records_history: bool,
 }
 
 pub(super) struct Core<S: Service> {
@@ -65,6 +68,8 @@ pub(super) struct Core<S: Service> {
     last_id: u64,
     /// Outstanding changes that wait for a time and have no timer yet.
     timers: Vec<(Duration, u64)>,
+    /// What callers asked and saw, where it is recorded.
+    recording: Option<Recording<S>>,
 }
 
 struct CommittedChange<Effect> {
@@ -110,6 +115,11 @@ pub(super) enum RequestAssessment<Effect> {
 }
 
 impl<Effect> RequestAssessment<Effect> {
+    /// Whether there is something to commit, which a fault can prevent.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self, RequestAssessment::Fresh(_) | RequestAssessment::Rest { .. })
+    }
+
     /// The changes that were decided.
     fn changes(&self) -> Vec<&Effect> {
         match self {
@@ -160,6 +170,7 @@ impl<S: Service> Core<S> {
             outstanding: Vec::new(),
             last_id,
             timers: Vec::new(),
+            recording: setting.records_history.then(Recording::default),
             setting,
         };
         let (effects, afterwards) = core.setting.service.at_start();
@@ -200,69 +211,28 @@ impl<S: Service> Core<S> {
         }
     }
 
-    fn age(&self) -> Age {
+    pub(super) fn age(&self) -> Age {
         Age { now: self.now, requests: self.requests }
     }
 
     pub(super) fn context(&self, job: &Job<S>, delivery: u32) -> Context {
-        Context { now: self.now, ids: self.setting.ids.ids(job.origin.caller, job.number, delivery) }
+        self.situation().context(job, delivery)
+    }
+
+    /// The present situation.
+    pub(super) fn situation(&self) -> Situation<'_, S> {
+        let Setting { service, ids, .. } = &*self.setting;
+        Situation { service, ids: *ids, state: &self.state, keys: &self.keys, age: self.age() }
     }
 
     /// How the service treats the request in its present state.
     pub(super) fn assess(&self, job: &Job<S>, delivery: u32) -> RequestAssessment<S::Effect> {
-        let service = &self.setting.service;
-        if let Some(rules) = &job.rules {
-            let is_closed = |answer: &Answer| self.is_closed(job, answer);
-            match self.keys.lookup(rules, job.keyed.as_ref(), self.age(), is_closed) {
-                KeyLookup::New => {}
-                KeyLookup::Refused { why, id } => {
-                    return RequestAssessment::Refused(without_traces(self.key_refused(job, &why, &id)));
-                }
-                KeyLookup::Replay { answer, refused: true } => {
-                    let mut answer = Answer::clone(&answer);
-                    self.mark_replayed(job, &mut answer);
-                    return RequestAssessment::Refused(without_traces(answer));
-                }
-                KeyLookup::Replay { answer, refused: false } => {
-                    return RequestAssessment::Replay(self.replayed(job, answer));
-                }
-                KeyLookup::Rest { effects, answer } => return RequestAssessment::Rest { effects, answer },
-            }
-        }
-        match service.decide(&self.state, &job.recognized.call, &self.context(job, delivery)) {
-            Decision::Refuse(refusal) => {
-                let keeps_all =
-                    job.rules.as_ref().is_some_and(|rules| rules.rules().stores == StorageRule::All);
-                RequestAssessment::Refused(Refusal { begun: refusal.begun || keeps_all, ..refusal })
-            }
-            Decision::Accept(accepted) => RequestAssessment::Fresh(accepted),
-        }
+        self.situation().assess(job, delivery)
     }
 
     /// How long a request waits before it is decided, if the state does not change.
     pub(super) fn waits(&self, job: &Job<S>) -> Option<Duration> {
         self.setting.service.waits(&self.state, &job.recognized.call)
-    }
-
-    /// The answer to a repeated request: the first one, or the object as it is now.
-    fn replayed(&self, job: &Job<S>, first: Arc<Answer>) -> Arc<Answer> {
-        let Some(rules) = job.rules.as_ref().map(|rules| rules.rules()) else { return first };
-        let latest = match rules.replay {
-            ReplayRule::Latest => self.latest(job, &first).map(Arc::new),
-            ReplayRule::First | ReplayRule::Refuse => None,
-        };
-        let mut answer = latest.unwrap_or(first);
-        if let Some(status) = rules.replay_status.filter(|_| answer.status < 300) {
-            Arc::make_mut(&mut answer).status = status;
-        }
-        answer
-    }
-
-    /// Marks an answer as replayed, if the rules do so.
-    pub(super) fn mark_replayed(&self, job: &Job<S>, answer: &mut Answer) {
-        if let (Some(rules), Some(keyed)) = (&job.rules, &job.keyed) {
-            mark_replayed(answer, rules, &keyed.key, &self.context(job, 0));
-        }
     }
 
     /// The index of the operation of a request, which can depend on the state.
@@ -275,16 +245,6 @@ impl<S: Service> Core<S> {
         remembered.unwrap_or(job.recognized.operation)
     }
 
-    fn key_refused(&self, job: &Job<S>, refusal: &KeyRefusal, id: &str) -> Answer {
-        let (key, endpoint) = job.keyed.as_ref().map_or(("", ""), |keyed| (&*keyed.key, &*keyed.endpoint));
-        let context = self.context(job, 0);
-        let service = &self.setting.service;
-        let answer = job.rules.as_ref().and_then(|rules| {
-            refusal.answer(rules, (key, endpoint, id), |error| service.key_error(error, &context))
-        });
-        answer.unwrap_or_else(|| service.failure(500, &job.request, &context))
-    }
-
     /// Applies the traces of a refusal, stores its answer under its key if the call had begun to execute, and
     /// returns the answer.
     pub(super) fn refused(&mut self, job: &Job<S>, refusal: Refusal<S::Effect>) -> Answer {
@@ -293,7 +253,7 @@ impl<S: Service> Core<S> {
             self.remember(trace, 0);
         }
         if let Some(keyed) = job.keyed.as_ref().filter(|_| begun) {
-            self.keys.answered(keyed, self.age(), self.to_keep(job, &answer), true);
+            self.keys.answered(keyed, self.age(), self.situation().to_keep(job, &answer), true);
         }
         answer
     }
@@ -371,15 +331,8 @@ impl<S: Service> Core<S> {
 
     fn keep(&mut self, job: &Job<S>, answer: &Answer) {
         if let Some(keyed) = &job.keyed {
-            self.keys.answered(keyed, self.age(), self.to_keep(job, answer), false);
+            self.keys.answered(keyed, self.age(), self.situation().to_keep(job, answer), false);
         }
-    }
-
-    /// The answer in the form in which it is stored and replayed.
-    fn to_keep(&self, job: &Job<S>, answer: &Answer) -> Answer {
-        let mut answer = answer.clone_with_capacity();
-        self.setting.service.mark_kept(&mut answer, &self.context(job, 0));
-        answer
     }
 
     fn commit_all(&mut self, effects: Vec<S::Effect>, cause: Cause, timing: CommitTiming) {
@@ -416,7 +369,15 @@ impl<S: Service> Core<S> {
                     .with("fields", fields),
             });
         }
+        if let Some(recording) = &mut self.recording {
+            recording.changed(std::slice::from_ref(effect), self.setting.ledger.len());
+        }
         self.remember(effect.clone(), 0);
+    }
+
+    /// What callers asked and saw, where it is recorded.
+    pub(super) fn recording(&mut self) -> Option<&mut Recording<S>> {
+        self.recording.as_mut()
     }
 
     /// Decides a call of the scenario.
@@ -472,9 +433,4 @@ impl<S: Service> Core<S> {
         }
         service.decide(&older, &job.recognized.call, &self.context(job, 0))
     }
-}
-
-/// A refusal that changes nothing and is not stored under a key.
-fn without_traces<Effect>(answer: Answer) -> Refusal<Effect> {
-    Refusal { answer, traces: Vec::new(), begun: false }
 }

@@ -136,6 +136,9 @@ impl<S: Service> Core<S> {
         match what {
             DeferredChange::Effects { effects, timing, key } => {
                 let committed = !effects.is_empty();
+                if let Some(recording) = &mut self.recording {
+                    recording.changed(&effects, self.setting.ledger.len());
+                }
                 self.commit_all(effects, cause, timing);
                 if let Some((job, answer)) = key {
                     self.keep(&job, &answer);
@@ -147,8 +150,11 @@ impl<S: Service> Core<S> {
                 false
             }
             DeferredChange::Request { job, decided } => {
-                let context = self.context(&job, 0);
-                match self.setting.service.decide(&self.state, &job.recognized.call, &context) {
+                let age = self.age();
+                if let Some(recording) = &mut self.recording {
+                    recording.committed_late(&job, age);
+                }
+                match self.situation().decide(&job, 0) {
                     Decision::Accept(accepted) => {
                         let committed = !accepted.effects.is_empty();
                         self.commit_all(accepted.effects, cause, CommitTiming::Later);

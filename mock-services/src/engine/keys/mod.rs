@@ -53,13 +53,13 @@ pub(super) enum KeyLookup<Effect> {
 }
 
 /// The keys that were used.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct KeyStore<Effect> {
     records: Vec<KeyRecord<Effect>>,
     by_slot: Index,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct KeyRecord<Effect> {
     slot: Arc<str>,
     endpoint: Arc<str>,
@@ -69,7 +69,7 @@ struct KeyRecord<Effect> {
     what: KeyState<Effect>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum KeyState<Effect> {
     /// The key was released.
     Nothing,
@@ -219,10 +219,7 @@ impl<Effect: Clone> KeyStore<Effect> {
 
     /// Whether a request with this key runs, and another one waits for it.
     pub(super) fn waits(&self, keyed: &Keyed) -> bool {
-        keyed.rules.rules().concurrent == ConcurrencyRule::Wait
-            && self
-                .index(&keyed.slot)
-                .is_some_and(|index| matches!(self.records[index].what, KeyState::InFlight))
+        keyed.rules.rules().concurrent == ConcurrencyRule::Wait && self.is_in_flight(keyed)
     }
 
     pub(super) fn in_flight(&mut self, keyed: &Keyed, age: Age) {
@@ -256,6 +253,28 @@ impl<Effect: Clone> KeyStore<Effect> {
     /// Whether what is stored under the key was stored then, and not by a later request.
     pub(super) fn is_stored_at(&self, keyed: &Keyed, requests: u64) -> bool {
         self.index(&keyed.slot).is_some_and(|index| self.records[index].at_request == requests)
+    }
+
+    /// Whether a request with this key runs.
+    pub(super) fn is_in_flight(&self, keyed: &Keyed) -> bool {
+        self.index(&keyed.slot).is_some_and(|index| matches!(self.records[index].what, KeyState::InFlight))
+    }
+
+    /// Writes what is stored, the same for stores that hold the same.
+    pub(super) fn write_digest(&self, out: &mut impl std::fmt::Write) -> std::fmt::Result {
+        let mut records: Vec<&KeyRecord<Effect>> = self.records.iter().collect();
+        records.sort_unstable_by(|one, other| one.slot.cmp(&other.slot));
+        for KeyRecord { slot, endpoint, fingerprint, at, at_request, what } in records {
+            write!(out, "{slot:?}{endpoint:?}{fingerprint}{at}{at_request}")?;
+            match what {
+                KeyState::Nothing => out.write_str("nothing")?,
+                KeyState::InFlight => out.write_str("in flight")?,
+                KeyState::Answered { answer, refused } => write!(out, "{answer:?}{refused}")?,
+                // What remains of a list follows from how much of it was committed.
+                KeyState::Partly { rest, answer } => write!(out, "{answer:?}{}", rest.len())?,
+            }
+        }
+        Ok(())
     }
 
     /// How many other answers are stored.

@@ -25,7 +25,7 @@ use yaml_reader::{Node, NodeKind, Reader, listed};
 
 use serde_json::{Value, json};
 
-use super::reply::{PlainWord, ReplyBehavior, ReplyFacts, ReplyValue, SentReply};
+use super::reply::{PlainWord, ReplyBehavior, ReplyContent, ReplyFacts, ReplyValue, SentReply};
 use super::write::{map, text};
 use crate::service::CutPlace;
 use crate::word_enum;
@@ -149,6 +149,11 @@ impl Reply {
     #[must_use]
     pub fn forced_status(&self) -> Option<u16> {
         self.behavior().status().map(|reply| reply.status)
+    }
+
+    /// Whether the caller gets the true answer.
+    pub(crate) fn is_true(&self) -> bool {
+        self.kind().facts().content == ReplyContent::Complete && self.forced_status().is_none()
     }
 
     /// The place at which the body is cut, if the service has to find it.
