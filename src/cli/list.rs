@@ -15,9 +15,9 @@ use super::print::{output, plural};
 use crate::ExitStatus;
 use crate::lint::read_service_file;
 use crate::process_env;
-use crate::scenario::{Case, table_md};
+use crate::scenario::{Case, Found, table_md};
 use crate::subject::recipe_names;
-use crate::text::{ci_commands, columns, fit};
+use crate::text::{ci_commands, columns, fit, line};
 
 /// List the cases, with the description and the tags of each scenario.
 #[derive(clap::Args)]
@@ -152,6 +152,9 @@ fn as_text(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {
         scenarios += 1;
         let tags = first.tags.join(", ");
         writeln!(out, "{bold}{}{bold:#}  {dim}{tags}{dim:#}\n  {}", first.scenario, first.about)?;
+        if let Some(Found { subject, finding, .. }) = &first.found {
+            writeln!(out, "  found with {}, which fails it ({finding})", line(subject, 200))?;
+        }
         for case in scenario.iter().filter(|case| !case.variant.is_empty()) {
             writeln!(out, "    {}", case.id)?;
         }
@@ -180,7 +183,7 @@ fn as_lines(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {
     for case in cases {
         let variant: serde_json::Map<_, _> =
             case.variant.iter().map(|(name, word)| (name.clone(), word.as_str().into())).collect();
-        let line = json!({
+        let mut row = json!({
             "id": case.id,
             "scenario": case.scenario,
             "file": case.file,
@@ -188,7 +191,10 @@ fn as_lines(out: &mut impl Write, cases: &[Case]) -> io::Result<()> {
             "tags": case.tags,
             "variant": variant,
         });
-        writeln!(out, "{line}")?;
+        if let Some(found) = &case.found {
+            row["found"] = json!(found);
+        }
+        writeln!(out, "{row}")?;
     }
     Ok(())
 }

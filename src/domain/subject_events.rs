@@ -107,6 +107,20 @@ pub enum SubjectEvent {
         /// What the second did then.
         second: SecondCopy,
     },
+    /// The request of a caller was let in, while the others waited, as the order of the scenario says.
+    LetIn {
+        /// The number of the request, from 1.
+        number: u32,
+        /// The operation of the request.
+        operation: String,
+        /// The other callers whose requests were held then, separated by spaces.
+        held: String,
+    },
+    /// The callers could not be let in in the order of the scenario.
+    OrderMissed {
+        /// Why.
+        reason: String,
+    },
     /// The subject tried to reach a host that is not a service of the trial.
     Escaped {
         /// The host.
@@ -204,6 +218,8 @@ impl SubjectEvent {
             | SubjectEvent::Frozen { .. }
             | SubjectEvent::FreezeMissed { .. }
             | SubjectEvent::Unfrozen { .. }
+            | SubjectEvent::LetIn { .. }
+            | SubjectEvent::OrderMissed { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Contacted { .. }
             | SubjectEvent::LookedUp { .. }

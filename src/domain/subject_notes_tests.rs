@@ -149,6 +149,12 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
         text().prop_map(|operation| SubjectEvent::Frozen { operation }),
         (text(), text()).prop_map(|(operation, reason)| SubjectEvent::FreezeMissed { operation, reason }),
         prop::sample::select(SecondCopy::ALL.to_vec()).prop_map(|second| SubjectEvent::Unfrozen { second }),
+        (any::<u32>(), text(), text()).prop_map(|(number, operation, held)| SubjectEvent::LetIn {
+            number,
+            operation,
+            held
+        }),
+        text().prop_map(|reason| SubjectEvent::OrderMissed { reason }),
         (text(), any::<u16>(), transport()).prop_map(|(host, port, transport)| SubjectEvent::Escaped {
             host,
             port,

@@ -121,7 +121,7 @@ pub(super) fn without_faults(case: &Case) -> Case {
         (event.workers, event.spread, event.reversed, event.before_reply) = (1, None, false, false);
     }
     case.terms.events = case.events.iter().map(EventTerm::from).collect();
-    (case.callers, case.barrier, case.overlap) = (1, None, None);
+    (case.callers, case.barrier, case.overlap, case.order) = (1, None, None, None);
     case.terms.faults.clear();
     case.terms.interrupts.clear();
     case.terms.overlap = None;
@@ -161,6 +161,8 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             | SubjectEvent::Frozen { .. }
             | SubjectEvent::FreezeMissed { .. }
             | SubjectEvent::Unfrozen { .. }
+            | SubjectEvent::LetIn { .. }
+            | SubjectEvent::OrderMissed { .. }
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Contacted { .. }
             | SubjectEvent::LookedUp { .. }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{EventSource, PlannedEvent};
 use super::terms::{OperationTerm, Terms};
-use crate::domain::{ControlOutcome, Decision, InterruptAction, MCP, ToolCards};
+use crate::domain::{ControlOutcome, Decision, FindingKind, InterruptAction, MCP, ToolCards};
 
 /// One concrete instance of a scenario.
 #[derive(Debug, Clone, Serialize)]
@@ -50,6 +50,10 @@ pub struct Case {
     pub callers: u32,
     /// The start barrier of the callers; `None` for a single caller.
     pub barrier: Option<BarrierOptions>,
+    /// The callers in the order in which their requests are let in, one at a time; `None` if they are let in as they
+    /// come. After the last of the list, each caller goes on until it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<u32>>,
     /// How the second of two deliveries overlaps with the first, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,
@@ -70,11 +74,25 @@ pub struct Case {
     pub terms: Terms,
     /// The controls, each with its expected outcome in this case.
     pub controls: Vec<ControlTerm>,
+    /// The subject that was found to fail it, if it was found by a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
     /// The time limit of one start of the subject.
     pub timeout: Duration,
     /// How the tools are described to agents that get them over MCP.
     #[serde(skip_serializing_if = "crate::domain::is_default")]
     pub mcp: ToolCards,
+}
+
+/// A subject that failed a case when the case was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// Its name.
+    pub subject: String,
+    /// The digest of its program.
+    pub digest: String,
+    /// The worst finding.
+    pub finding: FindingKind,
 }
 
 /// A task: as text, and as steps.
@@ -298,6 +316,21 @@ pub enum Reached {
     Committed,
     /// Its reply is complete in the socket of the caller, and the caller has not acted on it.
     Replied,
+}
+
+impl Reached {
+    /// All of them, in order.
+    pub const ALL: [Reached; 3] = [Reached::Received, Reached::Committed, Reached::Replied];
+
+    /// Its key in `when`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reached::Received => "received",
+            Reached::Committed => "committed",
+            Reached::Replied => "replied",
+        }
+    }
 }
 
 /// What follows an interrupt.

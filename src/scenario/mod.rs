@@ -24,8 +24,8 @@ mod work;
 pub use crate::domain::{ClaimedOutcome, ControlOutcome, InterruptAction, Promise, Recovery};
 pub(crate) use can::{line as can_line, not_covered, split as split_can};
 pub use case::{
-    AnswerDelay, Approval, Case, ControlTerm, Interrupt, InterruptMoment, Overlap, PlannedAnswer, Reached,
-    ServiceSetup, Step, Then, Work,
+    AnswerDelay, Approval, Case, ControlTerm, Found, Interrupt, InterruptMoment, Overlap, PlannedAnswer,
+    Reached, ServiceSetup, Step, Then, Work,
 };
 pub use events::{AnswerFate, Arrival, EventSource, GivenSender, PlannedCopy, PlannedEvent};
 pub(crate) use files::{BUILT_IN, own_file, read_text};

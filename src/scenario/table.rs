@@ -54,7 +54,9 @@ fn controls(scenario: &[Case]) -> String {
     }
     let outcomes: Vec<String> =
         names.into_iter().map(|name| format!("{name}: {}", outcome_of(scenario, name))).collect();
-    outcomes.join("; ")
+    let found = scenario.first().and_then(|case| case.found.as_ref());
+    let found = found.map(|found| format!("found with {}: {}", escaped(&found.subject), found.finding));
+    outcomes.into_iter().chain(found).collect::<Vec<_>>().join("; ")
 }
 
 fn outcome_of(scenario: &[Case], control: &str) -> String {

@@ -56,6 +56,10 @@ pub(super) fn void_reasons(
     }
     reasons.extend(unanswered(terms, history));
     reasons.extend(deliveries::void_reasons(terms, history));
+    reasons.extend(history.notes.iter().find_map(|note| match &note.event {
+        SubjectEvent::OrderMissed { reason } => Some(VoidReason::OrderMissed(reason.clone())),
+        _ => None,
+    }));
     reasons.extend(terms.overlap.as_ref().and_then(|planned| overlap_missing(planned, history)));
     for attempt in &history.attempts {
         if let Some(answer) = attempt.answer.filter(|answer| answer.silence == Some(SilenceEnd::Limit)) {

@@ -72,6 +72,8 @@ pub(super) enum VoidReason {
     ProxyNotBypassed { service: String, host: String, port: u16 },
     /// A client did not accept the certificate of a service of the trial.
     CertificateRefused { host: String, port: u16 },
+    /// The callers could not be let in in the order of the scenario: why.
+    OrderMissed(String),
     /// Clients of these callers gave up at the barrier.
     GaveUpAtBarrier(Vec<u32>),
     /// Only these callers, which came after the barrier had opened, had effects.
@@ -122,6 +124,7 @@ impl VoidReason {
             VoidReason::NoOverlap { unmet: Unmet::Attempts { .. }, .. } => ("no-overlap", Subject),
             VoidReason::NoOverlap { unmet: Unmet::NoEffect(_), .. } => ("freeze-missed", Machine),
             VoidReason::SecondUnfinished => ("second-unfinished", Machine),
+            VoidReason::OrderMissed(_) => ("order-missed", Subject),
             VoidReason::TimeoutNotReached { .. } => ("timeout-not-reached", Subject),
             // It can sleep on purpose.
             VoidReason::SlowStart(_) => (SLOW_START, Subject),
@@ -227,6 +230,9 @@ impl fmt::Display for VoidReason {
             ),
             VoidReason::NoOverlap { overlap, unmet } => {
                 write!(out, "the two deliveries did not overlap (`{}`): {unmet}", cut(overlap))
+            }
+            VoidReason::OrderMissed(reason) => {
+                write!(out, "the callers were not let in in the order of the scenario: {reason}")
             }
             VoidReason::SecondUnfinished => out.write_str(
                 "the second worker had neither ended nor tried to write when the first went on, and was not seen to \

@@ -143,7 +143,8 @@ pub fn judge(cases: &[Case], reports: &[(&str, Report)]) -> SelftestResult {
                 && row.outcome.is_some_and(ControlOutcome::is_failure)
         };
         let is_known = of_scenario.iter().any(|case| own_service(case).is_none());
-        if is_known && !is_clean && !interrupted && !judged.rows.iter().any(fails) {
+        let is_found = of_scenario.iter().any(|case| case.found.is_some());
+        if is_known && !is_clean && !is_found && !interrupted && !judged.rows.iter().any(fails) {
             judged.wrong.push(SelftestProblem::NothingFails(scenario.to_owned()));
         }
     }

@@ -9,6 +9,7 @@ use mock_services::{MockServices, OpenConnections};
 
 use super::directories::TrialDirectories;
 use super::event_log::EventLog;
+use super::interleaving::Interleaver;
 use super::interrupts::Interrupter;
 use super::mcp::McpEndpoint;
 use super::overlap::OverlapWatcher;
@@ -102,6 +103,7 @@ pub(super) struct Caller<'a> {
     pub(super) services: &'a Arc<MockServices>,
     pub(super) interrupter: &'a Interrupter,
     pub(super) overlap: Option<&'a OverlapWatcher>,
+    pub(super) interleaver: Option<&'a Interleaver>,
     pub(super) person: &'a Person<'a>,
     pub(super) log: &'a EventLog,
     pub(super) recorder: &'a Recorder,
@@ -198,6 +200,9 @@ impl Caller<'_> {
         self.person.caller_ended(self.number);
         if let Some(overlap) = self.overlap {
             overlap.ended(self.number);
+        }
+        if let Some(interleaver) = self.interleaver {
+            interleaver.ended(self.number);
         }
         self.services.caller_ended(self.number);
         (outputs, cpu)
@@ -321,6 +326,7 @@ impl Caller<'_> {
     pub(super) fn limits(&self) -> Limits {
         let Limits { time, .. } = self.setup.limits;
         let time = if self.overlap.is_some() { time.saturating_mul(2) } else { time };
+        let time = if self.interleaver.is_some() { time.saturating_mul(self.case.callers) } else { time };
         Limits { time, ..self.setup.limits }
     }
 

@@ -50,6 +50,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
             services: &services,
             interrupter: &interrupter,
             overlap: None,
+            interleaver: None,
             person: &person,
             log: &log,
             recorder,

@@ -4,6 +4,7 @@
 mod callers;
 mod directories;
 mod event_log;
+mod interleaving;
 mod interrupts;
 mod locked_out;
 mod mcp;
@@ -36,6 +37,7 @@ use callers::{Caller, StartingCaller};
 pub(crate) use directories::OpaqueNames;
 use directories::TrialDirectories;
 use event_log::EventLog;
+use interleaving::Interleaver;
 use interrupts::Interrupter;
 use mcp::McpEndpoint;
 use overlap::OverlapWatcher;
@@ -363,6 +365,11 @@ async fn run_callers(
         let can_freeze = !subject.outlives_its_trial();
         OverlapWatcher::watch(planned, &services, [of(0), of(1)], (setup.limits.time, can_freeze), &log)
     });
+    // Half of the timeout: the client must still be there when its request is let in.
+    let interleaver = case
+        .order
+        .as_ref()
+        .map(|order| Interleaver::watch(order, &services, &supervisors, setup.client_timeout / 2, &log));
     let terms = terms(case, subject, setup.claims_optional);
     let webhook_secrets = senders.variables();
     let person = person::Person::new(case, &terms, &log);
@@ -378,6 +385,7 @@ async fn run_callers(
         services: &services,
         interrupter: &interrupter,
         overlap: overlap.as_ref(),
+        interleaver: interleaver.as_ref(),
         person: &person,
         log: &log,
         recorder,
@@ -403,6 +411,7 @@ async fn run_callers(
     output.sort_by_key(|output| (output.caller, output.start));
     interrupter.end();
     drop(overlap);
+    drop(interleaver);
     for (caller, recorder) in (1..).zip(&recorders) {
         recorder.passed().into_iter().for_each(|passed| log.host_requests(caller, passed));
     }

@@ -167,6 +167,12 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
             };
             ItemText::with(Shape::Start, "goes on", why)
         }
+        SubjectEvent::LetIn { number, operation, .. } => {
+            ItemText::with(Shape::Note, format!("let in as number {number}"), text(operation))
+        }
+        SubjectEvent::OrderMissed { reason } => {
+            ItemText::with(Shape::Note, "the order was not kept", text(reason))
+        }
         SubjectEvent::Escaped { host, port, transport } => {
             ItemText::new(Shape::Note, format!("tried to reach {}", transport.target(&text(host), *port)))
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mock_services::service::OperationKind;
 use mock_services::{BarrierOptions, examples};
-use yaml_reader::shape::{MapShape, Shape, optional, required, words_of};
+use yaml_reader::shape::{Count, MapShape, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span};
 
 use crate::scenario::known::KnownServices;
@@ -13,6 +13,8 @@ use crate::scenario::{Overlap, Planned, ServiceSetup};
 
 /// The largest number of callers in a trial.
 pub(crate) const MAX_CALLERS: u32 = 1000;
+/// The largest number of entries of an order.
+const MAX_ORDER: usize = 1000;
 /// The value of `meet` for callers that do not wait for each other.
 const MEET_NONE: &str = "none";
 /// How a task is delivered more than once.
@@ -31,10 +33,11 @@ const DELIVERY_WORDS: [(&str, DeliveryOrder); 3] = [
 ];
 const OVERLAPPING: &str = "overlapping";
 
-static MEETING: MapShape<3> = MapShape::new([
+static MEETING: MapShape<4> = MapShape::new([
     required("count", COUNT),
     optional("meet", Shape::OneOf(&[Shape::Ref("operation"), Shape::Word(MEET_NONE)])),
     optional("within", Shape::DURATION),
+    optional("order", Shape::List(&COUNT, Count(0, MAX_ORDER))),
 ]);
 const COUNT: Shape = Shape::Integer(1, MAX_CALLERS as i64);
 pub(super) const CALLERS: Shape = Shape::OneOf(&[COUNT, MEETING.shape()]);
@@ -54,6 +57,8 @@ static FREEZE: MapShape<3> = MapShape::new([
 pub(crate) struct Callers {
     pub(crate) count: u32,
     pub(crate) barrier: Option<BarrierOptions>,
+    /// The callers in the order in which their requests are let in, if there is one.
+    pub(crate) order: Option<Vec<u32>>,
     /// How many further times the same work is delivered, one after another.
     pub(crate) redeliveries: u32,
     /// How the second delivery overlaps with the first, and the place of `freeze`.
@@ -73,7 +78,7 @@ pub(crate) struct CallersInput<'n> {
 
 /// Reads the callers.
 pub(crate) fn read_callers(reader: &Reader, known: &KnownServices, input: &CallersInput<'_>) -> Callers {
-    let mut read = Callers { count: 1, barrier: None, redeliveries: 0, overlap: None };
+    let mut read = Callers { count: 1, barrier: None, order: None, redeliveries: 0, overlap: None };
     let mut options = BarrierOptions {
         within: BarrierOptions::default().within.min(input.timeout / 2),
         ..BarrierOptions::default()
@@ -82,6 +87,7 @@ pub(crate) fn read_callers(reader: &Reader, known: &KnownServices, input: &Calle
     let count =
         input.callers.map(|node| read_count(reader, known, node, (&mut options, &mut meets), input.timeout));
     read.count = count.flatten().unwrap_or(1);
+    read.order = input.callers.and_then(|node| read_order(reader, node, read.count));
     match (input.each, count) {
         (Some((_, length)), None) if (1..=MAX_CALLERS as usize).contains(&length) => {
             read.count = u32::try_from(length).unwrap_or(1);
@@ -122,7 +128,8 @@ pub(crate) fn read_callers(reader: &Reader, known: &KnownServices, input: &Calle
             }
         }
     }
-    read.barrier = (read.count > 1 && meets && read.overlap.is_none()).then_some(options);
+    read.barrier =
+        (read.count > 1 && meets && read.overlap.is_none() && read.order.is_none()).then_some(options);
     read
 }
 
@@ -138,7 +145,7 @@ fn read_count(
     if !matches!(node.kind, NodeKind::Map(_)) {
         return number(node);
     }
-    let [count, meet, within] = reader.fields(node, "`callers`", &MEETING)?;
+    let [count, meet, within, order] = reader.fields(node, "`callers`", &MEETING)?;
     let count = count.and_then(number);
     *meets = !meet.is_some_and(is_none);
     let operation = meet.filter(|node| !is_none(node)).and_then(|node| known.operation(reader, node));
@@ -150,7 +157,11 @@ fn read_count(
         within_timeout(reader, node.span, "the wait for other callers", time, timeout);
         barrier.within = time;
     }
-    if count == Some(1) && meet.or(within).is_some() {
+    if let (Some(_), Some(other)) = (order, meet.or(within)) {
+        let message = "callers that are let in in an order do not meet";
+        reader.report_with_help(other.span, message, "keep either `order`, or `meet` and `within`");
+    }
+    if count == Some(1) && meet.or(within).or(order).is_some() {
         reader.report_with_help(
             node.span,
             "a single caller has no other caller to wait for",
@@ -158,6 +169,18 @@ fn read_count(
         );
     }
     count
+}
+
+/// The callers in the order in which their requests are let in.
+fn read_order(reader: &Reader, node: &Node, count: u32) -> Option<Vec<u32>> {
+    let order = node.get("order")?;
+    let items = reader.list(order)?;
+    if items.len() > MAX_ORDER {
+        reader
+            .report(order.span, format!("the order has {} entries; the maximum is {MAX_ORDER}", items.len()));
+        return None;
+    }
+    items.iter().map(|item| reader.integer(item, 1..=count)).collect()
 }
 
 /// Whether `meet` is `none`.

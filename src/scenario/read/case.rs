@@ -12,7 +12,7 @@ use yaml_reader::{Key, Node, NodeKind, Reader, shown};
 use super::approvals::{APPROVALS_LIST, ApprovalReader};
 use super::callers::{CALLERS, CallersInput, DELIVER, MAX_CALLERS, check_overlap, read_callers};
 use super::check::{CaseParts, check};
-use super::controls::CONTROLS;
+use super::controls::{CONTROLS, FOUND, read_found};
 use super::events::{EVENT_LIST, HAPPENS, PlannedEventReader};
 use super::interrupts::{INTERRUPTS, InterruptReader, PlacedInterrupt};
 use super::tasks::tasks;
@@ -42,7 +42,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 const MAX_TAGS: usize = 50;
 
 /// A scenario file.
-pub(in crate::scenario) static SCENARIO: MapShape<21> = MapShape::new([
+pub(in crate::scenario) static SCENARIO: MapShape<22> = MapShape::new([
     required("about", Shape::Sentence).about("What the scenario is about, in one sentence."),
     optional("tags", Shape::Set(&Shape::Pattern("^[a-z0-9-]+$"), Count(0, MAX_TAGS)))
         .about("Words to select scenarios by; `clean` for scenarios in which nothing fails."),
@@ -70,6 +70,8 @@ pub(in crate::scenario) static SCENARIO: MapShape<21> = MapShape::new([
         .about("What a sender brings to the subject: webhooks, messages of a queue, jobs of a schedule."),
     required("expect", EXPECT.shape()).about("What must be true at the end."),
     optional("controls", CONTROLS).about("The expected outcome of each control."),
+    optional("found", FOUND.shape())
+        .about("The subject that was found to fail the scenario, in place of a control that fails it."),
     optional("timeout", Shape::Pattern("^(?=.*[1-9])[0-9]+(\\.[0-9]+)?(ms|s|m)$"))
         .about("The time limit of one start of the subject; the default is 30s."),
     optional("via", VIA)
@@ -102,6 +104,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         events,
         expect,
         _controls,
+        found,
         timeout,
         via_node,
         requires_node,
@@ -140,7 +143,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
     if let Some((overlap, span)) = &callers.overlap {
         check_overlap(reader, overlap, *span, &known, &setups);
     }
-    let waits = callers.barrier.is_some() || callers.overlap.is_some();
+    let waits = callers.barrier.is_some() || callers.overlap.is_some() || callers.order.is_some();
     let timeout = if waits { longest } else { own_timeout.unwrap_or(DEFAULT_TIMEOUT) };
     let mut faults = faults.map(|node| read_fault_list(reader, node)).unwrap_or_default();
     for trigger in faults.iter_mut().map(|placed| &mut placed.fault.trigger) {
@@ -244,6 +247,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         faults: faults.into_iter().map(|placed| placed.fault).collect(),
         callers: callers.count,
         barrier: callers.barrier,
+        order: callers.order,
         overlap,
         interrupts: interrupts.into_iter().map(|placed| placed.interrupt).collect(),
         approvals,
@@ -251,6 +255,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         events: events.events,
         terms,
         controls: Vec::new(),
+        found: found.and_then(|node| read_found(reader, node)),
         timeout,
         mcp,
     };

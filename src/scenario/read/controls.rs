@@ -3,9 +3,9 @@
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, object, optional, required};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
-use crate::domain::ControlName;
+use crate::domain::{ControlName, FindingKind};
 use crate::scenario::matrix::{Choice, Matrix, bare};
-use crate::scenario::{ControlOutcome, ControlTerm};
+use crate::scenario::{ControlOutcome, ControlTerm, Found};
 
 /// The shape of `controls`.
 pub(super) const CONTROLS: Shape = Shape::Own(|| {
@@ -18,6 +18,28 @@ pub(in crate::scenario) const CONTROL: Shape =
 static BRANCH: MapShape<2> =
     MapShape::new([optional("when", Shape::Types(&["object"])), required("is", OUTCOME)]);
 const OUTCOME: Shape = Shape::Words(|| ControlOutcome::all().map(ControlOutcome::as_str).collect());
+
+/// The subject that was found to fail the scenario.
+pub(super) static FOUND: MapShape<3> = MapShape::new([
+    required("subject", Shape::Sentence),
+    required("digest", Shape::Pattern("^[0-9a-f]{64}$")),
+    required("finding", Shape::Words(|| FindingKind::ALL.iter().map(|kind| kind.as_str()).collect())),
+]);
+
+/// Reads `found`.
+pub(super) fn read_found(reader: &Reader, node: &Node) -> Option<Found> {
+    let [subject, digest, finding] = reader.fields(node, "`found`", &FOUND)?;
+    let words: Vec<_> = FindingKind::ALL.iter().map(|kind| (kind.as_str(), *kind)).collect();
+    let finding = finding.and_then(|node| reader.one_of(node, &words));
+    let digest = digest.and_then(|node| Some((node, reader.text(node)?)));
+    let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let Some((node, _)) = digest.filter(|(_, text)| !is_digest(text)) {
+        let help = "keep the digest that `hapax explore` wrote, or remove `found`";
+        reader.report_with_help(node.span, "this is not the digest of a subject", help);
+    }
+    let subject = subject.and_then(|node| reader.text(node))?.to_owned();
+    Some(Found { subject, digest: digest?.1.to_owned(), finding: finding? })
+}
 
 /// A control and its expected outcomes.
 #[derive(Debug)]

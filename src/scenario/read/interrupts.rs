@@ -18,9 +18,8 @@ const DEFAULT_FREEZE: Duration = Duration::from_millis(500);
 const MAX_RESTART_PAUSE: Duration = Duration::from_secs(600);
 /// The largest number of interrupts in a case.
 const MAX_INTERRUPTS: usize = 100;
-/// The keys of `when`, and their moments.
-const MOMENT_KEYS: [(&str, Reached); 3] =
-    [("received", Reached::Received), ("committed", Reached::Committed), ("replied", Reached::Replied)];
+/// The keys of `when`.
+const MOMENT_KEYS: [&str; 3] = [Reached::ALL[0].as_str(), Reached::ALL[1].as_str(), Reached::ALL[2].as_str()];
 /// The words of `do`.
 const ACTION_WORDS: [(&str, InterruptAction); 4] = [
     ("kill", InterruptAction::Kill),
@@ -56,13 +55,13 @@ static INTERRUPT: MapShape<6> = MapShape::new([
     optional("steps", Shape::Ref("steps")),
 ]);
 static WHEN: MapShape<5> = MapShape::new([
-    optional(MOMENT_KEYS[0].0, Shape::Ref("operation")),
-    optional(MOMENT_KEYS[1].0, Shape::Ref("operation")),
-    optional(MOMENT_KEYS[2].0, Shape::Ref("operation")),
+    optional(MOMENT_KEYS[0], Shape::Ref("operation")),
+    optional(MOMENT_KEYS[1], Shape::Ref("operation")),
+    optional(MOMENT_KEYS[2], Shape::Ref("operation")),
     optional("attempt", Shape::POSITIVE),
     optional("caller", Shape::POSITIVE),
 ])
-.needs(Rule::OneOf(&[MOMENT_KEYS[0].0, MOMENT_KEYS[1].0, MOMENT_KEYS[2].0]));
+.needs(Rule::OneOf(&MOMENT_KEYS));
 static FREEZE: MapShape<1> = MapShape::new([required("freeze", Shape::DURATION)]);
 static RESTART: MapShape<1> = MapShape::new([required("restart", HOW_TO_RESTART.shape())]);
 static HOW_TO_RESTART: MapShape<3> = MapShape::new([
@@ -240,11 +239,11 @@ impl InterruptReader<'_> {
         let attempt = attempt.map_or(Some(1), |node| reader.integer(node, 1..=u32::MAX));
         let caller = caller.map(|node| self.caller(node));
         let place = node.place();
-        let moments = MOMENT_KEYS.into_iter().zip([received, committed, replied]);
+        let moments = Reached::ALL.into_iter().zip([received, committed, replied]);
         let mut found = moments.filter_map(|(moment, node)| Some((moment, node?)));
-        let (Some(((word, reached), node)), None) = (found.next(), found.next()) else {
-            let example = |moment: &str| format!("{{{moment}: {}}}", examples::OPERATION);
-            let [received, committed, replied] = ["received", "committed", "replied"].map(example);
+        let (Some((reached, node)), None) = (found.next(), found.next()) else {
+            let example = |moment: Reached| format!("{{{}: {}}}", moment.as_str(), examples::OPERATION);
+            let [received, committed, replied] = Reached::ALL.map(example);
             let help = format!("for example {received}, {committed} or {replied}");
             reader.report_with_help(
                 place,
@@ -262,7 +261,7 @@ impl InterruptReader<'_> {
             reader.report_with_help(
                 node.span,
                 message,
-                format!("write `received` or `replied` instead of `{word}`"),
+                "write `received` or `replied` instead of `committed`",
             );
         }
         let caller = match caller {
@@ -296,7 +295,7 @@ impl Interrupt {
     /// The interrupt on one line: `payment.charge#1 committed: kill, then restart`.
     pub(crate) fn planned(&self) -> Planned {
         let InterruptMoment { reached, operation, attempt, caller } = &self.when;
-        let moment = MOMENT_KEYS.iter().find(|(_, have)| have == reached).map_or("", |(word, _)| word);
+        let moment = reached.as_str();
         let whose = caller.map(|caller| format!(" caller={caller}")).unwrap_or_default();
         let action = match self.action {
             InterruptAction::Kill => "kill".to_owned(),

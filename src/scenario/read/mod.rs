@@ -160,7 +160,8 @@ impl<'a> ScenarioReader<'a> {
             NodeKind::List(items) => items.iter().any(|item| item.as_text() == Some("clean")),
             _ => false,
         });
-        if !is_clean && self.reader.count() == 0 {
+        let is_found = self.tree.get("found").is_some();
+        if !is_clean && !is_found && self.reader.count() == 0 {
             controls.check_some_fails(&self.reader, node.span);
         }
         if !controls.is_empty() && self.tree.get("steps").is_none() && self.tree.get("each").is_none() {

@@ -1,0 +1,310 @@
+//! Lets the requests of several callers in one at a time, in the order of the scenario. A request is held until every
+//! other caller has one that is held, too, has ended, or sleeps: so what each of them sees does not depend on the
+//! speed of the machine. A request whose client gives up meanwhile has no effect.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mock_services::{Held, MockServices, MomentKind};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::event_log::EventLog;
+use crate::domain::SubjectEvent;
+use crate::subject::{SupervisorId, processes_below};
+
+/// The time between two looks at the processes of a caller.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The interleaving of the callers of one trial.
+pub(super) struct Interleaver {
+    signals: mpsc::UnboundedSender<TurnSignal>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What the interleaver waits for.
+enum TurnSignal {
+    /// A request has arrived and is held.
+    Arrived(Held),
+    /// The answer to a request of this caller is decided.
+    Answered(u32),
+    /// This caller has ended.
+    Ended(u32),
+}
+
+impl Interleaver {
+    /// Holds each request to the services from now on; nobody for longer than `longest`.
+    pub(super) fn watch(
+        order: &[u32],
+        services: &Arc<MockServices>,
+        supervisors: &[SupervisorId],
+        longest: Duration,
+        log: &EventLog,
+    ) -> Self {
+        let (signals, received) = mpsc::unbounded_channel();
+        let mut tasks = Vec::new();
+        let names: Vec<String> = services.names().map(str::to_owned).collect();
+        for name in &names {
+            for kind in [MomentKind::Queued, MomentKind::BeforeReply] {
+                let Some(mut listener) = services.listen(name, kind) else { continue };
+                let signals = signals.clone();
+                tasks.push(tokio::spawn(async move {
+                    while let Some(held) = listener.recv().await {
+                        let signal = match kind {
+                            MomentKind::Queued => TurnSignal::Arrived(held),
+                            _ => TurnSignal::Answered(held.moment.caller),
+                        };
+                        // If nobody receives it, the request goes on.
+                        let _ = signals.send(signal);
+                    }
+                }));
+            }
+        }
+        let turns = Turns {
+            order: order.to_vec(),
+            callers: (1..).zip(supervisors).map(|(number, id)| (number, TurnTaker::new(id))).collect(),
+            let_in: 0,
+            last: None,
+            missed: false,
+            longest,
+            log: log.clone(),
+        };
+        tasks.push(tokio::spawn(turns.take(received)));
+        Interleaver { signals, tasks }
+    }
+
+    /// A caller has ended.
+    pub(super) fn ended(&self, caller: u32) {
+        // The receiver lives as long as this.
+        let _ = self.signals.send(TurnSignal::Ended(caller));
+    }
+}
+
+impl Drop for Interleaver {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// One caller, as the interleaver sees it.
+struct TurnTaker {
+    supervisor: SupervisorId,
+    held: VecDeque<(Held, Instant)>,
+    /// Whether the request that was let in last is answered: until then, it waits for the service.
+    answered: bool,
+    ended: bool,
+    /// Its threads at the last look, if all of them slept.
+    slept: Option<Vec<SleepingThread>>,
+}
+
+/// A thread, and how often it has run.
+type SleepingThread = (String, u64);
+
+impl TurnTaker {
+    fn new(supervisor: &SupervisorId) -> Self {
+        TurnTaker {
+            supervisor: supervisor.clone(),
+            held: VecDeque::new(),
+            answered: true,
+            ended: false,
+            slept: None,
+        }
+    }
+
+    /// Whether it cannot send a request before others go on.
+    fn is_settled(&self) -> bool {
+        self.ended || !self.held.is_empty()
+    }
+}
+
+/// Whose turn it is.
+struct Turns {
+    order: Vec<u32>,
+    callers: BTreeMap<u32, TurnTaker>,
+    /// How many requests were let in.
+    let_in: usize,
+    last: Option<u32>,
+    /// Whether the order was not kept.
+    missed: bool,
+    longest: Duration,
+    log: EventLog,
+}
+
+impl Turns {
+    async fn take(mut self, mut signals: mpsc::UnboundedReceiver<TurnSignal>) {
+        loop {
+            while let Ok(signal) = signals.try_recv() {
+                self.note(signal);
+            }
+            if self.callers.values().all(|taker| taker.is_settled() && taker.answered) {
+                self.let_next_in();
+            }
+            tokio::select! {
+                signal = signals.recv() => match signal {
+                    Some(signal) => self.note(signal),
+                    None => return,
+                },
+                () = tokio::time::sleep(LOOK_INTERVAL) => self.look().await,
+            }
+        }
+    }
+
+    fn note(&mut self, signal: TurnSignal) {
+        match signal {
+            TurnSignal::Arrived(held) => {
+                let caller = held.moment.caller;
+                self.remove_abandoned();
+                if let Some(taker) = self.callers.get_mut(&caller) {
+                    taker.held.push_back((held, Instant::now()));
+                    taker.slept = None;
+                }
+            }
+            TurnSignal::Answered(caller) => {
+                if let Some(taker) = self.callers.get_mut(&caller) {
+                    (taker.answered, taker.slept) = (true, None);
+                }
+            }
+            TurnSignal::Ended(caller) => {
+                if let Some(taker) = self.callers.get_mut(&caller) {
+                    taker.ended = true;
+                }
+            }
+        }
+    }
+
+    /// Looks at the callers that are expected to send a request. When each of them sleeps, another one is let in: it
+    /// may be what they wait for.
+    async fn look(&mut self) {
+        self.remove_abandoned();
+        let waited = |taker: &TurnTaker| taker.held.front().map(|(_, since)| since.elapsed());
+        let longest = self.callers.values().filter_map(waited).max();
+        let Some(longest) = longest else { return };
+        let expected: Vec<u32> =
+            self.callers.iter().filter(|(_, taker)| !taker.is_settled()).map(|(caller, _)| *caller).collect();
+        let mut all_sleep = true;
+        for caller in &expected {
+            let Some(taker) = self.callers.get_mut(caller) else { continue };
+            let id = taker.supervisor.get().filter(|_| taker.answered);
+            let now = match id {
+                Some(id) => tokio::task::spawn_blocking(move || sleeping_threads(id)).await.ok().flatten(),
+                None => None,
+            };
+            all_sleep &= now.is_some() && now == taker.slept;
+            taker.slept = now;
+        }
+        if all_sleep {
+            self.let_next_in();
+        } else if longest > self.longest {
+            let absent = expected.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            let after = yaml_reader::write_duration(Duration::from_secs(longest.as_secs()));
+            self.miss(&format!("caller {absent} sent no request and did not end for {after}"));
+            self.let_next_in();
+        }
+    }
+
+    /// Lets the next request in, if one is held: that of the caller whose turn it is, or, after the order, of the
+    /// caller that was let in last, or else of the first that waits.
+    fn let_next_in(&mut self) {
+        self.remove_abandoned();
+        let held: BTreeSet<u32> = self
+            .callers
+            .iter()
+            .filter(|(_, taker)| !taker.held.is_empty())
+            .map(|(caller, _)| *caller)
+            .collect();
+        let Some(first) = held.first().copied() else { return };
+        let planned = self.order.get(self.let_in).copied();
+        if let Some(caller) = planned.filter(|caller| !held.contains(caller)) {
+            let what = if self.callers.get(&caller).is_some_and(|taker| taker.ended) {
+                "had ended"
+            } else {
+                "waited for something else"
+            };
+            self.miss(&format!(
+                "caller {caller} {what} when it was its turn, at request {}",
+                self.let_in + 1
+            ));
+        }
+        let usual = || self.last.filter(|last| held.contains(last)).unwrap_or(first);
+        let caller = planned.filter(|caller| held.contains(caller)).unwrap_or_else(usual);
+        let Some(taker) = self.callers.get_mut(&caller) else { return };
+        let Some((request, _)) = taker.held.pop_front() else { return };
+        (taker.answered, taker.slept) = (false, None);
+        self.let_in += 1;
+        self.last = Some(caller);
+        let others = held.iter().filter(|other| **other != caller).map(u32::to_string);
+        let event = SubjectEvent::LetIn {
+            number: u32::try_from(self.let_in).unwrap_or(u32::MAX),
+            operation: request.moment.operation.clone(),
+            held: others.collect::<Vec<_>>().join(" "),
+        };
+        self.log.write(caller, &event);
+        drop(request);
+    }
+
+    /// Requests whose clients have left have no effect.
+    fn remove_abandoned(&mut self) {
+        let mut gave_up = Vec::new();
+        for (caller, taker) in &mut self.callers {
+            let before = taker.held.len();
+            taker.held.retain(|(held, _)| !held.is_abandoned());
+            if taker.held.len() < before {
+                gave_up.push(*caller);
+            }
+        }
+        for caller in gave_up {
+            self.miss(&format!("the client of caller {caller} gave up while its request was held"));
+        }
+    }
+
+    /// Records once that the order was not kept, and why.
+    fn miss(&mut self, reason: &str) {
+        if !std::mem::replace(&mut self.missed, true) {
+            self.log.write(1, &SubjectEvent::OrderMissed { reason: reason.to_owned() });
+        }
+    }
+}
+
+/// The threads of all processes below a supervisor; `None` unless there are some and all of them sleep.
+fn sleeping_threads(supervisor: u32) -> Option<Vec<SleepingThread>> {
+    let mut threads = Vec::new();
+    for pid in processes_below(supervisor) {
+        for entry in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+            let status = fs::read_to_string(entry.path().join("status")).ok()?;
+            threads.push((entry.file_name().to_string_lossy().into_owned(), switches_if_asleep(&status)?));
+        }
+    }
+    threads.sort();
+    Some(threads).filter(|threads| !threads.is_empty())
+}
+
+/// How often a thread that sleeps has run, from its `status` file.
+fn switches_if_asleep(status: &str) -> Option<u64> {
+    let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let is_asleep = value("State:")?.starts_with(['S', 'Z', 'X']);
+    let count = |name: &str| value(name).and_then(|count| count.parse::<u64>().ok());
+    is_asleep
+        .then(|| count("voluntary_ctxt_switches:").zip(count("nonvoluntary_ctxt_switches:")))
+        .flatten()
+        .map(|(one, other)| one.saturating_add(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_runs_is_not_asleep() {
+        let status = |state: &str| {
+            format!(
+                "Name:\tx\nState:\t{state}\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n"
+            )
+        };
+        assert_eq!(switches_if_asleep(&status("S (sleeping)")), Some(9));
+        assert_eq!(switches_if_asleep(&status("R (running)")), None);
+        assert_eq!(switches_if_asleep(&status("D (disk sleep)")), None);
+        assert_eq!(switches_if_asleep("State:\tS"), None);
+    }
+}
