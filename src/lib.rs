@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod domain;
 mod exit_status;
+pub mod explore;
 mod fit;
 pub mod init;
 pub mod lint;

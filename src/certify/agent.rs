@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use mock_services::BarrierOptions;
@@ -18,12 +19,14 @@ use super::evidence::{FileDigest, command_files};
 use super::golden_sets;
 use super::parts::begin_part;
 use super::runs::{CONFIRMED, RUN_NAMES, RunNames, Runs, silencing, spread, trials_in};
+use super::search::search;
 use super::statement::{
     CertifiedFinding, ControlCheck, ScenarioDigest, SubjectKindTested, Tested, TestedSubject,
 };
 use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::domain::{VoidCause, is_default};
+use crate::explore;
 use crate::report::publish;
 use crate::results::{
     CaseReport, REPORT_FILE, Report, Skipped, TrialReport, profiles_tested, read_confirmed,
@@ -52,6 +55,8 @@ pub(crate) struct AgentOptions {
     pub(crate) callers: u32,
     /// The options of each run: seed, timeout, claims, subject words.
     pub(crate) run: RunOptions,
+    /// How long failures are searched for that no scenario describes, if they are.
+    pub(crate) explore: Option<Duration>,
     /// Whether the folder has a part that did not end.
     pub(crate) resumes: bool,
 }
@@ -89,6 +94,25 @@ impl AgentPlan {
             scenarios.entry(&case.scenario).or_default().push(case);
         }
         scenarios
+    }
+
+    /// One case for each set of operations that tasks need: one caller with one task, and nothing else happens.
+    pub(super) fn one_case_for_each_kind_of_task(&self) -> Vec<&Case> {
+        let is_plain = |case: &&Case| {
+            explore::obstacle(case).is_none()
+                && case.callers == 1
+                && case.approvals.is_empty()
+                && !case.restarts_without_task()
+        };
+        let mut chosen: BTreeMap<Vec<&str>, &Case> = BTreeMap::new();
+        for case in self.cases.iter().map(|(case, _)| case).filter(is_plain) {
+            let mut operations: Vec<&str> =
+                case.work.steps.iter().map(|step| step.operation.as_str()).collect();
+            operations.sort_unstable();
+            operations.dedup();
+            chosen.entry(operations).or_insert(case);
+        }
+        chosen.into_values().collect()
     }
 
     /// One case of each scenario, chosen by the seed.
@@ -157,7 +181,7 @@ pub(crate) async fn certify_agent(
     };
     on(CertifyEvent::Phase("trials"));
     let trials = runs.test(plan.cases.clone(), CONFIRMED, &judge_run, on).await?;
-    let findings = findings_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?;
+    let mut findings = findings_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?;
 
     let mut callers = None;
     let mut not_tested: Vec<String> =
@@ -187,9 +211,22 @@ pub(crate) async fn certify_agent(
         let control_options = RunOptions { trials: 1, seed: control_seed, ..RunOptions::default() };
         let (cases, control_folder) = (plan.one_case_each(seed), folder.join(CONTROLS));
         let on_run = &mut |event: RunEvent<'_>| on(CertifyEvent::Run(event));
-        let found = selftest::run(&cases, &control_options, &control_folder, limiter, stop, on_run).await?;
+        let found =
+            selftest::run(&cases, &control_options, &control_folder, limiter, stop.clone(), on_run).await?;
         controls = found.rows.iter().map(control_check).collect();
         controls_interrupted = found.interrupted;
+    }
+
+    let mut searched = Vec::new();
+    if let Some(time) =
+        options.explore.filter(|_| !is_later_part && !runs.interrupted && !controls_interrupted)
+    {
+        on(CertifyEvent::Phase("search"));
+        let found = search(&plan, subject, options, folder, time, stop, on).await?;
+        controls_interrupted |= found.interrupted;
+        findings.extend(found.failures);
+        searched = found.notes;
+        not_tested.extend(found.not_tested);
     }
 
     // A subject that is not sealed could have changed the files of an earlier run.
@@ -221,7 +258,12 @@ pub(crate) async fn certify_agent(
         unlisted_writes: Vec::new(),
         findings,
         not_tested,
-        notes: replaced.into_iter().chain(promise.map(note)).chain(profiles_tested(&profiles)).collect(),
+        notes: replaced
+            .into_iter()
+            .chain(promise.map(note))
+            .chain(profiles_tested(&profiles))
+            .chain(searched)
+            .collect(),
         interrupted: runs.interrupted || controls_interrupted,
     })
 }
@@ -375,7 +417,8 @@ mod tests {
 
     fn plan(filter: &str, trials: u32) -> AgentPlan {
         let cases = scenario::load(&[filter.to_owned()]).unwrap().cases;
-        let options = AgentOptions { trials, callers: 1, run: RunOptions::default(), resumes: false };
+        let options =
+            AgentOptions { trials, callers: 1, run: RunOptions::default(), explore: None, resumes: false };
         AgentPlan::new(cases, &Subject::control("careful"), &options).unwrap()
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod mcp;
 mod page;
 mod parts;
 mod runs;
+mod search;
 mod sentence;
 mod statement;
 mod terminal;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 
 use yaml_reader::{Node, NodeKind, Problems, Span};
 
+use crate::explore::ExploreError;
 use crate::run::{RunError, RunEvent};
 use crate::scenario::words_of;
 
@@ -70,6 +72,8 @@ pub(crate) type OnEvent<'a> = dyn FnMut(CertifyEvent<'_>) + Send + 'a;
 pub(crate) enum CertifyError {
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error("the search failed: {0}")]
+    Search(#[from] ExploreError),
     #[error("cannot find the executable `{0}`, whose digest the certificate names")]
     NoExecutable(String),
     #[error("cannot read {path}, whose digest the certificate names: {error}", path = path.display())]

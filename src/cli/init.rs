@@ -75,7 +75,7 @@ pub(super) fn run(args: &InitArgs) -> Result<ExitStatus, CliError> {
         if is_settled || !io::stdin().is_terminal() { guess } else { ask(guess, &mut io::stdin().lock())? };
     let is_probed =
         !args.no_probe && !guess.is_sample && guess.agent.is_none() && !Path::new("hapax.yaml").exists();
-    let found = if is_probed { super::run::probe_command(&guess.command)? } else { None };
+    let found = if is_probed { super::probing::probe_command(&guess.command)? } else { None };
     let found = found.as_ref().map(crate::run::derived_lines);
     let changes = create_files(root, &guess, found.as_deref(), args.parts).map_err(CliError::new)?;
     // A reader that closes the pipe early is no error.

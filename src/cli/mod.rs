@@ -8,6 +8,7 @@ mod control;
 mod demo;
 mod doctor;
 mod error;
+mod explore;
 mod help;
 mod init;
 mod internal;
@@ -18,6 +19,7 @@ mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod print;
+mod probing;
 mod record;
 mod report;
 mod run;
@@ -65,6 +67,7 @@ enum Verb {
     Init(init::InitArgs),
     Run(Box<run::RunArgs>),
     Replay(Box<run::ReplayArgs>),
+    Explore(Box<explore::ExploreArgs>),
     Report(report::ReportArgs),
     Certify(Box<certify::CertifyArgs>),
     Selftest(selftest::SelftestArgs),
@@ -147,6 +150,7 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::run(&args),
         Verb::Certify(args) => certify::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
+        Verb::Explore(args) => explore::run(&args),
         Verb::Supervise => internal::supervise(),
         Verb::SealedInit(args) => internal::sealed_init(&args),
         #[cfg(feature = "mcp")]

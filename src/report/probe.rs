@@ -13,9 +13,9 @@ const MAX_CAUSE: usize = 200;
 const MAX_NAMED: usize = 4;
 
 /// The text about a probe in which at least one family came out right. `command` is how the subject is named on the
-/// command line; `derives` whether settings were derived.
+/// command line; `verb` is what the command line does, if settings were derived that it can have.
 #[must_use]
-pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &View) -> String {
+pub fn probe_text(result: &ProbeResult, command: &str, verb: Option<&str>, view: &View) -> String {
     let mut out = String::new();
     let seal = if result.sealed { ", sealed" } else { "" };
     let trials = match result.families.len() {
@@ -77,12 +77,10 @@ pub fn probe_text(result: &ProbeResult, command: &str, derives: bool, view: &Vie
         let text = format!("{run} {cases}; {skipped} {are} skipped, and the report says why");
         push(&mut out, "  runs", &text, view);
     }
-    if derives {
-        let options = &result.options;
-        if !options.is_empty() {
-            // One line, so that it can be copied.
-            let _ = writeln!(out, "{:<10}hapax run {options}{command}", "  same as");
-        }
+    let options = &result.options;
+    if let Some(verb) = verb.filter(|_| !options.is_empty()) {
+        // One line, so that it can be copied.
+        let _ = writeln!(out, "{:<10}hapax {verb} {options}{command}", "  same as");
     }
     out
 }

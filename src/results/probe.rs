@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::SmokeFailure;
 
 /// What the probe found.
@@ -64,7 +66,7 @@ pub enum FamilyOutcome {
 }
 
 /// Settings that follow from the probe, for what the user did not set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DerivedSettings {
     /// Whether the subject has to be sealed: its clients call real hosts.
     pub sealed: bool,

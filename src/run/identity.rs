@@ -72,7 +72,7 @@ impl Identity {
 
 /// A digest of the settings of the subject that is the same on every machine: the path of its folder does not
 /// matter.
-pub(super) fn of_settings(subject: &Subject, options: &RunOptions) -> String {
+pub(crate) fn of_settings(subject: &Subject, options: &RunOptions) -> String {
     let settings = Settings { directory: None, hapax: None, ..subject.settings.clone() };
     fingerprint(&(&subject.kind, settings, options.time, options.claims_optional))
 }

@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod agents_tests;
+mod batch;
 mod concurrency;
 mod error;
 mod finish;
@@ -38,6 +39,7 @@ use crate::score::TrialStatus;
 use crate::subject::{RateLimiter, Subject};
 use crate::trial::{self, TrialFile};
 
+pub use batch::{BatchTrial, TrialBatch};
 pub use concurrency::ConcurrencyLimiter;
 pub use concurrency::limits::{CallersLimit, LimitedBy, callers_limit};
 pub use error::RunError;
@@ -46,7 +48,7 @@ pub use finish::{FinishOptions, FinishedRun, finish};
 pub use folder::RunFolder;
 pub use histories::HistoryLog;
 pub use identity::Identity;
-pub(crate) use identity::of_cases as digest_of_cases;
+pub(crate) use identity::{of_cases as digest_of_cases, of_settings as digest_of_settings};
 pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
 use plan::queue::{NextTrial, TrialQueue};
 pub use plan::{Durations, Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};

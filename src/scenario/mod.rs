@@ -3,6 +3,7 @@
 
 mod can;
 mod case;
+mod draft;
 mod events;
 mod expect;
 mod field_values;
@@ -27,6 +28,7 @@ pub use case::{
     AnswerDelay, Approval, Case, ControlTerm, Found, Interrupt, InterruptMoment, Overlap, PlannedAnswer,
     Reached, ServiceSetup, Step, Then, Work,
 };
+pub use draft::{Additions, Draft};
 pub use events::{AnswerFate, Arrival, EventSource, GivenSender, PlannedCopy, PlannedEvent};
 pub(crate) use files::{BUILT_IN, own_file, read_text};
 pub use filter::FilterExpression;
@@ -35,7 +37,7 @@ pub(crate) use filter::is_named;
 pub use load::{LoadError, Loaded, Unmatched, load, load_in, load_matching, scenario_text, select, shipped};
 pub(crate) use matrix::words::words_of;
 pub(crate) use mcp::{has_tools, not_offered_as_tools};
-pub use quick::{CountedEffect, Quick};
+pub use quick::{AssumedKeys, CountedEffect, Quick};
 pub use read::read_scenario;
 pub use schema::{schema, schema_text};
 #[cfg(feature = "mcp")]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use yaml_reader::shape::{Count, MapShape, Shape, required};
 use yaml_reader::{Node, Reader, nearest, shown};
 
-use crate::scenario::{Case, own_file};
+use crate::scenario::{AssumedKeys, Case, own_file};
 
 /// How a service treats idempotency keys, in the world of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,6 +64,12 @@ impl Assumption {
     /// How it treats keys.
     pub(crate) fn idempotency(&self) -> &Idempotency {
         &self.idempotency
+    }
+
+    /// It for a generated scenario.
+    pub(super) fn as_keys(&self) -> AssumedKeys {
+        let profile = Some(self.idempotency.name().to_owned()).filter(|_| self.idempotency.is_shipped());
+        AssumedKeys { service: self.service.clone(), profile }
     }
 
     /// Why the case is skipped, if its service does something else. A case that says nothing about keys is not

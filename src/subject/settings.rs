@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::template::Template;
 use super::{Assumption, ClaimSource, Hosts, Limits, Receives, RecipeFacts};
 use crate::process_env;
-use crate::scenario::{Promise, ServiceSetup};
+use crate::scenario::{AssumedKeys, Promise, ServiceSetup};
 
 /// How a subject is started, and where its claim is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -157,6 +157,13 @@ impl Settings {
     /// Whether its clients call the real hosts of the services, with the keys of the user.
     pub(crate) fn calls_real_hosts(&self) -> bool {
         self.sealed || self.intercept
+    }
+
+    /// How services treat idempotency keys, for a generated scenario.
+    #[must_use]
+    pub fn assumed_keys(&self) -> Vec<AssumedKeys> {
+        // The last one is that of the command line.
+        self.assume.iter().rev().map(Assumption::as_keys).collect()
     }
 
     /// How a service of a case treats idempotency keys if the case does not say it: as is assumed, or as the subject

@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 
 use crate::domain::{CapturedOutput, SubjectEvent};
 use crate::log;
-use crate::scenario::{Case, Terms, default_setup};
+use crate::scenario::{Case, ServiceSetup, Terms, default_setup};
 use crate::subject::{
     AcceptedTask, BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent,
     RateLimiter, Recorder, SealedWorld, ServiceRoute, Subject, SupervisorId,
@@ -125,6 +125,14 @@ pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
 /// How the services of the case treat idempotency keys for this subject.
 pub(crate) fn profiles(case: &Case, subject: &Subject) -> Vec<(String, String)> {
     with_services_of(case, subject).profiles()
+}
+
+/// The services that take idempotency keys because the case or the subject says so, and not by default.
+pub(crate) fn keyed_services(case: &Case, subject: &Subject) -> Vec<String> {
+    let case = with_services_of(case, subject);
+    let takes_keys =
+        |setup: &&ServiceSetup| setup.idempotency.as_ref().is_some_and(|rules| rules.takes_keys());
+    case.services.iter().filter(takes_keys).map(|setup| setup.name.clone()).collect()
 }
 
 /// The case with the services that the subject adds to every case, and the one that it can ask for approvals. Where the

@@ -182,6 +182,21 @@ fn a_void_trial_of_the_subject_beside_judged_trials_is_a_failure_and_is_not_trie
 }
 
 #[test]
+fn a_search_states_what_it_covered_and_what_it_finds_prevents_a_certificate() {
+    let workspace = Workspace::new();
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let passed = workspace.call(&with(&AGENT, &["--key", "hapax.key", "--explore", "3s"])).expect(0);
+    assert!(passed.stdout.contains("A search of 3s in the task of payment/clean"), "{}", passed.stdout);
+    verify(&workspace, &ALL).expect(0);
+    // It passes its scenario, in which nothing fails. It ends long before its time: few schedules follow from its call.
+    let workspace = Workspace::new();
+    let failed = certify_liar(&workspace, "1 == 2", &["--unsealed", "--explore", "10m"]).expect(1);
+    let text = failed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Found by a search when the first payment.charge is refused with a 503"), "{text}");
+    assert!(text.contains("every single fault was tried"), "{text}");
+}
+
+#[test]
 fn a_case_whose_trials_are_all_void_for_one_reason_is_not_tested() {
     let workspace = Workspace::new();
     let called = certify_liar(&workspace, "1 == 1", &[]).expect(1);

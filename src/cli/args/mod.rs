@@ -1,5 +1,6 @@
 //! Arguments that several verbs share.
 
+pub(super) mod judging;
 pub(super) mod measure;
 pub(super) mod part;
 pub(super) mod quick;

@@ -32,7 +32,8 @@ pub(in crate::cli) struct PartArgs {
     price: Option<TokenPrice>,
 }
 
-fn partition(text: &str) -> Result<Partition, String> {
+/// The part that this text names.
+pub(in crate::cli) fn partition(text: &str) -> Result<Partition, String> {
     match text {
         "auto" => Partition::from_scheduler(process_env::text),
         _ => text.parse(),

@@ -7,7 +7,7 @@ use yaml_reader::shown;
 
 use crate::cli::error::CliError;
 use crate::results::write_new_file;
-use crate::scenario::{Case, Quick};
+use crate::scenario::{AssumedKeys, Case, Quick};
 use crate::subject::words::quoted;
 
 /// The heading of these arguments in `--help`.
@@ -42,8 +42,12 @@ impl QuickArgs {
     }
 
     /// The cases that these arguments make; `None` if they are not given. Writes the scenario to `save`.
-    pub(in crate::cli) fn cases(&self, save: Option<&Path>) -> Result<Option<Vec<Case>>, CliError> {
-        let Some(quick) = self.quick()? else { return Ok(None) };
+    pub(in crate::cli) fn cases(
+        &self,
+        save: Option<&Path>,
+        assumed: &[AssumedKeys],
+    ) -> Result<Option<Vec<Case>>, CliError> {
+        let Some(quick) = self.quick(assumed)? else { return Ok(None) };
         let name = save.and_then(Path::file_stem).map_or(NAME.into(), |stem| stem.to_string_lossy());
         let file = save.map_or(UNSAVED.into(), Path::to_string_lossy);
         let cases = quick.cases(&name, &file)?;
@@ -56,8 +60,12 @@ impl QuickArgs {
     }
 
     /// The case with this id among those that these arguments make.
-    pub(in crate::cli) fn cases_of(&self, id: &str) -> Result<Option<Vec<Case>>, CliError> {
-        let Some(quick) = self.quick()? else { return Ok(None) };
+    pub(in crate::cli) fn cases_of(
+        &self,
+        id: &str,
+        assumed: &[AssumedKeys],
+    ) -> Result<Option<Vec<Case>>, CliError> {
+        let Some(quick) = self.quick(assumed)? else { return Ok(None) };
         let name = id.split('@').next().unwrap_or(NAME);
         let mut cases = quick.cases(name, UNSAVED)?;
         cases.retain(|case| case.id == id);
@@ -70,8 +78,9 @@ impl QuickArgs {
         Ok(Some(cases))
     }
 
-    fn quick(&self) -> Result<Option<Quick>, CliError> {
-        let quick = self.task.as_ref().map(|task| Quick::new(task, &self.expect, &self.approve));
+    /// The scenario that these arguments make, with services that treat keys as is assumed; `None` if they are not given.
+    pub(in crate::cli) fn quick(&self, assumed: &[AssumedKeys]) -> Result<Option<Quick>, CliError> {
+        let quick = self.task.as_ref().map(|task| Quick::new(task, &self.expect, &self.approve, assumed));
         Ok(quick.transpose()?)
     }
 

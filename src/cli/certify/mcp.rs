@@ -48,7 +48,7 @@ pub(super) struct McpArgs {
         long,
         value_name = "TIME",
         default_value = "30s",
-        value_parser = crate::cli::run::duration,
+        value_parser = crate::cli::args::judging::duration,
         help_heading = HEADING
     )]
     server_timeout: Duration,

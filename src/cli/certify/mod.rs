@@ -91,6 +91,11 @@ pub(super) struct CertifyArgs {
     #[command(flatten)]
     certificate: CertificateArgs,
 
+    /// Also search for failures that no scenario describes, for this time: 10m. A failure that is found prevents the
+    /// certificate; what was covered, assumed and left is stated in it
+    #[arg(long, value_name = "TIME", value_parser = super::args::judging::duration, conflicts_with_all = ["tool", "partition"])]
+    explore: Option<Duration>,
+
     #[command(flatten)]
     part: PartArgs,
 
@@ -131,7 +136,7 @@ struct CertificateArgs {
     jobs: Option<u16>,
 
     /// The timeout of one start of the subject: 30s, 2m [default: that of the subject or the scenario]
-    #[arg(long, value_name = "TIME", value_parser = super::run::duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::args::judging::duration)]
     timeout: Option<Duration>,
 
     /// The folder for the certificate and the evidence [default: a new folder in reports/]
@@ -323,7 +328,13 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         ..part
     };
     let resumes = args.resume.is_some();
-    let options = AgentOptions { trials: prepared.trials, callers: certificate.callers, run, resumes };
+    let options = AgentOptions {
+        trials: prepared.trials,
+        callers: certificate.callers,
+        run,
+        explore: args.explore,
+        resumes,
+    };
     let plan = AgentPlan::new(cases.clone(), &subject, &options)?;
     if plan.scenarios() == 0 {
         return Err(CliError::with_hint(

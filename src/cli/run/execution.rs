@@ -4,13 +4,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anstream::{eprint, eprintln};
 use jiff::Timestamp;
 
 use crate::ExitStatus;
 use crate::cli::args::format_parser;
+use crate::cli::args::judging::JudgingArgs;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::cli::print::{linked_path, message, output};
@@ -20,7 +20,6 @@ use crate::results::{IndexedLedgers, Measure, Measurement, Report, SavedRun};
 use crate::run::{
     self, ConcurrencyLimiter, FinishOptions, FinishedRun, Plan, RunFolder, RunOptions, Verbosity,
 };
-use crate::scenario::Promise;
 use crate::subject::Subject;
 use crate::text::{ci_commands, escape};
 
@@ -56,18 +55,8 @@ pub(in crate::cli) struct ExecutionArgs {
     #[arg(long, conflicts_with = "max_failures")]
     fail_fast: bool,
 
-    /// The timeout of one start of the subject: 30s, 2m [default: that of the subject or the scenario]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    timeout: Option<Duration>,
-
-    /// Whether the subject must make a claim where the scenario names claims
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = ClaimRule::Required)]
-    claims: ClaimRule,
-
-    /// The promise that the subject is judged by: exactly-once, or at-most-once, where a lost effect passes
-    /// if the subject claims not-done or unknown [default: the promise in hapax.yaml, otherwise exactly-once]
-    #[arg(long, value_name = "PROMISE", value_parser = promise())]
-    promise: Option<Promise>,
+    #[command(flatten)]
+    pub(super) judging: JudgingArgs,
 
     /// The folder for the results [default: a new folder in reports/]
     #[arg(long, value_name = "DIR")]
@@ -102,37 +91,13 @@ pub(in crate::cli) struct ExecutionArgs {
     is_opened: Arc<AtomicBool>,
 }
 
-/// Whether a subject must make a claim.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ClaimRule {
-    /// A missing claim fails where the scenario names claims.
-    Required,
-    /// A missing claim is only noted.
-    Optional,
-}
-
-fn promise() -> impl clap::builder::TypedValueParser<Value = Promise> {
-    use clap::builder::TypedValueParser as _;
-    // The parser accepts only these words.
-    clap::builder::PossibleValuesParser::new(Promise::ALL.map(Promise::as_str))
-        .map(|word| word.parse().unwrap_or_default())
-}
-
-pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
-    yaml_reader::read_duration(text)
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| "write it as 800ms, 30s or 2m".to_owned())
-}
-
 impl ExecutionArgs {
     pub(super) fn options(&self, seed: u64, subject_words: String) -> RunOptions {
-        RunOptions {
+        self.judging.apply(RunOptions {
             trials: self.trials,
             seed,
             max_failures: if self.fail_fast { Some(NonZeroU32::MIN) } else { self.max_failures },
-            time: self.timeout,
             second_tries: true,
-            claims_optional: self.claims == ClaimRule::Optional,
             partition: None,
             durations: None,
             rate: None,
@@ -140,14 +105,8 @@ impl ExecutionArgs {
             via_mcp: false,
             page_so_far: self.open.then_some(report::publish_page_so_far),
             histories: None,
-        }
-    }
-
-    /// Applies --promise to the subject, and returns the argument as it is typed.
-    pub(super) fn promise(&self, subject: &mut Subject) -> String {
-        let Some(promise) = self.promise else { return String::new() };
-        subject.settings.promise = promise;
-        format!("--promise {promise} ")
+            ..RunOptions::default()
+        })
     }
 
     /// Opens the page when the run begins. Some browsers end only when they are closed, so nothing waits for

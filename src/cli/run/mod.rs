@@ -28,8 +28,6 @@ use crate::subject::Subject;
 use execution::{ExecutionArgs, RunRemarks, execute, finish};
 use probing::ReadyRun;
 
-pub(super) use execution::duration;
-pub(super) use probing::probe_command;
 pub(super) use replay::{ReplayArgs, replay};
 
 /// Run scenarios against an agent or a tool, and report whether every effect happened exactly once.
@@ -155,8 +153,12 @@ pub(super) struct RunArgs {
 
 impl RunArgs {
     /// The cases that are selected.
-    fn cases(&self) -> Result<Vec<Case>, CliError> {
-        if let Some(cases) = self.quick.cases(self.save.as_deref())? {
+    fn cases(&self, subjects: &[(Subject, String)]) -> Result<Vec<Case>, CliError> {
+        let mut assumed = subjects.iter().map(|(subject, _)| subject.settings.assumed_keys());
+        let first = assumed.next().unwrap_or_default();
+        // Subjects in one table have the same cases.
+        let assumed = if assumed.all(|other| other == first) { first } else { Vec::new() };
+        if let Some(cases) = self.quick.cases(self.save.as_deref(), &assumed)? {
             return Ok(scenario::select(cases, &self.filters, self.expression.as_deref())?);
         }
         let load = |filters: &[String], expression: Option<&str>| -> Result<Vec<Case>, CliError> {
@@ -197,7 +199,7 @@ impl RunArgs {
         typed: &str,
         seed: u64,
     ) -> Result<(Plan, RunOptions), CliError> {
-        let promise = self.execution.promise(subject);
+        let promise = self.execution.judging.promise(subject);
         // A case of a saved scenario is found by its file.
         let quick = if self.save.is_some() { String::new() } else { self.quick.as_typed() };
         let typed = format!("{quick}{promise}{typed}");
@@ -230,7 +232,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitStatus, CliError> {
 fn run_once(args: &RunArgs) -> Result<ExitStatus, CliError> {
     selection::check_command(args)?;
     let subjects = args.subject.choose_all()?;
-    let cases = args.cases()?;
+    let cases = args.cases(&subjects)?;
     match <[(Subject, String); 1]>::try_from(subjects) {
         Ok([(subject, typed)]) => run_subject(args, cases, subject, &typed),
         Err(subjects) => several::run(args, &cases, subjects),

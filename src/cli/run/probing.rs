@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use super::RunArgs;
 use crate::ExitStatus;
 use crate::cli::error::CliError;
-use crate::cli::print::{message, output_text};
+use crate::cli::print::message;
+use crate::cli::probing::{is_something_right, probe, show_failure};
 use crate::report::{self, Format};
-use crate::results::{DerivedSettings, FamilyOutcome, ProbeResult, SmokeFailure};
+use crate::results::{DerivedSettings, FamilyOutcome, ProbeResult};
 use crate::run::{self, Partition, Plan, ProbeOptions, RunFolder, RunOptions, Verbosity};
 use crate::scenario::Case;
 use crate::subject::{Subject, SubjectKind};
@@ -53,9 +54,10 @@ pub(super) fn ready(
     let keeps_all = args.measure.is_given() || args.part.partition.is_some();
     let how = ProbeOptions { derives, hard: args.hard, keeps_all };
     let mut result = probe(&cases, subject, &options, how)?;
-    if !result.families.iter().any(|family| matches!(family.outcome, FamilyOutcome::Right)) {
+    if !is_something_right(&result) {
+        let is_output_text = args.execution.format() == Format::Terminal;
         return match run::probe_failure(result) {
-            Some(failure) => Ok(Err(show_failure(args, &failure))),
+            Some(failure) => Ok(Err(show_failure(&failure, is_output_text))),
             None => ready(plan, options, String::new()),
         };
     }
@@ -66,7 +68,8 @@ pub(super) fn ready(
         run::skip_probed(&mut plan, &mut result, planned, is_free);
     }
     if args.execution.verbosity() >= Verbosity::Normal {
-        message(report::probe_text(&result, &command, derives, &crate::cli::view(false)).trim_end());
+        let verb = derives.then_some("run");
+        message(report::probe_text(&result, &command, verb, &crate::cli::view(false)).trim_end());
     }
     if !is_free && !how.keeps_all {
         propose_can(&result, subject);
@@ -75,25 +78,6 @@ pub(super) fn ready(
     // Only the first round of --watch gets here.
     let _ = args.derived.set(result.derived);
     ready(plan, options, added)
-}
-
-/// Probes a command with all shipped cases, and shows what was found; `None` if nothing came out right.
-pub(in crate::cli) fn probe_command(command: &[String]) -> Result<Option<DerivedSettings>, CliError> {
-    let subject = Subject::command(command.to_vec());
-    let options = RunOptions { trials: 1, seed: run::random_seed()?, ..RunOptions::default() };
-    message("probe: the agent is started without faults, once for each kind of task");
-    let cases = crate::scenario::shipped().map_err(CliError::new)?;
-    let result =
-        probe(&cases, &subject, &options, ProbeOptions { derives: true, ..ProbeOptions::default() })?;
-    if !result.families.iter().any(|family| matches!(family.outcome, FamilyOutcome::Right)) {
-        message(
-            "probe: nothing that the agent did came out right, so hapax.yaml has only what every agent needs; \
-             `hapax run` shows what is missing",
-        );
-        return Ok(None);
-    }
-    message(report::probe_text(&result, &subject.name, false, &crate::cli::view(false)).trim_end());
-    Ok(Some(result.derived))
 }
 
 fn applied(
@@ -120,30 +104,4 @@ fn propose_can(result: &ProbeResult, subject: &Subject) {
         subject.name,
         can.into_iter().collect::<Vec<_>>().join(", ")
     ));
-}
-
-fn probe(
-    cases: &[Case],
-    subject: &Subject,
-    options: &RunOptions,
-    how: ProbeOptions,
-) -> Result<ProbeResult, CliError> {
-    crate::cli::runtime()?.block_on(async {
-        let stop = crate::cli::stop_signal()?;
-        tokio::select! {
-            result = run::probe(cases, subject, options, how) => result.map_err(CliError::from),
-            () = stop => Err(CliError::new("interrupted during the probe; no other trial was run")),
-        }
-    })
-}
-
-fn show_failure(args: &RunArgs, failure: &SmokeFailure) -> ExitStatus {
-    let text = report::smoke_text(failure, &crate::cli::view(false));
-    let status = failure.problem.exit_status();
-    // Standard output is only for the report in the format that was asked for.
-    if status == ExitStatus::Usage || args.execution.format() != Format::Terminal {
-        message(text.trim_end());
-        return status;
-    }
-    output_text(&text, status)
 }

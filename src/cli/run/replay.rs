@@ -36,8 +36,8 @@ pub(in crate::cli) struct ReplayArgs {
 
 pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> {
     let (mut subject, typed) = args.subject.choose()?;
-    let promise = args.execution.promise(&mut subject);
-    let mut cases = match args.quick.cases_of(&args.case)? {
+    let promise = args.execution.judging.promise(&mut subject);
+    let mut cases = match args.quick.cases_of(&args.case, &subject.settings.assumed_keys())? {
         Some(cases) => cases,
         None => crate::cli::load(std::slice::from_ref(args.scenario.as_ref().unwrap_or(&args.case)), None)?,
     };

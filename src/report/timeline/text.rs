@@ -23,14 +23,14 @@ pub(crate) struct TextView<'a> {
     pub(crate) style: TextStyle,
 }
 
-/// The timeline of a ledger as lines of text without colors, for the message of a failed test. Times count from
-/// the first entry. Of a long ledger, requests, commits and broken replies are shown, at most `limit` of them.
-pub(crate) fn plain_timeline(entries: &[Entry], limit: usize) -> String {
-    let mut timeline = Timeline::new(entries).focused(&[], limit);
+/// The timeline of a ledger as lines of text without colors. Times count from the first entry. Of a long ledger, requests,
+/// commits and broken replies are shown, at most `limit` of them, and those that are highlighted.
+pub(crate) fn plain_timeline(entries: &[Entry], highlighted: &[u64], limit: usize) -> String {
+    let mut timeline = Timeline::new(entries).focused(highlighted, limit);
     let start = entries.first().map_or(0, |entry| entry.at);
     timeline.items.iter_mut().for_each(|item| item.at = item.at.saturating_sub(start));
     let style = TextStyle { color: false };
-    render(&timeline, &TextView { width: 120, indent: 0, numbered: false, highlighted: &[], style })
+    render(&timeline, &TextView { width: 120, indent: 0, numbered: false, highlighted, style })
 }
 
 /// The timeline as lines of text.

@@ -175,7 +175,7 @@ pub(super) async fn effects(State(admin): AdminState) -> Json<Effects> {
 
 /// The ledger as a picture in text, for the message of a failed test.
 pub(super) async fn timeline(State(admin): AdminState) -> String {
-    plain_timeline(&admin.services.ledger().entries(), MAX_TIMELINE)
+    plain_timeline(&admin.services.ledger().entries(), &[], MAX_TIMELINE)
 }
 
 pub(super) async fn settle(State(admin): AdminState) -> StatusCode {

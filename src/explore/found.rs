@@ -1,0 +1,216 @@
+//! What was found: a schedule as a scenario file, with the outcomes of the controls.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+
+use futures_util::FutureExt as _;
+use futures_util::future::Shared;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::observation::TriedTrial;
+use super::schedule::Schedule;
+use super::{ExploreError, ExploreOptions};
+use crate::domain::{ControlName, FindingKind};
+use crate::run::{ConcurrencyLimiter, RunOptions};
+use crate::scenario::{Additions, Case, ControlOutcome, ControlTerm, Draft};
+use crate::scratch::Scratch;
+use crate::selftest;
+use crate::subject::{Subject, SubjectKind};
+
+/// The folder of the scenario files in the folder of a search.
+const FOLDER: &str = "found";
+
+/// How often a failure must be seen again.
+pub(super) const REPEATS: u32 = 3;
+
+/// How often each control is run over what was found.
+const CONTROL_TRIALS: usize = 2;
+/// How often `careful` is, which decides whether it counts.
+const CAREFUL_TRIALS: usize = 4;
+
+/// The tag of what was found.
+const TAG: &str = "found";
+
+/// A schedule that the subject fails.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExploredFailure {
+    /// The name of its scenario.
+    pub name: String,
+    /// The smallest schedule that fails.
+    pub schedule: Schedule,
+    /// It in words.
+    pub when: String,
+    /// The schedule with which it was found, in words.
+    pub first: String,
+    /// The worst finding.
+    pub kind: FindingKind,
+    /// What happened.
+    pub message: String,
+    /// How to fix it.
+    pub fix: String,
+    /// What happened, as lines of text.
+    pub timeline: String,
+    /// What failures with the same cause have in common.
+    pub cause: String,
+    /// The number of the trial that showed it first.
+    pub found_at: u32,
+    /// In how many of how many trials it failed.
+    pub failed: (u32, u32),
+    /// How many other schedules that were tried fail with the same cause.
+    pub also: u32,
+    /// Its scenario.
+    #[serde(flatten)]
+    pub written: WrittenScenario,
+}
+
+impl ExploredFailure {
+    /// Whether it failed in each of its trials.
+    pub(super) fn is_steady(&self) -> bool {
+        is_steady(self.failed)
+    }
+}
+
+/// Whether a schedule failed in each of its trials: (in how many, of how many).
+pub(super) fn is_steady((failed, of): (u32, u32)) -> bool {
+    failed == of && of == REPEATS + 1
+}
+
+/// The scenario of a failure.
+#[derive(Debug, Clone, Serialize)]
+pub struct WrittenScenario {
+    /// Its file.
+    pub file: PathBuf,
+    /// The outcomes of the controls that reach the schedule.
+    pub controls: Vec<(String, String)>,
+    /// Whether the control `careful` fails it, too.
+    pub careful_fails: bool,
+}
+
+/// The kind of a failure.
+pub(super) fn kind_of(observed: &TriedTrial) -> FindingKind {
+    observed.worst().unwrap_or(FindingKind::Lost)
+}
+
+/// A schedule as a part of a scenario of its own.
+pub(super) fn additions(schedule: &Schedule) -> Additions {
+    Additions { about: sentence(&schedule.words()), ..schedule.additions() }
+}
+
+/// Writes the scenario of a failure.
+pub(super) async fn write(
+    draft: &Draft,
+    subject: &Subject,
+    options: &ExploreOptions,
+    schedule: &Schedule,
+    observed: &TriedTrial,
+    stop: Shared<impl Future<Output = ()>>,
+) -> Result<WrittenScenario, ExploreError> {
+    let name = schedule.name();
+    let mut added = Additions {
+        tags: vec![TAG.to_owned()],
+        comments: vec![
+            format!("Found by `hapax explore` with the subject {}:", one_line(&subject.name)),
+            one_line(&observed.message),
+        ],
+        ..additions(schedule)
+    };
+    let outcomes = if options.controls && draft.has_steps() {
+        let case = draft.case(&name, &added).map_err(ExploreError::Case)?;
+        control_outcomes(&case, options, stop).await?
+    } else {
+        Vec::new()
+    };
+    let is_careful = |name: &ControlName| *name == ControlName::Careful;
+    let careful_fails = outcomes.iter().any(|(name, outcome)| is_careful(name) && outcome.is_failure());
+    let is_passed = outcomes.iter().any(|(name, outcome)| is_careful(name) && !outcome.is_failure());
+    if is_passed {
+        added.controls =
+            outcomes.iter().map(|(name, outcome)| (name.to_string(), outcome.as_str().to_owned())).collect();
+    }
+    // Where no control passes or none fails, what the subject did stands for it.
+    if !is_passed || draft.case(&name, &added).is_err() {
+        let subject_name = serde_json::Value::from(one_line(&subject.name));
+        let (digest, kind) = (subject_digest(subject), kind_of(observed));
+        added.found = format!("{{ subject: {subject_name}, digest: {digest}, finding: {kind} }}");
+    }
+    let folder = options.folder.join(FOLDER);
+    let file = folder.join(format!("{name}.yaml"));
+    let failed = |error| ExploreError::Log { path: file.clone(), error };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    std::fs::write(&file, draft.text(&added)).map_err(failed)?;
+    Ok(WrittenScenario { file, controls: added.controls, careful_fails })
+}
+
+/// The outcomes of the controls that reach the schedule of a case, and have the same outcome each time; of `careful`, a
+/// failure if it fails once.
+async fn control_outcomes(
+    case: &Case,
+    options: &ExploreOptions,
+    stop: Shared<impl Future<Output = ()>>,
+) -> Result<Vec<(ControlName, ControlOutcome)>, ExploreError> {
+    let term = |name: ControlName| ControlTerm { control: name.to_string(), is: ControlOutcome::Pass };
+    let careful = vec![term(ControlName::Careful)];
+    let repeated = |number: usize| Case {
+        id: format!("{}-{number}", case.id),
+        scenario: format!("{}-{number}", case.scenario),
+        controls: if number < CONTROL_TRIALS { ControlName::ALL.map(term).to_vec() } else { careful.clone() },
+        found: None,
+        ..case.clone()
+    };
+    let cases: Vec<Case> = (0..CAREFUL_TRIALS).map(repeated).collect();
+    let scratch = Scratch::new().map_err(crate::run::RunError::States)?;
+    let run =
+        RunOptions { trials: 1, seed: options.limits.seed, second_tries: true, ..RunOptions::default() };
+    let limiter = ConcurrencyLimiter::new(options.jobs);
+    let stop = stop.map(|()| ());
+    let result = selftest::run(&cases, &run, scratch.path(), &limiter, stop, &mut |_| {}).await?;
+    let mut all: BTreeMap<&str, Vec<Option<ControlOutcome>>> = BTreeMap::new();
+    for row in &result.rows {
+        all.entry(&row.control).or_default().push(row.outcome);
+    }
+    let agreed = all.into_iter().filter_map(|(control, outcomes)| {
+        let name = control.parse::<ControlName>().ok()?;
+        let failure = outcomes.iter().copied().flatten().find(|outcome| outcome.is_failure());
+        let same = outcomes[0].filter(|first| outcomes.iter().all(|other| *other == Some(*first)));
+        let outcome = same.or(failure.filter(|_| name == ControlName::Careful))?;
+        (outcome != ControlOutcome::Void).then_some((name, outcome))
+    });
+    Ok(agreed.collect())
+}
+
+/// The digest of a subject: of its command, and of the files that the command names.
+pub(super) fn subject_digest(subject: &Subject) -> String {
+    let mut digest = Sha256::new().chain_update(&subject.name);
+    let words = match &subject.kind {
+        SubjectKind::Command { program } => program.clone(),
+        SubjectKind::Http { url, command, .. } => command.clone().unwrap_or_else(|| vec![url.clone()]),
+        SubjectKind::Control(name) => vec![name.clone()],
+    };
+    for word in words {
+        digest.update(word.as_bytes());
+        digest.update([0]);
+        if Path::new(&word).is_file() {
+            digest.update(std::fs::read(&word).unwrap_or_default());
+        }
+    }
+    hex::encode(digest.finalize())
+}
+
+/// A clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut characters = clause.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", characters.as_str())
+}
+
+/// A text of the subject on one line of a comment.
+fn one_line(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .filter(|character| !character.is_control())
+        .collect()
+}

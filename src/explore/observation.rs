@@ -1,0 +1,266 @@
+//! What a trial of the search showed: its result, the calls that were made, and what the callers saw. Pure.
+
+use std::collections::BTreeMap;
+
+use mock_services::ledger::{Entry, Event};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::cell::Call;
+use crate::domain::{FindingKind, SubjectEvent};
+use crate::report::plain_timeline;
+use crate::run::BatchTrial;
+use crate::scenario::Terms;
+use crate::score::{Finding, TrialStatus};
+
+/// The causes of a void trial that mean that the schedule was not reached.
+const NOT_REACHED: [&str; 4] = ["fault-not-fired", "interrupt-not-fired", "interrupt-missed", "order-missed"];
+
+/// How many lines of its timeline are kept of a trial that failed.
+const MAX_TIMELINE: usize = 20;
+
+/// The result of a trial of the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TriedResult {
+    /// Everything happened exactly once, and the subject told the truth.
+    Pass,
+    /// Something went wrong.
+    Fail,
+    /// The schedule did not happen as planned.
+    NotReached,
+    /// It is no evidence for another reason.
+    Void,
+}
+
+/// What is kept of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TriedTrial {
+    /// Its result.
+    pub result: TriedResult,
+    /// The kinds of its findings that fail it, worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<FindingKind>,
+    /// What happened, or why it is void.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// How to fix the worst finding.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fix: String,
+    /// What failures with the same cause have in common: what happened to which effect, and what fixes it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// What happened in a trial that failed, as lines of text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub timeline: String,
+    /// The calls, in the order of their arrival.
+    pub calls: Vec<Call>,
+    /// The requests that were let in, one at a time: the caller, and the others whose requests were held then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<(u32, Vec<u32>)>,
+    /// The digest of what each caller sent, saw and has on its disk, and of what was done.
+    pub view: String,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+impl TriedTrial {
+    pub(super) fn new(trial: &BatchTrial) -> Self {
+        let verdict = &trial.verdict;
+        let failing = verdict.findings.iter().filter(|finding| finding.fails);
+        let worst = failing.clone().next();
+        let entries_of_worst = worst.map(|worst| worst.entries.clone()).unwrap_or_default();
+        let (cause, fix) = worst.map(|worst| (cause_of(worst), worst.fix.clone())).unwrap_or_default();
+        let (kinds, messages): (Vec<FindingKind>, Vec<&str>) =
+            failing.map(|finding| (finding.kind, finding.message.as_str())).unzip();
+        let turns = turns(&trial.entries);
+        let has_other_order = turns.is_err();
+        let is_reached =
+            || !verdict.void_causes.iter().any(|cause| NOT_REACHED.contains(&cause.reason.as_str()));
+        let (result, message) = match verdict.result {
+            _ if has_other_order => (TriedResult::NotReached, String::new()),
+            TrialStatus::Pass => (TriedResult::Pass, String::new()),
+            TrialStatus::Fail => {
+                (TriedResult::Fail, messages.first().map(ToString::to_string).unwrap_or_default())
+            }
+            TrialStatus::Void if is_reached() => (TriedResult::Void, verdict.void_because.join("; ")),
+            TrialStatus::Void => (TriedResult::NotReached, verdict.void_because.join("; ")),
+        };
+        let is_failure = result == TriedResult::Fail;
+        let timeline = || plain_timeline(&trial.entries, &entries_of_worst, MAX_TIMELINE);
+        TriedTrial {
+            result,
+            kinds: if is_failure { kinds } else { Vec::new() },
+            message,
+            fix: if is_failure { fix } else { String::new() },
+            cause: if is_failure { cause } else { String::new() },
+            timeline: if is_failure { timeline() } else { String::new() },
+            calls: calls(trial),
+            turns: turns.unwrap_or_default(),
+            view: view(&trial.entries, &trial.files),
+            took_ms: u64::try_from(trial.took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The worst finding.
+    pub(super) fn worst(&self) -> Option<FindingKind> {
+        self.kinds.first().copied()
+    }
+}
+
+/// What failures with the same cause have in common: the kind, the first sentence, which says what happened to which
+/// effect, and the remedy, which is the first clause of the fix.
+fn cause_of(finding: &Finding) -> String {
+    let what = finding.message.split(". ").next().unwrap_or_default();
+    let remedy = finding.fix.split([',', '.', ':']).next().unwrap_or_default();
+    format!("{}: {what}; {remedy}", finding.kind)
+}
+
+/// The requests that were let in, one at a time; an error if the order was not kept.
+fn turns(entries: &[Entry]) -> std::result::Result<Vec<(u32, Vec<u32>)>, ()> {
+    let mut turns = Vec::new();
+    for entry in entries {
+        let Event::Noted { caller, .. } = &entry.event else { continue };
+        match SubjectEvent::from_event(&entry.event) {
+            Ok(Some(SubjectEvent::LetIn { held, .. })) => {
+                let held = held.split_whitespace().filter_map(|caller| caller.parse().ok()).collect();
+                turns.push((caller.unwrap_or(1), held));
+            }
+            Ok(Some(SubjectEvent::OrderMissed { .. })) => return Err(()),
+            _ => {}
+        }
+    }
+    Ok(turns)
+}
+
+/// The calls as faults count them: a request about something else is not one.
+fn calls(trial: &BatchTrial) -> Vec<Call> {
+    let BatchTrial { entries, terms, keyed, .. } = trial;
+    let mut effects: BTreeMap<u64, u32> = BTreeMap::new();
+    for entry in entries {
+        if let Event::Committed { attempt, .. } = &entry.event {
+            *effects.entry(*attempt).or_default() += 1;
+        }
+    }
+    let answers: BTreeMap<u64, &str> = entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::Replied { attempt, message: Some(message), .. } => Some((*attempt, message.as_str())),
+            _ => None,
+        })
+        .collect();
+    let takes_key = |operation: &str| {
+        operation.split('.').next().is_some_and(|service| keyed.iter().any(|keyed| keyed == service))
+    };
+    let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for entry in entries {
+        let Event::Received(received) = &entry.event else { continue };
+        if !received.share.is_full() {
+            continue;
+        }
+        let count = counts.entry((received.caller, received.operation.as_str())).or_default();
+        *count += 1;
+        let write = terms.operations.iter().any(|term| term.name == received.operation && term.write);
+        let answer = answers.get(&received.attempt).filter(|_| !write);
+        calls.push(Call {
+            caller: received.caller,
+            operation: received.operation.to_string(),
+            attempt: *count,
+            write,
+            other: answer.and_then(|answer| other_object(answer, terms)),
+            is_list: write && effects.get(&received.attempt).is_some_and(|effects| *effects > 1),
+            is_keyless: write && received.key.is_none() && takes_key(&received.operation),
+        });
+    }
+    calls
+}
+
+/// A field of an answer that says what it is about, with another value than the task names.
+fn other_object(answer: &str, terms: &Terms) -> Option<(String, String)> {
+    let named = terms.intents.iter().flat_map(|intent| intent.selector.iter());
+    let mut shown = named.filter(|(name, value)| {
+        answer.contains(&format!("\"{name}\"")) && answer.contains(&value.to_string())
+    });
+    shown.next().map(|(name, value)| (name.to_owned(), format!("other-{value}")))
+}
+
+/// The digest of what each caller sent, saw and has on its disk, and of what was done. What another caller does
+/// meanwhile makes no difference.
+fn view(entries: &[Entry], files: &str) -> String {
+    let mut by_caller: BTreeMap<u32, Sha256> = BTreeMap::new();
+    let mut caller_of: BTreeMap<u64, u32> = BTreeMap::new();
+    for entry in entries {
+        let (caller, text) = match &entry.event {
+            Event::Received(received) => {
+                caller_of.insert(received.attempt, received.caller);
+                let fields = serde_json::to_string(&received.fields).unwrap_or_default();
+                let key = received.key.as_deref().unwrap_or_default();
+                (received.caller, format!("sent {} {} {fields} {key}", received.operation, received.path))
+            }
+            Event::Refused(refused) => {
+                (refused.caller, format!("refused {} {}", refused.path, refused.status))
+            }
+            Event::Replied { attempt, reply, status, whole, message, .. } => {
+                let caller = caller_of.get(attempt).copied().unwrap_or_default();
+                // Of a connection that was closed before any byte, a client cannot tell how.
+                let seen = match status {
+                    None => "nothing".to_owned(),
+                    Some(status) if *whole => {
+                        let body = message.as_deref().and_then(|message| message.split_once("\n\n"));
+                        format!("{status} {reply} {}", without_times(body.map_or("", |(_, body)| body)))
+                    }
+                    Some(status) => format!("{status} {reply} cut"),
+                };
+                (caller, format!("saw {seen}"))
+            }
+            Event::Committed { attempt, effect, .. } => {
+                (caller_of.get(attempt).copied().unwrap_or_default(), format!("done {effect}"))
+            }
+            Event::Noted { name, caller, .. } if name == "started" => {
+                (caller.unwrap_or_default(), "started".to_owned())
+            }
+            _ => continue,
+        };
+        let digest = by_caller.entry(caller).or_default();
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    }
+    let mut all = Sha256::new();
+    for (caller, digest) in by_caller {
+        all.update(caller.to_le_bytes());
+        all.update(digest.finalize());
+    }
+    all.update(files.as_bytes());
+    hex::encode(all.finalize())
+}
+
+/// A text without times, which differ from trial to trial: long runs of digits and of the signs between them.
+fn without_times(text: &str) -> String {
+    const SHORTEST: usize = 10;
+    let is_of_time = |character: char| character.is_ascii_digit() || "TZ:.+-".contains(character);
+    let (mut out, mut run) = (String::new(), String::new());
+    for character in text.chars().chain(['\n']) {
+        if is_of_time(character) {
+            run.push(character);
+            continue;
+        }
+        let digits = run.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+        out.push_str(&run[..run.len() - digits.len()]);
+        out.push_str(if digits.len() >= SHORTEST { "#" } else { digits });
+        run.clear();
+        out.push(character);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_left_out_and_amounts_are_not() {
+        let text = r#"{"created":1763480000,"at":"2026-11-18T10:00:00.123Z","amount":4999}"#;
+        assert_eq!(without_times(text), "{\"created\":#,\"at\":\"#\",\"amount\":4999}\n");
+    }
+}
