@@ -17,6 +17,7 @@ mod controls_services;
 mod controls_together;
 mod demo;
 mod events;
+mod explore;
 mod fleet;
 mod help;
 mod hosts;
