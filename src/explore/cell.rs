@@ -1,6 +1,8 @@
 //! What can be done to one call: the cells of the square of commit and reply that make sense for it, and the moments at
 //! which its caller is interrupted.
 
+use mock_services::fault::{OtherObject, Reply};
+use mock_services::service::Fields;
 use mock_services::word_enum;
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +21,9 @@ pub struct Call {
     pub attempt: u32,
     /// Whether it is a write.
     pub write: bool,
-    /// A field of its answer, with another value than the true one, if a read can be answered about something else.
+    /// How it can be answered about something else, if it is a read that can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other: Option<(String, String)>,
+    pub other: Option<OtherAnswer>,
     /// Whether it had several effects, of which a part can be committed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_list: bool,
@@ -30,7 +32,34 @@ pub struct Call {
     pub is_keyless: bool,
 }
 
+/// What the answer to a read says in place of the truth, so that it is about something else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct OtherAnswer {
+    /// The field.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// The number of the attempt among those whose answers this changes: faults count no others.
+    pub attempt: u32,
+}
+
+impl OtherAnswer {
+    /// Whether an answer with this body becomes another one.
+    pub(super) fn changes(&self, body: &str) -> bool {
+        let fields = Fields::new().with(&self.field, self.value.as_str());
+        Reply::Other(OtherObject(fields)).can_change(body.as_bytes())
+    }
+}
+
 impl Call {
+    /// Makes it the attempt before.
+    pub(super) fn make_earlier(&mut self) {
+        self.attempt = self.attempt.saturating_sub(1).max(1);
+        if let Some(other) = &mut self.other {
+            other.attempt = other.attempt.saturating_sub(1).max(1);
+        }
+    }
+
     /// It in words: `the second payment.charge of caller 2`.
     pub(super) fn words(&self, callers: u32) -> String {
         let number = match self.attempt {
@@ -327,16 +356,18 @@ impl Cell {
     pub(super) fn yaml(self, call: &Call, callers: u32) -> CellYaml {
         let caller = if callers > 1 { format!(", caller: {}", call.caller) } else { String::new() };
         let Call { operation, attempt, .. } = call;
+        let counted = |other: &OtherAnswer| other.attempt;
+        let of_fault = call.other.as_ref().filter(|_| self == Other).map_or(*attempt, counted);
         let fault = |commit: &str, reply: &str| {
             let commit = if call.write { format!(", commit: {commit}") } else { String::new() };
-            format!("{{ on: {operation}, attempt: {attempt}{caller}{commit}, reply: {reply} }}")
+            format!("{{ on: {operation}, attempt: {of_fault}{caller}{commit}, reply: {reply} }}")
         };
         let mut yaml = CellYaml::default();
         match self.written() {
             WrittenCell::Fault(commit, reply, _) => {
-                let field = call.other.as_ref().map(|(name, value)| {
+                let field = call.other.as_ref().map(|OtherAnswer { field, value, .. }| {
                     let (name, value) =
-                        (yaml_reader::write_field_name(name), serde_json::Value::from(value.as_str()));
+                        (yaml_reader::write_field_name(field), serde_json::Value::from(value.as_str()));
                     format!("{{ {name}: {value} }}")
                 });
                 yaml.fault = Some(fault(commit, &reply.replace("{field}", &field.unwrap_or_default())));
@@ -408,7 +439,11 @@ mod tests {
             operation: if write { "payment.charge" } else { "payment.get" }.to_owned(),
             attempt: 1,
             write,
-            other: (!write).then(|| ("order".to_owned(), "other-7".to_owned())),
+            other: (!write).then(|| OtherAnswer {
+                field: "order".to_owned(),
+                value: "other-7".to_owned(),
+                attempt: 1,
+            }),
             is_list: write,
             is_keyless: write,
         };

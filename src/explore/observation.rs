@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use mock_services::ledger::{Entry, Event};
+use mock_services::service::Value;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::cell::Call;
+use super::cell::{Call, OtherAnswer};
 use crate::domain::{FindingKind, SubjectEvent};
 use crate::report::plain_timeline;
 use crate::run::BatchTrial;
 use crate::scenario::Terms;
 use crate::score::{Finding, TrialStatus};
 
-/// The causes of a void trial that mean that the schedule was not reached.
-const NOT_REACHED: [&str; 4] = ["fault-not-fired", "interrupt-not-fired", "interrupt-missed", "order-missed"];
+/// The causes of a void trial that mean that the schedule was not reached. With another cause beside them, it is not
+/// known whether it could have been.
+const NOT_REACHED: [&str; 3] = ["fault-not-fired", "interrupt-not-fired", "order-missed"];
 
 /// How many lines of its timeline are kept of a trial that failed.
 const MAX_TIMELINE: usize = 20;
@@ -55,6 +57,9 @@ pub struct TriedTrial {
     pub timeline: String,
     /// The calls, in the order of their arrival.
     pub calls: Vec<Call>,
+    /// How many requests the services received, with those that no fault counts, such as one about something else than
+    /// the task.
+    pub requests: u32,
     /// The requests that were let in, one at a time: the caller, and the others whose requests were held then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<(u32, Vec<u32>)>,
@@ -75,17 +80,23 @@ impl TriedTrial {
             failing.map(|finding| (finding.kind, finding.message.as_str())).unzip();
         let turns = turns(&trial.entries);
         let has_other_order = turns.is_err();
-        let is_reached =
-            || !verdict.void_causes.iter().any(|cause| NOT_REACHED.contains(&cause.reason.as_str()));
+        let is_known_cause = || {
+            !verdict.void_causes.is_empty()
+                && verdict.void_causes.iter().all(|cause| NOT_REACHED.contains(&cause.reason.as_str()))
+        };
         let (result, message) = match verdict.result {
-            _ if has_other_order => (TriedResult::NotReached, String::new()),
+            _ if has_other_order => (TriedResult::NotReached, verdict.void_because.join("; ")),
             TrialStatus::Pass => (TriedResult::Pass, String::new()),
             TrialStatus::Fail => {
                 (TriedResult::Fail, messages.first().map(ToString::to_string).unwrap_or_default())
             }
-            TrialStatus::Void if is_reached() => (TriedResult::Void, verdict.void_because.join("; ")),
-            TrialStatus::Void => (TriedResult::NotReached, verdict.void_because.join("; ")),
+            TrialStatus::Void if is_known_cause() => {
+                (TriedResult::NotReached, verdict.void_because.join("; "))
+            }
+            TrialStatus::Void => (TriedResult::Void, verdict.void_because.join("; ")),
         };
+        let is_request = |entry: &&Entry| matches!(entry.event, Event::Received(_) | Event::Refused(_));
+        let requests = trial.entries.iter().filter(is_request).count();
         let is_failure = result == TriedResult::Fail;
         let timeline = || plain_timeline(&trial.entries, &entries_of_worst, MAX_TIMELINE);
         TriedTrial {
@@ -96,6 +107,7 @@ impl TriedTrial {
             cause: if is_failure { cause } else { String::new() },
             timeline: if is_failure { timeline() } else { String::new() },
             calls: calls(trial),
+            requests: u32::try_from(requests).unwrap_or(u32::MAX),
             turns: turns.unwrap_or_default(),
             view: view(&trial.entries, &trial.files),
             took_ms: u64::try_from(trial.took.as_millis()).unwrap_or(u64::MAX),
@@ -142,13 +154,14 @@ fn calls(trial: &BatchTrial) -> Vec<Call> {
             *effects.entry(*attempt).or_default() += 1;
         }
     }
-    let answers: BTreeMap<u64, &str> = entries
+    let bodies: BTreeMap<u64, &str> = entries
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::Replied { attempt, message: Some(message), .. } => Some((*attempt, message.as_str())),
+            Event::Replied { attempt, message: Some(message), .. } => Some((*attempt, body_of(message))),
             _ => None,
         })
         .collect();
+    let mut read: BTreeMap<(u32, &str), Vec<&str>> = BTreeMap::new();
     let takes_key = |operation: &str| {
         operation.split('.').next().is_some_and(|service| keyed.iter().any(|keyed| keyed == service))
     };
@@ -162,13 +175,18 @@ fn calls(trial: &BatchTrial) -> Vec<Call> {
         let count = counts.entry((received.caller, received.operation.as_str())).or_default();
         *count += 1;
         let write = terms.operations.iter().any(|term| term.name == received.operation && term.write);
-        let answer = answers.get(&received.attempt).filter(|_| !write);
+        let mut other = None;
+        if let Some(body) = bodies.get(&received.attempt).filter(|_| !write) {
+            let before = read.entry((received.caller, received.operation.as_str())).or_default();
+            other = other_answer(body, before, terms);
+            before.push(*body);
+        }
         calls.push(Call {
             caller: received.caller,
             operation: received.operation.to_string(),
             attempt: *count,
             write,
-            other: answer.and_then(|answer| other_object(answer, terms)),
+            other,
             is_list: write && effects.get(&received.attempt).is_some_and(|effects| *effects > 1),
             is_keyless: write && received.key.is_none() && takes_key(&received.operation),
         });
@@ -176,13 +194,18 @@ fn calls(trial: &BatchTrial) -> Vec<Call> {
     calls
 }
 
-/// A field of an answer that says what it is about, with another value than the task names.
-fn other_object(answer: &str, terms: &Terms) -> Option<(String, String)> {
+/// How a read can be answered about something else: with another value of a field that the task names. `before` are the
+/// bodies of the answers to the same operation before it.
+fn other_answer(body: &str, before: &[&str], terms: &Terms) -> Option<OtherAnswer> {
     let named = terms.intents.iter().flat_map(|intent| intent.selector.iter());
-    let mut shown = named.filter(|(name, value)| {
-        answer.contains(&format!("\"{name}\"")) && answer.contains(&value.to_string())
-    });
-    shown.next().map(|(name, value)| (name.to_owned(), format!("other-{value}")))
+    let with = |(field, value): (&str, &Value)| {
+        let is_shown = body.contains(&value.to_string());
+        let other = OtherAnswer { field: field.to_owned(), value: format!("other-{value}"), attempt: 1 };
+        (is_shown && other.changes(body)).then_some(other)
+    };
+    let other = named.into_iter().find_map(with)?;
+    let counted = before.iter().filter(|body| other.changes(body)).count();
+    Some(OtherAnswer { attempt: 1 + u32::try_from(counted).unwrap_or(u32::MAX - 1), ..other })
 }
 
 /// The digest of what each caller sent, saw and has on its disk, and of what was done. What another caller does
@@ -207,8 +230,8 @@ fn view(entries: &[Entry], files: &str) -> String {
                 let seen = match status {
                     None => "nothing".to_owned(),
                     Some(status) if *whole => {
-                        let body = message.as_deref().and_then(|message| message.split_once("\n\n"));
-                        format!("{status} {reply} {}", without_times(body.map_or("", |(_, body)| body)))
+                        let body = message.as_deref().map_or("", body_of);
+                        format!("{status} {reply} {}", without_times(body))
                     }
                     Some(status) => format!("{status} {reply} cut"),
                 };
@@ -233,6 +256,11 @@ fn view(entries: &[Entry], files: &str) -> String {
     }
     all.update(files.as_bytes());
     hex::encode(all.finalize())
+}
+
+/// The body of a message as the ledger keeps it.
+fn body_of(message: &str) -> &str {
+    message.split_once("\n\n").map_or("", |(_, body)| body)
 }
 
 /// A text without times, which differ from trial to trial: long runs of digits and of the signs between them.
@@ -262,5 +290,19 @@ mod tests {
     fn times_are_left_out_and_amounts_are_not() {
         let text = r#"{"created":1763480000,"at":"2026-11-18T10:00:00.123Z","amount":4999}"#;
         assert_eq!(without_times(text), "{\"created\":#,\"at\":\"#\",\"amount\":4999}\n");
+    }
+
+    #[test]
+    fn another_object_is_counted_among_the_answers_that_it_changes() {
+        let terms = crate::score::testing::terms([crate::score::testing::due("ord_7", 4999, 1)]);
+        let (empty, shown) = (r#"{"data":[]}"#, r#"{"data":[{"order":"ord_7","amount":4999}]}"#);
+        let other =
+            |body: &str, before: &[&str]| other_answer(body, before, &terms).map(|other| other.attempt);
+        assert_eq!(other(empty, &[]), None);
+        assert_eq!(other(shown, &[]), Some(1));
+        assert_eq!(other(shown, &[empty]), Some(1), "faults do not count an answer that they cannot change");
+        assert_eq!(other(shown, &[empty, shown]), Some(2));
+        // A list of values is not changed.
+        assert_eq!(other(r#"{"order":["ord_7"]}"#, &[]), None);
     }
 }

@@ -71,6 +71,7 @@ fn observed(schedule: &Schedule, fails: impl Fn(&Schedule) -> bool) -> TriedTria
         cause: String::new(),
         timeline: String::new(),
         view: schedule.key(),
+        requests: u32::try_from(calls.len()).unwrap(),
         calls,
         turns,
         took_ms: 1,
@@ -201,18 +202,43 @@ fn random_schedules_come_from_the_seed() {
     assert_eq!(draw(1), draw(1));
     assert_ne!(draw(1), draw(2));
     assert!(draw(3).iter().all(|schedule| !schedule.injections.is_empty()));
+    let mut random = ScheduleSearch::new(SearchLimits { random: true, ..LIMITS }, 1, &base);
+    for schedule in random.next(20) {
+        random.learn(&schedule, &observed(&schedule, |_| false));
+    }
+    assert!(!random.has_tried_all_singles(), "nobody knows what was not drawn");
+}
+
+#[test]
+fn a_single_fault_that_showed_nothing_is_unknown_and_several_are_not_counted() {
+    let base = observed(&Schedule::without_faults(1), |_| false);
+    let mut search = ScheduleSearch::new(LIMITS, 1, &base);
+    let single = Schedule::without_faults(1).with(&base.calls[1], Cell::LostReply);
+    let pair = single.with(&call(1, "payment.charge", 2), Cell::LostReply);
+    for (schedule, result, unknown) in [
+        (&single, TriedResult::Pass, 0),
+        (&pair, TriedResult::NotReached, 0),
+        (&pair, TriedResult::Void, 0),
+        (&single, TriedResult::NotReached, 1),
+        (&single, TriedResult::Void, 2),
+    ] {
+        search.learn(schedule, &TriedTrial { result, ..observed(schedule, |_| false) });
+        assert_eq!(search.unknown_singles(), unknown, "{result:?}");
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
-    fn the_parts_of_a_search_are_the_whole_and_the_order_is_that_of_the_seed(of in 1u32..6, seed in any::<u64>()) {
-        let limits = SearchLimits { seed, ..LIMITS };
-        let (whole, _) = tried(limits, 1, |_| false);
-        prop_assert_eq!(&whole, &tried(limits, 1, |_| false).0);
+    fn the_parts_of_a_search_are_the_whole_and_the_order_is_that_of_the_seed(
+        of in 1u32..6, seed in any::<u64>(), callers in 1u32..3,
+    ) {
+        let limits = SearchLimits { seed, depth: 3 - callers, ..LIMITS };
+        let (whole, _) = tried(limits, callers, |_| false);
+        prop_assert_eq!(&whole, &tried(limits, callers, |_| false).0);
         let mut together = Vec::new();
         for part in 1..=of {
-            together.extend(tried(SearchLimits { part: Some((part, of)), ..limits }, 1, |_| false).0);
+            together.extend(tried(SearchLimits { part: Some((part, of)), ..limits }, callers, |_| false).0);
         }
         prop_assert_eq!(keys(&together), keys(&whole));
         prop_assert_eq!(together.len(), whole.len());

@@ -18,7 +18,7 @@ pub(super) fn smaller(schedule: &Schedule) -> Vec<Schedule> {
         let mut later =
             fewer.injections.iter_mut().map(|one| &mut one.call).filter(|call| is_later(call)).peekable();
         if later.peek().is_some() {
-            later.for_each(|call| call.attempt -= 1);
+            later.for_each(Call::make_earlier);
             all.push(fewer);
         }
     }
@@ -33,22 +33,21 @@ pub(super) fn smaller(schedule: &Schedule) -> Vec<Schedule> {
         }
     }
     for (at, injection) in schedule.injections.iter().enumerate() {
-        let with = |cell: Cell, attempt: u32| {
-            let mut other = schedule.clone();
-            other.injections[at].cell = cell;
-            other.injections[at].call.attempt = attempt;
-            other
-        };
         let call = &injection.call;
         if call.attempt > 1 {
-            all.push(with(injection.cell, call.attempt - 1));
+            let mut earlier = schedule.clone();
+            earlier.injections[at].call.make_earlier();
+            all.push(earlier);
         }
         let family = injection.cell.family(call.write);
         let is_plainer = |cell: &Cell| {
             cell.fits(call) && cell.rank() < injection.cell.rank() && cell.family(call.write) == family
         };
-        let plainer = Cell::ALL.into_iter().filter(is_plainer);
-        all.extend(plainer.map(|cell| with(cell, call.attempt)));
+        for cell in Cell::ALL.into_iter().filter(is_plainer) {
+            let mut plainer = schedule.clone();
+            plainer.injections[at].cell = cell;
+            all.push(plainer);
+        }
     }
     // Two faults on one call cannot both apply.
     all.retain(|schedule| {

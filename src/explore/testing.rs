@@ -1,7 +1,7 @@
-//! A failure, for tests of what is shown and decided.
+//! What a trial showed, and a failure, for tests of what is decided, kept and shown.
 
-use super::found::WrittenScenario;
-use super::{Call, Cell, ExploredFailure, Schedule};
+use super::found::{CarefulResult, WrittenScenario};
+use super::{Call, Cell, ExploredFailure, Schedule, TriedResult, TriedTrial};
 use crate::domain::FindingKind;
 
 /// A failure of the second charge with this cell, in so many of so many trials.
@@ -35,8 +35,25 @@ pub(super) fn failure(cell: Cell, failed: (u32, u32)) -> ExploredFailure {
             controls: [("careful", "pass"), ("naive", "duplicated")]
                 .map(|(name, outcome)| (name.to_owned(), outcome.to_owned()))
                 .to_vec(),
-            careful_fails: false,
+            careful: CarefulResult::Passes,
         },
         schedule,
+    }
+}
+
+/// What a trial without calls showed.
+pub(super) fn tried(result: TriedResult) -> TriedTrial {
+    TriedTrial {
+        result,
+        kinds: Vec::new(),
+        message: String::new(),
+        fix: String::new(),
+        cause: String::new(),
+        timeline: String::new(),
+        calls: Vec::new(),
+        requests: 0,
+        turns: Vec::new(),
+        view: String::new(),
+        took_ms: 1,
     }
 }

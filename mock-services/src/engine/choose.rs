@@ -46,7 +46,7 @@ impl<S: Service> Engine<S> {
         {
             let mut body = Vec::new();
             answer.write_body(&mut body);
-            if !fault.reply.behavior().can_change(&body) {
+            if !fault.reply.can_change(&body) {
                 return Application::NotCounted;
             }
         }

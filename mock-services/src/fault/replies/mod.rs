@@ -156,6 +156,13 @@ impl Reply {
         self.kind().facts().content == ReplyContent::Complete && self.forced_status().is_none()
     }
 
+    /// Whether an answer with this body becomes another one. Faults do not count attempts whose answers they cannot
+    /// change.
+    #[must_use]
+    pub fn can_change(&self, body: &[u8]) -> bool {
+        self.behavior().can_change(body)
+    }
+
     /// The place at which the body is cut, if the service has to find it.
     #[must_use]
     pub fn cut_place(&self) -> Option<CutPlace> {
