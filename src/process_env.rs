@@ -2,7 +2,7 @@
 //! be set by a variable name it in their definition, and clap reads it.)
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Every variable whose name and value are valid Unicode.
 pub(crate) fn all() -> Vec<(String, String)> {
@@ -65,4 +65,14 @@ pub(crate) fn is_github_actions() -> bool {
 /// The file that GitHub shows with the step.
 pub(crate) fn github_step_summary() -> Option<PathBuf> {
     value("GITHUB_STEP_SUMMARY").map(PathBuf::from)
+}
+
+/// The path of an executable: as it is written if it has a slash, otherwise from `PATH`.
+pub(crate) fn find_executable(program: &str, folder: &Path) -> Option<PathBuf> {
+    let is_file = |path: &PathBuf| path.is_file();
+    if program.contains('/') {
+        return Some(folder.join(program)).filter(is_file);
+    }
+    let path = value("PATH").filter(|_| !program.is_empty())?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(is_file)
 }

@@ -64,8 +64,8 @@ pub(super) fn command_files(
 ) -> Result<Vec<FileDigest>, CertifyError> {
     let folder = directory.unwrap_or(Path::new("."));
     let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-    let executable =
-        find_executable(program, folder).ok_or_else(|| CertifyError::NoExecutable(program.to_owned()))?;
+    let executable = process_env::find_executable(program, folder)
+        .ok_or_else(|| CertifyError::NoExecutable(program.to_owned()))?;
     let named = arguments.iter().map(|argument| folder.join(argument)).filter(|path| path.is_file());
     let digest = |path: PathBuf| {
         let sha256 =
@@ -74,16 +74,6 @@ pub(super) fn command_files(
         Ok(FileDigest { name, sha256 })
     };
     std::iter::once(executable).chain(named).map(digest).collect()
-}
-
-/// The path of an executable: as it is written if it has a slash, otherwise from `PATH`.
-fn find_executable(program: &str, folder: &Path) -> Option<PathBuf> {
-    let is_file = |path: &PathBuf| path.is_file();
-    if program.contains('/') {
-        return Some(folder.join(program)).filter(is_file);
-    }
-    let path = process_env::value("PATH").filter(|_| !program.is_empty())?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(is_file)
 }
 
 /// All files in a folder with their digests, except the certificate and its page.

@@ -10,7 +10,8 @@ use yaml_reader::write_duration;
 use super::agent::{AgentOptions, AgentPlan};
 use super::statement::CertifiedFinding;
 use super::{CertifyError, CertifyEvent, OnEvent};
-use crate::explore::{self, Exploration, ExploreError, ExploreOptions, SearchEnd, SearchLimits};
+use crate::ExitStatus;
+use crate::explore::{self, Exploration, ExploreError, ExploreOptions, NoStart, SearchEnd, SearchLimits};
 use crate::results::DerivedSettings;
 use crate::run::digest_of_settings;
 use crate::scenario::Draft;
@@ -53,6 +54,7 @@ pub(super) async fn search(
     let share = time / u32::try_from(cases.len().max(1)).unwrap_or(u32::MAX);
     for (number, case) in (1..).zip(cases) {
         let draft = Draft::of_case(case).map_err(ExploreError::Case)?;
+        let search_folder = folder.join(FOLDER).join(format!("{number}"));
         let how = ExploreOptions {
             limits: SearchLimits {
                 depth: DEPTH,
@@ -70,8 +72,8 @@ pub(super) async fn search(
             first: false,
             controls: true,
             jobs: None,
-            folder: folder.join(FOLDER).join(format!("{number}")),
-            resumes: false,
+            resumes: options.resumes && search_folder.join(explore::LOG_FILE).is_file(),
+            folder: search_folder,
             run: options.run.clone(),
             settings: digest_of_settings(subject, &options.run),
             derived: DerivedSettings::default(),
@@ -86,12 +88,24 @@ pub(super) async fn search(
         let found = explore::explore(&draft, subject, &how, stop.clone(), show).await?;
         result.interrupted |= found.end == SearchEnd::Interrupted;
         match &found.no_start {
+            Some(NoStart::Wrong { kind, message }) => result.failures.push(CertifiedFinding {
+                kind: kind.as_str().to_owned(),
+                fails: true,
+                message: format!("In the task of {}, without any fault: {message}", case.id),
+                fix: "Repair this first: no search was made.".to_owned(),
+            }),
             Some(_) => result.not_tested.push(format!(
                 "a search in the task of {}: {}",
                 case.id,
                 explore::summary_line(&found)
             )),
-            None => result.notes.push(coverage(&case.id, share, &found)),
+            None => {
+                result.notes.push(coverage(&case.id, share, &found));
+                if found.exit_status() == ExitStatus::Unproven {
+                    let limits = explore::notes(&found, &how.folder.display().to_string()).join(" ");
+                    result.not_tested.push(format!("a whole search in the task of {}: {limits}", case.id));
+                }
+            }
         }
         result.failures.extend(found.failures.iter().map(|failure| CertifiedFinding {
             kind: failure.kind.as_str().to_owned(),
@@ -126,10 +140,6 @@ fn coverage(case: &str, share: Duration, found: &Exploration) -> String {
         sum(|counts| counts.left),
         found.failures.len(),
     );
-    let never: Vec<&str> = found.never_reached().collect();
-    if !never.is_empty() {
-        text.push_str(&format!(" Never reached: {}.", never.join(", ")));
-    }
     if !found.doubtful.is_empty() {
         text.push_str(&format!(" Not judged: {} that the control careful fails, too.", found.doubtful.len()));
     }

@@ -13,7 +13,7 @@ use super::args::part::partition;
 use super::args::quick::QuickArgs;
 use super::args::subject::SubjectArgs;
 use super::error::CliError;
-use super::print::{message, output};
+use super::print::{message, output, output_text};
 use super::probing::{is_something_right, probe, show_failure};
 use crate::ExitStatus;
 use crate::explore::{self, Exploration, ExploreError, ExploreOptions, SearchEnd, SearchLimits};
@@ -24,7 +24,7 @@ use crate::run::{self, Partition, Plan, ProbeOptions, RunOptions, apply_derived,
 use crate::scenario::{Additions, Case, Draft, Loaded, load_matching};
 use crate::subject::words::quoted;
 use crate::subject::{Subject, SubjectKind};
-use crate::text::line;
+use crate::text::{ci_commands, line};
 
 /// What the trial of the probe is about.
 const ABOUT: &str = "Nothing fails.";
@@ -193,18 +193,16 @@ pub(super) fn run(args: &ExploreArgs) -> Result<ExitStatus, CliError> {
     })?;
     bar.finish_and_clear();
     let shown = options.folder.display().to_string();
-    let text = if args.json {
-        let mut json = serde_json::to_string_pretty(&result).unwrap_or_default();
-        json.push('\n');
-        json
-    } else {
-        explore::render(&result, &shown, &options.run.subject_words, &super::view(false))
-    };
     let is_unfinished = !result.all_singles && result.no_start.is_none() && result.end != SearchEnd::Found;
-    if result.end == SearchEnd::Interrupted || is_unfinished {
+    if args.merge.is_empty() && (result.end == SearchEnd::Interrupted || is_unfinished) {
         eprintln!("to continue, add --resume {shown} to the same command");
     }
-    Ok(output(text.as_bytes(), result.exit_status()))
+    if args.json {
+        let json = serde_json::to_string_pretty(&result).unwrap_or_default();
+        return Ok(output(format!("{}\n", ci_commands::json(&json)).as_bytes(), result.exit_status()));
+    }
+    let text = explore::render(&result, &shown, &options.run.subject_words, &super::view(false));
+    Ok(output_text(&text, result.exit_status()))
 }
 
 /// A subject, and how its trials are run.
@@ -218,8 +216,7 @@ struct ProbedSubject {
 }
 
 impl ExploreArgs {
-    /// The subject after the probe, or the status of a search that ends there. A search that is continued goes on with
-    /// what its probe found.
+    /// The subject after the probe, or the status of a search that ends there.
     fn probed_subject(&self) -> Result<Result<ProbedSubject, ExitStatus>, CliError> {
         let (mut subject, typed) = self.subject.choose()?;
         let promise = self.judging.promise(&mut subject);
@@ -227,9 +224,10 @@ impl ExploreArgs {
         let given = RunOptions { trials: 1, seed: self.seed, subject_words, ..RunOptions::default() };
         let mut run = self.judging.apply(given);
         let settings = digest_of_settings(&subject, &run);
-        let derived = match &self.resume {
+        // A search that is continued or put together goes on with what its probe found.
+        let derived = match self.resume.as_ref().or(self.merge.first()) {
             Some(folder) => explore::derived(folder).map_err(|error| explained(error, self))?,
-            None if self.no_probe || !self.merge.is_empty() => DerivedSettings::default(),
+            None if self.no_probe => DerivedSettings::default(),
             None => match self.probe(&subject, &run)? {
                 Ok(derived) => derived,
                 Err(status) => return Ok(Err(status)),
@@ -375,6 +373,11 @@ fn explained(error: ExploreError, args: &ExploreArgs) -> CliError {
     match error {
         ExploreError::Run(error) => CliError::from(error),
         ExploreError::Case(error) => CliError::from(error),
+        ExploreError::HasSearch { ref folder } => {
+            let hint =
+                format!("continue it with --resume {}, or name another folder with --out", folder.display());
+            CliError::with_hint(error, hint)
+        }
         ExploreError::OtherSearch { .. } => CliError::with_hint(
             error,
             "use the same command and the same --seed as at first, or start a new search",

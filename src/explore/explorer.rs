@@ -10,7 +10,7 @@ use mock_services::ledger::{Event, SilenceEnd};
 
 use super::cell::Call;
 use super::exploration::{Exploration, MAX_FAILURES, NoStart, SearchEnd};
-use super::found::{self, ExploredFailure, REPEATS, is_steady};
+use super::found::{self, CarefulResult, ExploredFailure, REPEATS, is_steady};
 use super::log::{LOG_FILE, SearchLog};
 use super::observation::{TriedResult, TriedTrial};
 use super::page::LivePage;
@@ -94,9 +94,12 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         let Some(base) = self.first_trial(&start).await? else { return self.finish(SearchEnd::Interrupted) };
         self.result.calls.clone_from(&base.calls);
         let no_start = match base.result {
-            _ if base.calls.is_empty() => Some(NoStart::NoCall),
-            TriedResult::Fail => Some(NoStart::Wrong(base.message.clone())),
+            _ if base.requests == 0 => Some(NoStart::NoCall),
+            TriedResult::Fail => {
+                Some(NoStart::Wrong { kind: found::kind_of(&base), message: base.message.clone() })
+            }
             TriedResult::Void | TriedResult::NotReached => Some(NoStart::Void(base.message.clone())),
+            TriedResult::Pass if base.calls.is_empty() => Some(NoStart::NoCall),
             TriedResult::Pass => None,
         };
         if no_start.is_some() {
@@ -105,8 +108,7 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         }
         let mut search = ScheduleSearch::new(self.options.limits, self.options.callers, &base);
         let end = loop {
-            self.result.counts = search.counts();
-            self.result.all_singles = search.has_tried_all_singles();
+            self.count(&search);
             if let Some(end) = self.is_over() {
                 break end;
             }
@@ -133,12 +135,24 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
                 }
             }
         };
-        self.result.counts = search.counts();
-        self.result.all_singles = search.has_tried_all_singles();
+        for (schedule, observed) in self.log.failed_elsewhere() {
+            if !search.has_tried(&schedule) {
+                search.learn(&schedule, &observed);
+                self.fail(&mut search, &schedule, &observed).await?;
+            }
+        }
+        self.count(&search);
         self.finish(end)
     }
 
-    /// The trial without faults, twice: a subject that does something else the second time is not deterministic.
+    fn count(&mut self, search: &ScheduleSearch) {
+        self.result.counts = search.counts();
+        self.result.all_singles = search.has_tried_all_singles();
+        self.result.unknown_singles = search.unknown_singles();
+    }
+
+    /// The trial without faults, twice: a subject that does something else the second time is not deterministic. The
+    /// second one, if that does not pass.
     async fn first_trial(&mut self, start: &Schedule) -> Result<Option<TriedTrial>, ExploreError> {
         self.result.now = start.words();
         self.tell();
@@ -149,18 +163,20 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             if self.options.callers > 1 {
                 self.measure_client(start, &first).await?;
             }
-            self.again(start, &first, 1).await?;
+            let again = self.observe_again(start, &first, 1).await?;
+            self.result.trials = 2;
+            return Ok(again.filter(|again| again.result != TriedResult::Pass).or(Some(first)));
         }
-        self.result.trials = 2;
+        self.result.trials = 1;
         Ok(Some(first))
     }
 
     /// Finds out how long a client of the subject waits for a reply: nobody is held for longer than half of that.
     async fn measure_client(&mut self, start: &Schedule, first: &TriedTrial) -> Result<(), ExploreError> {
-        let Some(call) = first.calls.first().filter(|_| self.subject.settings.client_timeout.is_none())
-        else {
+        if self.subject.settings.client_timeout.is_some() || !self.log.is_open() {
             return Ok(());
-        };
+        }
+        let Some(call) = first.calls.first() else { return Ok(()) };
         let mut added = start.additions();
         let Call { operation, caller, .. } = call;
         let fault =
@@ -203,19 +219,23 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         if self.has_enough() {
             return Some(SearchEnd::Found);
         }
-        // What is known already takes no time.
-        if self.log.is_open() && self.options.time.is_some_and(|time| self.telling.began.elapsed() >= time) {
+        if self.is_time_over() {
             return Some(SearchEnd::Time);
         }
         self.options.trials.is_some_and(|most| self.spent >= most).then_some(SearchEnd::Trials)
+    }
+
+    /// What is known already takes no time.
+    fn is_time_over(&self) -> bool {
+        self.log.is_open() && self.options.time.is_some_and(|time| self.telling.began.elapsed() >= time)
     }
 
     fn has_enough(&self) -> bool {
         self.result.failures.len() >= if self.options.first { 1 } else { MAX_FAILURES }
     }
 
-    /// Runs one trial of each schedule, unless it is known; one that is void is run again alone, because the machine may have
-    /// been too slow for it. `repeat` counts the trials of a schedule.
+    /// Runs one trial of each schedule, unless it is known. One that is void is run again alone, because the machine may have
+    /// been too slow for it, and so is a single one that was not reached. `repeat` counts the trials of a schedule.
     async fn observe(
         &mut self,
         schedules: &[Schedule],
@@ -238,11 +258,15 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             }
         }
         self.run_planned(&planned, repeat, &mut all).await?;
-        let is_void = |observed: &Option<TriedTrial>| {
-            observed.as_ref().is_some_and(|observed| observed.result == TriedResult::Void)
+        let is_unclear = |one: &PlannedSchedule<'_>, observed: &Option<TriedTrial>| {
+            observed.as_ref().is_some_and(|observed| match observed.result {
+                TriedResult::Void => true,
+                TriedResult::NotReached => one.schedule.is_single(),
+                TriedResult::Pass | TriedResult::Fail => false,
+            })
         };
         for one in &planned {
-            if is_void(&all[one.at]) && self.stop.peek().is_none() {
+            if is_unclear(one, &all[one.at]) && self.stop.peek().is_none() {
                 self.run_planned(std::slice::from_ref(one), repeat, &mut all).await?;
             }
         }
@@ -292,13 +316,13 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         ExploreError::Log { path: self.options.folder.join(LOG_FILE), error }
     }
 
-    /// Runs a schedule again; whether it fails as before, if it could be run.
-    async fn again(
+    /// Runs a schedule again, if it can be run.
+    async fn observe_again(
         &mut self,
         schedule: &Schedule,
         first: &TriedTrial,
         repeat: u32,
-    ) -> Result<Option<bool>, ExploreError> {
+    ) -> Result<Option<TriedTrial>, ExploreError> {
         let again = self.observe(std::slice::from_ref(schedule), repeat).await?.pop().flatten();
         let Some(again) = again else { return Ok(None) };
         let names = |observed: &TriedTrial| {
@@ -308,7 +332,7 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         };
         self.result.reruns.0 += 1;
         self.result.reruns.1 += u32::from(names(first) != names(&again));
-        Ok(Some(again.result == TriedResult::Fail && again.worst() == first.worst()))
+        Ok(Some(again))
     }
 
     /// A schedule failed: confirms it, makes it smaller, and writes it.
@@ -318,7 +342,6 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         schedule: &Schedule,
         observed: &TriedTrial,
     ) -> Result<(), ExploreError> {
-        let found_at = self.result.trials;
         if self.is_known(schedule, observed, true) {
             search.know(schedule);
             return Ok(());
@@ -346,7 +369,7 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             fix: shown.fix,
             cause: shown.cause,
             timeline: shown.timeline,
-            found_at,
+            found_at: self.log.number_of(schedule),
             failed,
             also: 0,
             written,
@@ -358,20 +381,20 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
 
     /// Adds a failure. One that is steady stands for those with the same cause that are not.
     fn add(&mut self, failure: ExploredFailure) {
+        let list = match failure.written.careful {
+            CarefulResult::Fails => &mut self.result.doubtful,
+            _ => &mut self.result.failures,
+        };
         if failure.is_steady() {
-            for list in [&mut self.result.failures, &mut self.result.doubtful] {
-                list.retain(|known| {
-                    let is_replaced = !known.is_steady() && known.cause == failure.cause;
-                    if is_replaced && known.written.file != failure.written.file {
-                        // It is one more file, no wrong one.
-                        let _ = std::fs::remove_file(&known.written.file);
-                    }
-                    !is_replaced
-                });
-            }
+            list.retain(|known| {
+                let is_replaced = !known.is_steady() && known.cause == failure.cause;
+                if is_replaced && known.written.file != failure.written.file {
+                    // It is one more file, no wrong one.
+                    let _ = std::fs::remove_file(&known.written.file);
+                }
+                !is_replaced
+            });
         }
-        let list =
-            if failure.written.careful_fails { &mut self.result.doubtful } else { &mut self.result.failures };
         list.push(failure);
     }
 
@@ -385,7 +408,7 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         let mut left = MAX_SHRINKING;
         'smaller: loop {
             for candidate in shrink::smaller(&smallest) {
-                if left == 0 || self.stop.peek().is_some() {
+                if left == 0 || self.stop.peek().is_some() || self.is_time_over() {
                     break 'smaller;
                 }
                 left -= 1;
@@ -412,7 +435,8 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
     ) -> Result<(u32, u32), ExploreError> {
         let (mut failed, mut of) = (1, 1);
         for repeat in 1..=REPEATS {
-            let Some(fails) = self.again(schedule, observed, repeat).await? else { break };
+            let Some(again) = self.observe_again(schedule, observed, repeat).await? else { break };
+            let fails = again.result == TriedResult::Fail && again.worst() == observed.worst();
             self.result.confirming += 1;
             failed += u32::from(fails);
             of += 1;
@@ -462,11 +486,12 @@ fn not_possible(error: &LoadError) -> TriedTrial {
     TriedTrial {
         result: TriedResult::NotReached,
         kinds: Vec::new(),
-        message: error.to_string(),
+        message: format!("no case can have it: {}", error.to_string().trim()),
         fix: String::new(),
         cause: String::new(),
         timeline: String::new(),
         calls: Vec::new(),
+        requests: 0,
         turns: Vec::new(),
         view: String::new(),
         took_ms: 0,

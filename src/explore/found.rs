@@ -13,6 +13,7 @@ use super::observation::TriedTrial;
 use super::schedule::Schedule;
 use super::{ExploreError, ExploreOptions};
 use crate::domain::{ControlName, FindingKind};
+use crate::process_env;
 use crate::run::{ConcurrencyLimiter, RunOptions};
 use crate::scenario::{Additions, Case, ControlOutcome, ControlTerm, Draft};
 use crate::scratch::Scratch;
@@ -82,10 +83,24 @@ pub(super) fn is_steady((failed, of): (u32, u32)) -> bool {
 pub struct WrittenScenario {
     /// Its file.
     pub file: PathBuf,
-    /// The outcomes of the controls that reach the schedule.
+    /// The outcomes of the controls that reach the schedule, if `careful` passes it.
     pub controls: Vec<(String, String)>,
-    /// Whether the control `careful` fails it, too.
-    pub careful_fails: bool,
+    /// What the control `careful` does with it.
+    pub careful: CarefulResult,
+}
+
+/// What the control `careful` does with a schedule that the subject fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CarefulResult {
+    /// It passes: the subject could have passed, too.
+    Passes,
+    /// It fails, too.
+    Fails,
+    /// It does not make these calls.
+    NotReached,
+    /// It was not run.
+    NotRun,
 }
 
 /// The kind of a failure.
@@ -116,21 +131,25 @@ pub(super) async fn write(
         ],
         ..additions(schedule)
     };
-    let outcomes = if options.controls && draft.has_steps() {
+    let mut careful = CarefulResult::NotRun;
+    if options.controls && draft.has_steps() && stop.peek().is_none() {
         let case = draft.case(&name, &added).map_err(ExploreError::Case)?;
-        control_outcomes(&case, options, stop).await?
-    } else {
-        Vec::new()
-    };
-    let is_careful = |name: &ControlName| *name == ControlName::Careful;
-    let careful_fails = outcomes.iter().any(|(name, outcome)| is_careful(name) && outcome.is_failure());
-    let is_passed = outcomes.iter().any(|(name, outcome)| is_careful(name) && !outcome.is_failure());
-    if is_passed {
-        added.controls =
-            outcomes.iter().map(|(name, outcome)| (name.to_string(), outcome.as_str().to_owned())).collect();
+        let outcomes = control_outcomes(&case, options, stop).await?;
+        let of_careful = outcomes.iter().find(|(name, _)| *name == ControlName::Careful);
+        careful = match of_careful {
+            Some((_, outcome)) if outcome.is_failure() => CarefulResult::Fails,
+            Some(_) => CarefulResult::Passes,
+            None => CarefulResult::NotReached,
+        };
+        if careful == CarefulResult::Passes {
+            let words = |(name, outcome): &(ControlName, ControlOutcome)| {
+                (name.to_string(), outcome.as_str().to_owned())
+            };
+            added.controls = outcomes.iter().map(words).collect();
+        }
     }
-    // Where no control passes or none fails, what the subject did stands for it.
-    if !is_passed || draft.case(&name, &added).is_err() {
+    // Where `careful` does not pass or no control fails, what the subject did stands for it.
+    if careful != CarefulResult::Passes || draft.case(&name, &added).is_err() {
         let subject_name = serde_json::Value::from(one_line(&subject.name));
         let (digest, kind) = (subject_digest(subject), kind_of(observed));
         added.found = format!("{{ subject: {subject_name}, digest: {digest}, finding: {kind} }}");
@@ -140,7 +159,7 @@ pub(super) async fn write(
     let failed = |error| ExploreError::Log { path: file.clone(), error };
     std::fs::create_dir_all(&folder).map_err(failed)?;
     std::fs::write(&file, draft.text(&added)).map_err(failed)?;
-    Ok(WrittenScenario { file, controls: added.controls, careful_fails })
+    Ok(WrittenScenario { file, controls: added.controls, careful })
 }
 
 /// The outcomes of the controls that reach the schedule of a case, and have the same outcome each time; of `careful`, a
@@ -180,7 +199,7 @@ async fn control_outcomes(
     Ok(agreed.collect())
 }
 
-/// The digest of a subject: of its command, and of the files that the command names.
+/// The digest of a subject: of its command, of its program, and of the files that the command names.
 pub(super) fn subject_digest(subject: &Subject) -> String {
     let mut digest = Sha256::new().chain_update(&subject.name);
     let words = match &subject.kind {
@@ -188,12 +207,16 @@ pub(super) fn subject_digest(subject: &Subject) -> String {
         SubjectKind::Http { url, command, .. } => command.clone().unwrap_or_else(|| vec![url.clone()]),
         SubjectKind::Control(name) => vec![name.clone()],
     };
-    for word in words {
+    let folder = subject.settings.directory.as_deref().unwrap_or(Path::new("."));
+    for (number, word) in words.iter().enumerate() {
         digest.update(word.as_bytes());
         digest.update([0]);
-        if Path::new(&word).is_file() {
-            digest.update(std::fs::read(&word).unwrap_or_default());
-        }
+        let file = match number {
+            0 => process_env::find_executable(word, folder),
+            _ => Some(folder.join(word)).filter(|path| path.is_file()),
+        };
+        // A command without its program cannot be started, and the probe says so.
+        digest.update(file.and_then(|path| std::fs::read(path).ok()).unwrap_or_default());
     }
     hex::encode(digest.finalize())
 }

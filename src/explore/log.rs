@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ExploreError;
-use super::observation::TriedTrial;
+use super::observation::{TriedResult, TriedTrial};
 use super::schedule::Schedule;
 use crate::results::DerivedSettings;
 
@@ -19,6 +19,8 @@ pub const LOG_FILE: &str = "explore.jsonl";
 /// What identifies a search: its parts and what continues it have the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchIdentity {
+    /// The version of hapax.
+    pub hapax: String,
     /// The name of the subject.
     pub subject: String,
     /// The digest of its program.
@@ -64,7 +66,7 @@ struct TriedLine {
 /// The trials of a search that are known, by schedule and by how often it was repeated before.
 pub(super) struct SearchLog {
     file: Option<File>,
-    known: HashMap<(String, u32), TriedTrial>,
+    known: HashMap<(String, u32), TriedLine>,
     /// The number of the last trial.
     last: u32,
 }
@@ -79,18 +81,26 @@ impl SearchLog {
     ) -> Result<Self, ExploreError> {
         let path = folder.join(LOG_FILE);
         let failed = |error: io::Error| ExploreError::Log { path: path.clone(), error };
-        let begun = if resumes { Some(of_search(&path, identity)?) } else { None };
-        fs::create_dir_all(folder).map_err(failed)?;
-        let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
-        let Some(LogContents { tried, bytes, .. }) = begun else {
+        if !resumes {
+            fs::create_dir_all(folder).map_err(failed)?;
+            // A log of two searches would take what one of them showed for what the other one would show.
+            let new = OpenOptions::new().create_new(true).append(true).open(&path);
+            let mut file = new.map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => ExploreError::HasSearch { folder: folder.to_owned() },
+                _ => failed(error),
+            })?;
             for line in [LogLine::Search(identity.clone()), LogLine::Derived(derived.clone())] {
                 write(&mut file, &line).map_err(failed)?;
             }
             return Ok(SearchLog { file: Some(file), known: HashMap::new(), last: 0 });
-        };
+        }
+        let LogContents { tried, bytes, .. } = of_search(&path, identity)?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(failed)?;
         file.set_len(bytes).map_err(failed)?;
         let last = tried.iter().map(|line| line.trial).max().unwrap_or_default();
-        Ok(SearchLog { file: Some(file), known: tried.into_iter().map(TriedLine::known).collect(), last })
+        // What showed nothing may show something now.
+        let known = tried.into_iter().filter(|line| line.observed.result != TriedResult::Void);
+        Ok(SearchLog { file: Some(file), known: known.map(TriedLine::by_schedule).collect(), last })
     }
 
     /// The logs of all parts of one search, together; nothing is added to it.
@@ -107,7 +117,7 @@ impl SearchLog {
             }
             (identity, of) = (Some(found), parts_of_search);
             parts.insert(part);
-            known.extend(tried.into_iter().map(TriedLine::known));
+            known.extend(tried.into_iter().map(TriedLine::by_schedule));
         }
         let identity = identity.ok_or(ExploreError::NoParts)?;
         let missing: Vec<String> =
@@ -138,7 +148,22 @@ impl SearchLog {
 
     /// What is known of a schedule.
     pub(super) fn get(&self, schedule: &Schedule, repeat: u32) -> Option<&TriedTrial> {
-        self.known.get(&(schedule.key(), repeat))
+        self.known.get(&(schedule.key(), repeat)).map(|line| &line.observed)
+    }
+
+    /// The number of the first trial of a schedule; 0 if it has none.
+    pub(super) fn number_of(&self, schedule: &Schedule) -> u32 {
+        self.known.get(&(schedule.key(), 0)).map_or(0, |line| line.trial)
+    }
+
+    /// The schedules of all parts that failed, with what they showed. A subject that is not deterministic can have failed
+    /// one that the search over all parts does not get to. None in a search that is being made.
+    pub(super) fn failed_elsewhere(&self) -> Vec<(Schedule, TriedTrial)> {
+        let is_failure = |line: &&TriedLine| line.repeat == 0 && line.observed.result == TriedResult::Fail;
+        let mut failed: Vec<&TriedLine> =
+            self.known.values().filter(|_| self.file.is_none()).filter(is_failure).collect();
+        failed.sort_by_key(|line| (line.trial, line.schedule.key()));
+        failed.into_iter().map(|line| (line.schedule.clone(), line.observed.clone())).collect()
     }
 
     /// Whether trials can be added.
@@ -166,16 +191,15 @@ impl SearchLog {
             write(file, &line)?;
         }
         if let LogLine::Tried(line) = line {
-            self.known.extend([line.known()]);
+            self.known.extend([line.by_schedule()]);
         }
         Ok(())
     }
 }
 
 impl TriedLine {
-    /// What is known by it.
-    fn known(self) -> ((String, u32), TriedTrial) {
-        ((self.schedule.key(), self.repeat), self.observed)
+    fn by_schedule(self) -> ((String, u32), Self) {
+        ((self.schedule.key(), self.repeat), self)
     }
 }
 
@@ -218,4 +242,77 @@ fn read(path: &Path) -> Result<LogContents, ExploreError> {
     }
     let identity = identity.ok_or_else(|| failed(io::Error::other("it does not say what it is about")))?;
     Ok(LogContents { identity, derived, tried, bytes: whole as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cell;
+    use super::super::testing::{failure, tried};
+    use super::*;
+
+    fn identity(part: Option<(u32, u32)>) -> SearchIdentity {
+        let text = || "x".to_owned();
+        SearchIdentity {
+            hapax: text(),
+            subject: text(),
+            digest: text(),
+            settings: text(),
+            case: text(),
+            seed: 1,
+            options: text(),
+            part,
+        }
+    }
+
+    fn schedule() -> Schedule {
+        failure(Cell::LostReply, (4, 4)).schedule
+    }
+
+    #[test]
+    fn a_folder_has_one_search() {
+        let folder = tempfile::tempdir().unwrap();
+        let open =
+            |resumes| SearchLog::open(folder.path(), &identity(None), &DerivedSettings::default(), resumes);
+        assert!(matches!(open(true), Err(ExploreError::Log { .. })));
+        assert!(open(false).is_ok());
+        assert!(matches!(open(false), Err(ExploreError::HasSearch { .. })));
+        assert!(open(true).is_ok());
+    }
+
+    #[test]
+    fn what_showed_nothing_is_tried_again_when_a_search_is_continued() {
+        let folder = tempfile::tempdir().unwrap();
+        let open =
+            |resumes| SearchLog::open(folder.path(), &identity(None), &DerivedSettings::default(), resumes);
+        let (passed, void) = (schedule(), Schedule::without_faults(1));
+        let mut log = open(false).unwrap();
+        log.add(1, &passed, 0, tried(TriedResult::Pass)).unwrap();
+        log.add(2, &void, 0, tried(TriedResult::Void)).unwrap();
+        drop(log);
+        let mut log = open(true).unwrap();
+        assert!(log.get(&passed, 0).is_some() && log.get(&void, 0).is_none());
+        assert_eq!(log.number(1), 3);
+        assert!(log.failed_elsewhere().is_empty());
+    }
+
+    #[test]
+    fn a_failure_of_a_part_is_known_in_the_whole() {
+        let parts = [1, 2].map(|part| {
+            let folder = tempfile::tempdir().unwrap();
+            let identity = identity(Some((part, 2)));
+            let mut log =
+                SearchLog::open(folder.path(), &identity, &DerivedSettings::default(), false).unwrap();
+            let result = if part == 2 { TriedResult::Fail } else { TriedResult::Pass };
+            log.add(1, &Schedule::without_faults(part), 0, tried(TriedResult::Pass)).unwrap();
+            log.add(2, &schedule(), part - 1, tried(result)).unwrap();
+            log.add(3, &schedule(), 0, tried(result)).unwrap();
+            folder
+        });
+        let folders = parts.each_ref().map(|folder| folder.path().to_owned());
+        let (found, log) = SearchLog::of_parts(&folders).unwrap();
+        assert_eq!(found, identity(None));
+        let failed: Vec<Schedule> =
+            log.failed_elsewhere().into_iter().map(|(schedule, _)| schedule).collect();
+        assert_eq!(failed, [schedule()]);
+    }
 }

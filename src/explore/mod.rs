@@ -25,12 +25,13 @@ use futures_util::FutureExt as _;
 
 pub use cell::{Call, Cell};
 pub use exploration::{Exploration, NoStart, SearchEnd};
-pub use found::{ExploredFailure, WrittenScenario};
+pub use found::{CarefulResult, ExploredFailure, WrittenScenario};
 pub use log::{LOG_FILE, SearchIdentity};
 pub use observation::{TriedResult, TriedTrial};
 pub use page::PAGE;
 pub use schedule::{Injection, Schedule};
 pub use search::{ScheduleCounts, ScheduleKind, SearchLimits};
+pub(crate) use show::notes;
 pub use show::{headline, render, summary_line};
 
 use crate::results::DerivedSettings;
@@ -80,8 +81,14 @@ pub enum ExploreError {
         /// Why.
         error: io::Error,
     },
+    /// The folder of a new search has one.
+    #[error("{folder} has a search", folder = folder.display())]
+    HasSearch {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The log is about another search.
-    #[error("{path} is the log of another search: the subject, the task, the seed or an option is different", path = path.display())]
+    #[error("{path} is the log of another search: the subject, the task, the seed, an option or the version of hapax is different", path = path.display())]
     OtherSearch {
         /// The log.
         path: PathBuf,
@@ -193,6 +200,7 @@ fn identity(
     let case = draft.case("search", &Schedule::without_faults(options.callers).additions());
     let case = case.map_err(ExploreError::Case)?;
     Ok(SearchIdentity {
+        hapax: env!("CARGO_PKG_VERSION").to_owned(),
         subject: subject.name.clone(),
         digest: found::subject_digest(subject),
         settings: options.settings.clone(),

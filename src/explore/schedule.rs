@@ -128,6 +128,12 @@ impl Schedule {
         added
     }
 
+    /// Whether another schedule does the same and more.
+    pub(super) fn is_part_of(&self, other: &Schedule) -> bool {
+        self.injections.iter().all(|injection| other.injections.contains(injection))
+            && other.order.starts_with(&self.order)
+    }
+
     /// Whether another schedule does the like and more.
     pub(super) fn explains(&self, other: &Schedule) -> bool {
         let has =

@@ -133,6 +133,8 @@ pub(super) struct ScheduleSearch {
     views: HashSet<String>,
     known: Vec<Schedule>,
     counts: HashMap<ScheduleKind, ScheduleCounts>,
+    /// How many trials in which one thing was to happen showed nothing.
+    unknown_singles: u32,
     drawn: u64,
 }
 
@@ -154,6 +156,7 @@ impl ScheduleSearch {
             views: HashSet::from([base.view.clone()]),
             known: Vec::new(),
             counts: HashMap::new(),
+            unknown_singles: 0,
             drawn: 0,
         };
         let start = Schedule::without_faults(callers);
@@ -161,12 +164,15 @@ impl ScheduleSearch {
         if limits.random {
             return search;
         }
-        for call in &base.calls {
-            for cell in Cell::of(call, &limits) {
-                search.add(start.with(call, cell), 0);
-            }
+        let of_calls = base.calls.iter().flat_map(|call| {
+            let start = &start;
+            Cell::of(call, &limits).map(move |cell| start.with(call, cell))
+        });
+        let first: Vec<Schedule> = of_calls.chain(search.orders(&start, base)).collect();
+        // What follows from a schedule is in the part that it is in.
+        for schedule in first.into_iter().filter(|schedule| is_in_part(schedule, limits.part)) {
+            search.add(schedule, 0);
         }
-        search.add_orders(&start, base);
         search
     }
 
@@ -230,6 +236,9 @@ impl ScheduleSearch {
     pub(super) fn learn(&mut self, schedule: &Schedule, observed: &TriedTrial) {
         let kind = ScheduleKind::of(schedule);
         let counts = self.counts.entry(kind).or_default();
+        if schedule.is_single() && matches!(observed.result, TriedResult::NotReached | TriedResult::Void) {
+            self.unknown_singles += 1;
+        }
         match observed.result {
             TriedResult::NotReached => counts.not_reached += 1,
             TriedResult::Void => counts.void += 1,
@@ -277,10 +286,22 @@ impl ScheduleSearch {
             .collect()
     }
 
+    /// How many trials in which one thing was to happen showed nothing.
+    pub(super) fn unknown_singles(&self) -> u32 {
+        self.unknown_singles
+    }
+
+    /// Whether a schedule was tried.
+    pub(super) fn has_tried(&self, schedule: &Schedule) -> bool {
+        self.calls.contains_key(&schedule.key())
+    }
+
     /// Whether everything was tried in which one thing happens.
     pub(super) fn has_tried_all_singles(&self) -> bool {
         let are_dropped = |kind: &ScheduleKind| *kind != ScheduleKind::Several;
-        self.faults.is_empty()
+        // Nobody knows what was not drawn.
+        !self.limits.random
+            && self.faults.is_empty()
             && self.orders.is_empty()
             && !self.explained.iter().chain(&self.untried).any(Schedule::is_single)
             && !self.dropped.keys().any(are_dropped)
@@ -324,12 +345,6 @@ impl ScheduleSearch {
         self.calls.get(&before.key()).map_or(self.base.as_slice(), Vec::as_slice)
     }
 
-    fn add_orders(&mut self, schedule: &Schedule, observed: &TriedTrial) {
-        for other in self.orders(schedule, observed) {
-            self.add(other, 0);
-        }
-    }
-
     /// The same up to a request, and then another caller, as far as the number of preemptions allows.
     fn orders(&self, schedule: &Schedule, observed: &TriedTrial) -> Vec<Schedule> {
         let mut orders = Vec::new();
@@ -355,7 +370,7 @@ impl ScheduleSearch {
     }
 
     fn add(&mut self, schedule: Schedule, later: usize) {
-        if self.is_of_this_part(&schedule) && self.seen.insert(digest(&schedule.key(), 0)) {
+        if self.seen.insert(digest(&schedule.key(), 0)) {
             if self.faults.len() + self.orders.len() + self.deeper.len() >= MAX_WAITING {
                 *self.dropped.entry(ScheduleKind::of(&schedule)).or_default() += 1;
                 return;
@@ -368,19 +383,6 @@ impl ScheduleSearch {
             };
             waiting.push(Reverse((schedule.lateness() + later, tie, schedule)));
         }
-    }
-
-    /// A part has the schedules whose first change is one of it.
-    fn is_of_this_part(&self, schedule: &Schedule) -> bool {
-        let Some((part, of)) = self.limits.part else { return true };
-        let mut first = schedule.clone();
-        first.injections.truncate(1);
-        if !first.injections.is_empty() {
-            first.order.clear();
-            first.preemptions = 0;
-        }
-        let number = u64::from_le_bytes(digest(&first.key(), 0));
-        number % u64::from(of.max(1)) == u64::from(part.saturating_sub(1))
     }
 
     /// A schedule that is drawn from the seed: up to as many faults as the depth, each on one of the first attempts.
@@ -412,6 +414,13 @@ impl ScheduleSearch {
         }
         schedule
     }
+}
+
+/// Whether a schedule that follows from the trial without faults is in this part of the search.
+fn is_in_part(schedule: &Schedule, part: Option<(u32, u32)>) -> bool {
+    let Some((part, of)) = part else { return true };
+    let number = u64::from_le_bytes(digest(&schedule.key(), 0));
+    number % u64::from(of.max(1)) == u64::from(part.saturating_sub(1))
 }
 
 fn digest(text: &str, seed: u64) -> [u8; 8] {

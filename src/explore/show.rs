@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use yaml_reader::write_duration;
 
 use super::search::ScheduleCounts;
-use super::{Exploration, ExploredFailure, LOG_FILE, NoStart, PAGE, SearchEnd};
+use super::{
+    CarefulResult, Exploration, ExploredFailure, LOG_FILE, NoStart, PAGE, SearchEnd, WrittenScenario,
+};
 use crate::domain::ControlOutcome;
 use crate::report::View;
 use crate::text::{line, wrap};
@@ -40,7 +42,7 @@ pub fn summary_line(result: &Exploration) -> String {
              gets its task and the addresses of the services (`hapax run --task … --expect … -- …` shows what it does)"
                 .to_owned()
         }
-        (Some(NoStart::Wrong(message)), _) => {
+        (Some(NoStart::Wrong { message, .. }), _) => {
             let case = match result.case.as_str() {
                 "" => String::new(),
                 case => format!("; if {case} expects this only with its faults, choose another case"),
@@ -110,7 +112,7 @@ fn push_file(out: &mut String, label: &str, failure: &ExploredFailure) {
 }
 
 /// What limits the result, a sentence or two each.
-pub(super) fn notes(result: &Exploration, folder: &str) -> Vec<String> {
+pub(crate) fn notes(result: &Exploration, folder: &str) -> Vec<String> {
     let mut notes = Vec::new();
     let (reruns, differs) = result.reruns;
     if differs > 0 {
@@ -136,12 +138,15 @@ pub(super) fn notes(result: &Exploration, folder: &str) -> Vec<String> {
              with --resume {folder}"
         ));
     }
-    let void = result.void_singles();
-    if void > 0 {
-        let are = if void == 1 { "trial of a single fault is" } else { "trials of single faults are" };
-        notes.push(format!(
-            "{void} {are} void, so nothing is known about them: this is no pass. {folder}/{LOG_FILE} says why."
-        ));
+    match result.unknown_singles {
+        0 => {}
+        unknown => {
+            let are = if unknown == 1 { "trial of a single fault is" } else { "trials of single faults are" };
+            notes.push(format!(
+                "{unknown} {are} void, or did not happen as planned, so nothing is known about them: this is no pass. \
+                 {folder}/{LOG_FILE} says why."
+            ));
+        }
     }
     if !result.doubtful.is_empty() {
         notes.push(
@@ -149,12 +154,6 @@ pub(super) fn notes(result: &Exploration, folder: &str) -> Vec<String> {
                 .to_owned(),
         );
     }
-    notes.extend(result.never_reached().map(|kind| {
-        format!(
-            "Of the schedules with {kind}, none happened as planned, so nothing is known about them: this is no pass. \
-             {folder}/{LOG_FILE} says why."
-        )
-    }));
     notes
 }
 
@@ -185,8 +184,13 @@ fn push_failure(out: &mut String, failure: &ExploredFailure, command: &str, view
 
 /// How the controls did, in words; `None` if they were not run.
 pub(super) fn controls(failure: &ExploredFailure) -> Option<String> {
+    let WrittenScenario { controls, careful, .. } = &failure.written;
+    if *careful == CarefulResult::NotReached {
+        let text = "controls: careful does not make these calls, so no control shows how to pass";
+        return Some(text.to_owned());
+    }
     let (passed, failed): (Vec<_>, Vec<_>) =
-        failure.written.controls.iter().partition(|(_, outcome)| outcome == ControlOutcome::Pass.as_str());
+        controls.iter().partition(|(_, outcome)| outcome == ControlOutcome::Pass.as_str());
     let failed: Vec<String> = failed.iter().map(|(name, outcome)| format!("{name} ({outcome})")).collect();
     match (passed.len(), failed.len()) {
         (0, 0) => None,
@@ -212,6 +216,7 @@ mod tests {
     use super::super::testing::failure;
     use super::super::{Cell, ScheduleKind};
     use super::*;
+    use crate::domain::FindingKind;
 
     const VIEW: View = View { width: 100, color: false, verbose: false };
 
@@ -224,6 +229,7 @@ mod tests {
             doubtful: vec![failure(Cell::Lie, (4, 4))],
             counts: vec![(ScheduleKind::Write, counts), (ScheduleKind::Interrupt, missed)],
             interrupts: false,
+            unknown_singles: 6,
             trials: 18,
             reruns: (8, 2),
             took_ms: 61_400,
@@ -239,16 +245,16 @@ mod tests {
             let result = Exploration { no_start: Some(no_start), ..Exploration::new("agent", 1) };
             render(&result, "search", "-- ./agent", &VIEW)
         };
+        let wrong = || {
+            let message = "2 charges for order 7".to_owned();
+            NoStart::Wrong { kind: FindingKind::Duplicated, message }
+        };
         let of_case = Exploration {
             case: "payment/lost-reply@keys=none".to_owned(),
-            no_start: Some(NoStart::Wrong("2 charges for order 7".to_owned())),
+            no_start: Some(wrong()),
             ..Exploration::new("agent", 1)
         };
-        let all = [
-            NoStart::NoCall,
-            NoStart::Wrong("2 charges for order 7".to_owned()),
-            NoStart::Void("it did not end".to_owned()),
-        ];
+        let all = [NoStart::NoCall, wrong(), NoStart::Void("it did not end".to_owned())];
         insta::assert_snapshot!(
             all.map(shown).join("\n") + "\n" + &render(&of_case, "search", "-- ./agent", &VIEW)
         );

@@ -66,6 +66,7 @@ const HAPAX: &[(&str, &[&str])] = &[
         &[
             "domain",
             "exit_status",
+            "process_env",
             "report",
             "results",
             "run",
