@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::model::{RecordedStep, SeenAnswer, ServiceModel};
+use self::model::{RecordedStep, SeenAnswer, ServiceModel, stored_key};
 use super::Engine;
 use super::core::Core;
 use super::job::Job;
@@ -98,7 +98,7 @@ impl<S: Service> Recording<S> {
                 }
             }
             Commit::Later(_) | Commit::LaterWithin(..) => {
-                if job.keyed.is_some() {
+                if stored_key(job).is_some() {
                     self.add(job, RecordedStep::InFlight { job: Arc::clone(job), age }, None);
                 }
                 self.add(job, RecordedStep::Late { job: Arc::clone(job), age }, None);

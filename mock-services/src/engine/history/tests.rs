@@ -18,6 +18,11 @@ struct Callers(Arc<Engine<Records>>);
 
 impl Callers {
     fn new(faults: &[&str]) -> Self {
+        Self::with_keys(Profile::Stripe, faults)
+    }
+
+    /// The same, with a store that treats keys so.
+    fn with_keys(profile: Profile, faults: &[&str]) -> Self {
         let clock = Clock::default();
         let faults = faults.iter().map(|line| line.parse().unwrap()).collect();
         let options = RecordsOptions { counters: vec![("seats".to_owned(), 5)], ..RecordsOptions::default() };
@@ -28,7 +33,7 @@ impl Callers {
                 clock,
                 callers: 8,
                 access: Access::Open,
-                idempotency: Some(Idempotency::new(Profile::Stripe)),
+                idempotency: Some(Idempotency::new(profile)),
                 ledger: Ledger::new("trial", 1, clock),
                 plan: Arc::new(SharedPlan::new(Plan::new(1, faults))),
                 intended: None,
@@ -192,6 +197,16 @@ async fn what_faults_did_is_explained_and_what_they_answered_is_left_out() {
         callers.call(2, get("/records/a")).await;
         assert_eq!(callers.conclusion().await, HistoryConclusion::Explained, "{fault}, key {key:?}");
     }
+}
+
+#[tokio::test]
+async fn a_late_commit_of_a_request_whose_key_is_ignored_is_explained() {
+    let callers =
+        Callers::with_keys(Profile::None, &["records.put#1 commit={later: {requests: 1}} reply={status: 504}"]);
+    callers.call(1, keyed(put("a", 1), "k")).await;
+    assert_eq!(callers.call(2, get("/records/a")).await, 404);
+    assert_eq!(callers.call(2, get("/records/a")).await, 200);
+    assert_eq!(callers.conclusion().await, HistoryConclusion::Explained);
 }
 
 #[tokio::test]
