@@ -59,7 +59,7 @@ impl Callers {
 
     async fn conclusion(&self) -> HistoryConclusion {
         self.0.settle().await;
-        self.0.check_history(Duration::from_secs(60)).await.unwrap().conclusion
+        Arc::clone(&self.0).check_history(Duration::from_secs(60)).await.unwrap().conclusion
     }
 
     async fn drawing(&self) -> String {
@@ -135,9 +135,9 @@ async fn what_the_engine_answers_is_explained() {
     }
     assert!(statuses.contains(&201) && statuses.contains(&200), "{statuses:?}");
     assert_eq!(callers.call(1, get("/records")).await, 200);
-    let report = callers.0.check_history(Duration::from_secs(60)).await.unwrap();
-    assert_eq!((report.callers, report.calls), (8, 33));
-    assert_eq!(report.conclusion, HistoryConclusion::Explained);
+    let report = Arc::clone(&callers.0).check_history(Duration::from_secs(60)).await.unwrap();
+    assert_eq!((report.callers, report.conclusion), (8, HistoryConclusion::Explained));
+    assert_eq!(callers.0.lock().recording().unwrap().calls.len(), 33);
 }
 
 #[tokio::test]
@@ -201,8 +201,10 @@ async fn what_faults_did_is_explained_and_what_they_answered_is_left_out() {
 
 #[tokio::test]
 async fn a_late_commit_of_a_request_whose_key_is_ignored_is_explained() {
-    let callers =
-        Callers::with_keys(Profile::None, &["records.put#1 commit={later: {requests: 1}} reply={status: 504}"]);
+    let callers = Callers::with_keys(
+        Profile::None,
+        &["records.put#1 commit={later: {requests: 1}} reply={status: 504}"],
+    );
     callers.call(1, keyed(put("a", 1), "k")).await;
     assert_eq!(callers.call(2, get("/records/a")).await, 404);
     assert_eq!(callers.call(2, get("/records/a")).await, 200);
@@ -226,4 +228,28 @@ async fn what_a_fault_took_back_is_not_judged() {
     callers.call(1, put("a", 1)).await;
     let why = "a fault took back what was committed".to_owned();
     assert_eq!(callers.conclusion().await, HistoryConclusion::Unknown { why });
+}
+
+#[test]
+fn the_search_does_not_run_on_a_worker_of_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    runtime.unwrap().block_on(async {
+        let callers = Callers::new(&[]);
+        callers.call(1, put("a", 1)).await;
+        callers.call(2, get("/records/a")).await;
+        // The only thread for what blocks is taken until this is dropped.
+        let (taken, freed) = std::sync::mpsc::channel::<()>();
+        let other = tokio::task::spawn_blocking(move || freed.recv().is_err());
+        let mut check = std::pin::pin!(callers.conclusion());
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                found = &mut check => panic!("{found:?} was found by the worker"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        drop(taken);
+        assert!(other.await.unwrap());
+        assert_eq!(check.await, HistoryConclusion::Explained);
+    });
 }
