@@ -271,15 +271,18 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             })
     }
 
-    /// Whether another caller, too, changed what this write changed, after this caller started and before this entry: a
-    /// read of it does not show whose changes it has.
+    /// Whether another caller, too, changed what this write changed, after this caller first started and before this
+    /// entry: a read of it does not show whose changes it has.
     fn another_changed(&self, write: &Attempt<'_>, before: u64) -> bool {
         let effects = &self.history.effects;
+        // The write can be one of an earlier start.
+        let own_starts = self.history.starts().filter(|start| start.caller == Some(self.caller));
+        let since = own_starts.map(|start| start.n).min().unwrap_or(self.since);
         write.effects.iter().map(|index| &effects[*index]).any(|own| {
             effects.iter().any(|other| {
                 other.id == own.id
                     && service_of(other.name) == service_of(own.name)
-                    && (self.since..before).contains(&other.n)
+                    && (since..before).contains(&other.n)
                     && self.history.attempt(other.attempt).is_some_and(|cause| !self.is_own(cause))
             })
         })
