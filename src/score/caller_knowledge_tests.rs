@@ -289,7 +289,13 @@ fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown
 
 /// A caller sets a record to a value.
 fn put_stock(script: &mut LedgerScript, caller: u32, value: i64, sees: Sees) {
-    change_stock(script, caller, "records.put", &Fields::new().with("key", "stock").with("value", value), sees);
+    change_stock(
+        script,
+        caller,
+        "records.put",
+        &Fields::new().with("key", "stock").with("value", value),
+        sees,
+    );
 }
 
 fn change_stock(script: &mut LedgerScript, caller: u32, operation: &str, fields: &Fields, sees: Sees) {
@@ -344,6 +350,24 @@ fn what_another_caller_changed_before_a_restart_leaves_the_result_open_after_it(
         script.started(2);
     });
     assert_eq!(honesty, Honesty::Honest);
+}
+
+#[test]
+fn a_value_that_replaced_the_one_of_another_caller_is_known_to_be_its_own() {
+    let after_a_put_of = |value: i64| {
+        honesty_of_unknown("/records/stock", "records.get", |script| {
+            put_stock(script, 2, value, Sees::Ok);
+            put_stock(script, 1, 11, Sees::Cut(ReplyKind::Drop));
+        })
+    };
+    assert_eq!(after_a_put_of(12), Honesty::Underclaimed);
+    assert_eq!(after_a_put_of(11), Honesty::Honest, "it may be that of the other");
+    let counted = honesty_of_unknown("/counters/stock", "records.counter", |script| {
+        let by_one = Fields::new().with("counter", "stock").with("by", 1);
+        change_stock(script, 2, "records.increment", &by_one, Sees::Ok);
+        change_stock(script, 1, "records.increment", &by_one, Sees::Cut(ReplyKind::Drop));
+    });
+    assert_eq!(counted, Honesty::Honest, "the sum does not say who added");
 }
 
 #[test]
