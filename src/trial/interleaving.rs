@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::event_log::EventLog;
-use crate::domain::SubjectEvent;
+use crate::domain::{OrderMiss, SubjectEvent};
 use crate::subject::{SupervisorId, processes_below};
 
 /// The time between two looks at the processes of a caller.
@@ -68,6 +68,7 @@ impl Interleaver {
             let_in: 0,
             last: None,
             missed: false,
+            gave_up: BTreeSet::new(),
             longest,
             log: log.clone(),
         };
@@ -128,6 +129,8 @@ struct Turns {
     last: Option<u32>,
     /// Whether the order was not kept.
     missed: bool,
+    /// The callers whose clients gave up.
+    gave_up: BTreeSet<u32>,
     longest: Duration,
     log: EventLog,
 }
@@ -178,9 +181,7 @@ impl Turns {
     /// may be what they wait for.
     async fn look(&mut self) {
         self.remove_abandoned();
-        let waited = |taker: &TurnTaker| taker.held.front().map(|(_, since)| since.elapsed());
-        let longest = self.callers.values().filter_map(waited).max();
-        let Some(longest) = longest else { return };
+        let Some((held_longest, waited)) = self.held_longest() else { return };
         let expected: Vec<u32> =
             self.callers.iter().filter(|(_, taker)| !taker.is_settled()).map(|(caller, _)| *caller).collect();
         let mut all_sleep = true;
@@ -196,12 +197,17 @@ impl Turns {
         }
         if all_sleep {
             self.let_next_in();
-        } else if longest > self.longest {
-            let absent = expected.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let after = yaml_reader::write_duration(Duration::from_secs(longest.as_secs()));
-            self.miss(&format!("caller {absent} sent no request and did not end for {after}"));
+        } else if waited > self.longest {
+            let held_ms = milliseconds(waited);
+            self.miss(OrderMiss::HeldForAbsent { caller: held_longest, absent: expected, held_ms });
             self.let_next_in();
         }
+    }
+
+    /// The caller whose first request is held for the longest time, and that time.
+    fn held_longest(&self) -> Option<(u32, Duration)> {
+        let waited = |(caller, taker): (&u32, &TurnTaker)| Some((*caller, taker.held.front()?.1.elapsed()));
+        self.callers.iter().filter_map(waited).max_by_key(|(_, waited)| *waited)
     }
 
     /// Lets the next request in, if one is held: that of the caller whose turn it is, or, after the order, of the
@@ -217,15 +223,12 @@ impl Turns {
         let Some(first) = held.first().copied() else { return };
         let planned = self.order.get(self.let_in).copied();
         if let Some(caller) = planned.filter(|caller| !held.contains(caller)) {
-            let what = if self.callers.get(&caller).is_some_and(|taker| taker.ended) {
-                "had ended"
+            let request = number(self.let_in + 1);
+            self.miss(if self.callers.get(&caller).is_some_and(|taker| taker.ended) {
+                OrderMiss::Ended { caller, request }
             } else {
-                "waited for something else"
-            };
-            self.miss(&format!(
-                "caller {caller} {what} when it was its turn, at request {}",
-                self.let_in + 1
-            ));
+                OrderMiss::Waited { caller, request }
+            });
         }
         let usual = || self.last.filter(|last| held.contains(last)).unwrap_or(first);
         let caller = planned.filter(|caller| held.contains(caller)).unwrap_or_else(usual);
@@ -234,11 +237,10 @@ impl Turns {
         (taker.answered, taker.slept) = (false, None);
         self.let_in += 1;
         self.last = Some(caller);
-        let others = held.iter().filter(|other| **other != caller).map(u32::to_string);
         let event = SubjectEvent::LetIn {
-            number: u32::try_from(self.let_in).unwrap_or(u32::MAX),
+            number: number(self.let_in),
             operation: request.moment.operation.clone(),
-            held: others.collect::<Vec<_>>().join(" "),
+            held: held.into_iter().filter(|other| *other != caller).collect(),
         };
         self.log.write(caller, &event);
         drop(request);
@@ -254,17 +256,32 @@ impl Turns {
                 gave_up.push(*caller);
             }
         }
-        for caller in gave_up {
-            self.miss(&format!("the client of caller {caller} gave up while its request was held"));
+        gave_up.into_iter().for_each(|caller| self.gave_up(caller));
+    }
+
+    /// Records, once for each caller, that its client gave up: what follows from it is not held against the subject,
+    /// whatever was missed before.
+    fn gave_up(&mut self, caller: u32) {
+        if self.gave_up.insert(caller) {
+            self.missed = true;
+            self.log.write(caller, &SubjectEvent::OrderMissed(OrderMiss::GaveUp { caller }));
         }
     }
 
-    /// Records once that the order was not kept, and why.
-    fn miss(&mut self, reason: &str) {
+    /// Records why the order was not kept. What comes later follows from the first miss.
+    fn miss(&mut self, miss: OrderMiss) {
         if !std::mem::replace(&mut self.missed, true) {
-            self.log.write(1, &SubjectEvent::OrderMissed { reason: reason.to_owned() });
+            self.log.write(1, &SubjectEvent::OrderMissed(miss));
         }
     }
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The threads of all processes below a supervisor; `None` unless there are some and all of them sleep.
