@@ -7,7 +7,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mock_services::{Held, MockServices, MomentKind};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use mock_services::{Held, MockServices, MomentKind, QueuedEnd};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -28,8 +30,6 @@ pub(super) struct Interleaver {
 enum TurnSignal {
     /// A request has arrived and is held.
     Arrived(Held),
-    /// The answer to a request of this caller is decided.
-    Answered(u32),
     /// This caller has ended.
     Ended(u32),
 }
@@ -47,25 +47,20 @@ impl Interleaver {
         let mut tasks = Vec::new();
         let names: Vec<String> = services.names().map(str::to_owned).collect();
         for name in &names {
-            for kind in [MomentKind::Queued, MomentKind::BeforeReply] {
-                let Some(mut listener) = services.listen(name, kind) else { continue };
-                let signals = signals.clone();
-                tasks.push(tokio::spawn(async move {
-                    while let Some(held) = listener.recv().await {
-                        let signal = match kind {
-                            MomentKind::Queued => TurnSignal::Arrived(held),
-                            _ => TurnSignal::Answered(held.moment.caller),
-                        };
-                        // If nobody receives it, the request goes on.
-                        let _ = signals.send(signal);
-                    }
-                }));
-            }
+            let Some(mut listener) = services.listen(name, MomentKind::Queued) else { continue };
+            let signals = signals.clone();
+            tasks.push(tokio::spawn(async move {
+                while let Some(held) = listener.recv().await {
+                    // If nobody receives it, the request goes on.
+                    let _ = signals.send(TurnSignal::Arrived(held));
+                }
+            }));
         }
         let turns = Turns {
             order: order.to_vec(),
             callers: (1..).zip(supervisors).map(|(number, id)| (number, TurnTaker::new(id))).collect(),
             let_in: 0,
+            unanswered: FuturesUnordered::new(),
             last: None,
             missed: false,
             gave_up: BTreeSet::new(),
@@ -93,8 +88,8 @@ impl Drop for Interleaver {
 struct TurnTaker {
     supervisor: SupervisorId,
     held: VecDeque<(Held, Instant)>,
-    /// Whether the request that was let in last is answered: until then, it waits for the service.
-    answered: bool,
+    /// How many of its requests were let in and are not answered: until then, it waits for the service.
+    unanswered: usize,
     ended: bool,
     /// Its threads at the last look, if all of them slept.
     slept: Option<Vec<SleepingThread>>,
@@ -108,7 +103,7 @@ impl TurnTaker {
         TurnTaker {
             supervisor: supervisor.clone(),
             held: VecDeque::new(),
-            answered: true,
+            unanswered: 0,
             ended: false,
             slept: None,
         }
@@ -126,6 +121,8 @@ struct Turns {
     callers: BTreeMap<u32, TurnTaker>,
     /// How many requests were let in.
     let_in: usize,
+    /// The ends of the requests that were let in and are not answered, with their callers.
+    unanswered: FuturesUnordered<BoxFuture<'static, (u32, Option<QueuedEnd>)>>,
     last: Option<u32>,
     /// Whether the order was not kept.
     missed: bool,
@@ -141,7 +138,7 @@ impl Turns {
             while let Ok(signal) = signals.try_recv() {
                 self.note(signal);
             }
-            if self.callers.values().all(|taker| taker.is_settled() && taker.answered) {
+            if self.callers.values().all(|taker| taker.is_settled() && taker.unanswered == 0) {
                 self.let_next_in();
             }
             tokio::select! {
@@ -149,6 +146,7 @@ impl Turns {
                     Some(signal) => self.note(signal),
                     None => return,
                 },
+                Some((caller, end)) = self.unanswered.next() => self.answered(caller, end),
                 () = tokio::time::sleep(LOOK_INTERVAL) => self.look().await,
             }
         }
@@ -164,16 +162,21 @@ impl Turns {
                     taker.slept = None;
                 }
             }
-            TurnSignal::Answered(caller) => {
-                if let Some(taker) = self.callers.get_mut(&caller) {
-                    (taker.answered, taker.slept) = (true, None);
-                }
-            }
             TurnSignal::Ended(caller) => {
                 if let Some(taker) = self.callers.get_mut(&caller) {
                     taker.ended = true;
                 }
             }
+        }
+    }
+
+    /// A request that was let in is answered, or its client had left before.
+    fn answered(&mut self, caller: u32, end: Option<QueuedEnd>) {
+        if let Some(taker) = self.callers.get_mut(&caller) {
+            (taker.unanswered, taker.slept) = (taker.unanswered.saturating_sub(1), None);
+        }
+        if end == Some(QueuedEnd::GivenUp) {
+            self.gave_up(caller);
         }
     }
 
@@ -187,7 +190,7 @@ impl Turns {
         let mut all_sleep = true;
         for caller in &expected {
             let Some(taker) = self.callers.get_mut(caller) else { continue };
-            let id = taker.supervisor.get().filter(|_| taker.answered);
+            let id = taker.supervisor.get().filter(|_| taker.unanswered == 0);
             let now = match id {
                 Some(id) => tokio::task::spawn_blocking(move || sleeping_threads(id)).await.ok().flatten(),
                 None => None,
@@ -234,7 +237,7 @@ impl Turns {
         let caller = planned.filter(|caller| held.contains(caller)).unwrap_or_else(usual);
         let Some(taker) = self.callers.get_mut(&caller) else { return };
         let Some((request, _)) = taker.held.pop_front() else { return };
-        (taker.answered, taker.slept) = (false, None);
+        (taker.unanswered, taker.slept) = (taker.unanswered + 1, None);
         self.let_in += 1;
         self.last = Some(caller);
         let event = SubjectEvent::LetIn {
@@ -243,7 +246,8 @@ impl Turns {
             held: held.into_iter().filter(|other| *other != caller).collect(),
         };
         self.log.write(caller, &event);
-        drop(request);
+        let end = request.release();
+        self.unanswered.push(Box::pin(async move { (caller, end.await) }));
     }
 
     /// Requests whose clients have left have no effect.
@@ -309,19 +313,5 @@ fn switches_if_asleep(status: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_that_runs_is_not_asleep() {
-        let status = |state: &str| {
-            format!(
-                "Name:\tx\nState:\t{state}\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n"
-            )
-        };
-        assert_eq!(switches_if_asleep(&status("S (sleeping)")), Some(9));
-        assert_eq!(switches_if_asleep(&status("R (running)")), None);
-        assert_eq!(switches_if_asleep(&status("D (disk sleep)")), None);
-        assert_eq!(switches_if_asleep("State:\tS"), None);
-    }
-}
+#[path = "interleaving_tests.rs"]
+mod tests;
