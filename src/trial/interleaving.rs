@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,9 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The interleaving of the callers of one trial.
 pub(super) struct Interleaver {
     signals: mpsc::UnboundedSender<TurnSignal>,
-    tasks: Vec<JoinHandle<()>>,
+    listeners: Vec<JoinHandle<()>>,
+    /// Until it is finished.
+    turns: Option<JoinHandle<()>>,
 }
 
 /// What the interleaver waits for.
@@ -32,6 +35,8 @@ enum TurnSignal {
     Arrived(Held),
     /// This caller has ended.
     Ended(u32),
+    /// All callers have ended, and each of them was reported.
+    Finished,
 }
 
 impl Interleaver {
@@ -44,12 +49,12 @@ impl Interleaver {
         log: &EventLog,
     ) -> Self {
         let (signals, received) = mpsc::unbounded_channel();
-        let mut tasks = Vec::new();
+        let mut listeners = Vec::new();
         let names: Vec<String> = services.names().map(str::to_owned).collect();
         for name in &names {
             let Some(mut listener) = services.listen(name, MomentKind::Queued) else { continue };
             let signals = signals.clone();
-            tasks.push(tokio::spawn(async move {
+            listeners.push(tokio::spawn(async move {
                 while let Some(held) = listener.recv().await {
                     // If nobody receives it, the request goes on.
                     let _ = signals.send(TurnSignal::Arrived(held));
@@ -67,8 +72,8 @@ impl Interleaver {
             longest,
             log: log.clone(),
         };
-        tasks.push(tokio::spawn(turns.take(received)));
-        Interleaver { signals, tasks }
+        let turns = Some(tokio::spawn(turns.take(received)));
+        Interleaver { signals, listeners, turns }
     }
 
     /// A caller has ended.
@@ -76,11 +81,21 @@ impl Interleaver {
         // The receiver lives as long as this.
         let _ = self.signals.send(TurnSignal::Ended(caller));
     }
+
+    /// All callers have ended: records whether the whole order took place, and lets all others in that are held.
+    pub(super) async fn finish(mut self) {
+        // The signals are received in the order in which they were sent.
+        let _ = self.signals.send(TurnSignal::Finished);
+        if let Some(turns) = self.turns.take() {
+            // It ends at that signal. If it panicked, the runtime has reported it.
+            let _ = turns.await;
+        }
+    }
 }
 
 impl Drop for Interleaver {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.listeners.iter().chain(&self.turns).for_each(JoinHandle::abort);
     }
 }
 
@@ -136,23 +151,26 @@ impl Turns {
     async fn take(mut self, mut signals: mpsc::UnboundedReceiver<TurnSignal>) {
         loop {
             while let Ok(signal) = signals.try_recv() {
-                self.note(signal);
+                if self.note(signal).is_break() {
+                    return;
+                }
             }
             if self.callers.values().all(|taker| taker.is_settled() && taker.unanswered == 0) {
                 self.let_next_in();
             }
             tokio::select! {
-                signal = signals.recv() => match signal {
-                    Some(signal) => self.note(signal),
-                    None => return,
-                },
+                signal = signals.recv() => {
+                    if signal.is_none_or(|signal| self.note(signal).is_break()) {
+                        return;
+                    }
+                }
                 Some((caller, end)) = self.unanswered.next() => self.answered(caller, end),
                 () = tokio::time::sleep(LOOK_INTERVAL) => self.look().await,
             }
         }
     }
 
-    fn note(&mut self, signal: TurnSignal) {
+    fn note(&mut self, signal: TurnSignal) -> ControlFlow<()> {
         match signal {
             TurnSignal::Arrived(held) => {
                 let caller = held.moment.caller;
@@ -167,7 +185,16 @@ impl Turns {
                     taker.ended = true;
                 }
             }
+            TurnSignal::Finished => {
+                self.remove_abandoned();
+                if self.let_in < self.order.len() {
+                    let (made, planned) = (number(self.let_in), number(self.order.len()));
+                    self.miss(OrderMiss::RequestsMissing { made, planned });
+                }
+                return ControlFlow::Break(());
+            }
         }
+        ControlFlow::Continue(())
     }
 
     /// A request that was let in is answered, or its client had left before.

@@ -52,8 +52,9 @@ impl TwoCallers {
         status(self.send(caller, method, header).await).await
     }
 
-    /// Who was let in, and what was missed.
-    fn events(&self) -> (Vec<u32>, Vec<OrderMiss>) {
+    /// Who was let in, and what was missed, when all callers have ended.
+    async fn finished(self) -> (Vec<u32>, Vec<OrderMiss>) {
+        self.interleaver.finish().await;
         let (mut let_in, mut missed) = (Vec::new(), Vec::new());
         for entry in self.ledger.entries() {
             let mock_services::ledger::Event::Noted { caller, .. } = &entry.event else { continue };
@@ -88,7 +89,28 @@ async fn a_request_that_is_refused_when_it_is_let_in_is_answered_like_any_other(
         }
     };
     assert_eq!(tokio::join!(acts(1), acts(2)), ((201, 200), (412, 200)));
-    assert_eq!(callers.events(), (vec![1, 2, 1, 2], Vec::new()));
+    assert_eq!(callers.finished().await, (vec![1, 2, 1, 2], Vec::new()));
+}
+
+#[tokio::test]
+async fn an_order_that_is_not_used_up_is_missed() {
+    for (order, missed) in [
+        (&[1, 2, 1, 2][..], vec![OrderMiss::RequestsMissing { made: 2, planned: 4 }]),
+        (&[1, 2], Vec::new()),
+        (&[1], Vec::new()),
+        (&[], Vec::new()),
+    ] {
+        let callers = TwoCallers::in_order(order).await;
+        let acts = |caller: u32| {
+            let callers = &callers;
+            async move {
+                callers.call(caller, "GET", "").await;
+                callers.interleaver.ended(caller);
+            }
+        };
+        tokio::join!(acts(1), acts(2));
+        assert_eq!(callers.finished().await, (vec![1, 2], missed), "{order:?}");
+    }
 }
 
 #[tokio::test]
@@ -98,7 +120,8 @@ async fn a_caller_reads_what_another_one_creates_although_it_asked_first() {
     assert_eq!(callers.call(1, "PUT", "").await, 201);
     callers.interleaver.ended(1);
     assert_eq!(status(read).await, 200);
-    assert_eq!(callers.events(), (vec![1, 2], Vec::new()));
+    callers.interleaver.ended(2);
+    assert_eq!(callers.finished().await, (vec![1, 2], Vec::new()));
 }
 
 #[tokio::test]
@@ -114,7 +137,7 @@ async fn a_client_that_leaves_while_its_request_is_held_is_recorded_and_its_requ
     }
     callers.interleaver.ended(2);
     assert_eq!(callers.call(1, "GET", "").await, 404);
-    let (let_in, missed) = callers.events();
+    let (let_in, missed) = callers.finished().await;
     assert_eq!((let_in, missed.first()), (vec![1], Some(&OrderMiss::GaveUp { caller: 2 })));
 }
 
