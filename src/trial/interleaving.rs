@@ -241,7 +241,7 @@ impl Turns {
     }
 
     /// Lets the next request in, if one is held: that of the caller whose turn it is, or, after the order, of the
-    /// caller that was let in last, or else of the first that waits.
+    /// caller that was let in last, or else of the first that waits. One that was held for too long comes before these.
     fn let_next_in(&mut self) {
         self.remove_abandoned();
         let held: BTreeSet<u32> = self
@@ -250,7 +250,7 @@ impl Turns {
             .filter(|(_, taker)| !taker.held.is_empty())
             .map(|(caller, _)| *caller)
             .collect();
-        let Some(first) = held.first().copied() else { return };
+        let Some((overdue, waited)) = self.held_longest() else { return };
         let planned = self.order.get(self.let_in).copied();
         if let Some(caller) = planned.filter(|caller| !held.contains(caller)) {
             let request = number(self.let_in + 1);
@@ -260,8 +260,13 @@ impl Turns {
                 OrderMiss::Waited { caller, request }
             });
         }
-        let usual = || self.last.filter(|last| held.contains(last)).unwrap_or(first);
-        let caller = planned.filter(|caller| held.contains(caller)).unwrap_or_else(usual);
+        let next = [planned, self.last].into_iter().flatten().find(|caller| held.contains(caller));
+        let mut caller = next.or(held.first().copied()).unwrap_or(overdue);
+        if waited > self.longest && caller != overdue {
+            // Its client would give up.
+            self.miss(OrderMiss::HeldForOthers { caller: overdue, held_ms: milliseconds(waited) });
+            caller = overdue;
+        }
         let Some(taker) = self.callers.get_mut(&caller) else { return };
         let Some((request, _)) = taker.held.pop_front() else { return };
         (taker.unanswered, taker.slept) = (taker.unanswered + 1, None);

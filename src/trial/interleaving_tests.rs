@@ -18,14 +18,18 @@ struct TwoCallers {
 
 impl TwoCallers {
     async fn in_order(order: &[u32]) -> Self {
-        const NEVER: Duration = Duration::from_secs(100_000);
+        Self::held_for(Duration::from_secs(100_000), order).await
+    }
+
+    /// The same, where nobody is held for longer than this.
+    async fn held_for(longest: Duration, order: &[u32]) -> Self {
         let ledger = Ledger::new("t", 1, Clock::default());
         let records = Records::new(RecordsOptions::default());
         let builder = MockServices::builder().callers(2).ledger(ledger.clone());
         let services = builder.service(records, ServiceOptions::default()).start().await.unwrap();
         let (services, log) = (Arc::new(services), EventLog::new(ledger.clone()));
         let supervisors = [SupervisorId::default(), SupervisorId::default()];
-        let interleaver = Interleaver::watch(order, &services, &supervisors, NEVER, &log);
+        let interleaver = Interleaver::watch(order, &services, &supervisors, longest, &log);
         TwoCallers { services, ledger, interleaver }
     }
 
@@ -122,6 +126,29 @@ async fn a_caller_reads_what_another_one_creates_although_it_asked_first() {
     assert_eq!(status(read).await, 200);
     callers.interleaver.ended(2);
     assert_eq!(callers.finished().await, (vec![1, 2], Vec::new()));
+}
+
+#[tokio::test]
+async fn a_caller_that_sends_one_request_after_the_other_does_not_hold_up_another_one_for_ever() {
+    let callers = TwoCallers::held_for(Duration::from_millis(100), &[]).await;
+    let other = callers.send(2, "GET", "").await;
+    let mut other = std::pin::pin!(status(other));
+    loop {
+        tokio::select! {
+            biased;
+            seen = &mut other => break assert_eq!(seen, 404),
+            seen = callers.call(1, "GET", "") => assert_eq!(seen, 404),
+        }
+    }
+    let (let_in, missed) = callers.finished().await;
+    assert!(let_in.contains(&2), "{let_in:?}");
+    assert!(
+        matches!(
+            missed[..],
+            [OrderMiss::HeldForOthers { caller: 2, .. } | OrderMiss::HeldForAbsent { .. }, ..]
+        ),
+        "{missed:?}"
+    );
 }
 
 #[tokio::test]
