@@ -1,6 +1,7 @@
 //! Lets the requests of several callers in one at a time, in the order of the scenario. A request is held until every
-//! other caller has one that is held, too, has ended, or sleeps: so what each of them sees does not depend on the
-//! speed of the machine. A request whose client gives up meanwhile has no effect.
+//! other caller has one that is held, too, has ended, or sleeps. A caller that sleeps before it tries again can be
+//! passed over, or not, depending on the machine: an order that was not reached for that is recorded as missed, and
+//! what is judged is what happened. A request whose client gives up meanwhile has no effect.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
