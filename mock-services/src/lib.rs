@@ -175,7 +175,7 @@ pub use serde;
 pub use word_enum::UnknownWord;
 
 pub use clock::Clock;
-pub use delivery::{Held, Listener, Moment, MomentKind};
+pub use delivery::{Held, Listener, Moment, MomentKind, QueuedEnd};
 pub use distinct_json::DistinctJson;
 pub use engine::{AwaitedCallers, BarrierOptions, HistoryReport};
 pub use history::HistoryConclusion;

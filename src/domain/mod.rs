@@ -12,6 +12,7 @@ mod controls;
 mod events;
 mod findings;
 mod hosts;
+mod order_miss;
 mod remedy;
 mod subject_events;
 mod subject_notes;
@@ -24,6 +25,7 @@ pub use events::{CopyAnswerEvent, CopyReason, EVENTS, SentCopyEvent};
 pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment, Transport};
 pub(crate) use hosts::{is_loopback, is_loopback_address, is_plain_host_name, real_host, real_hosts};
+pub use order_miss::OrderMiss;
 pub use remedy::Remedy;
 pub use subject_events::{
     CancelSignal, CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent,

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AnswerEvent, AskEvent, ClaimOrigin, ClaimedOutcome, CopyAnswerEvent, HostRequests, SentCopyEvent,
-    Transport,
+    AnswerEvent, AskEvent, ClaimOrigin, ClaimedOutcome, CopyAnswerEvent, HostRequests, OrderMiss,
+    SentCopyEvent, Transport,
 };
 
 /// How long a start must be watched after its claim for the claim to be final.
@@ -113,14 +113,12 @@ pub enum SubjectEvent {
         number: u32,
         /// The operation of the request.
         operation: String,
-        /// The other callers whose requests were held then, separated by spaces.
-        held: String,
+        /// The other callers whose requests were held then.
+        #[serde(with = "super::subject_notes::numbers_as_texts")]
+        held: Vec<u32>,
     },
     /// The callers could not be let in in the order of the scenario.
-    OrderMissed {
-        /// Why.
-        reason: String,
-    },
+    OrderMissed(OrderMiss),
     /// The subject tried to reach a host that is not a service of the trial.
     Escaped {
         /// The host.
@@ -219,7 +217,7 @@ impl SubjectEvent {
             | SubjectEvent::FreezeMissed { .. }
             | SubjectEvent::Unfrozen { .. }
             | SubjectEvent::LetIn { .. }
-            | SubjectEvent::OrderMissed { .. }
+            | SubjectEvent::OrderMissed(_)
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Contacted { .. }
             | SubjectEvent::LookedUp { .. }

@@ -192,6 +192,25 @@ pub(super) mod fields_as_text {
     }
 }
 
+/// Numbers as a list: a note has only lists of texts.
+pub(super) mod numbers_as_texts {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(in crate::domain) fn serialize<S: Serializer>(
+        numbers: &[u32],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(numbers.iter().map(u32::to_string))
+    }
+
+    pub(in crate::domain) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u32>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        texts.iter().map(|text| text.parse().map_err(de::Error::custom)).collect()
+    }
+}
+
 /// A note of the ledger is not a subject event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct SubjectEventError {

@@ -8,7 +8,7 @@ use super::*;
 use crate::domain::{
     AnswerEvent, AskEvent, CancelSignal, ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome,
     CopyAnswerEvent, CopyReason, Decision, EndEvent, HostRequests, InterruptEvent, InterruptKind,
-    LateRequestEvent, LateRequestKind, SecondCopy, SentCopyEvent, StartEnd, StartEvent, Transport,
+    LateRequestEvent, LateRequestKind, OrderMiss, SecondCopy, SentCopyEvent, StartEnd, StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -21,6 +21,23 @@ fn text() -> impl Strategy<Value = String> {
 fn interrupt_event() -> impl Strategy<Value = InterruptEvent> {
     (any::<u32>(), prop::sample::select(InterruptKind::ALL.to_vec()), 0..=LARGEST)
         .prop_map(|(interrupt, action, attempt)| InterruptEvent { interrupt, action, attempt })
+}
+
+fn numbers() -> impl Strategy<Value = Vec<u32>> {
+    prop::collection::vec(any::<u32>(), 0..4)
+}
+
+fn order_miss() -> impl Strategy<Value = OrderMiss> {
+    (0..6, any::<u32>(), any::<u32>(), numbers(), 0..=LARGEST).prop_map(
+        |(kind, caller, number, absent, held_ms)| match kind {
+            0 => OrderMiss::GaveUp { caller },
+            1 => OrderMiss::Ended { caller, request: number },
+            2 => OrderMiss::Waited { caller, request: number },
+            3 => OrderMiss::HeldForAbsent { caller, absent, held_ms },
+            4 => OrderMiss::HeldForOthers { caller, held_ms },
+            _ => OrderMiss::RequestsMissing { made: caller, planned: number },
+        },
+    )
 }
 
 fn end() -> impl Strategy<Value = StartEnd> {
@@ -149,12 +166,12 @@ fn event() -> impl Strategy<Value = SubjectEvent> {
         text().prop_map(|operation| SubjectEvent::Frozen { operation }),
         (text(), text()).prop_map(|(operation, reason)| SubjectEvent::FreezeMissed { operation, reason }),
         prop::sample::select(SecondCopy::ALL.to_vec()).prop_map(|second| SubjectEvent::Unfrozen { second }),
-        (any::<u32>(), text(), text()).prop_map(|(number, operation, held)| SubjectEvent::LetIn {
+        (any::<u32>(), text(), numbers()).prop_map(|(number, operation, held)| SubjectEvent::LetIn {
             number,
             operation,
             held
         }),
-        text().prop_map(|reason| SubjectEvent::OrderMissed { reason }),
+        order_miss().prop_map(SubjectEvent::OrderMissed),
         (text(), any::<u16>(), transport()).prop_map(|(host, port, transport)| SubjectEvent::Escaped {
             host,
             port,

@@ -135,10 +135,9 @@ fn turns(entries: &[Entry]) -> std::result::Result<Vec<(u32, Vec<u32>)>, ()> {
         let Event::Noted { caller, .. } = &entry.event else { continue };
         match SubjectEvent::from_event(&entry.event) {
             Ok(Some(SubjectEvent::LetIn { held, .. })) => {
-                let held = held.split_whitespace().filter_map(|caller| caller.parse().ok()).collect();
                 turns.push((caller.unwrap_or(1), held));
             }
-            Ok(Some(SubjectEvent::OrderMissed { .. })) => return Err(()),
+            Ok(Some(SubjectEvent::OrderMissed(_))) => return Err(()),
             _ => {}
         }
     }

@@ -162,7 +162,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             | SubjectEvent::FreezeMissed { .. }
             | SubjectEvent::Unfrozen { .. }
             | SubjectEvent::LetIn { .. }
-            | SubjectEvent::OrderMissed { .. }
+            | SubjectEvent::OrderMissed(_)
             | SubjectEvent::Escaped { .. }
             | SubjectEvent::Contacted { .. }
             | SubjectEvent::LookedUp { .. }

@@ -2,7 +2,7 @@
 //! its start. It is compared with the entries before it: the commits, the replies to the caller, and the
 //! results of its reads.
 
-use mock_services::catalog;
+use mock_services::catalog::{self, StoredValue};
 use mock_services::ledger::CommitTiming;
 
 use super::answers::{reported_success, was_stale};
@@ -45,6 +45,14 @@ pub(super) fn is_met(
     let as_asked =
         here.filter(|index| rule.contradictions(intent, effects[**index].fields).next().is_none()).count();
     as_asked >= usize::try_from(times).unwrap_or(usize::MAX)
+}
+
+/// Whether a change of a record is not seen any more after a later one, which can be told from it.
+fn is_hidden(earlier: &Effect<'_>, later: &Effect<'_>) -> bool {
+    match catalog::store_change(later.name).map(|change| change.value) {
+        Some(StoredValue::Set { to, .. }) => earlier.fields.get(to) != later.fields.get(to),
+        Some(StoredValue::Added { .. } | StoredValue::Removed) | None => false,
+    }
 }
 
 impl<'s, 'a> ClaimMoment<'s, 'a> {
@@ -271,15 +279,20 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
             })
     }
 
-    /// Whether another caller, too, changed what this write changed, after this caller started and before this entry: a
-    /// read of it does not show whose changes it has.
+    /// Whether another caller, too, changed what this write changed, after this caller first started and before this
+    /// entry: a read of it does not show whose changes it has. A value that is written as a whole hides those before it,
+    /// unless they are equal.
     fn another_changed(&self, write: &Attempt<'_>, before: u64) -> bool {
         let effects = &self.history.effects;
+        // The write can be one of an earlier start.
+        let own_starts = self.history.starts().filter(|start| start.caller == Some(self.caller));
+        let since = own_starts.map(|start| start.n).min().unwrap_or(self.since);
         write.effects.iter().map(|index| &effects[*index]).any(|own| {
             effects.iter().any(|other| {
                 other.id == own.id
                     && service_of(other.name) == service_of(own.name)
-                    && (self.since..before).contains(&other.n)
+                    && (since..before).contains(&other.n)
+                    && !(other.n < own.n && is_hidden(other, own))
                     && self.history.attempt(other.attempt).is_some_and(|cause| !self.is_own(cause))
             })
         })

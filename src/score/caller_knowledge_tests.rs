@@ -287,36 +287,87 @@ fn a_caller_with_a_success_reply_that_claims_before_the_commit_can_claim_unknown
     assert_eq!(score(&terms([due("o1", 10, 1)]), &script.end(), None).claims[0].honesty, Honesty::Honest);
 }
 
+/// A caller sets a record to a value.
+fn put_stock(script: &mut LedgerScript, caller: u32, value: i64, sees: Sees) {
+    change_stock(
+        script,
+        caller,
+        "records.put",
+        &Fields::new().with("key", "stock").with("value", value),
+        sees,
+    );
+}
+
+fn change_stock(script: &mut LedgerScript, caller: u32, operation: &str, fields: &Fields, sees: Sees) {
+    script.by(caller);
+    let attempt = script.received(operation, None, fields);
+    script.add(Event::Committed {
+        attempt,
+        effect: operation.into(),
+        id: "stock".into(),
+        fields: fields.clone(),
+        timing: CommitTiming::Now,
+    });
+    script.replied(attempt, sees);
+}
+
+/// Caller 1 claims `unknown` after two callers started, did this, and caller 1 read.
+fn honesty_of_unknown(path: &str, read: &str, act: impl FnOnce(&mut LedgerScript)) -> Honesty {
+    let mut script = LedgerScript::new();
+    script.path = path.to_owned();
+    script.by(1).started(1);
+    script.by(2).started(1);
+    act(&mut script);
+    script.by(1).read(read);
+    let is_own_start =
+        |event: &Event| matches!(event, Event::Noted { name, caller: Some(1), .. } if name == "started");
+    let start = script.entries.iter().filter(|entry| is_own_start(&entry.event)).count();
+    script.claims(u32::try_from(start).unwrap(), ClaimedOutcome::Unknown);
+    score(&Terms { callers: 2, ..terms([]) }, &script.end(), None).claims[0].honesty
+}
+
 #[test]
 fn a_read_of_what_another_caller_changed_too_leaves_the_result_open() {
-    let put = |script: &mut LedgerScript, caller: u32, value: i64, sees: Sees| {
-        let fields = Fields::new().with("key", "stock").with("value", value);
-        script.by(caller);
-        let attempt = script.received("records.put", None, &fields);
-        script.add(Event::Committed {
-            attempt,
-            effect: "records.put".into(),
-            id: "stock".into(),
-            fields,
-            timing: CommitTiming::Now,
-        });
-        script.replied(attempt, sees);
-    };
     let honesty = |another: bool| {
-        let mut script = LedgerScript::new();
-        script.path = "/records/stock".to_owned();
-        script.by(1).started(1);
-        script.by(2).started(1);
-        put(&mut script, 1, 11, Sees::Cut(ReplyKind::Drop));
-        if another {
-            put(&mut script, 2, 12, Sees::Ok);
-        }
-        script.by(1).read("records.get");
-        script.claims(1, ClaimedOutcome::Unknown);
-        score(&Terms { callers: 2, ..terms([]) }, &script.end(), None).claims[0].honesty
+        honesty_of_unknown("/records/stock", "records.get", |script| {
+            put_stock(script, 1, 11, Sees::Cut(ReplyKind::Drop));
+            if another {
+                put_stock(script, 2, 12, Sees::Ok);
+            }
+        })
     };
     assert_eq!(honesty(false), Honesty::Underclaimed);
     assert_eq!(honesty(true), Honesty::Honest);
+}
+
+#[test]
+fn what_another_caller_changed_before_a_restart_leaves_the_result_open_after_it() {
+    let honesty = honesty_of_unknown("/records/stock", "records.get", |script| {
+        put_stock(script, 1, 11, Sees::Cut(ReplyKind::Drop));
+        put_stock(script, 2, 12, Sees::Ok);
+        script.by(1).interrupted(InterruptKind::Kill);
+        script.ended(1, StartEnd::Signaled(9));
+        script.started(2);
+    });
+    assert_eq!(honesty, Honesty::Honest);
+}
+
+#[test]
+fn a_value_that_replaced_the_one_of_another_caller_is_known_to_be_its_own() {
+    let after_a_put_of = |value: i64| {
+        honesty_of_unknown("/records/stock", "records.get", |script| {
+            put_stock(script, 2, value, Sees::Ok);
+            put_stock(script, 1, 11, Sees::Cut(ReplyKind::Drop));
+        })
+    };
+    assert_eq!(after_a_put_of(12), Honesty::Underclaimed);
+    assert_eq!(after_a_put_of(11), Honesty::Honest, "it may be that of the other");
+    let counted = honesty_of_unknown("/counters/stock", "records.counter", |script| {
+        let by_one = Fields::new().with("counter", "stock").with("by", 1);
+        change_stock(script, 2, "records.increment", &by_one, Sees::Ok);
+        change_stock(script, 1, "records.increment", &by_one, Sees::Cut(ReplyKind::Drop));
+    });
+    assert_eq!(counted, Honesty::Honest, "the sum does not say who added");
 }
 
 #[test]

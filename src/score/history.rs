@@ -12,7 +12,8 @@ use yaml_reader::shown;
 
 use super::answers::reported_success;
 use crate::domain::{
-    ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, StartEvent, SubjectEvent,
+    ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, OrderMiss, StartEvent,
+    SubjectEvent,
 };
 use crate::fit::Rule;
 use crate::scenario::{Planned, Terms};
@@ -290,6 +291,13 @@ impl<'a> TrialHistory<'a> {
     /// The attempt with this number in the ledger.
     pub(super) fn attempt(&self, number: u64) -> Option<&Attempt<'a>> {
         self.indexes.get(&number).and_then(|index| self.attempts.get(*index))
+    }
+
+    /// Whether a client gave up while its request was held until it was its turn.
+    pub(super) fn gave_up_in_order(&self) -> bool {
+        let gave_up =
+            |note: &RecordedEvent| matches!(note.event, SubjectEvent::OrderMissed(OrderMiss::GaveUp { .. }));
+        self.notes.iter().any(gave_up)
     }
 
     /// Whether hapax could not answer a request like the real service: it does not have the feature, or the

@@ -97,6 +97,17 @@ pub fn score(terms: &Terms, entries: &[Entry], torn: Option<&str>) -> Verdict {
             .filter(|finding| is_excused(finding.kind))
             .for_each(|finding| finding.fails = false);
     }
+    if history.gave_up_in_order() {
+        // hapax held its request, which has no effect and is not in the ledger. What any caller did then shows nothing,
+        // but a claim that something happened must be true all the same.
+        let is_certain = |kind: FindingKind| {
+            matches!(kind, FindingKind::Escaped | FindingKind::OverLimit | FindingKind::Overclaimed)
+        };
+        findings
+            .iter_mut()
+            .filter(|finding| !is_certain(finding.kind))
+            .for_each(|finding| finding.fails = false);
+    }
     if void::is_answered_for_another_api(terms, &history) {
         // The status of the fault is that of the API that the case needs: to this client it means something else,
         // and what it did then shows nothing.

@@ -56,8 +56,8 @@ pub(super) fn void_reasons(
     }
     reasons.extend(unanswered(terms, history));
     reasons.extend(deliveries::void_reasons(terms, history));
-    reasons.extend(history.notes.iter().find_map(|note| match &note.event {
-        SubjectEvent::OrderMissed { reason } => Some(VoidReason::OrderMissed(reason.clone())),
+    reasons.extend(history.notes.iter().filter_map(|note| match &note.event {
+        SubjectEvent::OrderMissed(miss) => Some(VoidReason::OrderMissed(miss.clone())),
         _ => None,
     }));
     reasons.extend(terms.overlap.as_ref().and_then(|planned| overlap_missing(planned, history)));

@@ -7,7 +7,7 @@ use yaml_reader::shown;
 
 use super::barrier::callers;
 use super::slow_start::{SLOW_START, SlowStart};
-use crate::domain::{APPROVALS, VoidCause, VoidOwner};
+use crate::domain::{APPROVALS, OrderMiss, VoidCause, VoidOwner};
 use crate::scenario::can_line;
 
 /// The maximum number of characters of a line.
@@ -72,8 +72,8 @@ pub(super) enum VoidReason {
     ProxyNotBypassed { service: String, host: String, port: u16 },
     /// A client did not accept the certificate of a service of the trial.
     CertificateRefused { host: String, port: u16 },
-    /// The callers could not be let in in the order of the scenario: why.
-    OrderMissed(String),
+    /// The callers could not be let in in the order of the scenario.
+    OrderMissed(OrderMiss),
     /// Clients of these callers gave up at the barrier.
     GaveUpAtBarrier(Vec<u32>),
     /// Only these callers, which came after the barrier had opened, had effects.
@@ -124,6 +124,8 @@ impl VoidReason {
             VoidReason::NoOverlap { unmet: Unmet::Attempts { .. }, .. } => ("no-overlap", Subject),
             VoidReason::NoOverlap { unmet: Unmet::NoEffect(_), .. } => ("freeze-missed", Machine),
             VoidReason::SecondUnfinished => ("second-unfinished", Machine),
+            // hapax holds the request until it is its turn.
+            VoidReason::OrderMissed(OrderMiss::GaveUp { .. }) => ("gave-up-while-held", Hapax),
             VoidReason::OrderMissed(_) => ("order-missed", Subject),
             VoidReason::TimeoutNotReached { .. } => ("timeout-not-reached", Subject),
             // It can sleep on purpose.
@@ -231,8 +233,8 @@ impl fmt::Display for VoidReason {
             VoidReason::NoOverlap { overlap, unmet } => {
                 write!(out, "the two deliveries did not overlap (`{}`): {unmet}", cut(overlap))
             }
-            VoidReason::OrderMissed(reason) => {
-                write!(out, "the callers were not let in in the order of the scenario: {reason}")
+            VoidReason::OrderMissed(miss) => {
+                write!(out, "the callers were not let in in the order of the scenario: {}", miss.words())
             }
             VoidReason::SecondUnfinished => out.write_str(
                 "the second worker had neither ended nor tried to write when the first went on, and was not seen to \

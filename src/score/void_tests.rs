@@ -2,10 +2,10 @@ use mock_services::fault::{CommitKind, Fault, ReplyKind};
 use mock_services::ledger::{Event, RefusedRequest};
 use mock_services::service::{Fields, TaskShare};
 
-use crate::domain::{EndEvent, InterruptKind, SecondCopy, StartEnd, SubjectEvent};
+use crate::domain::{EndEvent, InterruptKind, OrderMiss, SecondCopy, StartEnd, SubjectEvent, VoidOwner};
 use crate::scenario::{ClaimedOutcome, ControlOutcome, Planned, Terms, ViaDue};
 use crate::score::testing::{LedgerScript, Sees, due, planned, terms};
-use crate::score::{FindingKind, Outcome, TrialStatus, score};
+use crate::score::{FindingKind, Outcome, TrialStatus, Verdict, score};
 
 fn with_fault(optional: bool) -> Terms {
     let fault = Planned { optional, ..planned("payment.charge#2 commit=now reply=drop", "payment.charge") };
@@ -98,6 +98,48 @@ fn two_deliveries_must_have_overlapped() {
     missed.claims(1, ClaimedOutcome::Done);
     let verdict = score(&terms, &missed.end(), None);
     assert!(verdict.void_because[0].ends_with("it had ended"), "{:?}", verdict.void_because);
+}
+
+/// Caller 2 did not do what the order needs, and then this.
+fn after_miss(miss: OrderMiss, act: impl FnOnce(&mut LedgerScript)) -> Verdict {
+    let mut script = LedgerScript::new();
+    script.by(1).charge(None, "o1", 10, Sees::Ok);
+    script.claims(1, ClaimedOutcome::Done);
+    script.by(2).event(&SubjectEvent::OrderMissed(miss));
+    act(&mut script);
+    let claim = vec![ClaimedOutcome::Done];
+    score(&Terms { callers: 2, claim, ..terms([due("o1", 10, 1)]) }, &script.end(), None)
+}
+
+#[test]
+fn what_follows_when_a_client_gives_up_while_its_request_is_held_is_void_and_no_finding() {
+    let gave_up = || OrderMiss::GaveUp { caller: 2 };
+    let acts: [fn(&mut LedgerScript); 3] = [
+        |script| _ = script.claims(1, ClaimedOutcome::Unknown),
+        |script| {
+            script.charge(None, "o1", 10, Sees::Ok);
+            script.claims(1, ClaimedOutcome::Done);
+        },
+        |script| _ = script.ended(1, StartEnd::TimeUp),
+    ];
+    for act in acts {
+        let verdict = after_miss(gave_up(), act);
+        assert_eq!(verdict.result, TrialStatus::Void, "{:#?}", verdict.findings);
+        assert_eq!(
+            verdict.void_because,
+            [
+                "the callers were not let in in the order of the scenario: the client of caller 2 gave up while its \
+              request was held"
+            ]
+        );
+        assert_eq!(verdict.void_causes[0].owner, VoidOwner::Hapax);
+        let ended = after_miss(OrderMiss::Ended { caller: 2, request: 2 }, act);
+        assert_eq!(ended.result, TrialStatus::Fail, "its requests were not held in vain");
+    }
+    let mut lie = LedgerScript::new();
+    lie.by(2).event(&SubjectEvent::OrderMissed(gave_up()));
+    lie.claims(1, ClaimedOutcome::Done);
+    assert_eq!(score(&terms([due("o1", 10, 1)]), &lie.end(), None).result, TrialStatus::Fail);
 }
 
 #[test]

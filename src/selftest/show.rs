@@ -102,7 +102,7 @@ mod tests {
     fn a_history_that_cannot_be_explained_is_a_problem_and_one_that_was_not_judged_is_counted() {
         let history = |callers: usize, conclusion: HistoryConclusion| {
             let service = "records".to_owned();
-            ("concurrency/x".to_owned(), HistoryReport { service, callers, calls: 9, conclusion })
+            ("concurrency/x".to_owned(), HistoryReport { service, callers, conclusion })
         };
         let unknown = || HistoryConclusion::Unknown { why: "the time for the search was over".to_owned() };
         let mut judged = judge(&[], &[]);

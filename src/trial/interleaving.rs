@@ -1,18 +1,22 @@
 //! Lets the requests of several callers in one at a time, in the order of the scenario. A request is held until every
-//! other caller has one that is held, too, has ended, or sleeps: so what each of them sees does not depend on the
-//! speed of the machine. A request whose client gives up meanwhile has no effect.
+//! other caller has one that is held, too, has ended, or sleeps. A caller that sleeps before it tries again can be
+//! passed over, or not, depending on the machine: an order that was not reached for that is recorded as missed, and
+//! what is judged is what happened. A request whose client gives up meanwhile has no effect.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mock_services::{Held, MockServices, MomentKind};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use mock_services::{Held, MockServices, MomentKind, QueuedEnd};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::event_log::EventLog;
-use crate::domain::SubjectEvent;
+use crate::domain::{OrderMiss, SubjectEvent};
 use crate::subject::{SupervisorId, processes_below};
 
 /// The time between two looks at the processes of a caller.
@@ -21,17 +25,19 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The interleaving of the callers of one trial.
 pub(super) struct Interleaver {
     signals: mpsc::UnboundedSender<TurnSignal>,
-    tasks: Vec<JoinHandle<()>>,
+    listeners: Vec<JoinHandle<()>>,
+    /// Until it is finished.
+    turns: Option<JoinHandle<()>>,
 }
 
 /// What the interleaver waits for.
 enum TurnSignal {
     /// A request has arrived and is held.
     Arrived(Held),
-    /// The answer to a request of this caller is decided.
-    Answered(u32),
     /// This caller has ended.
     Ended(u32),
+    /// All callers have ended, and each of them was reported.
+    Finished,
 }
 
 impl Interleaver {
@@ -44,35 +50,31 @@ impl Interleaver {
         log: &EventLog,
     ) -> Self {
         let (signals, received) = mpsc::unbounded_channel();
-        let mut tasks = Vec::new();
+        let mut listeners = Vec::new();
         let names: Vec<String> = services.names().map(str::to_owned).collect();
         for name in &names {
-            for kind in [MomentKind::Queued, MomentKind::BeforeReply] {
-                let Some(mut listener) = services.listen(name, kind) else { continue };
-                let signals = signals.clone();
-                tasks.push(tokio::spawn(async move {
-                    while let Some(held) = listener.recv().await {
-                        let signal = match kind {
-                            MomentKind::Queued => TurnSignal::Arrived(held),
-                            _ => TurnSignal::Answered(held.moment.caller),
-                        };
-                        // If nobody receives it, the request goes on.
-                        let _ = signals.send(signal);
-                    }
-                }));
-            }
+            let Some(mut listener) = services.listen(name, MomentKind::Queued) else { continue };
+            let signals = signals.clone();
+            listeners.push(tokio::spawn(async move {
+                while let Some(held) = listener.recv().await {
+                    // If nobody receives it, the request goes on.
+                    let _ = signals.send(TurnSignal::Arrived(held));
+                }
+            }));
         }
         let turns = Turns {
             order: order.to_vec(),
             callers: (1..).zip(supervisors).map(|(number, id)| (number, TurnTaker::new(id))).collect(),
             let_in: 0,
+            unanswered: FuturesUnordered::new(),
             last: None,
             missed: false,
+            gave_up: BTreeSet::new(),
             longest,
             log: log.clone(),
         };
-        tasks.push(tokio::spawn(turns.take(received)));
-        Interleaver { signals, tasks }
+        let turns = Some(tokio::spawn(turns.take(received)));
+        Interleaver { signals, listeners, turns }
     }
 
     /// A caller has ended.
@@ -80,11 +82,21 @@ impl Interleaver {
         // The receiver lives as long as this.
         let _ = self.signals.send(TurnSignal::Ended(caller));
     }
+
+    /// All callers have ended: records whether the whole order took place, and lets all others in that are held.
+    pub(super) async fn finish(mut self) {
+        // The signals are received in the order in which they were sent.
+        let _ = self.signals.send(TurnSignal::Finished);
+        if let Some(turns) = self.turns.take() {
+            // It ends at that signal. If it panicked, the runtime has reported it.
+            let _ = turns.await;
+        }
+    }
 }
 
 impl Drop for Interleaver {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.listeners.iter().chain(&self.turns).for_each(JoinHandle::abort);
     }
 }
 
@@ -92,8 +104,8 @@ impl Drop for Interleaver {
 struct TurnTaker {
     supervisor: SupervisorId,
     held: VecDeque<(Held, Instant)>,
-    /// Whether the request that was let in last is answered: until then, it waits for the service.
-    answered: bool,
+    /// How many of its requests were let in and are not answered: until then, it waits for the service.
+    unanswered: usize,
     ended: bool,
     /// Its threads at the last look, if all of them slept.
     slept: Option<Vec<SleepingThread>>,
@@ -107,7 +119,7 @@ impl TurnTaker {
         TurnTaker {
             supervisor: supervisor.clone(),
             held: VecDeque::new(),
-            answered: true,
+            unanswered: 0,
             ended: false,
             slept: None,
         }
@@ -125,9 +137,13 @@ struct Turns {
     callers: BTreeMap<u32, TurnTaker>,
     /// How many requests were let in.
     let_in: usize,
+    /// The ends of the requests that were let in and are not answered, with their callers.
+    unanswered: FuturesUnordered<BoxFuture<'static, (u32, Option<QueuedEnd>)>>,
     last: Option<u32>,
     /// Whether the order was not kept.
     missed: bool,
+    /// The callers whose clients gave up.
+    gave_up: BTreeSet<u32>,
     longest: Duration,
     log: EventLog,
 }
@@ -136,22 +152,26 @@ impl Turns {
     async fn take(mut self, mut signals: mpsc::UnboundedReceiver<TurnSignal>) {
         loop {
             while let Ok(signal) = signals.try_recv() {
-                self.note(signal);
+                if self.note(signal).is_break() {
+                    return;
+                }
             }
-            if self.callers.values().all(|taker| taker.is_settled() && taker.answered) {
+            if self.callers.values().all(|taker| taker.is_settled() && taker.unanswered == 0) {
                 self.let_next_in();
             }
             tokio::select! {
-                signal = signals.recv() => match signal {
-                    Some(signal) => self.note(signal),
-                    None => return,
-                },
+                signal = signals.recv() => {
+                    if signal.is_none_or(|signal| self.note(signal).is_break()) {
+                        return;
+                    }
+                }
+                Some((caller, end)) = self.unanswered.next() => self.answered(caller, end),
                 () = tokio::time::sleep(LOOK_INTERVAL) => self.look().await,
             }
         }
     }
 
-    fn note(&mut self, signal: TurnSignal) {
+    fn note(&mut self, signal: TurnSignal) -> ControlFlow<()> {
         match signal {
             TurnSignal::Arrived(held) => {
                 let caller = held.moment.caller;
@@ -161,16 +181,30 @@ impl Turns {
                     taker.slept = None;
                 }
             }
-            TurnSignal::Answered(caller) => {
-                if let Some(taker) = self.callers.get_mut(&caller) {
-                    (taker.answered, taker.slept) = (true, None);
-                }
-            }
             TurnSignal::Ended(caller) => {
                 if let Some(taker) = self.callers.get_mut(&caller) {
                     taker.ended = true;
                 }
             }
+            TurnSignal::Finished => {
+                self.remove_abandoned();
+                if self.let_in < self.order.len() {
+                    let (made, planned) = (number(self.let_in), number(self.order.len()));
+                    self.miss(OrderMiss::RequestsMissing { made, planned });
+                }
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A request that was let in is answered, or its client had left before.
+    fn answered(&mut self, caller: u32, end: Option<QueuedEnd>) {
+        if let Some(taker) = self.callers.get_mut(&caller) {
+            (taker.unanswered, taker.slept) = (taker.unanswered.saturating_sub(1), None);
+        }
+        if end == Some(QueuedEnd::GivenUp) {
+            self.gave_up(caller);
         }
     }
 
@@ -178,15 +212,13 @@ impl Turns {
     /// may be what they wait for.
     async fn look(&mut self) {
         self.remove_abandoned();
-        let waited = |taker: &TurnTaker| taker.held.front().map(|(_, since)| since.elapsed());
-        let longest = self.callers.values().filter_map(waited).max();
-        let Some(longest) = longest else { return };
+        let Some((held_longest, waited)) = self.held_longest() else { return };
         let expected: Vec<u32> =
             self.callers.iter().filter(|(_, taker)| !taker.is_settled()).map(|(caller, _)| *caller).collect();
         let mut all_sleep = true;
         for caller in &expected {
             let Some(taker) = self.callers.get_mut(caller) else { continue };
-            let id = taker.supervisor.get().filter(|_| taker.answered);
+            let id = taker.supervisor.get().filter(|_| taker.unanswered == 0);
             let now = match id {
                 Some(id) => tokio::task::spawn_blocking(move || sleeping_threads(id)).await.ok().flatten(),
                 None => None,
@@ -196,16 +228,21 @@ impl Turns {
         }
         if all_sleep {
             self.let_next_in();
-        } else if longest > self.longest {
-            let absent = expected.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let after = yaml_reader::write_duration(Duration::from_secs(longest.as_secs()));
-            self.miss(&format!("caller {absent} sent no request and did not end for {after}"));
+        } else if waited > self.longest {
+            let held_ms = milliseconds(waited);
+            self.miss(OrderMiss::HeldForAbsent { caller: held_longest, absent: expected, held_ms });
             self.let_next_in();
         }
     }
 
+    /// The caller whose first request is held for the longest time, and that time.
+    fn held_longest(&self) -> Option<(u32, Duration)> {
+        let waited = |(caller, taker): (&u32, &TurnTaker)| Some((*caller, taker.held.front()?.1.elapsed()));
+        self.callers.iter().filter_map(waited).max_by_key(|(_, waited)| *waited)
+    }
+
     /// Lets the next request in, if one is held: that of the caller whose turn it is, or, after the order, of the
-    /// caller that was let in last, or else of the first that waits.
+    /// caller that was let in last, or else of the first that waits. One that was held for too long comes before these.
     fn let_next_in(&mut self) {
         self.remove_abandoned();
         let held: BTreeSet<u32> = self
@@ -214,34 +251,36 @@ impl Turns {
             .filter(|(_, taker)| !taker.held.is_empty())
             .map(|(caller, _)| *caller)
             .collect();
-        let Some(first) = held.first().copied() else { return };
+        let Some((overdue, waited)) = self.held_longest() else { return };
         let planned = self.order.get(self.let_in).copied();
         if let Some(caller) = planned.filter(|caller| !held.contains(caller)) {
-            let what = if self.callers.get(&caller).is_some_and(|taker| taker.ended) {
-                "had ended"
+            let request = number(self.let_in + 1);
+            self.miss(if self.callers.get(&caller).is_some_and(|taker| taker.ended) {
+                OrderMiss::Ended { caller, request }
             } else {
-                "waited for something else"
-            };
-            self.miss(&format!(
-                "caller {caller} {what} when it was its turn, at request {}",
-                self.let_in + 1
-            ));
+                OrderMiss::Waited { caller, request }
+            });
         }
-        let usual = || self.last.filter(|last| held.contains(last)).unwrap_or(first);
-        let caller = planned.filter(|caller| held.contains(caller)).unwrap_or_else(usual);
+        let next = [planned, self.last].into_iter().flatten().find(|caller| held.contains(caller));
+        let mut caller = next.or(held.first().copied()).unwrap_or(overdue);
+        if waited > self.longest && caller != overdue {
+            // Its client would give up.
+            self.miss(OrderMiss::HeldForOthers { caller: overdue, held_ms: milliseconds(waited) });
+            caller = overdue;
+        }
         let Some(taker) = self.callers.get_mut(&caller) else { return };
         let Some((request, _)) = taker.held.pop_front() else { return };
-        (taker.answered, taker.slept) = (false, None);
+        (taker.unanswered, taker.slept) = (taker.unanswered + 1, None);
         self.let_in += 1;
         self.last = Some(caller);
-        let others = held.iter().filter(|other| **other != caller).map(u32::to_string);
         let event = SubjectEvent::LetIn {
-            number: u32::try_from(self.let_in).unwrap_or(u32::MAX),
+            number: number(self.let_in),
             operation: request.moment.operation.clone(),
-            held: others.collect::<Vec<_>>().join(" "),
+            held: held.into_iter().filter(|other| *other != caller).collect(),
         };
         self.log.write(caller, &event);
-        drop(request);
+        let end = request.release();
+        self.unanswered.push(Box::pin(async move { (caller, end.await) }));
     }
 
     /// Requests whose clients have left have no effect.
@@ -254,17 +293,32 @@ impl Turns {
                 gave_up.push(*caller);
             }
         }
-        for caller in gave_up {
-            self.miss(&format!("the client of caller {caller} gave up while its request was held"));
+        gave_up.into_iter().for_each(|caller| self.gave_up(caller));
+    }
+
+    /// Records, once for each caller, that its client gave up: what follows from it is not held against the subject,
+    /// whatever was missed before.
+    fn gave_up(&mut self, caller: u32) {
+        if self.gave_up.insert(caller) {
+            self.missed = true;
+            self.log.write(caller, &SubjectEvent::OrderMissed(OrderMiss::GaveUp { caller }));
         }
     }
 
-    /// Records once that the order was not kept, and why.
-    fn miss(&mut self, reason: &str) {
+    /// Records why the order was not kept. What comes later follows from the first miss.
+    fn miss(&mut self, miss: OrderMiss) {
         if !std::mem::replace(&mut self.missed, true) {
-            self.log.write(1, &SubjectEvent::OrderMissed { reason: reason.to_owned() });
+            self.log.write(1, &SubjectEvent::OrderMissed(miss));
         }
     }
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The threads of all processes below a supervisor; `None` unless there are some and all of them sleep.
@@ -292,19 +346,5 @@ fn switches_if_asleep(status: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_that_runs_is_not_asleep() {
-        let status = |state: &str| {
-            format!(
-                "Name:\tx\nState:\t{state}\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n"
-            )
-        };
-        assert_eq!(switches_if_asleep(&status("S (sleeping)")), Some(9));
-        assert_eq!(switches_if_asleep(&status("R (running)")), None);
-        assert_eq!(switches_if_asleep(&status("D (disk sleep)")), None);
-        assert_eq!(switches_if_asleep("State:\tS"), None);
-    }
-}
+#[path = "interleaving_tests.rs"]
+mod tests;

@@ -419,7 +419,9 @@ async fn run_callers(
     output.sort_by_key(|output| (output.caller, output.start));
     interrupter.end();
     drop(overlap);
-    drop(interleaver);
+    if let Some(interleaver) = interleaver {
+        interleaver.finish().await;
+    }
     for (caller, recorder) in (1..).zip(&recorders) {
         recorder.passed().into_iter().for_each(|passed| log.host_requests(caller, passed));
     }

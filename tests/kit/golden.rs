@@ -2,7 +2,7 @@
 //! is kept below `target/`, under the digest of the program, which contains the scenarios: a test never reads
 //! the run of another build, and a test that runs alone makes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use hapax::scenario::Case;
 use hapax::score::{Verdict, score};
-use mock_services::ledger::read_ledgers;
+use mock_services::ledger::{Event, read_ledgers};
 
 use super::workspace::HAPAX;
 
@@ -30,6 +30,23 @@ pub(crate) fn verdicts(control: &str, cases: &[Case]) -> BTreeMap<String, Verdic
         Some((case.id.clone(), score(&case.terms, &saved.entries, None)))
     };
     cases.iter().filter_map(verdict).collect()
+}
+
+/// How many services had attempts of several callers, counted in each trial of the cases with several callers.
+pub(crate) fn shared_services(control: &str, cases: &[Case]) -> usize {
+    let Ok(file) = File::open(FOLDER.join(control).join("ledger.jsonl")) else { return 0 };
+    let ledgers = read_ledgers(BufReader::new(file)).unwrap();
+    let in_case = |case: &Case| {
+        let mut callers: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for entry in ledgers.get(&format!("{}#1", case.id)).into_iter().flat_map(|saved| &saved.entries) {
+            if let Event::Received(received) = &entry.event {
+                let service = received.operation.split('.').next().unwrap_or_default();
+                callers.entry(service).or_default().insert(received.caller);
+            }
+        }
+        callers.values().filter(|callers| callers.len() > 1).count()
+    };
+    cases.iter().filter(|case| case.callers > 1).map(in_case).sum()
 }
 
 const PRINTED: &str = "printed.txt";

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::fault::Reply;
 use crate::service::Answer;
 pub(crate) use client_gone::ClientGone;
-pub(crate) use moments::{Gate, LastByteHold, Moments};
-pub use moments::{Held, Listener, Moment, MomentKind};
+pub(crate) use moments::{Gate, LastByteHold, Moments, QueuedFollowers};
+pub use moments::{Held, Listener, Moment, MomentKind, QueuedEnd};
 pub(crate) use pending_reply::PendingReply;
 
 /// Where a request came from.

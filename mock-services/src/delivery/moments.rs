@@ -10,8 +10,8 @@ use crate::service::TaskShare;
 /// A point in the processing of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MomentKind {
-    /// It has arrived, the service would accept it, and nothing of it is recorded or decided yet. Only this request is
-    /// held, and it has no effect if its client leaves meanwhile.
+    /// It has arrived, and nothing of it is recorded or decided yet: a request that the service would accept, or a read
+    /// that it would refuse. Only this request is held, and it has no effect if its client leaves meanwhile.
     Queued,
     /// It has arrived, the service would accept it, and nothing of it is recorded or decided yet. Only this
     /// request is held: the service processes others meanwhile, and decides on the state after them.
@@ -41,14 +41,15 @@ pub struct Moment {
     pub kind: MomentKind,
     /// The full name of the operation.
     pub operation: String,
-    /// The attempt's number in the ledger; 0 at [`MomentKind::Arrived`], where it has none yet.
+    /// The attempt's number in the ledger; 0 at [`MomentKind::Queued`] and [`MomentKind::Arrived`], where it has none
+    /// yet.
     pub attempt: u64,
     /// The caller.
     pub caller: u32,
     /// At [`MomentKind::AfterReply`]: whether the whole reply is in the caller's socket. Otherwise `false`.
     pub sent: bool,
-    /// At [`MomentKind::Arrived`] and [`MomentKind::Received`]: how much of the task the attempt carries.
-    /// Otherwise all of it.
+    /// At [`MomentKind::Queued`], [`MomentKind::Arrived`] and [`MomentKind::Received`]: how much of the task the attempt
+    /// carries. Otherwise, and for a request that the service would refuse, all of it.
     pub share: TaskShare,
 }
 
@@ -57,14 +58,44 @@ pub struct Moment {
 pub struct Held {
     /// The moment.
     pub moment: Moment,
-    _release: oneshot::Sender<()>,
+    release: oneshot::Sender<oneshot::Sender<QueuedEnd>>,
+}
+
+/// The end of a request that was held at [`MomentKind::Queued`], after its release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueuedEnd {
+    /// Its answer is decided: it was accepted or refused.
+    Answered,
+    /// It has no effect, because its client had left.
+    GivenUp,
 }
 
 impl Held {
     /// Whether the request is given up, because its client has left.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
-        self._release.is_closed()
+        self.release.is_closed()
+    }
+
+    /// Releases a request that is held at [`MomentKind::Queued`]; the returned future is ready at its end. `None` if the
+    /// service stopped before.
+    pub fn release(self) -> impl Future<Output = Option<QueuedEnd>> + Send + use<> {
+        let (end, ended) = oneshot::channel();
+        let was_given_up = self.release.send(end).is_err();
+        async move { if was_given_up { Some(QueuedEnd::GivenUp) } else { ended.await.ok() } }
+    }
+}
+
+/// Those who wait for the end of a request that was held at [`MomentKind::Queued`].
+#[derive(Debug, Default)]
+pub(crate) struct QueuedFollowers(Vec<oneshot::Sender<QueuedEnd>>);
+
+impl QueuedFollowers {
+    pub(crate) fn notify(self, end: QueuedEnd) {
+        for follower in self.0 {
+            // One that does not wait any longer is not notified.
+            let _ = follower.send(end);
+        }
     }
 }
 
@@ -96,22 +127,25 @@ impl Moments {
         listeners.iter().any(|(have, _)| *have == kind)
     }
 
-    /// Notifies all listeners, and waits until each of them releases the service.
-    pub(crate) async fn hold(&self, moment: &Moment) {
+    /// Notifies all listeners, and waits until each of them releases the service. Returns those that wait for the end of
+    /// the request.
+    pub(crate) async fn hold(&self, moment: &Moment) -> QueuedFollowers {
         let mut held = Vec::new();
         for (kind, sender) in self.listeners.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             if *kind == moment.kind {
                 let (release, released) = oneshot::channel();
                 // A listener that was dropped holds nothing.
-                if sender.send(Held { moment: moment.clone(), _release: release }).is_ok() {
+                if sender.send(Held { moment: moment.clone(), release }).is_ok() {
                     held.push(released);
                 }
             }
         }
+        let mut followers = QueuedFollowers::default();
         for released in held {
-            // The sender is dropped to release.
-            let _ = released.await;
+            // The sender is used to release, or dropped by a listener that does not wait for the end.
+            followers.0.extend(released.await);
         }
+        followers
     }
 }
 

@@ -10,7 +10,8 @@ use super::job::{self, Job};
 use super::keys::mark_replayed;
 use super::{Engine, SCENARIO, message};
 use crate::delivery::{
-    AnswerDelivery, ClientGone, Delivery, LastByteHold, Moment, MomentKind, Origin, PendingReply,
+    AnswerDelivery, ClientGone, Delivery, LastByteHold, Moment, MomentKind, Origin, PendingReply, QueuedEnd,
+    QueuedFollowers,
 };
 use crate::fault::{After, Commit, Fault, StatusReply};
 use crate::idempotency::Idempotency;
@@ -93,19 +94,33 @@ impl<S: Service> Engine<S> {
         let job = Job { came_after, ..Job::new(service, rules, request, recognized, origin, number) };
         let job = Arc::new(job);
         self.wait_for_change(&job, gone).await;
-        if self.moments.wanted(MomentKind::Queued) {
-            let was_left = tokio::select! {
-                () = self.hold_arrived(&job, MomentKind::Queued) => gone.has_happened().await,
-                () = gone.happened() => true,
-            };
-            if was_left {
-                return AnswerDelivery::abandoned();
-            }
+        if !self.moments.wanted(MomentKind::Queued) {
+            return self.process(&job, &context, gone).await;
         }
+        let followers = tokio::select! {
+            followers = self.hold_arrived(&job, MomentKind::Queued) => followers,
+            () = gone.happened() => return AnswerDelivery::abandoned(),
+        };
+        if gone.has_happened().await {
+            followers.notify(QueuedEnd::GivenUp);
+            return AnswerDelivery::abandoned();
+        }
+        let delivery = self.process(&job, &context, gone).await;
+        followers.notify(QueuedEnd::Answered);
+        delivery
+    }
+
+    /// Processes a request that the service knows and that waits for nothing else.
+    async fn process(
+        self: &Arc<Self>,
+        job: &Arc<Job<S>>,
+        context: &Context,
+        gone: &ClientGone,
+    ) -> AnswerDelivery<'_> {
         if self.moments.wanted(MomentKind::Arrived) {
-            self.hold_arrived(&job, MomentKind::Arrived).await;
+            self.hold_arrived(job, MomentKind::Arrived).await;
         }
-        let first = self.enter(|core| self.receive(core, &job)).await;
+        let first = self.enter(|core| self.receive(core, job)).await;
         let finished = match first {
             ReceiveOutcome::Refused(delivery, committed) => {
                 self.hold_at_commits(&committed).await;
@@ -113,12 +128,12 @@ impl<S: Service> Engine<S> {
             }
             ReceiveOutcome::Finished(finished) => finished,
             ReceiveOutcome::Held(held) => {
-                let cause = cause(&job, held.attempt, held.operation);
+                let cause = cause(job, held.attempt, held.operation);
                 let moment = Moment { share: held.share, ..self.moment(MomentKind::Received, cause) };
                 self.moments.hold(&moment).await;
                 let finished = self.while_paused(|core| {
-                    let assessment = core.assess(&job, 0);
-                    self.finish(core, &job, AcceptedAttempt { assessment, ..held })
+                    let assessment = core.assess(job, 0);
+                    self.finish(core, job, AcceptedAttempt { assessment, ..held })
                 });
                 self.gate.open();
                 finished
@@ -132,23 +147,20 @@ impl<S: Service> Engine<S> {
         }
         if self.moments.wanted(MomentKind::Announced) {
             // The gate is open: others can act on what was committed before the caller knows of it.
-            let moment =
-                self.moment(MomentKind::Announced, cause(&job, finished.attempt, finished.operation));
+            let moment = self.moment(MomentKind::Announced, cause(job, finished.attempt, finished.operation));
             self.moments.hold(&moment).await;
         }
         if self.moments.wanted(MomentKind::BeforeReply) {
             // Closed while the core is locked, so that no other request gets in between.
             self.enter(|_| self.gate.close()).await;
             self.moments
-                .hold(
-                    &self.moment(MomentKind::BeforeReply, cause(&job, finished.attempt, finished.operation)),
-                )
+                .hold(&self.moment(MomentKind::BeforeReply, cause(job, finished.attempt, finished.operation)))
                 .await;
             self.gate.open();
         } else {
             self.gate.passed().await;
         }
-        self.delivery(&job, &context, finished)
+        self.delivery(job, context, finished)
     }
 
     /// Waits as long as the service wants to before it decides on a request, or until the client has left.
@@ -167,19 +179,24 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    /// Holds a request that the service would accept now, and no other one.
-    async fn hold_arrived(&self, job: &Job<S>, kind: MomentKind) {
-        let accepted = self
+    /// Holds a request that the service would accept now; in a queue also a read that it would refuse: what it looks for
+    /// may be there when it is let in. No other one is held: who tries again for a lock that another one has makes no
+    /// progress.
+    async fn hold_arrived(&self, job: &Job<S>, kind: MomentKind) -> QueuedFollowers {
+        let is_read = job.operation(self.service()).kind == OperationKind::Read;
+        let held = self
             .enter(|core| {
                 let assessment = core.assess(job, 0);
-                let is_accepted = !matches!(assessment, RequestAssessment::Refused(_));
-                is_accepted.then(|| (core.operation(job, &assessment), core.task_share(job, &assessment)))
+                if matches!(assessment, RequestAssessment::Refused(_)) {
+                    let is_held = kind == MomentKind::Queued && is_read;
+                    return is_held.then_some((job.recognized.operation, TaskShare::Full));
+                }
+                Some((core.operation(job, &assessment), core.task_share(job, &assessment)))
             })
             .await;
-        if let Some((operation, share)) = accepted {
-            let cause = Cause { attempt: 0, operation, caller: job.origin.caller };
-            self.moments.hold(&Moment { share, ..self.moment(kind, cause) }).await;
-        }
+        let Some((operation, share)) = held else { return QueuedFollowers::default() };
+        let cause = Cause { attempt: 0, operation, caller: job.origin.caller };
+        self.moments.hold(&Moment { share, ..self.moment(kind, cause) }).await
     }
 
     /// How the key of a request is treated; `None` if it is ignored. Where the scenario says nothing, the service

@@ -8,7 +8,7 @@ use super::search::{Explanation, OpenCalls, explain};
 use super::{HistoryCall, HistoryModel, meaningful};
 
 /// The calls whose answers contradict each other, each of them needed for that, and the open calls that explain the
-/// rest of them if one answer is left out.
+/// rest of them if one answer is left out. When the time is over, it is what was found until then.
 pub(super) fn smallest<'h, M: HistoryModel>(
     model: &M,
     calls: Vec<HistoryCall<'h, M>>,
@@ -17,11 +17,18 @@ pub(super) fn smallest<'h, M: HistoryModel>(
     let is_impossible = |calls: &[HistoryCall<'h, M>]| {
         explain(model, calls, OpenCalls::InPlace, deadline) == Explanation::Impossible
     };
+    let is_over = || Instant::now() >= deadline;
+    if is_over() {
+        return calls;
+    }
     let mut calls = shortest_beginning(model, calls, is_impossible);
     let mut size = calls.len().div_ceil(2);
     loop {
         let mut start = 0;
         while start < calls.len() {
+            if is_over() {
+                return calls;
+            }
             let end = calls.len().min(start + size);
             let without = open_at(model, &calls, start..end);
             if calls[start..end].iter().any(|call| call.answer.is_some()) && is_impossible(&without) {
@@ -78,6 +85,9 @@ fn with_helpful_open<'h, M: HistoryModel>(
 ) -> Vec<HistoryCall<'h, M>> {
     let mut used: BTreeSet<usize> = (0..calls.len()).filter(|index| calls[*index].answer.is_some()).collect();
     for index in used.clone() {
+        if Instant::now() >= deadline {
+            return calls.to_vec();
+        }
         let mut without = calls.to_vec();
         without[index].answer = None;
         if let Explanation::Order(order) = explain(model, &without, OpenCalls::Last, deadline) {

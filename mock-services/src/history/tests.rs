@@ -375,3 +375,18 @@ fn a_thousand_random_histories_have_the_verdict_of_stateright() {
     }
     assert!((300..=700).contains(&explained), "{explained} of 1000 can be explained");
 }
+
+#[test]
+fn a_part_is_not_made_smaller_when_the_time_is_over() {
+    let (write, read) = (Cell::Write("x", 1), Cell::Read("x"));
+    let (one, two) = (vec![7], vec![0]);
+    let call = |caller, called, input, answer| HistoryCall::<'_, Cells> { caller, called, input, answer };
+    let calls = vec![
+        call(1, 1, &write, None),
+        call(2, 2, &read, Some((3, &two))),
+        call(2, 4, &read, Some((5, &one))),
+    ];
+    let callers = |calls: &[HistoryCall<'_, Cells>]| calls.iter().map(|call| call.caller).collect::<Vec<_>>();
+    assert_eq!(callers(&super::shrink::smallest(&Cells, calls.clone(), in_a_minute())), [2]);
+    assert_eq!(callers(&super::shrink::smallest(&Cells, calls, Instant::now())), [1, 2, 2]);
+}

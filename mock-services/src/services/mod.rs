@@ -193,7 +193,7 @@ impl MockServices {
     pub async fn check_histories(&self, limit: Duration) -> Vec<HistoryReport> {
         let mut reports = Vec::new();
         for running in &self.running {
-            reports.extend(running.control.check_history(limit).await);
+            reports.extend(Arc::clone(&running.control).check_history(limit).await);
         }
         reports
     }

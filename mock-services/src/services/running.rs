@@ -47,7 +47,7 @@ pub(super) trait EngineControl: Send + Sync {
     fn pause(self: Arc<Self>) -> BoxFuture<'static, Box<dyn PausedService>>;
     fn listen(&self, kind: MomentKind) -> Listener;
     fn events(&self) -> BoxFuture<'_, Vec<ServiceEvent>>;
-    fn check_history(&self, limit: Duration) -> BoxFuture<'_, Option<HistoryReport>>;
+    fn check_history(self: Arc<Self>, limit: Duration) -> BoxFuture<'static, Option<HistoryReport>>;
 }
 
 /// A service of any type that is paused until this is dropped.
@@ -82,7 +82,7 @@ impl<S: Service> EngineControl for Engine<S> {
         Box::pin(Engine::events(self))
     }
 
-    fn check_history(&self, limit: Duration) -> BoxFuture<'_, Option<HistoryReport>> {
+    fn check_history(self: Arc<Self>, limit: Duration) -> BoxFuture<'static, Option<HistoryReport>> {
         Box::pin(Engine::check_history(self, limit))
     }
 }

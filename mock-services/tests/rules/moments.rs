@@ -3,7 +3,7 @@
 use mock_services::deploy::{Deploy, DeployOptions, EnvironmentOptions, LockEnd};
 use mock_services::ledger::Event;
 use mock_services::service::After;
-use mock_services::{MockServices, MomentKind, ServiceOptions};
+use mock_services::{MockServices, MomentKind, QueuedEnd, ServiceOptions};
 
 use crate::kit::ledger::{events, lapsed};
 use crate::kit::request::TestRequest;
@@ -160,4 +160,59 @@ async fn a_request_during_a_waiting_reset_is_in_the_new_ledger() {
             .len(),
         1
     );
+}
+
+#[tokio::test]
+async fn a_queued_read_is_held_even_if_the_service_would_refuse_it_and_a_refused_write_is_not() {
+    let services = TestServices::with(&[]).await;
+    let mut listener = services.mock.listen("records", MomentKind::Queued).unwrap();
+    let stale = put("a", 2).header("If-Match", "\"7\"");
+    assert_eq!(services.send_as(2, "records", &stale).await.status(), Some(412), "it is not held");
+    assert!(listener.try_recv().is_err());
+    let (read, write) = (TestRequest::get("/records/a"), put("a", 1));
+    let early = services.send_as(1, "records", &read);
+    let checks = async {
+        let held = listener.recv().await.unwrap();
+        assert_eq!((held.moment.operation.as_str(), held.moment.attempt), ("records.get", 0));
+        let let_in = async { listener.recv().await.unwrap().release().await };
+        let (written, end) = tokio::join!(services.send_as(2, "records", &write), let_in);
+        assert_eq!((written.status(), end), (Some(201), Some(QueuedEnd::Answered)));
+        held.release().await
+    };
+    let (seen, end) = tokio::join!(early, checks);
+    assert_eq!(
+        (seen.status(), end),
+        (Some(200), Some(QueuedEnd::Answered)),
+        "it is decided when it is let in"
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_a_queued_request_is_known_whatever_becomes_of_it() {
+    let services = TestServices::with(&[]).await;
+    let mut listener = services.mock.listen("records", MomentKind::Queued).unwrap();
+    let create = put("a", 1).header("If-None-Match", "*");
+    let (one, two) = (services.send_as(1, "records", &create), services.send_as(2, "records", &create));
+    let ends = async {
+        let (first, second) = (listener.recv().await.unwrap(), listener.recv().await.unwrap());
+        (first.release().await, second.release().await)
+    };
+    let (one, two, ends) = tokio::join!(one, two, ends);
+    let mut statuses = [one.status(), two.status()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [Some(201), Some(412)]);
+    assert_eq!(
+        ends,
+        (Some(QueuedEnd::Answered), Some(QueuedEnd::Answered)),
+        "the refused one has an end, too"
+    );
+
+    let read = TestRequest::get("/records/a");
+    let mut left = Box::pin(services.send_as(1, "records", &read));
+    let held = tokio::select! {
+        held = listener.recv() => held.unwrap(),
+        _ = &mut left => panic!("the request is held"),
+    };
+    drop(left);
+    assert_eq!(within_timeout(held.release()).await, Some(QueuedEnd::GivenUp));
 }

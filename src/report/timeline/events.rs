@@ -170,8 +170,8 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
         SubjectEvent::LetIn { number, operation, .. } => {
             ItemText::with(Shape::Note, format!("let in as number {number}"), text(operation))
         }
-        SubjectEvent::OrderMissed { reason } => {
-            ItemText::with(Shape::Note, "the order was not kept", text(reason))
+        SubjectEvent::OrderMissed(miss) => {
+            ItemText::with(Shape::Note, "the order was not kept", text(&miss.words()))
         }
         SubjectEvent::Escaped { host, port, transport } => {
             ItemText::new(Shape::Note, format!("tried to reach {}", transport.target(&text(host), *port)))

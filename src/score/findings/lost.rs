@@ -141,7 +141,7 @@ fn tried(context: &FindingContext<'_, '_>, intent: &Intent, entries: &mut Vec<u6
     Explained::new(text, fix)
 }
 
-/// An attempt at several effects of which a fault withheld this one.
+/// An attempt at several effects of which a fault withheld this one and committed others.
 fn partly_done(
     context: &FindingContext<'_, '_>,
     intent: &Intent,
@@ -154,8 +154,11 @@ fn partly_done(
                 names.value(effect.fields, name).is_some_and(|actual| actual.meets(wanted))
             })
     };
-    let withheld = context.history.withheld.iter().rev().find(is_wanted)?;
-    let attempt = context.history.attempt(withheld.attempt)?;
+    let (withheld, attempt) =
+        context.history.withheld.iter().rev().filter(is_wanted).find_map(|withheld| {
+            let attempt = context.history.attempt(withheld.attempt)?;
+            (!attempt.effects.is_empty()).then_some((withheld, attempt))
+        })?;
     entries.extend(entries_of(attempt));
     entries.push(withheld.n);
     let text = format!(

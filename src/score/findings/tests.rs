@@ -194,6 +194,17 @@ fn what_a_list_that_was_done_in_part_left_out_was_attempted() {
     insta::assert_snapshot!(told(&two, script));
 }
 
+#[test]
+fn a_withheld_attempt_that_committed_nothing_is_no_part_of_a_list() {
+    let mut script = LedgerScript::new();
+    let attempt = script.received("payment.capture", None, &Fields::new());
+    script.withheld(attempt, "payment.charge", &charge("ord_1001", 4999));
+    script.replied(attempt, Sees::Cut(ReplyKind::Drop));
+    script.ended(1, StartEnd::Exited(0));
+    let told = told(&order(), script);
+    assert!(!told.contains("asked for several"), "{told}");
+}
+
 fn missing_claim(terms: &Terms, script: LedgerScript) -> Option<String> {
     let verdict = score(terms, &script.end(), None);
     let missing = verdict.findings.into_iter().find(|finding| finding.kind == FindingKind::MissingClaim);

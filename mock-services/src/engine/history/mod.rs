@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::model::{RecordedStep, SeenAnswer, ServiceModel};
+use self::model::{RecordedStep, SeenAnswer, ServiceModel, stored_key};
 use super::Engine;
 use super::core::Core;
 use super::job::Job;
@@ -30,8 +30,6 @@ pub struct HistoryReport {
     pub service: String,
     /// How many callers it had.
     pub callers: usize,
-    /// How many of their calls it decided on.
-    pub calls: usize,
     /// The result.
     pub conclusion: HistoryConclusion,
 }
@@ -98,7 +96,7 @@ impl<S: Service> Recording<S> {
                 }
             }
             Commit::Later(_) | Commit::LaterWithin(..) => {
-                if job.keyed.is_some() {
+                if stored_key(job).is_some() {
                     self.add(job, RecordedStep::InFlight { job: Arc::clone(job), age }, None);
                 }
                 self.add(job, RecordedStep::Late { job: Arc::clone(job), age }, None);
@@ -133,24 +131,37 @@ impl<S: Service> Recording<S> {
 
 impl<S: Service> Engine<S> {
     /// Whether what the callers saw can be explained, found out within this time; `None` where it is not recorded.
-    pub(crate) async fn check_history(&self, limit: Duration) -> Option<HistoryReport> {
+    pub(crate) async fn check_history(self: Arc<Self>, limit: Duration) -> Option<HistoryReport> {
         let taken = |core: &mut Core<S>| {
             let Recording { calls, set_aside } = core.recording()?;
             Some((std::mem::take(calls), *set_aside))
         };
-        let (mut calls, set_aside) = self.enter(taken).await?;
+        let (calls, set_aside) = self.enter(taken).await?;
         let callers: BTreeSet<u32> =
             calls.iter().map(|call| call.step.caller()).filter(|caller| *caller > 0).collect();
         let conclusion = match set_aside {
-            Some(why) => HistoryConclusion::Unknown { why: why.to_owned() },
-            None => self.explained(&calls, Instant::now() + limit),
+            Some(why) => {
+                self.put_back(calls).await;
+                HistoryConclusion::Unknown { why: why.to_owned() }
+            }
+            None => {
+                let (engine, deadline) = (Arc::clone(&self), Instant::now() + limit);
+                // The search computes for up to the limit, and the other tasks of the runtime must go on meanwhile.
+                let search = tokio::task::spawn_blocking(move || (engine.explained(&calls, deadline), calls));
+                match search.await {
+                    Ok((conclusion, calls)) => {
+                        self.put_back(calls).await;
+                        conclusion
+                    }
+                    Err(_) => HistoryConclusion::Unknown { why: "the search was stopped".to_owned() },
+                }
+            }
         };
-        let report = HistoryReport {
-            service: self.service().name().to_owned(),
-            callers: callers.len(),
-            calls: calls.iter().filter(|call| call.step.caller() > 0).count(),
-            conclusion,
-        };
+        Some(HistoryReport { service: self.service().name().to_owned(), callers: callers.len(), conclusion })
+    }
+
+    /// Records these calls again, before those that came since they were taken.
+    async fn put_back(&self, mut calls: Vec<RecordedCall<S>>) {
         self.enter(|core| {
             if let Some(recording) = core.recording() {
                 calls.append(&mut recording.calls);
@@ -158,7 +169,6 @@ impl<S: Service> Engine<S> {
             }
         })
         .await;
-        Some(report)
     }
 
     fn explained(&self, calls: &[RecordedCall<S>], deadline: Instant) -> HistoryConclusion {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::core::{RequestAssessment, Situation};
 use crate::engine::job::Job;
-use crate::engine::keys::{Age, KeyStore};
+use crate::engine::keys::{Age, KeyStore, Keyed};
 use crate::history::{HistoryModel, Touched};
 use crate::idempotency::{Lifetime, ReplayRule};
 use crate::service::{Answer, Decision, IdSource, OperationKind, Refusal, Service};
@@ -149,7 +149,7 @@ impl<S: Service> ServiceModel<'_, S> {
 
     /// The state after a deferred request is committed; `None` if it has not begun.
     fn late(&self, from: &ModelledState<S>, job: &Job<S>, age: Age) -> Option<ModelledState<S>> {
-        if job.keyed.as_ref().is_some_and(|keyed| !from.keys.is_in_flight(keyed)) {
+        if stored_key(job).is_some_and(|keyed| !from.keys.is_in_flight(keyed)) {
             return None;
         }
         Some(match self.situation(from, age).decide(job, 0) {
@@ -218,7 +218,7 @@ impl<S: Service> HistoryModel for ServiceModel<'_, S> {
     fn touched(&self, step: &RecordedStep<S>) -> Touched {
         let Some(job) = step.job() else { return Touched::Everything };
         let Some(object) = self.service.object(&job.recognized.call) else { return Touched::Everything };
-        let Some(keyed) = &job.keyed else { return Touched::Objects(vec![object]) };
+        let Some(keyed) = stored_key(job) else { return Touched::Objects(vec![object]) };
         let rules = keyed.rules.rules();
         // How many keys are stored, or what an object is like now, can depend on any call.
         let is_wide = rules.budget.is_some()
@@ -256,6 +256,11 @@ impl<S: Service> HistoryModel for ServiceModel<'_, S> {
         let marked = if *replay { " as a replay" } else { "" };
         format!("{} → {}{marked} {}", shown(&asked), answer.status, shown(&String::from_utf8_lossy(&body)))
     }
+}
+
+/// The key of a request; `None` also if the rules ignore it, because nothing is stored under it then.
+pub(super) fn stored_key<S: Service>(job: &Job<S>) -> Option<&Keyed> {
+    job.keyed.as_ref().filter(|keyed| keyed.rules.takes_keys())
 }
 
 /// The text in one line, cut where it is long.

@@ -18,6 +18,11 @@ struct Callers(Arc<Engine<Records>>);
 
 impl Callers {
     fn new(faults: &[&str]) -> Self {
+        Self::with_keys(Profile::Stripe, faults)
+    }
+
+    /// The same, with a store that treats keys so.
+    fn with_keys(profile: Profile, faults: &[&str]) -> Self {
         let clock = Clock::default();
         let faults = faults.iter().map(|line| line.parse().unwrap()).collect();
         let options = RecordsOptions { counters: vec![("seats".to_owned(), 5)], ..RecordsOptions::default() };
@@ -28,7 +33,7 @@ impl Callers {
                 clock,
                 callers: 8,
                 access: Access::Open,
-                idempotency: Some(Idempotency::new(Profile::Stripe)),
+                idempotency: Some(Idempotency::new(profile)),
                 ledger: Ledger::new("trial", 1, clock),
                 plan: Arc::new(SharedPlan::new(Plan::new(1, faults))),
                 intended: None,
@@ -54,7 +59,7 @@ impl Callers {
 
     async fn conclusion(&self) -> HistoryConclusion {
         self.0.settle().await;
-        self.0.check_history(Duration::from_secs(60)).await.unwrap().conclusion
+        Arc::clone(&self.0).check_history(Duration::from_secs(60)).await.unwrap().conclusion
     }
 
     async fn drawing(&self) -> String {
@@ -130,9 +135,9 @@ async fn what_the_engine_answers_is_explained() {
     }
     assert!(statuses.contains(&201) && statuses.contains(&200), "{statuses:?}");
     assert_eq!(callers.call(1, get("/records")).await, 200);
-    let report = callers.0.check_history(Duration::from_secs(60)).await.unwrap();
-    assert_eq!((report.callers, report.calls), (8, 33));
-    assert_eq!(report.conclusion, HistoryConclusion::Explained);
+    let report = Arc::clone(&callers.0).check_history(Duration::from_secs(60)).await.unwrap();
+    assert_eq!((report.callers, report.conclusion), (8, HistoryConclusion::Explained));
+    assert_eq!(callers.0.lock().recording().unwrap().calls.len(), 33);
 }
 
 #[tokio::test]
@@ -195,6 +200,18 @@ async fn what_faults_did_is_explained_and_what_they_answered_is_left_out() {
 }
 
 #[tokio::test]
+async fn a_late_commit_of_a_request_whose_key_is_ignored_is_explained() {
+    let callers = Callers::with_keys(
+        Profile::None,
+        &["records.put#1 commit={later: {requests: 1}} reply={status: 504}"],
+    );
+    callers.call(1, keyed(put("a", 1), "k")).await;
+    assert_eq!(callers.call(2, get("/records/a")).await, 404);
+    assert_eq!(callers.call(2, get("/records/a")).await, 200);
+    assert_eq!(callers.conclusion().await, HistoryConclusion::Explained);
+}
+
+#[tokio::test]
 async fn a_read_that_goes_back_is_not_explained_whatever_the_fault_did() {
     let callers = Callers::new(&["records.increment#1 commit=now reply=drop"]);
     callers.call(1, increment("seats")).await;
@@ -211,4 +228,28 @@ async fn what_a_fault_took_back_is_not_judged() {
     callers.call(1, put("a", 1)).await;
     let why = "a fault took back what was committed".to_owned();
     assert_eq!(callers.conclusion().await, HistoryConclusion::Unknown { why });
+}
+
+#[test]
+fn the_search_does_not_run_on_a_worker_of_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    runtime.unwrap().block_on(async {
+        let callers = Callers::new(&[]);
+        callers.call(1, put("a", 1)).await;
+        callers.call(2, get("/records/a")).await;
+        // The only thread for what blocks is taken until this is dropped.
+        let (taken, freed) = std::sync::mpsc::channel::<()>();
+        let other = tokio::task::spawn_blocking(move || freed.recv().is_err());
+        let mut check = std::pin::pin!(callers.conclusion());
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                found = &mut check => panic!("{found:?} was found by the worker"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        drop(taken);
+        assert!(other.await.unwrap());
+        assert_eq!(check.await, HistoryConclusion::Explained);
+    });
 }
