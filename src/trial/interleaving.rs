@@ -166,7 +166,13 @@ impl Turns {
                     }
                 }
                 Some((caller, end)) = self.unanswered.next() => self.answered(caller, end),
-                () = tokio::time::sleep(LOOK_INTERVAL) => self.look().await,
+                late = look_time() => {
+                    if late > LOOK_INTERVAL {
+                        // Who waits for hapax sleeps, too, while the machine has no time for hapax.
+                        self.callers.values_mut().for_each(|taker| taker.slept = None);
+                    }
+                    self.look().await;
+                }
             }
         }
     }
@@ -319,6 +325,13 @@ fn number(number: usize) -> u32 {
 
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Waits until it is time for a look; by how much that is late.
+async fn look_time() -> Duration {
+    let began = Instant::now();
+    tokio::time::sleep(LOOK_INTERVAL).await;
+    began.elapsed().saturating_sub(LOOK_INTERVAL)
 }
 
 /// The threads of all processes below a supervisor; `None` unless there are some and all of them sleep.
