@@ -26,6 +26,8 @@ use crate::subject::words::quoted;
 use crate::subject::{Subject, SubjectKind};
 use crate::text::{ci_commands, line};
 
+/// The verb, for commands that are suggested.
+const VERB: &str = "explore";
 /// What the trial of the probe is about.
 const ABOUT: &str = "Nothing fails.";
 /// The folder that has a folder for each search.
@@ -251,20 +253,21 @@ impl ExploreArgs {
         let case = case_without_faults(&draft)?;
         message("probe: one trial without faults");
         // The case says how services treat keys; a task without a file does as the provider that the subject calls.
-        let subject_words = format!("{}{}", self.quick.as_typed(), options.subject_words);
+        let named = self.case.iter().map(|case| format!("{} ", quoted(case))).collect::<String>();
+        let subject_words = format!("{named}{}{}", self.quick.as_typed(), options.subject_words);
         let options = &RunOptions { subject_words, ..options.clone() };
         let how =
             ProbeOptions { derives: self.subject.is_command(), hard: self.case.is_some(), keeps_all: false };
         let result = probe(std::slice::from_ref(&case), subject, options, how)?;
         if is_something_right(&result) {
-            let task = self.case.iter().map(|case| format!("{} ", quoted(case))).collect::<String>();
-            let command = format!("{task}{}", options.subject_words);
-            let verb = how.derives.then_some("explore");
-            message(report::probe_text(&result, &command, verb, &super::view(false)).trim_end());
+            let verb = how.derives.then_some(VERB);
+            message(
+                report::probe_text(&result, &options.subject_words, verb, &super::view(false)).trim_end(),
+            );
             return Ok(Ok(DerivedSettings { can: Vec::new(), ..result.derived }));
         }
         match run::probe_failure(result) {
-            Some(failure) => Ok(Err(show_failure(&failure, !self.json))),
+            Some(failure) => Ok(Err(show_failure(&failure, VERB, !self.json))),
             None => Ok(Ok(DerivedSettings::default())),
         }
     }

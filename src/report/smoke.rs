@@ -20,9 +20,9 @@ const MAX_TEXT: usize = 1_000;
 /// The maximum number of lines of the timeline.
 const MAX_TIMELINE: usize = 20;
 
-/// The text that is shown about it.
+/// The text that is shown about it. `verb` is what was called, for commands that are suggested.
 #[must_use]
-pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
+pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
     let mut out = String::new();
     let subject = line(&failure.subject, 300);
     let head = match &failure.problem {
@@ -85,7 +85,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
         push(&mut out, 2, &line(&text, MAX_TEXT), view);
     }
     if failure.has_task_in_variables_alone && !has_attempted(failure) {
-        push_other_places(&mut out, &failure.command, view);
+        push_other_places(&mut out, verb, &failure.command, view);
     }
     if let Some(command) = own_task(&failure.entries, &failure.verdict.unintended, &failure.command) {
         push(&mut out, 2, "If what it did is what it is made for, test it with its own task:", view);
@@ -98,7 +98,7 @@ pub fn smoke_text(failure: &SmokeFailure, view: &View) -> String {
 }
 
 /// How the subject can get its task otherwise than in a variable.
-fn push_other_places(out: &mut String, command: &str, view: &View) {
+fn push_other_places(out: &mut String, verb: &str, command: &str, view: &View) {
     let Some((options, command)) = command.split_once("-- ") else {
         let text = "If the agent takes its task as an argument, add `${task}` to its `command` in hapax.yaml; if it reads \
                     its standard input, add `stdin: task`.";
@@ -106,8 +106,8 @@ fn push_other_places(out: &mut String, command: &str, view: &View) {
     };
     push(out, 2, "If the agent takes its task as an argument, or from its standard input:", view);
     // Each on one line, so that it can be copied.
-    let _ = writeln!(out, "    hapax run {options}-- {command} '${{task}}'");
-    let _ = writeln!(out, "    hapax run {options}--stdin task -- {command}");
+    let _ = writeln!(out, "    hapax {verb} {options}-- {command} '${{task}}'");
+    let _ = writeln!(out, "    hapax {verb} {options}--stdin task -- {command}");
 }
 
 /// The one thing to change.

@@ -195,6 +195,7 @@ fn where_nothing_can_be_searched_for_it_says_so_and_does_not_pass() {
     let workspace = Workspace::new();
     let silent = search(&workspace, &["--out", "a"], "echo done").expect(1);
     assert!(silent.stdout.contains("sent no request to a service"), "{}", silent.stdout);
+    assert!(silent.stdout.contains("    hapax explore --task 'Charge order 7'"), "{}", silent.stdout);
     let silent = search(&workspace, &["--out", "a", "--no-probe"], "echo done").expect(3);
     assert!(silent.stdout.contains("made no call to a service"), "{}", silent.stdout);
     let charge = "charge 'amount=500&customer=cus_42&metadata[order]=7' >/dev/null\n";

@@ -2,7 +2,7 @@
 //!
 //! `defects NAME` runs the program with its defect, `defects NAME --corrected` its twin, `defects --list` prints all
 //! of them as JSON, `defects --shipped HAPAX SCENARIOS [NAME…]` which of them a shipped scenario meets, and
-//! `defects --table HAPAX SCENARIOS` docs/explore-defects.md. Each program is right in a world without faults.
+//! `defects --table HAPAX SCENARIOS [NAME…]` docs/explore-defects.md, or a part of it. Each program is right in a world without faults.
 //! Its defect shows only under the schedule of faults, interrupts or callers that `finds` names.
 
 mod deploy;
@@ -31,12 +31,14 @@ fn main() -> ExitCode {
         ["--shipped", hapax, scenarios, names @ ..] => {
             table::print_shipped(Path::new(hapax), Path::new(scenarios), names)
         }
-        ["--table", hapax, scenarios] => table::print(Path::new(hapax), Path::new(scenarios)),
+        ["--table", hapax, scenarios, names @ ..] => {
+            table::print(Path::new(hapax), Path::new(scenarios), names)
+        }
         [name] => run(name, false),
         [name, "--corrected"] | ["--corrected", name] => run(name, true),
         _ => Err(io::Error::other(
             "usage: defects NAME [--corrected], defects --list, defects --shipped HAPAX SCENARIOS [NAME…], or defects \
-             --table HAPAX SCENARIOS",
+             --table HAPAX SCENARIOS [NAME…]",
         )),
     };
     match done {

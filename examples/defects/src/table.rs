@@ -1,5 +1,5 @@
 //! The page of what `hapax explore` finds in the programs, and in their twins, beside faults that are injected at
-//! random: `defects --table HAPAX`, as Markdown.
+//! random: `defects --table HAPAX SCENARIOS [NAME…]`, as Markdown.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -33,12 +33,12 @@ cargo run -p defects -- --table target/debug/hapax scenarios >docs/explore-defec
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
 ";
 
-/// Searches in every program and prints a row for each, as soon as it is known.
-pub(crate) fn print(hapax: &Path, scenarios: &Path) -> io::Result<()> {
+/// Searches in these programs, or in all, and prints a row for each, as soon as it is known.
+pub(crate) fn print(hapax: &Path, scenarios: &Path, names: &[&str]) -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(HEAD.as_bytes())?;
     let (mut searched, mut random, mut false_alarms) = (Vec::new(), Vec::new(), 0);
-    for program in &PROGRAMS {
+    for program in chosen(names) {
         let result = explore(hapax, program, &["--first"], false)?;
         let found = first_failure(&result);
         let when = result["failures"][0]["when"].as_str().unwrap_or("nothing was found");
@@ -67,7 +67,7 @@ pub(crate) fn print(hapax: &Path, scenarios: &Path) -> io::Result<()> {
         random.push(by_chance);
         false_alarms += failures;
     }
-    let (all, of_search, at_random) = (PROGRAMS.len(), Summary::new(&searched), Summary::new(&random));
+    let (all, of_search, at_random) = (searched.len(), Summary::new(&searched), Summary::new(&random));
     writeln!(
         out,
         "\nThe search finds {} of {all}, in the median in trial {}, and needs {} trials for all of them. At random, {} of {all} \
@@ -85,7 +85,7 @@ pub(crate) fn print(hapax: &Path, scenarios: &Path) -> io::Result<()> {
 /// Prints which of these programs, or of all, a shipped scenario meets. An error if there is one.
 pub(crate) fn print_shipped(hapax: &Path, scenarios: &Path, names: &[&str]) -> io::Result<()> {
     let (mut out, mut all_met) = (io::stdout(), 0);
-    for program in PROGRAMS.iter().filter(|program| names.is_empty() || names.contains(&program.name)) {
+    for program in chosen(names) {
         let ShippedResult { cases, met } = shipped::check(hapax, scenarios, program)?;
         writeln!(out, "{}: {} of {cases} schedules {}", program.name, met.len(), met.join(" "))?;
         all_met += met.len();
@@ -94,6 +94,11 @@ pub(crate) fn print_shipped(hapax: &Path, scenarios: &Path, names: &[&str]) -> i
         0 => Ok(()),
         _ => Err(io::Error::other("a shipped scenario meets a defect: change the program")),
     }
+}
+
+/// The programs with these names, or all.
+fn chosen(names: &[&str]) -> impl Iterator<Item = &'static Program> {
+    PROGRAMS.iter().filter(|program| names.is_empty() || names.contains(&program.name))
 }
 
 /// What was found in all programs.

@@ -346,7 +346,7 @@ fn certify_agent(args: &CertifyArgs) -> Result<ExitStatus, CliError> {
         let smoke = RunOptions { partition: None, ..options.run.clone() };
         let smoke_plan = Plan::new(cases, &subject, &smoke)?;
         if let Some(failure) = super::run::smoke_failure(&smoke_plan, &subject, &smoke)? {
-            message(report::smoke_text(&failure, &super::view(false)).trim_end());
+            message(report::smoke_text(&failure, "run", &super::view(false)).trim_end());
             prepared.discard();
             return Ok(failure.problem.exit_status());
         }

@@ -57,7 +57,7 @@ pub(super) fn ready(
     if !is_something_right(&result) {
         let is_output_text = args.execution.format() == Format::Terminal;
         return match run::probe_failure(result) {
-            Some(failure) => Ok(Err(show_failure(&failure, is_output_text))),
+            Some(failure) => Ok(Err(show_failure(&failure, "run", is_output_text))),
             None => ready(plan, options, String::new()),
         };
     }
