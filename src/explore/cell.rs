@@ -4,6 +4,7 @@
 use mock_services::fault::{OtherObject, Reply};
 use mock_services::service::Fields;
 use mock_services::word_enum;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::search::SearchLimits;
@@ -44,8 +45,17 @@ pub struct OtherAnswer {
 }
 
 impl OtherAnswer {
-    /// Whether an answer with this body becomes another one.
+    /// Whether an answer with this body becomes another one. The ledger cuts what is long: then the part that it has must
+    /// have the field, with a value that is no list and no map.
     pub(super) fn changes(&self, body: &str) -> bool {
+        if serde_json::from_str::<IgnoredAny>(body).is_err() {
+            let name = format!("\"{}\"", self.field);
+            let is_scalar = |value: &str| !value.trim_start().starts_with(['[', '{']);
+            return body
+                .split(&name)
+                .skip(1)
+                .any(|rest| rest.trim_start().strip_prefix(':').is_some_and(is_scalar));
+        }
         let fields = Fields::new().with(&self.field, self.value.as_str());
         Reply::Other(OtherObject(fields)).can_change(body.as_bytes())
     }

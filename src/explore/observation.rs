@@ -303,5 +303,8 @@ mod tests {
         assert_eq!(other(shown, &[empty, shown]), Some(2));
         // A list of values is not changed.
         assert_eq!(other(r#"{"order":["ord_7"]}"#, &[]), None);
+        // The ledger has cut these.
+        assert_eq!(other(r#"{"data":[{"order": "ord_7","amou…"#, &[empty]), Some(1));
+        assert_eq!(other(r#"{"data":[{"order": ["ord_7"],"amou…"#, &[]), None);
     }
 }
