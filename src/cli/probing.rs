@@ -49,8 +49,8 @@ pub(super) fn probe_command(command: &[String]) -> Result<Option<DerivedSettings
     Ok(Some(result.derived))
 }
 
-/// Shows the failure of a probe after which nothing else is run; `verb` is what was called. Where standard output is for a report in a format of its
-/// own, it is only a message.
+/// Shows the failure of a probe after which nothing else is run; `verb` is what was called. Where standard output
+/// is for a report in a format of its own, it is only a message.
 pub(super) fn show_failure(failure: &SmokeFailure, verb: &str, is_output_text: bool) -> ExitStatus {
     let text = report::smoke_text(failure, verb, &super::view(false));
     let status = failure.problem.exit_status();

@@ -1,5 +1,6 @@
 //! A case: one concrete instance of a scenario, with its matrix expanded and everything checked. Plain data.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -143,8 +144,9 @@ impl ServiceSetup {
     }
 
     /// The description of the service; `None` if it is not known.
-    pub(crate) fn description(&self) -> Option<ServiceDescription> {
-        self.service.own_description().or_else(|| catalog::find(&self.name).cloned())
+    pub(crate) fn description(&self) -> Option<Cow<'static, ServiceDescription>> {
+        let own = self.service.own_description().map(Cow::Owned);
+        own.or_else(|| catalog::find(&self.name).map(Cow::Borrowed))
     }
 }
 

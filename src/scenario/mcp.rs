@@ -1,6 +1,8 @@
 //! `mcp` of a scenario: how well the tools are described to agents that get them over MCP. And which cases
 //! can be done with tools at all.
 
+use std::borrow::Cow;
+
 use mock_services::catalog::{self, ServiceDescription};
 use yaml_reader::shape::{MapShape, Shape, optional};
 use yaml_reader::{Node, Reader};
@@ -31,9 +33,11 @@ pub(super) fn read_mcp(reader: &Reader, node: &Node) -> ToolCards {
 }
 
 /// The description of a service of the case.
-fn description(case: &Case, service: &str) -> Option<ServiceDescription> {
-    let setup = case.services.iter().find(|setup| setup.name == service);
-    setup.and_then(|setup| setup.service.own_description()).or_else(|| catalog::find(service).cloned())
+fn description(case: &Case, service: &str) -> Option<Cow<'static, ServiceDescription>> {
+    match case.services.iter().find(|setup| setup.name == service) {
+        Some(setup) => setup.description(),
+        None => catalog::find(service).map(Cow::Borrowed),
+    }
 }
 
 /// Whether a service of the case is offered as tools.

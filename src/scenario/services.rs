@@ -249,8 +249,7 @@ fn read_service(
 /// Reports a place of the key that requests of the service do not have.
 fn check_key_place(reader: &Reader, node: &Node, setup: &ServiceSetup) {
     let place = setup.idempotency.as_ref().and_then(|rules| rules.place());
-    let problem =
-        setup.description().zip(place).and_then(|(service, place)| service.key_place_problem(place));
+    let problem = place.and_then(|place| setup.description()?.key_place_problem(place));
     if let Some((message, help)) = problem {
         reader.report_with_help(node.get("key").unwrap_or(node).span, message, help);
     }

@@ -1,5 +1,6 @@
 //! The settings of a subject from `hapax.yaml` and the command line. Plain data.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -174,7 +175,7 @@ impl Settings {
         // The last one is that of the command line.
         let assumed = self.assume.iter().rfind(|known| known.is_about(&setup.name));
         let rules = assumed.map(Assumption::idempotency).or_else(added)?;
-        let is_own = |service: ServiceDescription| !service.any_host && service.profile == *rules;
+        let is_own = |service: Cow<'_, ServiceDescription>| !service.any_host && service.profile == *rules;
         let has_rules = setup.idempotency.is_some() || setup.description().is_some_and(is_own);
         (!has_rules).then_some(rules)
     }

@@ -4,8 +4,6 @@
 pub(super) use crate::mcp::server::{McpEndpoint, OpenCalls};
 
 use mock_services::MockServices;
-#[cfg(feature = "mcp")]
-use mock_services::catalog;
 use mock_services::ledger::Ledger;
 
 #[cfg(feature = "mcp")]
@@ -26,9 +24,8 @@ pub(super) async fn start(
     ledger: &Ledger,
 ) -> std::io::Result<Option<McpEndpoint>> {
     let offered = case.services.iter().filter_map(|setup| {
-        let shipped = || catalog::find(&setup.name).cloned();
         Some(OfferedService {
-            description: setup.service.own_description().or_else(shipped)?,
+            description: setup.description()?.into_owned(),
             idempotency: setup.idempotency.clone(),
             address: services.address(&setup.name, caller)?,
             key: services.key(&setup.name)?.to_owned(),

@@ -2,8 +2,9 @@
 //!
 //! `defects NAME` runs the program with its defect, `defects NAME --corrected` its twin, `defects --list` prints all
 //! of them as JSON, `defects --shipped HAPAX SCENARIOS [NAME…]` which of them a shipped scenario meets, and
-//! `defects --table HAPAX SCENARIOS [NAME…]` docs/explore-defects.md, or a part of it. Each program is right in a world without faults.
-//! Its defect shows only under the schedule of faults, interrupts or callers that `finds` names.
+//! `defects --table HAPAX SCENARIOS [NAME…]` docs/explore-defects.md, or a part of it. Each program is right in a
+//! world without faults. Its defect shows only under the schedule of faults, interrupts or callers that `finds`
+//! names.
 
 mod deploy;
 mod email;

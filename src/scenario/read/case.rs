@@ -269,8 +269,8 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
 
 /// Reports a case that requires MCP tools and cannot be done with them.
 fn check_tools(reader: &Reader, requires: Option<&Node>, case: &Case) {
-    let missing = not_offered_as_tools(case).filter(|_| case.requires_mcp());
-    if let (Some(node), Some(missing)) = (requires, missing) {
+    let Some(node) = requires.filter(|_| case.requires_mcp()) else { return };
+    if let Some(missing) = not_offered_as_tools(case) {
         let message = format!("the case needs {missing}, for which there is no MCP tool");
         reader.report_with_help(node.span, message, "remove `mcp` from `requires`, or change the steps");
     }

@@ -410,8 +410,7 @@ async fn happen(case: &Case, services: &MockServices) -> Result<(), String> {
         return Ok(());
     }
     let known = case.services.iter().filter_map(|setup: &ServiceSetup| {
-        let shipped = || mock_services::catalog::find(&setup.name).cloned();
-        let description = setup.service.own_description().or_else(shipped)?;
+        let description = setup.description()?.into_owned();
         let address = ServiceAddress {
             name: setup.name.clone(),
             url: services.scenario_url(&setup.name)?,

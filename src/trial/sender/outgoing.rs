@@ -1,6 +1,5 @@
 //! Events on their way to a subject, and who signs them.
 
-use mock_services::catalog::{self, ServiceDescription};
 use mock_services::sender::{EventSender, JOB_SCHEDULER, QUEUE, SLACK, SentAgain, SentCopy};
 use mock_services::service::{Fields, ServiceEvent};
 use serde_json::Value;
@@ -31,11 +30,6 @@ pub(super) struct OutgoingEvent {
     sent: Option<(ServiceEvent, SignedSender)>,
 }
 
-/// The description of a service of a case.
-fn description(setup: &ServiceSetup) -> Option<ServiceDescription> {
-    setup.service.own_description().or_else(|| catalog::find(&setup.name).cloned())
-}
-
 fn of_given(sender: GivenSender) -> EventSender {
     match sender {
         GivenSender::Slack => SLACK,
@@ -46,7 +40,8 @@ fn of_given(sender: GivenSender) -> EventSender {
 
 impl Senders {
     pub(in crate::trial) fn new(case: &Case, seed: u64) -> Self {
-        let of_services = case.services.iter().filter_map(description).flat_map(|service| service.senders);
+        let of_services =
+            case.services.iter().filter_map(ServiceSetup::description).flat_map(|service| service.senders);
         let given = case.events.iter().filter_map(|event| match &event.source {
             EventSource::Given { sender, .. } => Some(of_given(*sender)),
             EventSource::Effect { .. } | EventSource::Task => None,
