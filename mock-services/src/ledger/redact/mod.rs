@@ -14,7 +14,7 @@ mod view;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use base64::Engine as _;
@@ -61,7 +61,8 @@ pub(crate) struct Redactor {
     /// As they are, and as they are escaped.
     secrets: Vec<String>,
     names: Vec<String>,
-    secret_search: AhoCorasick,
+    /// Built when it is needed: a trial hides many values before it searches, and to build it takes a while.
+    secret_search: OnceLock<AhoCorasick>,
     /// Ignores case.
     name_search: AhoCorasick,
     /// What every name and every form of a secret has in it; ignores case.
@@ -100,7 +101,7 @@ impl Default for Redactor {
         Redactor {
             secrets: Vec::new(),
             names: default_names(),
-            secret_search: no_patterns(),
+            secret_search: OnceLock::new(),
             name_search: NAME_SEARCH.clone(),
             hint_search: HINT_SEARCH.clone(),
             shown_values: ShownValues::default(),
@@ -128,8 +129,12 @@ impl Redactor {
         }
         if self.secrets.len() > known {
             self.known_names.clear();
-            self.secret_search = search_for(&self.secrets, false);
+            self.secret_search = OnceLock::new();
         }
+    }
+
+    fn secret_search(&self) -> &AhoCorasick {
+        self.secret_search.get_or_init(|| search_for(&self.secrets, false))
     }
 
     /// Hides the values of headers, fields and parameters of this name from now on.
@@ -181,7 +186,7 @@ impl Redactor {
         Redactor {
             secrets: self.secrets.clone(),
             names: self.names.clone(),
-            secret_search: self.secret_search.clone(),
+            secret_search: self.secret_search().clone().into(),
             name_search: self.name_search.clone(),
             hint_search: self.hint_search.clone(),
             shown_values: self.shown_values.clone(),
@@ -235,7 +240,7 @@ impl Redactor {
         let bytes = text.as_bytes();
         let mut cards = Vec::new();
         cards::find(bytes, &mut cards);
-        !cards.is_empty() || self.secret_search.is_match(bytes) || keys::find(bytes).next().is_some()
+        !cards.is_empty() || self.secret_search().is_match(bytes) || keys::find(bytes).next().is_some()
     }
 
     /// The parts of a text that must be hidden, in order, without overlaps.
@@ -257,7 +262,7 @@ impl Redactor {
         let (mut here, mut view) = (Vec::new(), text);
         for _ in 0..=DEEPEST_ESCAPE {
             let text = &view.bytes[..];
-            here.extend(self.secret_search.find_iter(text).map(|secret| (secret.start(), secret.end())));
+            here.extend(self.secret_search().find_iter(text).map(|secret| (secret.start(), secret.end())));
             here.extend(keys::find(text));
             cards::find(text, &mut here);
             let mut hidden_to = 0;
