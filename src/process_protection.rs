@@ -1,6 +1,16 @@
 //! Keeps the memory and the open files of a process of hapax from other processes of its user, such as a
-//! subject that is not sealed. On other systems than Linux there is nothing to do: a process can read another
-//! one only with the rights of a debugger there.
+//! subject that is not sealed. On other systems than Linux there is nothing to do for the memory: a process can read
+//! another one only with the rights of a debugger there.
+
+/// The first descriptor after standard input, output and error.
+const FIRST_FILE: i32 = 3;
+
+/// Lets no program that this process starts have the files and sockets that this process was started with: a subject
+/// could send something through them that nothing records. All that hapax itself opens is closed at the start of a
+/// program anyway.
+pub(crate) fn keep_inherited_files() {
+    close_fds::set_fds_cloexec(FIRST_FILE, &[]);
+}
 
 /// Makes the memory of this process and its files in `/proc` unreadable for every process that may not trace
 /// all others. A process that does not own its files in `/proc` cannot map the ids of its user namespace.

@@ -5,8 +5,8 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-use std::sync::Once;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use tempfile::TempDir;
 
@@ -14,6 +14,18 @@ use tempfile::TempDir;
 const PREFIX: &str = "hapax-";
 /// The marker file.
 const MARK: &str = ".hapax-in-use";
+
+/// The folders of this process.
+static IN_USE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn in_use() -> MutexGuard<'static, Vec<PathBuf>> {
+    IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The temporary folders that this process has now.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    in_use().clone()
+}
 
 /// A temporary folder, removed when this is dropped.
 #[derive(Debug)]
@@ -38,12 +50,19 @@ impl Scratch {
     fn below(root: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(root)?;
         let mark = mark(folder.path());
+        in_use().push(folder.path().to_owned());
         Ok(Scratch { folder, _mark: mark })
     }
 
     /// Its path.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        in_use().retain(|folder| folder != self.folder.path());
     }
 }
 

@@ -177,7 +177,7 @@ pub use word_enum::UnknownWord;
 pub use clock::Clock;
 pub use delivery::{Held, Listener, Moment, MomentKind, QueuedEnd};
 pub use distinct_json::DistinctJson;
-pub use engine::{AwaitedCallers, BarrierOptions, HistoryReport};
+pub use engine::{AwaitedCallers, BarrierOptions, HistoryReport, LateCall, LateSenders};
 pub use history::HistoryConclusion;
 pub use money::money;
 pub use services::{

@@ -21,15 +21,15 @@ use super::parts::begin_part;
 use super::runs::{CONFIRMED, RUN_NAMES, RunNames, Runs, silencing, spread, trials_in};
 use super::search::search;
 use super::statement::{
-    CertifiedFinding, ControlCheck, ScenarioDigest, SubjectKindTested, Tested, TestedSubject,
+    CertifiedFinding, ControlCheck, ScenarioDigest, SubjectKindTested, Tested, TestedRecipe, TestedSubject,
 };
 use super::trials::{CaseVerdict, TrialRecord};
 use super::{CertifyError, CertifyEvent, OnEvent};
-use crate::domain::{VoidCause, is_default};
+use crate::domain::{SHARED_KEY, VoidCause, VoidOwner, is_default};
 use crate::explore;
-use crate::report::publish;
+use crate::report::{publish, shared_key};
 use crate::results::{
-    CaseReport, REPORT_FILE, Report, Skipped, TrialReport, profiles_tested, read_confirmed,
+    self, CaseReport, REPORT_FILE, Report, SharedKey, Skipped, TrialReport, profiles_tested, read_confirmed,
 };
 use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
 use crate::scenario::Case;
@@ -142,7 +142,7 @@ impl AgentPlan {
                 && case.turns.is_empty()
                 && case.faults.is_empty()
                 && case.interrupts.is_empty()
-                && case.terms.records.is_empty()
+                && !case.terms.expects_state()
                 && case.terms.intents.iter().all(|intent| intent.times == 1 && intent.at_least.is_none())
                 && case.terms.attempts.iter().all(|budget| budget.at_least == 0)
         };
@@ -244,7 +244,14 @@ pub(crate) async fn certify_agent(
     let kind = SubjectKindTested::Agent;
     let (name, command) = (subject.name.clone(), command_of(subject));
     Ok(Tested {
-        subject: TestedSubject { kind, name, command, version: None, digests },
+        subject: TestedSubject {
+            kind,
+            name,
+            command,
+            version: None,
+            digests,
+            local_recipe: local_recipe(subject),
+        },
         sealed: Some(subject.settings.sealed),
         trials,
         silencing: silencing(&subject.settings, &[]),
@@ -260,11 +267,24 @@ pub(crate) async fn certify_agent(
         not_tested,
         notes: replaced
             .into_iter()
+            .chain(run::recipe_note(&subject.settings))
             .chain(promise.map(note))
             .chain(profiles_tested(&profiles))
             .chain(searched)
             .collect(),
         interrupted: runs.interrupted || controls_interrupted,
+    })
+}
+
+/// The recipe of the subject, if it is a file of the user.
+fn local_recipe(subject: &Subject) -> Option<TestedRecipe> {
+    let facts = subject.settings.recipe.as_ref()?;
+    let local = facts.local()?;
+    Some(TestedRecipe {
+        name: facts.name.clone(),
+        file: local.file.clone(),
+        starts: local.starts.clone(),
+        replaces_shipped: local.replaces_shipped,
     })
 }
 
@@ -325,7 +345,25 @@ pub(super) fn judge_run(folder: &Path, _: Option<u32>) -> Result<Vec<TrialRecord
     let reports = reports_in(folder)?;
     let mut cases: Vec<&CaseReport> = reports.iter().flat_map(|report| &report.cases).collect();
     cases.sort_by_key(|case| (&case.scenario, &case.id));
-    Ok(cases.iter().flat_map(|case| case.trials.iter().map(|trial| record(case, trial))).collect())
+    let shared = results::shared_keys(cases.iter().copied());
+    let records = |case: &CaseReport| -> Vec<TrialRecord> {
+        case.trials.iter().map(|trial| without_key(record(case, trial), trial, &shared)).collect()
+    };
+    Ok(cases.into_iter().flat_map(records).collect())
+}
+
+/// The record of a trial, which proves nothing if the place of its key has one value in different tasks.
+fn without_key(record: TrialRecord, trial: &TrialReport, shared: &[SharedKey]) -> TrialRecord {
+    let found = shared.iter().find(|key| key.concerns(&trial.verdict));
+    match found.filter(|_| record.verdict == CaseVerdict::Pass) {
+        Some(key) => TrialRecord {
+            verdict: CaseVerdict::Void,
+            void: Some(VoidCause::new(SHARED_KEY, VoidOwner::Subject)),
+            message: shared_key(key),
+            ..record
+        },
+        None => record,
+    }
 }
 
 /// The report of the run in this folder, or of the runs in the folders below it. The worse verdict of the report

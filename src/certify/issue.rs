@@ -233,6 +233,7 @@ pub(super) mod tests {
                 command: vec!["./todo".to_owned()],
                 version: Some("1.2.0".to_owned()),
                 digests: vec![FileDigest { name: "todo".to_owned(), sha256: "ab".repeat(32) }],
+                local_recipe: None,
             },
             sealed: Some(true),
             trials: all,

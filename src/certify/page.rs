@@ -54,7 +54,8 @@ pub(super) fn certificate_page(statement: &Statement, signed_by: Option<&str>) -
             }
         }
     };
-    let title = format!("hapax: certificate of {}", line(&tested.subject.name, 100));
+    let local = if tested.subject.local_recipe.is_some() { " (local recipe)" } else { "" };
+    let title = format!("hapax: certificate of {}{local}", line(&tested.subject.name, 100));
     let page = frame(Frame { title: &title, body, style: STYLE, script: PageScript::None });
     ci_commands::page(&page.into_string()).into_owned()
 }

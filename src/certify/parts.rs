@@ -183,6 +183,7 @@ fn same(
         ("the subject", this.subject.name.clone(), that.subject.name.clone()),
         ("the command", this.subject.command.join(" "), that.subject.command.join(" ")),
         ("what was tested", files(this), files(that)),
+        ("the local recipe", shown(&this.subject.local_recipe), shown(&that.subject.local_recipe)),
         ("whether the subject was sealed", shown(&this.sealed), shown(&that.sealed)),
         ("the promise", this.promise.to_string(), that.promise.to_string()),
         ("the settings that limit the test", this.silencing.join("; "), that.silencing.join("; ")),

@@ -62,6 +62,7 @@ pub(super) async fn search(
                 lies: false,
                 timeouts: false,
                 interrupts: !subject.outlives_its_trial(),
+                leases: false,
                 part: None,
                 random: false,
                 seed: options.run.seed,
@@ -130,16 +131,20 @@ fn coverage(case: &str, share: Duration, found: &Exploration) -> String {
     let singles =
         if found.all_singles { "every single fault was tried" } else { "not every single fault was tried" };
     let mut text = format!(
-        "A search of {} in the task of {case}: {} schedules covered, {} assumed equal, {} not reached, {} void, {} left; \
-         {singles}; {} failures found.",
+        "A search of {} in the task of {case}: {} schedules covered, {} assumed equal, {} cannot happen, {} not reached, \
+         {} void, {} left; {singles}; {} failures found.",
         write_duration(share),
         sum(|counts| counts.covered),
         sum(|counts| counts.assumed),
+        sum(|counts| counts.impossible),
         sum(|counts| counts.not_reached),
         sum(|counts| counts.void),
         sum(|counts| counts.left),
         found.failures.len(),
     );
+    if !found.not_tried.is_empty() {
+        text.push_str(&format!(" Not tried: {}.", found.not_tried.join("; ")));
+    }
     if !found.doubtful.is_empty() {
         text.push_str(&format!(" Not judged: {} that the control careful fails, too.", found.doubtful.len()));
     }

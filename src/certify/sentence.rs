@@ -17,11 +17,13 @@ pub(super) fn sentence(statement: &Statement) -> String {
         SubjectKindTested::CommandLineTool => "Command-line tool",
     };
     let name = line(&tested.subject.name, 200);
+    let recipe = tested.subject.local_recipe.as_ref().map(|recipe| format!(" ({})", recipe.clause()));
     let version = tested.subject.version.as_ref().map(|version| format!(", version {}", line(version, 100)));
     // The date of a time of RFC 3339.
     let date = certificate.issued_at.split('T').next().unwrap_or_default();
     let result = if reached.verdict == CaseVerdict::Pass { passed(tested, reached) } else { failed(reached) };
-    format!("{kind} {name}{}, on {}: {result}", version.unwrap_or_default(), line(date, 40))
+    let (recipe, version) = (recipe.unwrap_or_default(), version.unwrap_or_default());
+    format!("{kind} {name}{recipe}{version}, on {}: {result}", line(date, 40))
 }
 
 fn passed(tested: &Tested, reached: &Conclusion) -> String {
@@ -84,7 +86,7 @@ pub(super) fn percent(share: f64) -> String {
 mod tests {
     use super::super::envelope::SignedEnvelope;
     use super::super::issue::tests::sample_statement;
-    use super::super::statement::read_statement;
+    use super::super::statement::{TestedRecipe, read_statement};
     use super::*;
 
     fn result(scenario: &str, trials: u64) -> ScenarioResult {
@@ -113,6 +115,16 @@ mod tests {
         let sentences = [
             changed(|_, _| ()),
             changed(|tested, _| tested.promise = Promise::AtMostOnce),
+            changed(|tested, _| {
+                tested.subject.name = "claude".to_owned();
+                tested.subject.version = None;
+                tested.subject.local_recipe = Some(TestedRecipe {
+                    name: "claude".to_owned(),
+                    file: "agents/claude.yaml".to_owned(),
+                    starts: "./other ${task}".to_owned(),
+                    replaces_shipped: true,
+                });
+            }),
             changed(|tested, reached| {
                 tested.subject.kind = SubjectKindTested::McpServer;
                 tested.subject.version = None;

@@ -9,6 +9,7 @@ use super::evidence::FileDigest;
 use super::trials::{AskedLevel, CallersPassed, Conclusion, TrialRecord};
 use super::version_1;
 use crate::domain::{Promise, is_default};
+use crate::text::line;
 
 /// The type of the statement.
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -153,6 +154,29 @@ pub(crate) struct TestedSubject {
     pub(crate) version: Option<String>,
     /// The executable, the files that the command names, or the package. The first is the thing itself.
     pub(crate) digests: Vec<FileDigest>,
+    /// The recipe that names and starts it, if it is a file of the user and not one that hapax ships.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) local_recipe: Option<TestedRecipe>,
+}
+
+/// A local recipe: its name and its facts are the user's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct TestedRecipe {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    /// The command that it starts.
+    pub(crate) starts: String,
+    /// Whether hapax ships another recipe with this name.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) replaces_shipped: bool,
+}
+
+impl TestedRecipe {
+    /// What a reader must know before the name of the subject: `local recipe agents/claude.yaml, which starts ./agent`.
+    pub(super) fn clause(&self) -> String {
+        format!("local recipe {}, which starts `{}`", line(&self.file, 200), line(&self.starts, 200))
+    }
 }
 
 /// A scenario, and the digest of its cases, made as in `report.json`.

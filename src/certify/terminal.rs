@@ -51,7 +51,8 @@ pub(crate) fn certification_text(certification: &Certification, view: &View) -> 
             push(&format!("{name}: {value}{more}"));
         }
     }
-    let name = line(&tested.subject.name, 120);
+    let recipe = tested.subject.local_recipe.as_ref().map(|recipe| format!(" ({})", recipe.clause()));
+    let name = line(&tested.subject.name, 120) + &recipe.unwrap_or_default();
     push(&match issued {
         Err(why) => format!("{} {name}: {}", style.bad("NO CERTIFICATE"), line(&why.to_string(), 800)),
         Ok(signed_by) if conclusion.verdict == CaseVerdict::Pass => {

@@ -86,6 +86,7 @@ pub(crate) fn verify(
         ("subject", check_subject(&statement, subject)),
     ];
     checks.extend(check_scenarios(&statement.predicate.tested));
+    checks.extend(check_recipe(&statement.predicate.tested));
     match run {
         None => checks.push((
             "evidence",
@@ -171,6 +172,14 @@ fn check_scenarios(tested: &Tested) -> Option<(&'static str, CheckResult)> {
         ))
     };
     Some(("golden set", result))
+}
+
+/// What names the subject, if that is not a recipe that hapax ships.
+fn check_recipe(tested: &Tested) -> Option<(&'static str, CheckResult)> {
+    let recipe = tested.subject.local_recipe.as_ref()?;
+    let replaced = if recipe.replaces_shipped { ", and not the shipped recipe with that name" } else { "" };
+    let message = format!("the name `{}` is that of a {}{replaced}", recipe.name, recipe.clause());
+    Some(("recipe", CheckResult::NotChecked(message)))
 }
 
 fn check_evidence(statement: &Statement, folder: &Path) -> CheckResult {

@@ -313,6 +313,7 @@ impl ExploreArgs {
                 lies: self.lies,
                 timeouts: self.timeouts,
                 interrupts: !probed.subject.outlives_its_trial(),
+                leases: callers > 1,
                 part: self.partition.map(|partition| (partition.part, partition.of)),
                 random: self.random,
                 seed: self.seed,

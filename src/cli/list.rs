@@ -139,7 +139,13 @@ fn agents() -> Result<String, CliError> {
         let Some(facts) = &subject.settings.recipe else { continue };
         let is_there = subject.program().is_some_and(process_env::is_in_path);
         let place = if is_there { "in PATH" } else { &facts.install };
-        page += &format!("{name:<16}{:<10}{}; {place}\n", facts.version, facts.about);
+        let local = facts.local().map(|local| format!("; this recipe {}", local.clause()));
+        page += &format!(
+            "{name:<16}{:<10}{}; {place}{}\n",
+            facts.version,
+            facts.about,
+            local.unwrap_or_default()
+        );
     }
     Ok(page)
 }

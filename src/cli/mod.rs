@@ -113,6 +113,8 @@ impl Verb {
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Before anything else: each program of hapax that starts another one begins here.
+    crate::process_protection::keep_inherited_files();
     let verb = internal_verb().unwrap_or_else(|| arguments().verb);
     if !verb.is_part_of_a_trial() {
         // It knows the faults of the trials, and the subject runs as the same user.

@@ -49,6 +49,13 @@ pub(super) fn probe_command(command: &[String]) -> Result<Option<DerivedSettings
     Ok(Some(result.derived))
 }
 
+/// Shows the task that a subject is made for, if it did the same whatever it was asked.
+pub(super) fn show_own_task(result: &ProbeResult, command: &str) -> Option<ExitStatus> {
+    let task = result.own_task.as_ref()?;
+    message(report::own_task_text(task, result.trials, command, &super::view(false)).trim_end());
+    Some(ExitStatus::Unproven)
+}
+
 /// Shows the failure of a probe after which nothing else is run; `verb` is what was called. Where standard output
 /// is for a report in a format of its own, it is only a message.
 pub(super) fn show_failure(failure: &SmokeFailure, verb: &str, is_output_text: bool) -> ExitStatus {

@@ -32,6 +32,44 @@ word_enum! {
     }
 }
 
+word_enum! {
+    /// What is wrong with the signature of a copy.
+    #[derive(Default)]
+    pub enum CopySignature {
+        /// Nothing: the sender signed it now.
+        #[default]
+        Right => "right",
+        /// It is made with another secret.
+        Wrong => "wrong",
+        /// The sender signed it so long ago that a receiver must not take it any more.
+        Old => "old",
+        /// It is of another body: somebody changed the body on the way.
+        OtherBody => "other-body",
+    }
+}
+
+impl CopySignature {
+    /// Whether the receiver must not act on the copy.
+    #[must_use]
+    pub fn is_forged(self) -> bool {
+        self != CopySignature::Right
+    }
+
+    /// What follows the words for a copy.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            CopySignature::Right => "",
+            CopySignature::Wrong => ", with a wrong signature",
+            CopySignature::Old => ", with a signature that is an hour old",
+            CopySignature::OtherBody => ", with a body that was changed after it was signed",
+        }
+    }
+}
+
+/// Who sends the task itself again.
+pub const CLIENT: &str = "the client";
+
 /// A copy of an event on its way to the subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentCopyEvent {
@@ -52,9 +90,9 @@ pub struct SentCopyEvent {
     pub kind: String,
     /// Why it is sent.
     pub reason: CopyReason,
-    /// Whether its signature is wrong on purpose.
+    /// What is wrong with its signature on purpose.
     #[serde(default, skip_serializing_if = "super::is_default")]
-    pub forged: bool,
+    pub signature: CopySignature,
     /// By how much the schedule of the sender was shortened, if it was sent again by its schedule.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub shortened: u32,
@@ -74,9 +112,15 @@ pub struct CopyAnswerEvent {
 }
 
 impl CopyAnswerEvent {
+    /// Whether the subject took the event, whatever the sender saw of it.
+    #[must_use]
+    pub const fn is_acknowledged(&self) -> bool {
+        self.status >= 200 && self.status < 300
+    }
+
     /// Whether the sender saw that the event was taken.
     #[must_use]
     pub const fn is_taken(&self) -> bool {
-        self.seen && self.status >= 200 && self.status < 300
+        self.seen && self.is_acknowledged()
     }
 }

@@ -107,7 +107,8 @@ finding_kinds! {
     AlteredAttempted => "altered-attempted":
         row(HarmRank::Effect, Remedy::TaskValues, "the agent tried to do something with wrong content")
             .counts_as(FindingKind::Altered);
-    /// A record or a counter does not have the expected value at the end.
+    /// A record, a counter or an environment is not at the end what the scenario expects, or a rule over several records
+    /// was broken.
     Record => "record":
         row(HarmRank::Effect, Remedy::ConditionalWrite, "a record has a wrong value at the end")
             .counts_as(FindingKind::Altered).absence();
@@ -182,6 +183,11 @@ finding_kinds! {
     MissingClaim => "missing-claim":
         row(HarmRank::Rule, Remedy::TrueClaim, "the agent made no claim").headline("the claim is missing")
             .absence();
+    /// A receiver of events acknowledged none of them, so its senders never stop. One that missed only some does
+    /// not fail.
+    Unacknowledged => "unacknowledged":
+        row(HarmRank::Rule, Remedy::Acknowledge, "the agent did not say that it had taken an event")
+            .headline("no event was acknowledged").absence();
     /// An effect happened more often than due, and was undone.
     Compensated => "compensated":
         row(
@@ -220,6 +226,11 @@ impl FindingKind {
     #[must_use]
     pub const fn remedy(self) -> Remedy {
         self.row().remedy
+    }
+
+    /// Whether it is something that the subject did and that its task does not ask for.
+    pub(crate) fn is_wrong_act(self) -> bool {
+        self.harm() == HarmRank::Effect && !self.is_absence()
     }
 
     /// Whether the evidence of the finding is the absence of entries, or the whole ledger, instead of certain
@@ -374,6 +385,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_wrong_acts_are_all_effects_and_attempts_that_no_task_asks_for() {
+        let acts: Vec<&str> = FindingKind::ALL
+            .into_iter()
+            .filter(|kind| kind.is_wrong_act())
+            .map(FindingKind::as_str)
+            .collect();
+        let expected = "diverged duplicated unintended unintended-attempted altered altered-attempted unapproved \
+                        changed-after-approval approval-reused late-write escaped";
+        assert_eq!(acts.join(" "), expected);
+    }
+
     /// What a scenario can say of its controls. A new word here is a change of the format.
     #[test]
     fn a_control_passes_is_void_or_fails_with_one_of_these_words() {
@@ -381,7 +404,8 @@ mod tests {
         words.sort_unstable();
         let expected = "altered approval-reused asked-again changed-after-approval diverged duplicated early-retry escaped \
                         late-write lost missing-claim \
-                        not-attempted out-of-order over-budget over-limit overclaimed pass time-up unapproved \
+                        not-attempted out-of-order over-budget over-limit overclaimed pass time-up \
+                        unacknowledged unapproved \
                         underclaimed \
                         unexpected-claim unexpected-recovery unintended void";
         assert_eq!(words.join(" "), expected);

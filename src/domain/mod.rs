@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 mod approvals;
 mod controls;
 mod events;
+mod excuses;
 mod findings;
 mod hosts;
 mod order_miss;
@@ -21,7 +22,9 @@ mod verdicts;
 
 pub use approvals::{APPROVALS, Answer, AnswerEvent, AskEvent, Decision, Question};
 pub use controls::ControlName;
-pub use events::{CopyAnswerEvent, CopyReason, EVENTS, SentCopyEvent};
+pub use events::{CLIENT, CopyAnswerEvent, CopyReason, CopySignature, EVENTS, SentCopyEvent};
+pub use excuses::Excuse;
+pub(crate) use excuses::ExcuseScope;
 pub use findings::{ControlOutcome, FindingKind, HarmRank};
 pub use hosts::{HostRequests, HostTreatment, Transport};
 pub(crate) use hosts::{is_loopback, is_loopback_address, is_plain_host_name, real_host, real_hosts};
@@ -29,14 +32,18 @@ pub use order_miss::OrderMiss;
 pub use remedy::Remedy;
 pub use subject_events::{
     CancelSignal, CapturedOutput, ClaimEvent, ClaimedBeforeLimit, EndEvent, InterruptAction, InterruptEvent,
-    InterruptKind, LateRequestEvent, LateRequestKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
+    InterruptKind, SecondCopy, StartEnd, StartEvent, SubjectEvent,
 };
 pub use subject_notes::SubjectEventError;
 pub use tool_cards::{KeyDescription, MCP, ToolCards, ToolHints};
+pub(crate) use verdicts::SHARED_KEY;
 pub use verdicts::{
     ClaimOrigin, ClaimedOutcome, Honesty, Outcome, Promise, Recovery, RetriedBy, TrialStatus, VoidCause,
     VoidOwner,
 };
+
+/// The file in the directory of a caller that says that the announced request of its case has arrived.
+pub(crate) const ARRIVAL_FILE: &str = "request-arrived";
 
 /// Whether a value is the default one, which files leave out.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -65,6 +72,7 @@ word_schemas!(ControlOutcome = ControlOutcome::all().map(ControlOutcome::as_str)
 
 word_schemas!(
     ClaimedOutcome,
+    Excuse,
     FindingKind,
     Remedy,
     Honesty,

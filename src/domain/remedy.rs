@@ -35,6 +35,8 @@ word_enum! {
         FixCrash => "fix-crash",
         /// Timeouts and limits.
         EndInTime => "end-in-time",
+        /// An answer to each event.
+        Acknowledge => "acknowledge",
         /// No work after the end.
         EndLast => "end-last",
         /// Requests only to the services.
@@ -65,6 +67,9 @@ impl Remedy {
             Remedy::RetryLess => "Retry in one layer only, and with a limit.",
             Remedy::FixCrash => "Fix what stops the subject before its work is done.",
             Remedy::EndInTime => "Set timeouts and limits, and exit when the work is done.",
+            Remedy::Acknowledge => {
+                "Answer 2xx when an event was taken, and to every event that the agent has nothing to do about."
+            }
             Remedy::EndLast => "End only when everything that was started has ended.",
             Remedy::OnlyTheServices => "Send every request to the services of the trial.",
         }

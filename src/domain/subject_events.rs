@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use mock_services::ledger::LateRequest;
 use mock_services::service::Fields;
 use mock_services::word_enum;
 use schemars::JsonSchema;
@@ -189,7 +190,7 @@ pub enum SubjectEvent {
         connections: u64,
     },
     /// A request came after the trial had ended.
-    LateRequest(LateRequestEvent),
+    LateRequest(LateRequest),
 }
 
 impl SubjectEvent {
@@ -325,36 +326,6 @@ pub struct InterruptEvent {
     pub action: InterruptKind,
     /// The number of the attempt in the ledger.
     pub attempt: u64,
-}
-
-/// A request that came after the trial had ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LateRequestEvent {
-    /// The service.
-    pub service: String,
-    /// The method.
-    #[serde(default)]
-    pub method: String,
-    /// The path, without its query.
-    #[serde(default)]
-    pub path: String,
-    /// What it would have been.
-    pub kind: LateRequestKind,
-    /// The full name of the operation, if the request was understood.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operation: Option<String>,
-}
-
-word_enum! {
-    /// What a late request would have been.
-    pub enum LateRequestKind {
-        /// A write.
-        Write => "write",
-        /// A read.
-        Read => "read",
-        /// A request that cannot be read.
-        Unreadable => "unreadable",
-    }
 }
 
 word_enum! {

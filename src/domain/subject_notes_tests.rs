@@ -1,14 +1,15 @@
 use std::time::Duration;
 
 use mock_services::Clock;
-use mock_services::ledger::Ledger;
+use mock_services::ledger::{LateRequest, LateRequestKind, LateSender, Ledger};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 
 use super::*;
 use crate::domain::{
     AnswerEvent, AskEvent, CancelSignal, ClaimEvent, ClaimOrigin, ClaimedBeforeLimit, ClaimedOutcome,
-    CopyAnswerEvent, CopyReason, Decision, EndEvent, HostRequests, InterruptEvent, InterruptKind,
-    LateRequestEvent, LateRequestKind, OrderMiss, SecondCopy, SentCopyEvent, StartEnd, StartEvent, Transport,
+    CopyAnswerEvent, CopyReason, CopySignature, Decision, EndEvent, HostRequests, InterruptEvent,
+    InterruptKind, OrderMiss, SecondCopy, SentCopyEvent, StartEnd, StartEvent, Transport,
 };
 
 /// A ledger keeps whole numbers up to this one.
@@ -90,14 +91,16 @@ fn transport() -> impl Strategy<Value = Transport> {
     prop::sample::select(Transport::ALL.to_vec())
 }
 
-fn late_request() -> impl Strategy<Value = LateRequestEvent> {
+fn late_request() -> impl Strategy<Value = LateRequest> {
     let kind = prop::sample::select(LateRequestKind::ALL.to_vec());
-    (text(), text(), text(), kind, prop::option::of(text())).prop_map(
-        |(service, method, path, kind, operation)| LateRequestEvent {
+    let sender = prop::sample::select(LateSender::ALL.to_vec());
+    (text(), text(), text(), kind, sender, prop::option::of(text())).prop_map(
+        |(service, method, path, kind, sender, operation)| LateRequest {
             service,
             method,
             path,
             kind,
+            sender,
             operation,
         },
     )
@@ -106,8 +109,9 @@ fn late_request() -> impl Strategy<Value = LateRequestEvent> {
 fn sent_copy() -> impl Strategy<Value = SentCopyEvent> {
     let reason = prop::sample::select(CopyReason::ALL.to_vec());
     let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
-    (numbers, text(), text(), text(), reason, any::<bool>()).prop_map(
-        |((start, event, copy, copies, shortened), from, id, kind, reason, forged)| SentCopyEvent {
+    let signature = prop::sample::select(CopySignature::ALL.to_vec());
+    (numbers, text(), text(), text(), reason, signature).prop_map(
+        |((start, event, copy, copies, shortened), from, id, kind, reason, signature)| SentCopyEvent {
             start,
             event,
             copy,
@@ -116,7 +120,7 @@ fn sent_copy() -> impl Strategy<Value = SentCopyEvent> {
             id,
             kind,
             reason,
-            forged,
+            signature,
             shortened,
         },
     )
@@ -211,6 +215,38 @@ proptest! {
         let read: Event = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(SubjectEvent::from_event(&read).unwrap(), Some(event));
     }
+}
+
+proptest! {
+    /// The services write this note themselves.
+    #[test]
+    fn every_late_request_that_a_service_records_comes_back_as_itself(late in late_request()) {
+        let read = SubjectEvent::from_event(&late.to_event(1)).unwrap();
+        prop_assert_eq!(read, Some(SubjectEvent::LateRequest(late)));
+    }
+}
+
+/// The words of a type, as its own reader lists them.
+fn words_of_subject_events() -> Vec<String> {
+    let unknown = serde_json::from_str::<SubjectEvent>("{\"none\": {}}").unwrap_err().to_string();
+    let listed = unknown.split_once("expected one of").unwrap().1;
+    listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn events_of_every_kind_are_tried() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let events = event();
+    let mut tried = std::collections::BTreeSet::new();
+    for _ in 0..5_000 {
+        let event = proptest::strategy::Strategy::new_tree(&events, &mut runner).unwrap().current();
+        let json = serde_json::to_value(&event).unwrap();
+        tried.extend(json.as_object().unwrap().keys().cloned());
+    }
+    let words = words_of_subject_events();
+    assert!(words.len() > 20, "{words:?}");
+    let forgotten: Vec<&String> = words.iter().filter(|word| !tried.contains(*word)).collect();
+    assert!(forgotten.is_empty(), "`event()` makes no {forgotten:?}");
 }
 
 #[test]

@@ -40,6 +40,9 @@ pub struct VoidCause {
     pub owner: VoidOwner,
 }
 
+/// The reason of a void trial whose idempotency key identifies no request.
+pub(crate) const SHARED_KEY: &str = "shared-key";
+
 impl VoidCause {
     pub(crate) fn new(reason: &str, owner: VoidOwner) -> Self {
         VoidCause { reason: reason.to_owned(), owner }

@@ -31,6 +31,9 @@ pub struct Call {
     /// Whether it has no idempotency key although the case says that the service takes one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_keyless: bool,
+    /// Whether it is answered with what is stored under its key, so that it commits nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_replay: bool,
 }
 
 /// What the answer to a read says in place of the truth, so that it is about something else.
@@ -62,6 +65,11 @@ impl OtherAnswer {
 }
 
 impl Call {
+    /// Whether another one is the same request of the same caller, as faults and interrupts count it.
+    pub(super) fn is_same(&self, other: &Call) -> bool {
+        (self.caller, &self.operation, self.attempt) == (other.caller, &other.operation, other.attempt)
+    }
+
     /// Makes it the attempt before.
     pub(super) fn make_earlier(&mut self) {
         self.attempt = self.attempt.saturating_sub(1).max(1);
@@ -96,7 +104,7 @@ word_enum! {
         Stale => "stale",
         /// A read is answered about another object.
         Other => "other",
-        /// Committed, and answered with a 500.
+        /// Answered with a 500; a write is committed.
         ErrorAfterCommit => "error-after-commit",
         /// Refused with a 429, nothing is committed.
         RateLimited => "rate-limited",
@@ -114,6 +122,12 @@ word_enum! {
         LimitedAfterCommit => "limited-after-commit",
         /// Committed, and answered with a 503.
         UnavailableAfterCommit => "unavailable-after-commit",
+        /// Answered with a 502; a write is committed.
+        BadGateway => "bad-gateway",
+        /// Answered with a 504; a write is committed.
+        GatewayTimeout => "gateway-timeout",
+        /// Answered with a 408; a write is committed.
+        RequestTimeout => "request-timeout",
         /// A part of a list is committed, and the reply is lost.
         PartLost => "part-lost",
         /// A part of a list is committed, and it is answered with a 500.
@@ -150,6 +164,8 @@ word_enum! {
         FreezeCommitted => "freeze-committed",
         /// The caller is frozen for a while when the request is received.
         FreezeReceived => "freeze-received",
+        /// The caller is frozen when it has the reply, for longer than a lease, while another caller goes on.
+        FreezeLong => "freeze-long",
         /// No reply comes until the client gives up; it is committed.
         Timeout => "timeout",
         /// Acknowledged, and nothing is committed.
@@ -164,12 +180,15 @@ enum CellInterrupt {
     KillElsewhere,
     Stop,
     Freeze,
+    FreezeLong,
 }
 
 /// What is written into a scenario for a cell.
 enum WrittenCell {
     /// The value of `commit`, that of `reply`, and both in words about `{call}`.
     Fault(&'static str, &'static str, &'static str),
+    /// It is committed, and answered with this status.
+    Status(u16),
     /// What is done at this moment.
     Interrupt(Reached, CellInterrupt),
 }
@@ -202,10 +221,11 @@ use Cell::*;
 impl Cell {
     /// The cells that are tried on a call.
     pub(super) fn of(call: &Call, limits: &SearchLimits) -> impl Iterator<Item = Cell> {
-        let SearchLimits { lies, timeouts, interrupts, .. } = *limits;
+        let SearchLimits { lies, timeouts, interrupts, leases, .. } = *limits;
         let is_tried = move |cell: &Cell| match cell {
             Lie => lies,
             Timeout => timeouts,
+            FreezeLong => leases && interrupts,
             _ => interrupts || !cell.is_interrupt(),
         };
         Cell::ALL.into_iter().filter(move |cell| is_tried(cell) && cell.fits(call))
@@ -219,8 +239,7 @@ impl Cell {
             PartLost | PartFailed => call.is_list,
             Twice => call.is_keyless,
             // A read commits nothing.
-            ErrorAfterCommit
-            | LimitedAfterCommit
+            LimitedAfterCommit
             | UnavailableAfterCommit
             | LateAcknowledged
             | LateCommit
@@ -228,7 +247,10 @@ impl Cell {
             | LostRequest
             | Failed
             | Lie => call.write,
-            _ => call.write || !matches!(self.written(), WrittenCell::Interrupt(Reached::Committed, _)),
+            _ => {
+                let commits = call.write && !call.is_replay;
+                commits || !matches!(self.written(), WrittenCell::Interrupt(Reached::Committed, _))
+            }
         }
     }
 
@@ -241,17 +263,19 @@ impl Cell {
     pub(super) fn lateness(self) -> usize {
         match self {
             LostReply => 0,
-            KillCommitted | Unavailable | Stale | Other => 1,
-            ErrorAfterCommit | RateLimited | KillReplied | KillReceived | LateCommit => 2,
-            LostRequest | LimitedAfterCommit | Garbled | PartLost | PartFailed | Twice => 3,
-            ElsewhereCommitted
-            | ElsewhereReplied
+            KillCommitted | Unavailable | Stale | Other | PartLost | Twice => 1,
+            ErrorAfterCommit | RateLimited | LimitedAfterCommit | LateCommit | Garbled | KillReplied
+            | KillReceived | ElsewhereCommitted => 2,
+            LostRequest | PartFailed | ElsewhereReplied => 3,
+            Reset
+            | Failed
             | Truncated
+            | UnavailableAfterCommit
             | LateCommitUnavailable
             | LateAcknowledged
-            | UnavailableAfterCommit
-            | Failed => 4,
-            Reset | ElsewhereReceived | StopCommitted | StopReplied | StopReceived => 6,
+            | ElsewhereReceived => 4,
+            BadGateway | GatewayTimeout | RequestTimeout | FreezeLong => 5,
+            StopCommitted | StopReplied | StopReceived => 6,
             Hang | FreezeReplied | FreezeCommitted | FreezeReceived | Timeout | Lie => 8,
         }
     }
@@ -285,17 +309,18 @@ impl Cell {
     fn written(self) -> WrittenCell {
         use CellInterrupt::{Freeze, Kill, KillElsewhere, Stop};
         use Reached::{Committed, Received, Replied};
-        use WrittenCell::{Fault, Interrupt};
+        use WrittenCell::{Fault, Interrupt, Status};
         match self {
             LostReply => Fault("now", "drop", "the reply to {call} is lost"),
             Unavailable => Fault("never", "{ status: 503 }", "{call} is refused with a 503"),
             Stale => Fault("now", "{ stale: { reads: 1 } }", "{call} is answered from an older state"),
             Other => Fault("now", "{ other: {field} }", "{call} is answered about something else"),
-            ErrorAfterCommit => Fault("now", "{ status: 500 }", "{call} is done and answered with a 500"),
-            LimitedAfterCommit => Fault("now", "{ status: 429 }", "{call} is done and answered with a 429"),
-            UnavailableAfterCommit => {
-                Fault("now", "{ status: 503 }", "{call} is done and answered with a 503")
-            }
+            ErrorAfterCommit => Status(500),
+            LimitedAfterCommit => Status(429),
+            UnavailableAfterCommit => Status(503),
+            BadGateway => Status(502),
+            GatewayTimeout => Status(504),
+            RequestTimeout => Status(408),
             Failed => Fault("never", "{ status: 500 }", "{call} fails with a 500"),
             PartLost => Fault("{ part: 0.5 }", "drop", "a part of {call} is done and its reply is lost"),
             PartFailed => Fault(
@@ -339,6 +364,7 @@ impl Cell {
             FreezeReceived => Interrupt(Received, Freeze),
             FreezeCommitted => Interrupt(Committed, Freeze),
             FreezeReplied => Interrupt(Replied, Freeze),
+            FreezeLong => Interrupt(Replied, CellInterrupt::FreezeLong),
         }
     }
 
@@ -347,6 +373,8 @@ impl Cell {
         let of = call.words(callers);
         match self.written() {
             WrittenCell::Fault(_, _, words) => words.replace("{call}", &of),
+            WrittenCell::Status(status) if call.write => format!("{of} is done and answered with a {status}"),
+            WrittenCell::Status(status) => format!("{of} is answered with a {status}"),
             WrittenCell::Interrupt(moment, interruption) => {
                 let whose =
                     if callers > 1 { format!("caller {}", call.caller) } else { "the agent".to_owned() };
@@ -382,6 +410,9 @@ impl Cell {
                 });
                 yaml.fault = Some(fault(commit, &reply.replace("{field}", &field.unwrap_or_default())));
             }
+            WrittenCell::Status(status) => {
+                yaml.fault = Some(fault("now", &format!("{{ status: {status} }}")));
+            }
             WrittenCell::Interrupt(moment, interruption) => {
                 let when = format!("{{ {}: {operation}, attempt: {attempt}{caller} }}", moment.as_str());
                 yaml.interrupt = Some(format!("{{ when: {when}, {} }}", interruption.yaml()));
@@ -404,6 +435,7 @@ impl CellInterrupt {
             CellInterrupt::KillElsewhere => ("killed", " and restarted on another machine"),
             CellInterrupt::Stop => ("asked to stop", " and restarted"),
             CellInterrupt::Freeze => ("frozen", ""),
+            CellInterrupt::FreezeLong => ("frozen for 5 s", ""),
         }
     }
 
@@ -414,6 +446,7 @@ impl CellInterrupt {
             CellInterrupt::KillElsewhere => "do: kill, then: { restart: { state: empty } }",
             CellInterrupt::Stop => "do: stop, then: restart",
             CellInterrupt::Freeze => "do: { freeze: 300ms }",
+            CellInterrupt::FreezeLong => "do: { freeze: 5s }",
         }
     }
 }
@@ -437,6 +470,7 @@ mod tests {
         lies: true,
         timeouts: true,
         interrupts: true,
+        leases: true,
         part: None,
         random: false,
         seed: 1,
@@ -456,6 +490,7 @@ mod tests {
             }),
             is_list: write,
             is_keyless: write,
+            is_replay: false,
         };
         let rows = [(true, 1), (false, 2)].map(|(write, callers)| {
             let call = call(write);
@@ -470,12 +505,30 @@ mod tests {
     }
 
     #[test]
+    fn a_replay_commits_nothing_so_it_has_no_moment_of_its_commit() {
+        let call = |is_replay| Call {
+            caller: 1,
+            operation: "payment.charge".to_owned(),
+            attempt: 2,
+            write: true,
+            other: None,
+            is_list: false,
+            is_keyless: false,
+            is_replay,
+        };
+        let cells = |is_replay| Cell::of(&call(is_replay), &LIMITS).collect::<Vec<_>>();
+        let (first, replay) = (cells(false), cells(true));
+        let left_out: Vec<_> = first.into_iter().filter(|cell| !replay.contains(cell)).collect();
+        assert_eq!(left_out, [KillCommitted, ElsewhereCommitted, StopCommitted, FreezeCommitted]);
+    }
+
+    #[test]
     fn every_interrupt_at_every_moment_is_a_cell_of_a_write() {
         let all: Vec<_> = Cell::ALL
             .into_iter()
             .filter_map(|cell| match cell.written() {
                 WrittenCell::Interrupt(moment, interruption) => Some((moment, interruption)),
-                WrittenCell::Fault(..) => None,
+                WrittenCell::Fault(..) | WrittenCell::Status(_) => None,
             })
             .collect();
         for moment in Reached::ALL {

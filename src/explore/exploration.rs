@@ -79,6 +79,8 @@ pub struct Exploration {
     pub all_singles: bool,
     /// Of these, how many trials are void, or did not happen as planned: nothing is known about them.
     pub unknown_singles: u32,
+    /// What was not tried, because of the options or because hapax cannot do it.
+    pub not_tried: Vec<String>,
     /// Whether interrupts were tried: hapax cannot interrupt what it has not started.
     pub interrupts: bool,
     /// What is being tried; empty at the end.
@@ -108,6 +110,7 @@ impl Exploration {
             end: SearchEnd::Exhausted,
             all_singles: false,
             unknown_singles: 0,
+            not_tried: Vec::new(),
             interrupts: true,
             now: String::new(),
             ended_now: 0,

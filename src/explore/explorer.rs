@@ -10,7 +10,7 @@ use mock_services::ledger::{Event, SilenceEnd};
 
 use super::cell::Call;
 use super::exploration::{Exploration, MAX_FAILURES, NoStart, SearchEnd};
-use super::found::{self, CarefulResult, ExploredFailure, REPEATS, is_steady};
+use super::found::{self, ExploredFailure, REPEATS, is_steady};
 use super::log::{LOG_FILE, SearchLog};
 use super::observation::{TriedResult, TriedTrial};
 use super::page::LivePage;
@@ -38,12 +38,16 @@ pub(super) struct Explorer<'e, S: Future<Output = ()>> {
     telling: Telling<'e>,
     /// How many trials count for the budget: not those that were known before they were chosen.
     spent: u32,
+    /// Whether `careful` can do the task without faults, as soon as that matters.
+    careful_can: Option<bool>,
     result: Exploration,
 }
 
 /// A schedule that is run next, with its place among those that were asked for.
 struct PlannedSchedule<'s> {
     at: usize,
+    /// The number of its trial. One that is run again keeps it, so that the numbers do not depend on the machine.
+    trial: u32,
     schedule: &'s Schedule,
     case: Arc<Case>,
 }
@@ -81,9 +85,11 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             stop,
             telling: Telling { on, page: LivePage::new(&options.folder), began: Instant::now() },
             spent: 0,
+            careful_can: None,
             result: Exploration {
                 case: draft.of().to_owned(),
                 interrupts: options.limits.interrupts,
+                not_tried: options.limits.not_tried(),
                 ..Exploration::new(&subject.name, options.limits.seed)
             },
         })
@@ -98,7 +104,9 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             TriedResult::Fail => {
                 Some(NoStart::Wrong { kind: found::kind_of(&base), message: base.message.clone() })
             }
-            TriedResult::Void | TriedResult::NotReached => Some(NoStart::Void(base.message.clone())),
+            TriedResult::Void | TriedResult::NotFired | TriedResult::NotReached => {
+                Some(NoStart::Void(base.message.clone()))
+            }
             TriedResult::Pass if base.calls.is_empty() => Some(NoStart::NoCall),
             TriedResult::Pass => None,
         };
@@ -251,17 +259,20 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             if all[at].is_some() {
                 continue;
             }
+            let trial = self.log.next_number();
             match self.case_of("search", &schedule.additions()) {
-                Ok(case) => planned.push(PlannedSchedule { at, schedule, case }),
+                Ok(case) => planned.push(PlannedSchedule { at, trial, schedule, case }),
                 // Two faults that cannot be combined, or one that this service cannot have.
-                Err(error) => all[at] = Some(self.keep(schedule, repeat, not_possible(&error))?),
+                Err(error) => all[at] = Some(self.keep(trial, schedule, repeat, not_possible(&error))?),
             }
         }
         self.run_planned(&planned, repeat, &mut all).await?;
         let is_unclear = |one: &PlannedSchedule<'_>, observed: &Option<TriedTrial>| {
             observed.as_ref().is_some_and(|observed| match observed.result {
                 TriedResult::Void => true,
-                TriedResult::NotReached => one.schedule.is_single(),
+                TriedResult::NotFired | TriedResult::NotReached => {
+                    one.schedule.is_single() && !observed.shows_impossible(one.schedule)
+                }
                 TriedResult::Pass | TriedResult::Fail => false,
             })
         };
@@ -282,14 +293,13 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
         all: &mut [Option<TriedTrial>],
     ) -> Result<(), ExploreError> {
         let cases: Vec<Arc<Case>> = planned.iter().map(|one| Arc::clone(&one.case)).collect();
-        let (seed, stop, first) = (self.seed(repeat), self.stop.clone(), self.log.number(cases.len()));
+        let (seed, stop) = (self.seed(repeat), self.stop.clone());
         let Explorer { batch, log, telling, result, .. } = self;
         let mut failed = None;
         let on_end = &mut |index: usize, trial: BatchTrial| {
-            let PlannedSchedule { at, schedule, .. } = &planned[index];
+            let PlannedSchedule { at, trial: number, schedule, .. } = &planned[index];
             let observed = TriedTrial::new(&trial);
-            let number = first + u32::try_from(index).unwrap_or(u32::MAX);
-            if let Err(error) = log.add(number, schedule, repeat, observed.clone()) {
+            if let Err(error) = log.add(*number, schedule, repeat, observed.clone()) {
                 failed.get_or_insert(error);
             }
             let before = all[*at].replace(observed);
@@ -303,12 +313,12 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
     /// Adds what a schedule showed that was not run to the log.
     fn keep(
         &mut self,
+        trial: u32,
         schedule: &Schedule,
         repeat: u32,
         observed: TriedTrial,
     ) -> Result<TriedTrial, ExploreError> {
-        let number = self.log.number(1);
-        let added = self.log.add(number, schedule, repeat, observed.clone());
+        let added = self.log.add(trial, schedule, repeat, observed.clone());
         added.map(|()| observed).map_err(|error| self.cannot_log(error))
     }
 
@@ -358,13 +368,16 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
             return Ok(());
         }
         let stop = self.stop.clone();
-        let written = found::write(self.draft, self.subject, self.options, &smallest, &shown, stop).await?;
+        let witness = &mut self.careful_can;
+        let (draft, subject, options) = (self.draft, self.subject, self.options);
+        let written = found::write(draft, subject, options, (&smallest, &shown), witness, stop).await?;
         let failure = ExploredFailure {
             name: smallest.name(),
             when: smallest.words(),
             schedule: smallest,
             first: schedule.words(),
             kind: found::kind_of(&shown),
+            kinds: shown.kinds,
             message: shown.message,
             fix: shown.fix,
             cause: shown.cause,
@@ -381,9 +394,9 @@ impl<'e, S: Future<Output = ()>> Explorer<'e, S> {
 
     /// Adds a failure. One that is steady stands for those with the same cause that are not.
     fn add(&mut self, failure: ExploredFailure) {
-        let list = match failure.written.careful {
-            CarefulResult::Fails => &mut self.result.doubtful,
-            _ => &mut self.result.failures,
+        let list = match failure.is_judged() {
+            true => &mut self.result.failures,
+            false => &mut self.result.doubtful,
         };
         if failure.is_steady() {
             list.retain(|known| {

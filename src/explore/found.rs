@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::observation::TriedTrial;
 use super::schedule::Schedule;
 use super::{ExploreError, ExploreOptions};
-use crate::domain::{ControlName, FindingKind};
+use crate::domain::{ControlName, FindingKind, HarmRank};
 use crate::process_env;
 use crate::run::{ConcurrencyLimiter, RunOptions};
 use crate::scenario::{Additions, Case, ControlOutcome, ControlTerm, Draft};
@@ -47,6 +47,8 @@ pub struct ExploredFailure {
     pub first: String,
     /// The worst finding.
     pub kind: FindingKind,
+    /// All findings that fail it, worst first.
+    pub kinds: Vec<FindingKind>,
     /// What happened.
     pub message: String,
     /// How to fix it.
@@ -67,10 +69,30 @@ pub struct ExploredFailure {
 }
 
 impl ExploredFailure {
+    /// Whether it counts. Where `careful` fails, too, it is not known whether any agent can do the task, so one that has
+    /// not done it and says nothing else is not judged. What is wrong, or is claimed wrongly, counts whatever `careful`
+    /// does: any agent can leave it.
+    pub(super) fn is_judged(&self) -> bool {
+        self.written.careful != CarefulResult::Fails || !is_honest_loss(&self.kinds)
+    }
+
     /// Whether it failed in each of its trials.
     pub(super) fn is_steady(&self) -> bool {
         is_steady(self.failed)
     }
+}
+
+/// Whether these findings say of no effect that it is wrong, and of no claim that it says too much: at most that something
+/// is missing, or that a rule was broken.
+fn is_honest_loss(kinds: &[FindingKind]) -> bool {
+    let is_missing = |kind: FindingKind| match kind {
+        FindingKind::Lost => true,
+        // The record that was not written does not have its value.
+        FindingKind::Record => kinds.contains(&FindingKind::Lost),
+        FindingKind::Overclaimed => false,
+        _ => kind.harm() != HarmRank::Effect,
+    };
+    kinds.iter().copied().all(is_missing)
 }
 
 /// Whether a schedule failed in each of its trials: (in how many, of how many).
@@ -95,8 +117,10 @@ pub struct WrittenScenario {
 pub enum CarefulResult {
     /// It passes: the subject could have passed, too.
     Passes,
-    /// It fails, too.
+    /// It fails, too, and can do the task without faults.
     Fails,
+    /// It cannot do the task without faults, either, so it shows nothing.
+    CannotDoTask,
     /// It does not make these calls.
     NotReached,
     /// It was not run.
@@ -113,13 +137,13 @@ pub(super) fn additions(schedule: &Schedule) -> Additions {
     Additions { about: sentence(&schedule.words()), ..schedule.additions() }
 }
 
-/// Writes the scenario of a failure.
+/// Writes the scenario of a failure. `witness` keeps whether `careful` can do the task without faults.
 pub(super) async fn write(
     draft: &Draft,
     subject: &Subject,
     options: &ExploreOptions,
-    schedule: &Schedule,
-    observed: &TriedTrial,
+    (schedule, observed): (&Schedule, &TriedTrial),
+    witness: &mut Option<bool>,
     stop: Shared<impl Future<Output = ()>>,
 ) -> Result<WrittenScenario, ExploreError> {
     let name = schedule.name();
@@ -134,10 +158,15 @@ pub(super) async fn write(
     let mut careful = CarefulResult::NotRun;
     if options.controls && draft.has_steps() && stop.peek().is_none() {
         let case = draft.case(&name, &added).map_err(ExploreError::Case)?;
-        let outcomes = control_outcomes(&case, options, stop).await?;
-        let of_careful = outcomes.iter().find(|(name, _)| *name == ControlName::Careful);
-        careful = match of_careful {
-            Some((_, outcome)) if outcome.is_failure() => CarefulResult::Fails,
+        let outcomes = control_outcomes(&case, &ControlName::ALL, options, stop.clone()).await?;
+        careful = match of_careful(&outcomes) {
+            Some(outcome) if outcome.is_failure() => {
+                let can_do_task = match *witness {
+                    Some(known) => known,
+                    None => *witness.insert(careful_can_do(draft, options, stop).await?),
+                };
+                if can_do_task { CarefulResult::Fails } else { CarefulResult::CannotDoTask }
+            }
             Some(_) => CarefulResult::Passes,
             None => CarefulResult::NotReached,
         };
@@ -162,10 +191,28 @@ pub(super) async fn write(
     Ok(WrittenScenario { file, controls: added.controls, careful })
 }
 
-/// The outcomes of the controls that reach the schedule of a case, and have the same outcome each time; of `careful`, a
-/// failure if it fails once.
+/// Whether `careful` can do the task without faults.
+async fn careful_can_do(
+    draft: &Draft,
+    options: &ExploreOptions,
+    stop: Shared<impl Future<Output = ()>>,
+) -> Result<bool, ExploreError> {
+    let clean = additions(&Schedule::without_faults(options.callers));
+    let case = draft.case("without-faults", &clean).map_err(ExploreError::Case)?;
+    let outcomes = control_outcomes(&case, &[ControlName::Careful], options, stop).await?;
+    Ok(of_careful(&outcomes).is_some_and(|outcome| !outcome.is_failure()))
+}
+
+/// The outcome of `careful`, if it reached the schedule.
+fn of_careful(outcomes: &[(ControlName, ControlOutcome)]) -> Option<ControlOutcome> {
+    outcomes.iter().find(|(name, _)| *name == ControlName::Careful).map(|(_, outcome)| *outcome)
+}
+
+/// The outcomes of those of these controls that reach the schedule of a case, and have the same outcome each time; of
+/// `careful`, a failure if it fails once.
 async fn control_outcomes(
     case: &Case,
+    controls: &[ControlName],
     options: &ExploreOptions,
     stop: Shared<impl Future<Output = ()>>,
 ) -> Result<Vec<(ControlName, ControlOutcome)>, ExploreError> {
@@ -174,7 +221,10 @@ async fn control_outcomes(
     let repeated = |number: usize| Case {
         id: format!("{}-{number}", case.id),
         scenario: format!("{}-{number}", case.scenario),
-        controls: if number < CONTROL_TRIALS { ControlName::ALL.map(term).to_vec() } else { careful.clone() },
+        controls: match number < CONTROL_TRIALS {
+            true => controls.iter().copied().map(term).collect(),
+            false => careful.clone(),
+        },
         found: None,
         ..case.clone()
     };
@@ -236,4 +286,40 @@ fn one_line(text: &str) -> String {
         .chars()
         .filter(|character| !character.is_control())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cell;
+    use super::super::testing::failure;
+    use super::*;
+
+    #[test]
+    fn only_an_honest_loss_that_careful_has_too_is_not_judged() {
+        use CarefulResult::{CannotDoTask, Fails, NotReached, NotRun, Passes};
+        use FindingKind::{Altered, Duplicated, Escaped, Lost, Overclaimed, Record, TimeUp, Underclaimed};
+        let is_judged = |careful, kinds: &[FindingKind]| {
+            let failure = failure(Cell::LostReply, (4, 4));
+            let written = WrittenScenario { careful, ..failure.written };
+            ExploredFailure { kinds: kinds.to_vec(), written, ..failure }.is_judged()
+        };
+        let honest: [&[FindingKind]; 4] = [&[Lost], &[Lost, Record], &[Lost, Underclaimed], &[Lost, TimeUp]];
+        for kinds in honest {
+            assert!(!is_judged(Fails, kinds), "{kinds:?}");
+            for other in [Passes, CannotDoTask, NotReached, NotRun] {
+                assert!(is_judged(other, kinds), "{other:?} {kinds:?}");
+            }
+        }
+        let wrong: [&[FindingKind]; 6] = [
+            &[Duplicated],
+            &[Duplicated, Lost],
+            &[Lost, Altered],
+            &[Lost, Overclaimed],
+            &[Record],
+            &[Escaped],
+        ];
+        for kinds in wrong {
+            assert!(is_judged(Fails, kinds), "{kinds:?}");
+        }
+    }
 }

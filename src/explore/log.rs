@@ -171,11 +171,10 @@ impl SearchLog {
         self.file.is_some()
     }
 
-    /// The numbers of this many trials that begin now, the first of them.
-    pub(super) fn number(&mut self, trials: usize) -> u32 {
-        let first = self.last + 1;
-        self.last = self.last.saturating_add(u32::try_from(trials).unwrap_or(u32::MAX));
-        first
+    /// The number of the next trial.
+    pub(super) fn next_number(&mut self) -> u32 {
+        self.last = self.last.saturating_add(1);
+        self.last
     }
 
     /// Adds a trial.
@@ -291,7 +290,7 @@ mod tests {
         drop(log);
         let mut log = open(true).unwrap();
         assert!(log.get(&passed, 0).is_some() && log.get(&void, 0).is_none());
-        assert_eq!(log.number(1), 3);
+        assert_eq!(log.next_number(), 3);
         assert!(log.failed_elsewhere().is_empty());
     }
 

@@ -8,15 +8,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::cell::{Call, OtherAnswer};
-use crate::domain::{FindingKind, SubjectEvent};
+use super::schedule::Schedule;
+use crate::domain::{FindingKind, InterruptKind, SubjectEvent, VoidCause};
 use crate::report::plain_timeline;
 use crate::run::BatchTrial;
 use crate::scenario::Terms;
 use crate::score::{Finding, TrialStatus};
 
-/// The causes of a void trial that mean that the schedule was not reached. With another cause beside them, it is not
-/// known whether it could have been.
-const NOT_REACHED: [&str; 3] = ["fault-not-fired", "interrupt-not-fired", "order-missed"];
+/// The causes of a void trial that mean that a planned fault or interrupt did not fire.
+const NOT_FIRED: [&str; 2] = ["fault-not-fired", "interrupt-not-fired"];
+/// The cause of a void trial that means that the callers did not come in the planned order.
+const ORDER_MISSED: &str = "order-missed";
 
 /// How many lines of its timeline are kept of a trial that failed.
 const MAX_TIMELINE: usize = 20;
@@ -29,7 +31,9 @@ pub enum TriedResult {
     Pass,
     /// Something went wrong.
     Fail,
-    /// The schedule did not happen as planned.
+    /// A planned fault or interrupt did not fire.
+    NotFired,
+    /// The callers did not come in the planned order, or no case can have the schedule.
     NotReached,
     /// It is no evidence for another reason.
     Void,
@@ -80,20 +84,13 @@ impl TriedTrial {
             failing.map(|finding| (finding.kind, finding.message.as_str())).unzip();
         let turns = turns(&trial.entries);
         let has_other_order = turns.is_err();
-        let is_known_cause = || {
-            !verdict.void_causes.is_empty()
-                && verdict.void_causes.iter().all(|cause| NOT_REACHED.contains(&cause.reason.as_str()))
-        };
         let (result, message) = match verdict.result {
             _ if has_other_order => (TriedResult::NotReached, verdict.void_because.join("; ")),
             TrialStatus::Pass => (TriedResult::Pass, String::new()),
             TrialStatus::Fail => {
                 (TriedResult::Fail, messages.first().map(ToString::to_string).unwrap_or_default())
             }
-            TrialStatus::Void if is_known_cause() => {
-                (TriedResult::NotReached, verdict.void_because.join("; "))
-            }
-            TrialStatus::Void => (TriedResult::Void, verdict.void_because.join("; ")),
+            TrialStatus::Void => (result_of_void(&verdict.void_causes), verdict.void_because.join("; ")),
         };
         let is_request = |entry: &&Entry| matches!(entry.event, Event::Received(_) | Event::Refused(_));
         let requests = trial.entries.iter().filter(is_request).count();
@@ -114,9 +111,31 @@ impl TriedTrial {
         }
     }
 
+    /// Whether it shows that a schedule with one injection cannot happen: the call was made as planned, and the fault or the
+    /// interrupt did not fire on it, because the call commits nothing, or is none that the fault can apply to.
+    pub(super) fn shows_impossible(&self, schedule: &Schedule) -> bool {
+        let [injection] = schedule.injections.as_slice() else { return false };
+        let was_made = || self.calls.iter().any(|call| call.is_same(&injection.call));
+        self.result == TriedResult::NotFired && schedule.order.is_empty() && was_made()
+    }
+
     /// The worst finding.
     pub(super) fn worst(&self) -> Option<FindingKind> {
         self.kinds.first().copied()
+    }
+}
+
+/// What a void trial means for its schedule. With another cause beside those that are known, it is not known whether it
+/// could have been reached.
+fn result_of_void(causes: &[VoidCause]) -> TriedResult {
+    let all_are = |known: &dyn Fn(&str) -> bool| causes.iter().all(|cause| known(&cause.reason));
+    match () {
+        () if causes.is_empty() => TriedResult::Void,
+        () if all_are(&|reason| NOT_FIRED.contains(&reason)) => TriedResult::NotFired,
+        () if all_are(&|reason| reason == ORDER_MISSED || NOT_FIRED.contains(&reason)) => {
+            TriedResult::NotReached
+        }
+        () => TriedResult::Void,
     }
 }
 
@@ -188,6 +207,7 @@ fn calls(trial: &BatchTrial) -> Vec<Call> {
             other,
             is_list: write && effects.get(&received.attempt).is_some_and(|effects| *effects > 1),
             is_keyless: write && received.key.is_none() && takes_key(&received.operation),
+            is_replay: write && received.replay,
         });
     }
     calls
@@ -223,24 +243,18 @@ fn view(entries: &[Entry], files: &str) -> String {
             Event::Refused(refused) => {
                 (refused.caller, format!("refused {} {}", refused.path, refused.status))
             }
-            Event::Replied { attempt, reply, status, whole, message, .. } => {
-                let caller = caller_of.get(attempt).copied().unwrap_or_default();
-                // Of a connection that was closed before any byte, a client cannot tell how.
-                let seen = match status {
-                    None => "nothing".to_owned(),
-                    Some(status) if *whole => {
-                        let body = message.as_deref().map_or("", body_of);
-                        format!("{status} {reply} {}", without_times(body))
-                    }
-                    Some(status) => format!("{status} {reply} cut"),
-                };
-                (caller, format!("saw {seen}"))
+            Event::Replied { attempt, .. } => {
+                (caller_of.get(attempt).copied().unwrap_or_default(), format!("saw {}", seen(&entry.event)))
             }
             Event::Committed { attempt, effect, .. } => {
                 (caller_of.get(attempt).copied().unwrap_or_default(), format!("done {effect}"))
             }
             Event::Noted { name, caller, .. } if name == "started" => {
                 (caller.unwrap_or_default(), "started".to_owned())
+            }
+            Event::Noted { caller, .. } if was_frozen(&entry.event) => {
+                // It can see that time has passed.
+                (caller.unwrap_or_default(), "frozen".to_owned())
             }
             _ => continue,
         };
@@ -255,6 +269,28 @@ fn view(entries: &[Entry], files: &str) -> String {
     }
     all.update(files.as_bytes());
     hex::encode(all.finalize())
+}
+
+/// What a client sees of a reply: its bytes, and the end of the connection. A client can tell a connection that is closed
+/// from one that is reset, and both from one on which nothing comes.
+fn seen(replied: &Event) -> String {
+    let Event::Replied { reply, status, bytes, whole, silence, message, .. } = replied else {
+        return String::new();
+    };
+    let status = status.map_or("nothing".to_owned(), |status| status.to_string());
+    let end = silence.map_or_else(String::new, |end| format!(" until the {end}"));
+    let body = match message {
+        Some(message) if *whole => without_times(body_of(message)),
+        _ if *whole => format!("{bytes} bytes"),
+        _ => "cut".to_owned(),
+    };
+    format!("{status} {reply}{end} {body}")
+}
+
+/// Whether a caller was frozen.
+fn was_frozen(event: &Event) -> bool {
+    let event = SubjectEvent::from_event(event);
+    matches!(event, Ok(Some(SubjectEvent::Interrupted(interrupt))) if interrupt.action == InterruptKind::Freeze)
 }
 
 /// The body of a message as the ledger keeps it.
@@ -283,7 +319,100 @@ fn without_times(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use mock_services::fault::{ReplyKind, SilenceEnd};
+    use mock_services::ledger::Received;
+    use mock_services::service::{Fields, TaskShare};
+
+    use super::super::Cell;
+    use super::super::testing::{failure, tried};
     use super::*;
+    use crate::domain::{InterruptEvent, VoidOwner};
+
+    /// The view of a caller whose first charge is answered so.
+    fn view_of(reply: ReplyKind, status: Option<u16>, silence: Option<SilenceEnd>) -> String {
+        let received = Received {
+            attempt: 1,
+            operation: "payment.charge".into(),
+            method: "POST".into(),
+            path: "/v1/charges".into(),
+            fields: Fields::new(),
+            key: None,
+            replay: false,
+            share: TaskShare::Full,
+            caller: 1,
+            connection: 1,
+            repeats: None,
+            declared_answer: None,
+            client: Fields::new(),
+            message: None,
+        };
+        let replied = Event::Replied {
+            attempt: 1,
+            reply,
+            status,
+            bytes: 0,
+            whole: false,
+            replay: false,
+            retry_after: None,
+            silence,
+            message: None,
+        };
+        let events = [Event::Received(Box::new(received)), replied];
+        let entries: Vec<Entry> =
+            (1..).zip(events).map(|(n, event)| Entry { n, at: n, wall: 0, event }).collect();
+        view(&entries, "")
+    }
+
+    #[test]
+    fn the_end_of_a_connection_is_seen() {
+        let ends = [
+            (ReplyKind::Drop, None, None),
+            (ReplyKind::Reset, None, None),
+            (ReplyKind::Hang, None, Some(SilenceEnd::Released)),
+            (ReplyKind::Hang, None, Some(SilenceEnd::Caller)),
+            (ReplyKind::Truncate, Some(200), None),
+        ];
+        let views = ends.map(|(reply, status, silence)| view_of(reply, status, silence));
+        let distinct: BTreeSet<&String> = views.iter().collect();
+        assert_eq!(distinct.len(), views.len(), "each of them is another view");
+        assert_eq!(views[1], view_of(ReplyKind::Reset, None, None), "the same end is the same view");
+    }
+
+    #[test]
+    fn a_caller_that_was_frozen_can_see_that_time_has_passed() {
+        let frozen = |action| {
+            let event = SubjectEvent::Interrupted(InterruptEvent { interrupt: 0, action, attempt: 1 });
+            view(&[Entry { n: 1, at: 1, wall: 0, event: event.to_ledger(Some(1)) }], "")
+        };
+        assert_ne!(frozen(InterruptKind::Freeze), frozen(InterruptKind::Kill));
+        assert_eq!(
+            frozen(InterruptKind::Kill),
+            view(&[], ""),
+            "the start after a kill is what is seen of it"
+        );
+    }
+
+    #[test]
+    fn what_did_not_fire_at_a_call_that_was_made_cannot_happen() {
+        let schedule = failure(Cell::KillCommitted, (4, 4)).schedule;
+        let call = schedule.injections[0].call.clone();
+        let of = |result, calls| TriedTrial { calls, ..tried(result) };
+        let shows = |result, calls: &[Call]| of(result, calls.to_vec()).shows_impossible(&schedule);
+        assert!(shows(TriedResult::NotFired, std::slice::from_ref(&call)));
+        assert!(!shows(TriedResult::NotFired, &[]), "the call was not made");
+        assert!(!shows(TriedResult::NotReached, std::slice::from_ref(&call)), "another order");
+        assert!(!shows(TriedResult::Void, std::slice::from_ref(&call)));
+        let cause = |reason: &str| VoidCause { reason: reason.to_owned(), owner: VoidOwner::Subject };
+        let result = |reasons: &[&str]| {
+            result_of_void(&reasons.iter().map(|reason| cause(reason)).collect::<Vec<_>>())
+        };
+        assert_eq!(result(&["interrupt-not-fired"]), TriedResult::NotFired);
+        assert_eq!(result(&["interrupt-not-fired", "order-missed"]), TriedResult::NotReached);
+        assert_eq!(result(&["interrupt-not-fired", "too-slow"]), TriedResult::Void);
+        assert_eq!(result(&[]), TriedResult::Void);
+    }
 
     #[test]
     fn times_are_left_out_and_amounts_are_not() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use maud::{Markup, html};
 
 use super::search::ScheduleCounts;
-use super::show::{COLUMNS, controls, headline, notes, row, summary_line};
+use super::show::{COLUMNS, NOT_JUDGED, controls, headline, notes, row, summary_line};
 use super::{Exploration, ExploredFailure};
 use crate::report::{Frame, PageScript, frame};
 use crate::text::{ci_commands, line};
@@ -61,7 +61,8 @@ fn page(result: &Exploration, folder: &Path, is_last: bool) -> String {
                 @for failure in &result.failures { (found(failure)) }
             }
             @if !result.doubtful.is_empty() {
-                h2 { "Not judged: the control careful fails these, too" }
+                h2 { "Not judged" }
+                p { (NOT_JUDGED) }
                 @for failure in &result.doubtful { (found(failure)) }
             }
             h2 { "Covered, assumed and left" }

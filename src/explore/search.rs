@@ -31,12 +31,38 @@ pub struct SearchLimits {
     pub timeouts: bool,
     /// Whether the subject can be interrupted: hapax starts it.
     pub interrupts: bool,
+    /// Whether a caller is also frozen for longer than a lease: there is another one, which goes on meanwhile.
+    pub leases: bool,
     /// The part of the search: the number of the part, from 1, and how many there are.
     pub part: Option<(u32, u32)>,
     /// Whether schedules are drawn at random, as a comparison.
     pub random: bool,
     /// The seed of what is random, and of ties.
     pub seed: u64,
+}
+
+impl SearchLimits {
+    /// What a search within these limits does not try, each as a noun with what it takes.
+    pub(super) fn not_tried(&self) -> Vec<String> {
+        let mut all = vec![format!(
+            "more than {} faults, interrupts and other orders in one trial (--depth)",
+            self.depth
+        )];
+        if !self.lies {
+            all.push("services that acknowledge what they do not do (--lies)".to_owned());
+        }
+        if !self.timeouts {
+            all.push("replies that are kept back until the client gives up (--timeouts)".to_owned());
+        }
+        if self.interrupts {
+            let between = "a kill between two changes of files with no request between them";
+            all.extend([between.to_owned(), "a restart on another day".to_owned()]);
+        }
+        if self.leases && self.interrupts {
+            all.push("a caller that is frozen for more than 5 s, so no lease that lasts longer".to_owned());
+        }
+        all
+    }
 }
 
 /// The kinds of schedules, for the table.
@@ -98,6 +124,8 @@ pub struct ScheduleCounts {
     pub failed: u32,
     /// Not tried: each caller sent the same, saw the same and has the same files as in one that was tried.
     pub assumed: u32,
+    /// Tried, and the trial shows that it cannot happen: the call was made, and is none that this can be done to.
+    pub impossible: u32,
     /// Tried, and what was planned did not happen.
     pub not_reached: u32,
     /// Tried, and no evidence for another reason.
@@ -113,8 +141,10 @@ type Waiting = Reverse<(usize, [u8; 8], Schedule)>;
 pub(super) struct ScheduleSearch {
     limits: SearchLimits,
     base: Vec<Call>,
-    /// Those with one fault or interrupt.
+    /// Those with one fault.
     faults: BinaryHeap<Waiting>,
+    /// Those with one interrupt.
+    interrupts: BinaryHeap<Waiting>,
     /// Those in which one caller is left although it could go on, or none.
     orders: BinaryHeap<Waiting>,
     /// The others.
@@ -145,6 +175,7 @@ impl ScheduleSearch {
             limits,
             base: base.calls.clone(),
             faults: BinaryHeap::new(),
+            interrupts: BinaryHeap::new(),
             orders: BinaryHeap::new(),
             deeper: BinaryHeap::new(),
             chosen: 0,
@@ -200,26 +231,30 @@ impl ScheduleSearch {
         next
     }
 
-    /// The schedule that comes next. Every second one is a single, an order and a fault in turn: they come to an end, so
-    /// that it can be said that all of them were tried.
+    /// The schedule that comes next. Every second one is a single, an order, an interrupt and a fault in turn: they come to
+    /// an end, so that it can be said that all of them were tried.
     fn pop(&mut self) -> Option<Schedule> {
         self.chosen += 1;
-        let singles = match self.chosen % 4 {
-            1 => [&mut self.orders, &mut self.faults],
-            3 => [&mut self.faults, &mut self.orders],
-            _ => return self.pop_earliest(),
-        };
-        let single = singles.into_iter().find_map(BinaryHeap::pop);
+        let is_single = self.chosen % 2 == 1;
+        let mut singles = [&mut self.orders, &mut self.interrupts, &mut self.faults];
+        singles.rotate_left(self.chosen / 2 % 3);
+        let single = singles.into_iter().filter(|_| is_single).find_map(BinaryHeap::pop);
         single.map(|Reverse((_, _, schedule))| schedule).or_else(|| self.pop_earliest())
     }
 
     fn pop_earliest(&mut self) -> Option<Schedule> {
-        let all = [&mut self.orders, &mut self.faults, &mut self.deeper];
+        let all = [&mut self.orders, &mut self.interrupts, &mut self.faults, &mut self.deeper];
         let earliest = all.into_iter().filter(|waiting| !waiting.is_empty()).max_by(|one, other| {
             // The greatest of a heap is the earliest.
             one.peek().cmp(&other.peek())
         });
         earliest.and_then(BinaryHeap::pop).map(|Reverse((_, _, schedule))| schedule)
+    }
+
+    /// All schedules that wait.
+    fn waiting(&self) -> impl Iterator<Item = &Schedule> {
+        let all = self.faults.iter().chain(&self.interrupts).chain(&self.orders).chain(&self.deeper);
+        all.map(|Reverse((_, _, schedule))| schedule)
     }
 
     /// A schedule is a failure that others may be explained by.
@@ -236,11 +271,13 @@ impl ScheduleSearch {
     pub(super) fn learn(&mut self, schedule: &Schedule, observed: &TriedTrial) {
         let kind = ScheduleKind::of(schedule);
         let counts = self.counts.entry(kind).or_default();
-        if schedule.is_single() && matches!(observed.result, TriedResult::NotReached | TriedResult::Void) {
+        let is_unclear = !matches!(observed.result, TriedResult::Pass | TriedResult::Fail);
+        if schedule.is_single() && is_unclear && !observed.shows_impossible(schedule) {
             self.unknown_singles += 1;
         }
         match observed.result {
-            TriedResult::NotReached => counts.not_reached += 1,
+            TriedResult::NotFired if observed.shows_impossible(schedule) => counts.impossible += 1,
+            TriedResult::NotFired | TriedResult::NotReached => counts.not_reached += 1,
             TriedResult::Void => counts.void += 1,
             TriedResult::Pass => counts.covered += 1,
             TriedResult::Fail => {
@@ -268,9 +305,7 @@ impl ScheduleSearch {
     /// What was not tried when the search ends.
     pub(super) fn counts(&self) -> Vec<(ScheduleKind, ScheduleCounts)> {
         let left = |kind: ScheduleKind| {
-            let waiting = self.faults.iter().chain(&self.orders).chain(&self.deeper);
-            let waiting = waiting.map(|Reverse((_, _, schedule))| schedule);
-            let waiting = waiting.chain(&self.explained).chain(&self.untried);
+            let waiting = self.waiting().chain(&self.explained).chain(&self.untried);
             let all = waiting.filter(|schedule| ScheduleKind::of(schedule) == kind);
             let dropped = self.dropped.get(&kind).copied().unwrap_or_default();
             u32::try_from(all.count()).unwrap_or(u32::MAX).saturating_add(dropped)
@@ -302,6 +337,7 @@ impl ScheduleSearch {
         // Nobody knows what was not drawn.
         !self.limits.random
             && self.faults.is_empty()
+            && self.interrupts.is_empty()
             && self.orders.is_empty()
             && !self.explained.iter().chain(&self.untried).any(Schedule::is_single)
             && !self.dropped.keys().any(are_dropped)
@@ -318,12 +354,9 @@ impl ScheduleSearch {
             return further;
         }
         let before = self.calls_before(schedule);
-        let is_same = |call: &Call, other: &Call| {
-            (call.caller, &call.operation, call.attempt) == (other.caller, &other.operation, other.attempt)
-        };
-        let is_new = |call: &Call| !before.iter().any(|old| is_same(call, old));
+        let is_new = |call: &Call| !before.iter().any(|old| call.is_same(old));
         let last = schedule.injections.last();
-        let at = last.and_then(|last| observed.calls.iter().position(|call| is_same(call, &last.call)));
+        let at = last.and_then(|last| observed.calls.iter().position(|call| call.is_same(&last.call)));
         for call in at.and_then(|at| observed.calls.get(at + 1..)).unwrap_or_default() {
             let later = if is_new(call) { 0 } else { AS_BEFORE };
             further.extend(Cell::of(call, &self.limits).map(|cell| (schedule.with(call, cell), later)));
@@ -371,14 +404,16 @@ impl ScheduleSearch {
 
     fn add(&mut self, schedule: Schedule, later: usize) {
         if self.seen.insert(digest(&schedule.key(), 0)) {
-            if self.faults.len() + self.orders.len() + self.deeper.len() >= MAX_WAITING {
+            let waiting = [&self.faults, &self.interrupts, &self.orders, &self.deeper];
+            if waiting.into_iter().map(BinaryHeap::len).sum::<usize>() >= MAX_WAITING {
                 *self.dropped.entry(ScheduleKind::of(&schedule)).or_default() += 1;
                 return;
             }
             let tie = digest(&schedule.key(), self.limits.seed);
-            let waiting = match (schedule.is_single(), schedule.injections.is_empty()) {
-                (true, true) => &mut self.orders,
-                (true, false) => &mut self.faults,
+            let waiting = match (schedule.is_single(), schedule.injections.first()) {
+                (true, None) => &mut self.orders,
+                (true, Some(one)) if one.cell.is_interrupt() => &mut self.interrupts,
+                (true, Some(_)) => &mut self.faults,
                 (false, _) => &mut self.deeper,
             };
             waiting.push(Reverse((schedule.lateness() + later, tie, schedule)));

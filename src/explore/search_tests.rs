@@ -11,6 +11,7 @@ const LIMITS: SearchLimits = SearchLimits {
     lies: false,
     timeouts: false,
     interrupts: true,
+    leases: false,
     part: None,
     random: false,
     seed: 1,
@@ -25,6 +26,7 @@ fn call(caller: u32, operation: &str, attempt: u32) -> Call {
         other: None,
         is_list: false,
         is_keyless: false,
+        is_replay: false,
     }
 }
 
@@ -183,14 +185,15 @@ fn faults_and_orders_are_tried_in_turn() {
 fn schedules_beyond_the_limit_are_left_and_never_tried() {
     let base = observed(&Schedule::without_faults(1), |_| false);
     let mut search = ScheduleSearch::new(LIMITS, 1, &base);
-    let planned = search.faults.len();
+    let planned = search.waiting().count();
     for attempt in 1_000..1_000 + MAX_WAITING as u32 {
         search.add(Schedule::without_faults(1).with(&call(1, "payment.charge", attempt), Cell::LostReply), 0);
     }
-    assert_eq!(search.faults.len(), MAX_WAITING);
+    assert_eq!(search.waiting().count(), MAX_WAITING);
     let left: u32 = search.counts().iter().map(|(_, counts)| counts.left).sum();
     assert_eq!(left as usize, MAX_WAITING + planned);
     search.faults.clear();
+    search.interrupts.clear();
     assert!(!search.has_tried_all_singles());
 }
 

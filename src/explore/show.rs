@@ -15,12 +15,17 @@ use crate::text::{line, wrap};
 /// The longest line of a text that the subject can choose.
 const MAX_LINE: usize = 1000;
 /// The columns of the table.
-pub(super) const COLUMNS: [&str; 6] = ["covered", "failed", "assumed equal", "not reached", "void", "left"];
+pub(super) const COLUMNS: [&str; 7] =
+    ["covered", "failed", "assumed equal", "cannot happen", "not reached", "void", "left"];
+
+/// Above the failures that are not judged.
+pub(super) const NOT_JUDGED: &str = "Not judged: something is missing, the agent does not claim that it is there, and the \
+                                     control careful fails these, too, so perhaps no agent can pass them.";
 
 /// The numbers of a row.
-pub(super) fn row(counts: &ScheduleCounts) -> [u32; 6] {
-    let ScheduleCounts { covered, failed, assumed, not_reached, void, left } = *counts;
-    [covered, failed, assumed, not_reached, void, left]
+pub(super) fn row(counts: &ScheduleCounts) -> [u32; 7] {
+    let ScheduleCounts { covered, failed, assumed, impossible, not_reached, void, left } = *counts;
+    [covered, failed, assumed, impossible, not_reached, void, left]
 }
 
 /// The result in one line.
@@ -73,12 +78,7 @@ pub fn render(result: &Exploration, folder: &str, command: &str, view: &View) ->
         push_failure(&mut out, failure, command, view);
     }
     if !result.doubtful.is_empty() {
-        push(
-            &mut out,
-            0,
-            "Not judged: the control careful fails these, too, so perhaps no agent can pass them.",
-            view,
-        );
+        push(&mut out, 0, NOT_JUDGED, view);
         for failure in &result.doubtful {
             push(&mut out, 2, &format!("{}: {}", failure.kind, line(&failure.when, MAX_LINE)), view);
             push_file(&mut out, "scenario", failure);
@@ -148,6 +148,9 @@ pub(crate) fn notes(result: &Exploration, folder: &str) -> Vec<String> {
             ));
         }
     }
+    if !result.not_tried.is_empty() {
+        notes.push(format!("Not tried: {}.", result.not_tried.join("; ")));
+    }
     if !result.doubtful.is_empty() {
         notes.push(
             "What is not judged is no pass: run its scenario, and see in the report whether the agent is right there."
@@ -185,9 +188,21 @@ fn push_failure(out: &mut String, failure: &ExploredFailure, command: &str, view
 /// How the controls did, in words; `None` if they were not run.
 pub(super) fn controls(failure: &ExploredFailure) -> Option<String> {
     let WrittenScenario { controls, careful, .. } = &failure.written;
-    if *careful == CarefulResult::NotReached {
-        let text = "controls: careful does not make these calls, so no control shows how to pass";
-        return Some(text.to_owned());
+    match careful {
+        CarefulResult::NotReached => {
+            let text = "controls: careful does not make these calls, so no control shows how to pass";
+            return Some(text.to_owned());
+        }
+        CarefulResult::CannotDoTask => {
+            let text = "controls: careful cannot do this task without faults, either, so no control shows how to pass";
+            return Some(text.to_owned());
+        }
+        CarefulResult::Fails => {
+            let text =
+                "controls: careful fails, too; what is wrong, or is claimed wrongly, counts all the same";
+            return Some(text.to_owned());
+        }
+        CarefulResult::Passes | CarefulResult::NotRun => {}
     }
     let (passed, failed): (Vec<_>, Vec<_>) =
         controls.iter().partition(|(_, outcome)| outcome == ControlOutcome::Pass.as_str());
@@ -201,14 +216,20 @@ pub(super) fn controls(failure: &ExploredFailure) -> Option<String> {
 
 fn push_table(out: &mut String, result: &Exploration) {
     let _ = write!(out, "{:<26}", "schedules");
-    COLUMNS.iter().for_each(|column| _ = write!(out, "{column:>15}"));
+    COLUMNS.iter().for_each(|column| _ = write!(out, "{column:>width$}", width = width(column)));
     out.push('\n');
     for (kind, counts) in &result.counts {
         let _ = write!(out, "{:<26}", kind.words());
-        row(counts).iter().for_each(|number| _ = write!(out, "{number:>15}"));
+        let cells = COLUMNS.iter().zip(row(counts));
+        cells.for_each(|(column, number)| _ = write!(out, "{number:>width$}", width = width(column)));
         out.push('\n');
     }
     out.push('\n');
+}
+
+/// The width of a column: a number has at most six digits.
+fn width(column: &str) -> usize {
+    2 + column.len().max(6)
 }
 
 #[cfg(test)]
@@ -222,13 +243,22 @@ mod tests {
 
     #[test]
     fn what_was_found_and_what_is_not_known_are_shown() {
-        let counts = ScheduleCounts { covered: 12, failed: 2, assumed: 4, not_reached: 1, void: 0, left: 7 };
+        let counts = ScheduleCounts {
+            covered: 12,
+            failed: 2,
+            assumed: 4,
+            impossible: 5,
+            not_reached: 1,
+            void: 0,
+            left: 7,
+        };
         let missed = ScheduleCounts { not_reached: 3, void: 2, ..ScheduleCounts::default() };
         let result = Exploration {
             failures: vec![failure(Cell::LostReply, (4, 4)), failure(Cell::Hang, (2, 3))],
             doubtful: vec![failure(Cell::Lie, (4, 4))],
             counts: vec![(ScheduleKind::Write, counts), (ScheduleKind::Interrupt, missed)],
             interrupts: false,
+            not_tried: vec!["services that lie (--lies)".to_owned(), "a restart on another day".to_owned()],
             unknown_singles: 6,
             trials: 18,
             reruns: (8, 2),

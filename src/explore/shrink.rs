@@ -71,6 +71,7 @@ mod tests {
             other: None,
             is_list: false,
             is_keyless: false,
+            is_replay: false,
         };
         let start = Schedule::without_faults(1);
         let mut schedule = start

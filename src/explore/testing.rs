@@ -14,6 +14,7 @@ pub(super) fn failure(cell: Cell, failed: (u32, u32)) -> ExploredFailure {
         other: None,
         is_list: false,
         is_keyless: false,
+        is_replay: false,
     };
     let schedule = Schedule::without_faults(1).with(&call, cell);
     ExploredFailure {
@@ -21,6 +22,7 @@ pub(super) fn failure(cell: Cell, failed: (u32, u32)) -> ExploredFailure {
         when: schedule.words(),
         first: "no reply to the second payment.charge comes".to_owned(),
         kind: FindingKind::Duplicated,
+        kinds: vec![FindingKind::Duplicated],
         message: "2 charges for order 8. \u{1b}[31mred".to_owned(),
         fix: "Derive the key from the order.".to_owned(),
         cause: String::new(),

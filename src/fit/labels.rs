@@ -61,7 +61,7 @@ fn is_inside_word(character: char) -> bool {
 }
 
 /// Whether the value is in the text without a letter, digit or underscore directly before or after it.
-fn has_word(text: &str, value: &str) -> bool {
+pub(super) fn has_word(text: &str, value: &str) -> bool {
     text.match_indices(value).any(|(at, _)| {
         !text[..at].ends_with(is_inside_word) && !text[at + value.len()..].starts_with(is_inside_word)
     })

@@ -2,12 +2,16 @@
 //! applies it to the effects that a service is about to commit, so that faults apply to the attempts that the
 //! scenario is about. It does not read the ledger and does not score.
 
+mod addresses;
+mod end_state;
 mod labels;
+mod salutation;
+mod texts;
 
-use mock_services::catalog::{self, StoreKind, is_match};
+use mock_services::catalog::{self, EffectDescription, FieldKind, is_match};
 use mock_services::service::{Fields, Value};
 
-use crate::scenario::{Intent, RecordDue, Terms};
+use crate::scenario::{Intent, Terms};
 use labels::{Mention, mention};
 
 /// Where a subject keeps the fields that a scenario names.
@@ -86,25 +90,51 @@ impl<'t> Rule<'t> {
     /// record whose value the case expects.
     pub(crate) fn is_intended(self, effect: &str, fields: &Fields) -> bool {
         self.0.intents.iter().any(|intent| self.fit(intent, effect, fields).is_some())
-            || self.0.records.iter().any(|due| due.concerns(effect, fields))
+            || self.changes_expected_state(effect, fields)
             || self.0.operations.iter().any(|term| term.cost && term.name == effect)
             || self.is_beside(effect, fields)
+    }
+
+    /// Whether the effect changes something whose state at the end the case expects, and not the changes themselves.
+    pub(crate) fn changes_expected_state(self, effect: &str, fields: &Fields) -> bool {
+        self.0.records.iter().any(|due| due.concerns(effect, fields))
+            || self.0.invariants.iter().any(|invariant| invariant.key_of(effect, fields).is_some())
+            || self.0.live.iter().any(|due| due.change_of(effect, fields).is_some())
     }
 
     /// Whether an effect that no intent names is accepted because it is only about the people of the task: a card
     /// of its customer, a hold of its customer that was released. A task that names nobody can be about anybody.
     pub(crate) fn is_beside(self, effect: &str, fields: &Fields) -> bool {
-        let own = catalog::describe_effect(effect).map(|effect| effect.own).unwrap_or_default();
-        let is_named = self.0.intents.iter().any(|intent| intent.effect == effect);
-        !own.is_empty() && !is_named && own.iter().all(|name| self.is_own(name, fields.get(name)))
+        let Some(known) = catalog::describe_effect(effect).filter(|known| !known.own.is_empty()) else {
+            return false;
+        };
+        let asks_for = |name: &str| self.0.intents.iter().any(|intent| intent.effect == name);
+        let is_step = known.step_of.is_empty() || known.step_of.iter().any(|name| asks_for(name));
+        is_step
+            && !asks_for(effect)
+            && known.own.iter().all(|name| self.is_own(name, fields.get(name)))
+            && self.is_usual(known, fields)
     }
 
     fn is_own(self, name: &str, value: Option<&Value>) -> bool {
-        let mut named = self.0.named.iter().filter(|(field, _)| field == name).peekable();
-        let Some(value) = value.map(ToString::to_string).filter(|_| named.peek().is_some()) else {
-            return true;
-        };
-        named.any(|(_, own)| *own == value)
+        let Some(value) = value.map(ToString::to_string) else { return true };
+        // The text of a task can name an address without a field.
+        let is_address = value.contains('@');
+        let is_comparable =
+            |field: &str, own: &str| field == name || (is_address && field.is_empty() && own.contains('@'));
+        let mut named = self.0.named.iter().filter(|(field, own)| is_comparable(field, own)).peekable();
+        named.peek().is_none() || named.any(|(_, own)| own.eq_ignore_ascii_case(&value))
+    }
+
+    /// Whether all fields with a usual value have it.
+    fn is_usual(self, effect: &EffectDescription, fields: &Fields) -> bool {
+        let judged = effect.usual.iter().filter(|usual| !effect.own.contains(&usual.field));
+        judged.into_iter().all(|usual| {
+            fields.get(usual.field).is_none_or(|actual| {
+                is_expected(actual, &Value::from(usual.value))
+                    || self.is_also_usual(&effect.name, usual.field, actual)
+            })
+        })
     }
 
     /// The fields in which an effect differs from an intent of the same kind.
@@ -119,15 +149,18 @@ impl<'t> Rule<'t> {
                 Compared::Same | Compared::Absent => None,
             }
         });
-        asked.chain(self.unasked(intent, fields))
+        asked.chain(self.unasked(intent, fields)).chain(texts::misnamed(self, intent, fields))
     }
 
     /// The fields without a usual value that the intent does not name: a trial, a hundred units, an attachment.
     fn unasked(self, intent: &'t Intent, fields: &'t Fields) -> impl Iterator<Item = Contradiction<'t>> {
-        intent.defaults.iter().filter_map(move |(name, wanted)| {
-            let actual = fields.get(name).filter(|actual| !is_expected(actual, wanted))?;
-            let is_usual = self.is_also_usual(&intent.effect, name, actual);
-            (!is_usual).then_some(Contradiction { name, found: FoundValue::Value(actual), wanted })
+        intent.defaults.iter().flat_map(move |(default, wanted)| {
+            let of_default = fields.iter().filter(move |(name, _)| is_of_default(intent, default, name));
+            of_default.filter_map(move |(name, actual)| {
+                let is_usual =
+                    is_expected(actual, wanted) || self.is_also_usual(&intent.effect, default, actual);
+                (!is_usual).then_some(Contradiction { name, found: FoundValue::Value(actual), wanted })
+            })
         })
     }
 
@@ -139,9 +172,11 @@ impl<'t> Rule<'t> {
             Value::List(texts) => texts.clone(),
             actual => vec![actual.to_string()],
         };
-        let is_named = |value: &String| self.0.named.iter().any(|(_, own)| own.eq_ignore_ascii_case(value));
+        if usual.or_any_if_named && self.0.named.iter().any(|(field, _)| field == name) {
+            return true;
+        }
         let is_also =
-            |value: &String| usual.also.contains(&value.as_str()) || (usual.or_named && is_named(value));
+            |value: &String| usual.also.contains(&value.as_str()) || (usual.or_named && self.is_named(value));
         values.iter().all(is_also)
     }
 
@@ -168,6 +203,16 @@ impl<'t> Rule<'t> {
         operations.any(|operation| operation.natural.iter().any(|natural| is_match(natural, name)))
     }
 
+    /// Whether the task itself names a value.
+    fn is_named(self, value: &str) -> bool {
+        self.0.named.iter().any(|(_, own)| own.eq_ignore_ascii_case(value))
+    }
+
+    /// Whether a field of the subject is its own name for a field of the scenario.
+    fn is_name_of(self, name: &str, field: &str) -> bool {
+        self.0.fields.iter().any(|(ours, theirs)| ours == name && theirs == field)
+    }
+
     /// The values that other intents of the same effect have for a field.
     fn other_values<'a>(self, intent: &'a Intent, name: &'a str) -> impl Iterator<Item = &'t Value> + 'a
     where
@@ -176,6 +221,18 @@ impl<'t> Rule<'t> {
         let same_effect = self.0.intents.iter().filter(|other| other.effect == intent.effect);
         same_effect.filter_map(move |other| other.selector.get(name).or_else(|| other.expected.get(name)))
     }
+}
+
+/// Whether a field of an effect has the usual value under this name. Of the fields with a prefix, those have it that
+/// say who or how much, and that the intent does not name.
+fn is_of_default(intent: &Intent, default: &str, name: &str) -> bool {
+    if !default.ends_with(".*") {
+        return default == name;
+    }
+    is_match(default, name)
+        && catalog::field_kind(&intent.effect, name) == Some(FieldKind::WhoAndHowMuch)
+        && intent.selector.get(name).is_none()
+        && intent.expected.get(name).is_none()
 }
 
 /// Whether a text names another label of the same kind instead of this one: `ord_1002` instead of `ord_1001`.
@@ -202,17 +259,6 @@ fn is_expected(actual: &Value, wanted: &Value) -> bool {
 fn is_same_value(effect: &str, name: &str, actual: &Value, wanted: &Value) -> bool {
     let (Value::Text(actual), Value::Text(wanted)) = (actual, wanted) else { return false };
     catalog::field(effect, name).form.is_some_and(|form| form.canonical(actual) == form.canonical(wanted))
-}
-
-impl RecordDue {
-    /// Whether the effect changes this record.
-    pub(crate) fn concerns(&self, effect: &str, fields: &Fields) -> bool {
-        catalog::store_change(effect).is_some_and(|change| {
-            let is_counter = change.kind == StoreKind::Counter;
-            is_counter == self.counter
-                && fields.get(change.key).is_some_and(|value| value.to_string() == self.key)
-        })
-    }
 }
 
 #[cfg(test)]

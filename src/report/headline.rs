@@ -83,6 +83,7 @@ mod tests {
             kind,
             remedy: kind.remedy(),
             fails: true,
+            excuse: None,
             message: String::new(),
             fix: String::new(),
             entries: Vec::new(),

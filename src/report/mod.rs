@@ -27,8 +27,9 @@ pub use formats::{
 pub(crate) use formats::{Frame, PageScript, frame};
 pub use history::{HISTORY_FILE, history_page, history_text};
 pub use measure::{measurement_line, measurement_text};
-pub use probe::probe_text;
+pub use probe::{own_task_text, probe_text};
 pub use publish::{PAGE_FILE, SUMMARY_FILE, append_summary, publish, publish_page_so_far};
+pub(crate) use run_notes::shared_key;
 pub use side_by_side::side_by_side;
 pub use smoke::smoke_text;
 pub(crate) use timeline::plain_timeline;

@@ -1,10 +1,9 @@
 //! The command that tests an agent with a task of its own, from what it did in a trial with another task.
 
-use mock_services::catalog;
+use mock_services::catalog::nouns;
 use mock_services::ledger::{Entry, Event};
 
-/// How many fields of the effect are named.
-const MAX_FIELDS: usize = 3;
+use crate::results::OwnTask;
 
 /// The command for the first effect that is not due, if there is one. `command` is how the subject is named on the
 /// command line.
@@ -13,15 +12,27 @@ pub(super) fn own_task(entries: &[Entry], unintended: &[u64], command: &str) -> 
         Event::Committed { effect, fields, .. } if unintended.contains(&entry.n) => Some((effect, fields)),
         _ => None,
     })?;
-    let service = effect.split('.').next().unwrap_or_default();
-    let natural = &catalog::find(service)?.effect(effect)?.natural;
-    let is_plain = |text: &str| !text.is_empty() && !text.contains([',', '"', '\'', '[', '\n']);
-    let named = natural.iter().filter_map(|name| Some((name, fields.get(name)?.to_string())));
-    let named = named.filter(|(_, value)| is_plain(value)).take(MAX_FIELDS);
-    let named: Vec<String> = named.map(|(name, value)| format!("{name}={value}")).collect();
+    let task = OwnTask::of_effect(effect, fields)?;
+    Some(format!("hapax run --task 'WHAT YOU ASK IT TO DO' --expect {} {command}", expected(&task)))
+}
+
+/// The command for a task that says what the agent does anyway.
+pub(super) fn ready_command(task: &OwnTask, command: &str) -> String {
+    let (noun, _) = nouns(&task.effect);
+    // No value has a quote in it.
+    let asked = format!("'Make this {noun}: {}'", named(task));
+    format!("hapax run --task {asked} --expect {} {command}", expected(task))
+}
+
+/// The fields of an effect and their values, for people.
+pub(super) fn named(task: &OwnTask) -> String {
+    task.fields.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn expected(OwnTask { effect, fields }: &OwnTask) -> String {
+    let named: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let separator = if named.is_empty() { "" } else { ":" };
-    let expected = format!("'{effect}{separator}{}'", named.join(","));
-    Some(format!("hapax run --task 'WHAT YOU ASK IT TO DO' --expect {expected} {command}"))
+    format!("'{effect}{separator}{}'", named.join(","))
 }
 
 #[cfg(test)]

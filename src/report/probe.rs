@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
+use mock_services::catalog::nouns;
+
 use super::formats::terminal::View;
-use crate::results::{FamilyOutcome, ProbeResult, ProbedFamily};
+use super::own_task::{named, ready_command};
+use crate::results::{FamilyOutcome, OwnTask, ProbeResult, ProbedFamily};
 use crate::text::words::duration;
 use crate::text::{line, wrap};
 
@@ -18,7 +21,7 @@ const MAX_NAMED: usize = 4;
 pub fn probe_text(result: &ProbeResult, command: &str, verb: Option<&str>, view: &View) -> String {
     let mut out = String::new();
     let seal = if result.sealed { ", sealed" } else { "" };
-    let trials = match result.families.len() {
+    let trials = match result.trials {
         1 => "1 trial".to_owned(),
         number => format!("{number} trials"),
     };
@@ -37,7 +40,15 @@ pub fn probe_text(result: &ProbeResult, command: &str, verb: Option<&str>, view:
             push(&mut out, "  wrong", &text, view);
         }
     }
-    let silent = families(result, |outcome| matches!(outcome, FamilyOutcome::NotAttempted { .. }));
+    for family in &result.families {
+        if let FamilyOutcome::CouldNotStart { how, .. } = &family.outcome {
+            let text = format!("{}: it {}", family.operations.join(" and "), line(how, MAX_CAUSE));
+            push(&mut out, "  stops", &text, view);
+        }
+    }
+    let silent = families(result, |outcome| {
+        matches!(outcome, FamilyOutcome::Declined { .. } | FamilyOutcome::DoneOtherwise { .. })
+    });
     let silent = operations(&silent, &does);
     if !silent.is_empty() {
         let more = silent.len().saturating_sub(MAX_NAMED);
@@ -82,6 +93,23 @@ pub fn probe_text(result: &ProbeResult, command: &str, verb: Option<&str>, view:
         // One line, so that it can be copied.
         let _ = writeln!(out, "{:<10}hapax {verb} {options}{command}", "  same as");
     }
+    out
+}
+
+/// The text about a subject that makes the same effect whatever it is asked, with the command that tests it. `trials` is
+/// how many trials showed it.
+#[must_use]
+pub fn own_task_text(task: &OwnTask, trials: usize, command: &str, view: &View) -> String {
+    let mut out = String::new();
+    let (noun, _) = nouns(&task.effect);
+    let text = format!(
+        "{trials} trials without faults, and the agent made the same {noun} whatever it was asked: {}. An agent that is \
+         made for one thing is tested with its own task; no other trial was run:",
+        named(task)
+    );
+    push(&mut out, "probe", &text, view);
+    // One line, so that it can be copied.
+    let _ = writeln!(out, "  {}", ready_command(task, command));
     out
 }
 

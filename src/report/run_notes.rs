@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use yaml_reader::shown;
+
 use crate::domain::Promise;
 use crate::results::tally::Tally;
-use crate::results::{CaseReport, Report, RunTime, TrialReport, WaitTimes, profiles_tested};
+use crate::results::{self, CaseReport, Report, RunTime, SharedKey, TrialReport, WaitTimes, profiles_tested};
 use crate::text::words::{counted, duration};
 
 /// The note that no trial belongs to this part of a run; `None` if it is not an empty part.
@@ -108,6 +110,24 @@ pub(crate) fn unproven(report: &Report) -> Option<String> {
             }
         )
     })
+}
+
+/// The notes about idempotency keys that identify no request, one for each place.
+pub(crate) fn shared_keys(report: &Report) -> Vec<String> {
+    let shared = results::shared_keys(&report.cases);
+    shared.iter().map(|key| format!("Not proven: {}.", shared_key(key))).collect()
+}
+
+/// Why a place has no idempotency key, and what to write instead.
+pub(crate) fn shared_key(key: &SharedKey) -> String {
+    let SharedKey { service, place, value, cases: [one, other] } = key;
+    format!(
+        "`{}` is no idempotency key of {}: it is `{}` in {one} and in {other}, which are about different things; name \
+         the header or the field with a new value for each effect, for example key: header.Idempotency-Key",
+        shown(place),
+        shown(service),
+        shown(value)
+    )
 }
 
 /// What the run took its time for, in one line.

@@ -11,7 +11,7 @@ use super::own_task::own_task;
 use super::stderr::last_lines;
 use super::timeline::{TextView, Timeline, render_text};
 use crate::report::formats::terminal::View;
-use crate::results::{SmokeFailure, SmokeProblem};
+use crate::results::{SmokeFailure, SmokeProblem, SmokeRecipe};
 use crate::score::FindingKind;
 use crate::text::{line, wrap};
 
@@ -77,10 +77,16 @@ pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
         Some(help) => push(&mut out, 2, &line(help, MAX_TEXT), view),
         None => push(&mut out, 2, &advice(failure), view),
     }
-    if let Some([name, version, install]) = &failure.recipe {
+    if let Some(SmokeRecipe { name, named, version, install, local_starts }) = &failure.recipe {
+        let copied = match local_starts {
+            Some(starts) => format!("It starts `{starts}`."),
+            None => format!(
+                "`hapax list --agents {name}` prints it, and a copy in agents/{name}.yaml replaces it."
+            ),
+        };
         let text = format!(
-            "The recipe `{name}` is made for version {version} of the program ({install}); another version can need other \
-             settings. `hapax list --agents {name}` prints it, and a copy in agents/{name}.yaml replaces it.",
+            "The {named} is made for version {version} of the program ({install}); another version can need other \
+             settings. {copied}"
         );
         push(&mut out, 2, &line(&text, MAX_TEXT), view);
     }

@@ -12,6 +12,7 @@ mod rescore;
 #[doc(hidden)]
 pub mod sample;
 mod schema;
+mod shared_keys;
 mod smoke;
 mod store;
 pub(crate) mod tally;
@@ -30,16 +31,18 @@ pub use model::{
     CaseReport, ControlReport, FirstTry, LongestTrial, REPORT_VERSION, Report, RunTime, Skipped, TrialReport,
     WaitTimes, WholePlan,
 };
-pub use probe::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily};
+pub use probe::{DerivedSettings, FamilyOutcome, OwnTask, PROBED, ProbeResult, ProbedCase, ProbedFamily};
 pub(crate) use rescore::EntriesDigest;
 pub use rescore::{confirm, rescore};
 pub use schema::report_schema_text;
-pub use smoke::{SmokeFailure, SmokeProblem};
+pub(crate) use shared_keys::{SharedKey, shared_keys};
+pub use smoke::{SmokeFailure, SmokeProblem, SmokeRecipe};
 pub use store::{
-    Disagreement, HashedPlan, INDEX_FILE, IndexedLedgers, LEDGER_FILE, LedgerLookup, LedgerName, Ledgers,
-    PlanRecord, PlannedCase, PlannedPart, Publish, REPORT_FILE, SavedLedgers, SavedRun, StoreError,
-    check_consistency, confirm_own_run, part_hash, plans, read_cases, read_confirmed, read_report,
-    read_rescored, read_run, run_folders, second_try_seed, seed_hash, write_index, write_report,
+    CLEAN_TRIALS, Disagreement, HashedPlan, INDEX_FILE, IndexedLedgers, LEDGER_FILE, LedgerLookup,
+    LedgerName, Ledgers, PlanRecord, PlannedCase, PlannedPart, Publish, REPORT_FILE, SavedLedgers, SavedRun,
+    StoreError, check_consistency, clean_ledger, confirm_own_run, part_hash, plans, read_cases,
+    read_confirmed, read_report, read_rescored, read_run, run_folders, second_try_seed, seed_hash,
+    write_index, write_report,
 };
 pub(crate) use store::{check_opening_entry, opened_under, write_file, write_new_file};
 pub use tally::{not_passed, result};

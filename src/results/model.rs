@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::EntriesDigest;
+use super::{EntriesDigest, shared_keys};
 use crate::domain::{CapturedOutput, ControlOutcome, Promise};
 use crate::scenario::{BUILT_IN, Terms};
-use crate::score::Verdict;
+use crate::score::{TaskEnd, Verdict};
 
 /// The version of the format; it changes when readers of the old version would fail or misunderstand it.
 pub const REPORT_VERSION: u32 = 3;
@@ -69,13 +69,15 @@ impl Report {
     }
 
     /// Whether something is missing that had to run: the run was interrupted, no trial was run although it is not an
-    /// empty part of a run, or cases were skipped that it had to prove.
+    /// empty part of a run, or cases were skipped that it had to prove. Trials with an idempotency key that identifies
+    /// no request prove nothing, either.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
         let nothing_ran = self.cases.iter().all(|case| case.trials.is_empty());
         self.interrupted
             || (nothing_ran && !self.is_empty_part())
             || self.skipped.iter().any(|skipped| skipped.unproven)
+            || !shared_keys(&self.cases).is_empty()
     }
 
     /// Whether it is a part of a partitioned run without any trial: with many parts and few trials that is not
@@ -188,6 +190,9 @@ pub struct TrialReport {
     /// The entries that the verdict was made from, if this process scored them.
     #[serde(skip)]
     pub(crate) scored: Option<EntriesDigest>,
+    /// How it ended with respect to its task, if this process knows it.
+    #[serde(skip)]
+    pub(crate) end: Option<TaskEnd>,
 }
 
 /// The first try of a trial that was tried again.
@@ -213,13 +218,17 @@ pub struct Skipped {
     /// does less than its settings say. Such a run is void at best.
     #[serde(default, skip_serializing_if = "crate::domain::is_default")]
     pub unproven: bool,
+    /// If it ran, and the subject declined its task: the case with the same task whose two trials without faults in the
+    /// ledger show that the subject declines it there, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declined: Option<String>,
 }
 
 impl Skipped {
     /// A case that is not for this subject, and why.
     #[must_use]
     pub fn new(id: String, why: String) -> Self {
-        Skipped { id, why, unproven: false }
+        Skipped { id, why, unproven: false, declined: None }
     }
 }
 

@@ -1,16 +1,64 @@
 //! What the trials without faults before a run show of a subject, as plain data.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use mock_services::catalog;
+use mock_services::ledger::Entry;
+use mock_services::service::Fields;
 use serde::{Deserialize, Serialize};
 
-use super::SmokeFailure;
+use super::{CaseReport, SmokeFailure};
+use crate::scenario::Case;
+
+/// How the id of a case begins that has a trial of the probe.
+pub const PROBED: &str = "probe/";
+
+/// A trial of the probe in which the subject did or claimed something that no later trial takes back. It is a case of the
+/// report with this trial alone.
+#[derive(Debug, Clone)]
+pub struct ProbedCase {
+    /// The case, without faults and under its own id.
+    pub case: Arc<Case>,
+    /// What the report says of it.
+    pub report: CaseReport,
+    /// The ledger of its trial.
+    pub entries: Vec<Entry>,
+}
+
+/// What the effect that a subject makes whatever it is asked would be as a task of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnTask {
+    /// The effect: `payment.charge`.
+    pub effect: String,
+    /// The fields that identify it, and their values.
+    pub fields: Vec<(String, String)>,
+}
+
+/// How many fields of the effect are named.
+const MAX_FIELDS: usize = 3;
+
+impl OwnTask {
+    /// The task whose effect this is; `None` if no service has such an effect.
+    #[must_use]
+    pub fn of_effect(effect: &str, fields: &Fields) -> Option<Self> {
+        let service = effect.split('.').next().unwrap_or_default();
+        let natural = &catalog::find(service)?.effect(effect)?.natural;
+        let is_plain = |text: &str| !text.is_empty() && !text.contains([',', '"', '\'', '[', '\n']);
+        let named = natural.iter().filter_map(|name| Some((name, fields.get(name)?.to_string())));
+        let named = named.filter(|(_, value)| is_plain(value)).take(MAX_FIELDS);
+        let fields = named.map(|(name, value)| (name.to_string(), value)).collect();
+        Some(OwnTask { effect: effect.to_owned(), fields })
+    }
+}
 
 /// What the probe found.
 #[derive(Debug)]
 pub struct ProbeResult {
     /// The families of operations, in the order of their names.
     pub families: Vec<ProbedFamily>,
+    /// How many trials it took.
+    pub trials: usize,
     /// Whether its trials were sealed.
     pub sealed: bool,
     /// How long it took.
@@ -25,6 +73,10 @@ pub struct ProbeResult {
     pub services: Vec<String>,
     /// Where its claims were found; `None` if it made none.
     pub claims: Option<&'static str>,
+    /// Trials that are cases of the report, because a later trial does not take back what they show.
+    pub wrong: Vec<ProbedCase>,
+    /// The effect that it made in the trials of all families, whatever they asked for.
+    pub own_task: Option<OwnTask>,
     /// How many of the selected cases run, and how many are skipped because of the probe.
     pub cases: (usize, usize),
     /// What follows for the run.
@@ -46,23 +98,57 @@ pub struct ProbedFamily {
     pub outcome: FamilyOutcome,
 }
 
-/// How the trial without faults of a family came out.
+/// How the trials without faults of a family came out.
 #[derive(Debug)]
 pub enum FamilyOutcome {
     /// The effects are right.
     Right,
-    /// The subject sent a request for it, and the trial came out wrong.
+    /// Something was wrong.
     Wrong {
         /// The cause, in one sentence.
         cause: String,
         /// Everything about the trial.
         failure: Box<SmokeFailure>,
     },
-    /// The subject sent no request for it.
-    NotAttempted {
+    /// The effects are right, and other operations made them: a charge, and not the capture of a hold.
+    DoneOtherwise {
         /// Everything about the trial.
         failure: Box<SmokeFailure>,
     },
+    /// The subject attempted nothing, and does not claim otherwise.
+    Declined {
+        /// What it said last; may be empty.
+        words: String,
+        /// Everything about the trial.
+        failure: Box<SmokeFailure>,
+    },
+    /// The subject ended without a claim before it attempted anything, twice.
+    CouldNotStart {
+        /// How it ended.
+        how: String,
+        /// Everything about the trial.
+        failure: Box<SmokeFailure>,
+    },
+}
+
+impl FamilyOutcome {
+    /// Whether the family is one of what the subject does, right or wrong.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self, FamilyOutcome::Right | FamilyOutcome::Wrong { .. })
+    }
+
+    /// Everything about its trial, if that did not come out right.
+    #[must_use]
+    pub fn into_failure(self) -> Option<SmokeFailure> {
+        match self {
+            FamilyOutcome::Right => None,
+            FamilyOutcome::Wrong { failure, .. }
+            | FamilyOutcome::DoneOtherwise { failure }
+            | FamilyOutcome::Declined { failure, .. }
+            | FamilyOutcome::CouldNotStart { failure, .. } => Some(*failure),
+        }
+    }
 }
 
 /// Settings that follow from the probe, for what the user did not set.

@@ -25,11 +25,14 @@ fn refuse_unknown_properties(schema: &mut Schema) {
 
 #[cfg(test)]
 mod tests {
+    use mock_services::service::Fields;
     use serde_json::{Value, json};
 
     use super::*;
     use crate::results::{Report, sample};
-    use crate::scenario::{Budget, IntentList, Promise, RecordDue, TaskTerm, ViaDue};
+    use crate::scenario::{
+        Budget, IntentList, Invariant, LiveDue, NumberRange, OrderStep, Promise, RecordDue, TaskTerm, ViaDue,
+    };
     use crate::score::{BarrierFacts, HostRequests, HostTreatment, Recovery, RetriedBy, Retry};
 
     fn schema() -> Value {
@@ -53,6 +56,20 @@ mod tests {
             vec![Budget { operation: "payment.charge".to_owned(), at_least: 1, at_most: Some(3) }];
         case.terms.records =
             vec![RecordDue { key: "stock".to_owned(), counter: true, value: json!(3), start: Value::Null }];
+        case.terms.invariants = vec![Invariant {
+            keys: vec!["checking".to_owned(), "savings".to_owned()],
+            counter: true,
+            starts: vec![json!(1), Value::Null],
+            sum_stays: true,
+            sum: Some(NumberRange { least: Some(0), most: None }),
+            each: Some(NumberRange { least: None, most: Some(9) }),
+        }];
+        case.terms.live =
+            vec![LiveDue { place: "production".to_owned(), value: Some("v2".to_owned()), start: None }];
+        case.terms.order = vec![OrderStep {
+            effect: "payment.charge".to_owned(),
+            selector: Fields::new().with("order", "ord_1"),
+        }];
         case.terms.lists = vec![IntentList { first: 0, count: 1 }];
         case.terms.turns = 1;
         case.terms.promise = Promise::AtMostOnce;

@@ -30,10 +30,25 @@ pub struct SmokeFailure {
     pub has_task_in_variables_alone: bool,
     /// What to do about a problem that its output names, if the recipe of a published program knows it.
     pub recipe_help: Option<String>,
-    /// The name of its recipe, the version of the program that this is made for, and how to install it.
-    pub recipe: Option<[String; 3]>,
+    /// Its recipe.
+    pub recipe: Option<SmokeRecipe>,
     /// A variable that these name, that is set for hapax, and that the subject was not given.
     pub unpassed: Option<String>,
+}
+
+/// The recipe of a subject, as far as it can be the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SmokeRecipe {
+    /// Its name.
+    pub name: String,
+    /// It in a sentence, with its file if it is local.
+    pub named: String,
+    /// The version of the program that it is made for.
+    pub version: String,
+    /// How to install that.
+    pub install: String,
+    /// What it starts, if it is a file of the project and no copy of the shipped one.
+    pub local_starts: Option<String>,
 }
 
 /// What went wrong in a smoke trial.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::PROBED;
 use super::model::{CaseReport, Report, TrialReport};
 use crate::domain::ControlOutcome;
 use crate::score::rate::Rate;
@@ -170,10 +171,11 @@ pub fn result(report: &Report) -> TrialStatus {
     Tally::new(report).result()
 }
 
-/// The ids of the cases of a run that did not pass: they failed, are void, or were not finished.
+/// The ids of the cases of a run that did not pass: they failed, are void, or were not finished. A trial of the probe
+/// stands for its case.
 pub fn not_passed(report: &Report) -> impl Iterator<Item = &str> {
     let cases = report.cases.iter().filter(|case| result_of(case) != TrialStatus::Pass);
-    cases.map(|case| case.id.as_str())
+    cases.map(|case| case.id.strip_prefix(PROBED).unwrap_or(&case.id))
 }
 
 fn share(part: usize, all: usize) -> Option<f64> {

@@ -108,7 +108,7 @@ async fn one(runner: &TrialRunner, case: &Case, setup: &Setup) -> BatchTrial {
     let finished = trial::run(case, &runner.subject, setup, None).await;
     let (dir, names) = (setup.dir.clone(), OpaqueNames::new(setup.seed));
     let states = (1..=case.callers).map(|caller| names.state(caller)).chain([names.shared()]);
-    let states: Vec<String> = states.collect();
+    let states: Vec<String> = states.chain(names.machines(&dir, case.callers)).collect();
     let files = tokio::task::spawn_blocking(move || {
         let mut digest = Sha256::new();
         states.iter().for_each(|state| add_files(&mut digest, &dir.join(state), 0));

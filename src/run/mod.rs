@@ -5,6 +5,7 @@
 mod agents_tests;
 mod batch;
 mod concurrency;
+mod declined;
 mod error;
 mod finish;
 mod folder;
@@ -27,14 +28,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mock_services::ledger::LedgerFile;
+use mock_services::ledger::{Ledger, LedgerFile};
 use tokio::task::JoinSet;
 
 use crate::proc_stat::{MILLIS_PER_TICK, ProcStat};
 use crate::results::{
-    CaseReport, ControlReport, LongestTrial, Publish, REPORT_VERSION, Report, RunTime, TrialReport, WaitTimes,
+    CaseReport, ControlReport, EntriesDigest, LongestTrial, ProbedCase, Publish, REPORT_VERSION, Report,
+    RunTime, TrialReport, WaitTimes,
 };
-use crate::scenario::{Case, ControlTerm};
+use crate::scenario::{Case, ControlTerm, Terms};
 use crate::score::TrialStatus;
 use crate::subject::{RateLimiter, Subject};
 use crate::trial::{self, TrialFile};
@@ -42,6 +44,7 @@ use crate::trial::{self, TrialFile};
 pub use batch::{BatchTrial, TrialBatch};
 pub use concurrency::ConcurrencyLimiter;
 pub use concurrency::limits::{CallersLimit, LimitedBy, callers_limit};
+pub use declined::DeclinedCases;
 pub use error::RunError;
 use finish::PageSoFar;
 pub use finish::{FinishOptions, FinishedRun, finish};
@@ -49,13 +52,17 @@ pub use folder::RunFolder;
 pub use histories::HistoryLog;
 pub use identity::Identity;
 pub(crate) use identity::{of_cases as digest_of_cases, of_settings as digest_of_settings};
-pub(crate) use notes::{ignored_fields, replaced as replaced_scenarios, silencing_settings};
+pub(crate) use notes::{
+    ignored_fields, recipe as recipe_note, replaced as replaced_scenarios, silencing_settings,
+};
 use plan::queue::{NextTrial, TrialQueue};
 pub use plan::{Durations, Partition, Plan, PlanParts, PlannedTrial, random_seed, trial_seed};
-pub use probe::{ProbeOptions, apply_derived, derived_lines, probe, probe_failure, skip_probed};
+pub use probe::{
+    ProbeOptions, Said, apply_derived, derived_lines, keep_can, probe, probe_failure, skip_probed,
+};
 pub use progress::{Progress, ProgressLine, ProgressUpdate, Verbosity};
 pub use quick_set::quick_set;
-pub use smoke::{smoke, smoke_case};
+pub use smoke::{smoke, smoke_case, without_faults};
 use work::TrialRunner;
 
 /// At the end of a run, an agent that keeps running is watched for this many times its `watch`.
@@ -88,6 +95,8 @@ pub struct RunOptions {
     pub via_mcp: bool,
     /// Writes the page again and again while the run goes on.
     pub page_so_far: Option<Publish>,
+    /// What becomes of cases whose task the subject declines.
+    pub declined: DeclinedCases,
     /// Where it is written whether what several callers saw can be explained; `None`: it is not looked for.
     pub histories: Option<Arc<HistoryLog>>,
 }
@@ -138,8 +147,13 @@ pub async fn run(
     check_callers(plan.cases.values(), callers_limit())?;
     let work = TrialRunner::new(subject, options, Some(folder.path()))?;
     let ledger = folder.begin(started_at, identity, &record)?;
-    let before_resumed = plan.finished.len();
+    let before_resumed = plan.finished.len() + before.probed.len();
+    let mut probed = before.probed.clone();
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
+    on(RunEvent::Planned(plan.trials.len() + plan.finished.len() + plan.probed.len()));
+    for fresh in plan.probed {
+        probed.push(save_probed(fresh, folder, &ledger, &parts, on)?);
+    }
     let report_of = |done: FinishedTrials, interrupted: bool| Report {
         report: REPORT_VERSION,
         hapax: env!("CARGO_PKG_VERSION").to_owned(),
@@ -152,7 +166,7 @@ pub async fn run(
         interrupted,
         partition: work.options.partition.map(|partition| (partition.part, partition.of)),
         whole: plan.whole.clone(),
-        cases: case_reports(&plan.cases, done, &work),
+        cases: with_probed(case_reports(&plan.cases, done, &work), &probed),
         skipped: plan.skipped.clone(),
         digest: plan.digest.clone(),
         planned: record.count() + before_resumed as u64,
@@ -164,7 +178,6 @@ pub async fn run(
     if let Some(page) = &mut page {
         page.write(folder.path(), report_of(done.clone(), false));
     }
-    on(RunEvent::Planned(plan.trials.len() + plan.finished.len()));
     let mut queue =
         TrialQueue::new(plan.trials, &plan.cases, &work.subject, work.options.max_failures.is_some());
     for (id, mut trial) in plan.finished {
@@ -174,6 +187,7 @@ pub async fn run(
             }
             match work.second_try(case, &trial) {
                 Some(again) => queue.try_again(again),
+                None if declined::may_be_left_out(work.options.declined, case, &trial) => {}
                 None => on(RunEvent::Ended(case, &trial)),
             }
         }
@@ -182,7 +196,7 @@ pub async fn run(
     let complete =
         all(&work, queue, (folder, &ledger, &parts), limiter, stop, &mut |case, trial, is_last_try| {
             folder.keep(&case.id, &trial, duration_ms())?;
-            if is_last_try {
+            if is_last_try && !declined::may_be_left_out(work.options.declined, case, &trial) {
                 on(RunEvent::Ended(case, &trial));
             }
             done.insert((case.id.clone(), trial.trial), trial);
@@ -192,12 +206,25 @@ pub async fn run(
             Ok(())
         })
         .await?;
+    let planned_before = done.len();
+    let left_out =
+        if complete { declined::leave_out(&work, &plan.cases, &mut done, &ledger).await } else { Vec::new() };
+    let declined_trials = (planned_before - done.len()) as u64;
+    for ((id, _), trial) in &done {
+        if let Some(case) = plan.cases.get(id)
+            && declined::may_be_left_out(work.options.declined, case, trial)
+        {
+            on(RunEvent::Ended(case, trial));
+        }
+    }
     if complete && work.subject.outlives_its_trial() {
         // Otherwise the run would end as soon as the last trials have been watched.
         tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
     }
     let released = work.late.release();
     let mut report = report_of(done, !complete);
+    report.planned -= declined_trials;
+    report.skipped.extend(left_out);
     report.notes = notes::hosts(&report.cases);
     report.notes.extend(notes::tried_again(&report.cases));
     report.notes.extend(notes::resumed(before, &record, ledger.plan_hash()));
@@ -265,7 +292,9 @@ async fn all(
             Some(ended) = running.join_next() => {
                 let (case, trial, _admitted) = ended.map_err(|error| RunError::Trial(error.to_string()))?;
                 waiting.ended(&case.id, Duration::from_millis(trial.duration_ms));
-                failures += u32::from(trial.verdict.result == TrialStatus::Fail);
+                let is_failure = trial.verdict.result == TrialStatus::Fail
+                    && !declined::may_be_left_out(work.options.declined, &case, &trial);
+                failures += u32::from(is_failure);
                 let again = work.second_try(&case, &trial);
                 on(&case, trial, again.is_none())?;
                 again.into_iter().for_each(|again| waiting.try_again(again));
@@ -286,6 +315,31 @@ async fn all(
     Ok(complete)
 }
 
+/// Writes the ledger of a case of the probe into the folder of the run.
+fn save_probed(
+    ProbedCase { case, mut report, entries }: ProbedCase,
+    folder: &RunFolder,
+    ledger: &LedgerFile,
+    parts: &PlanParts,
+    on: &mut dyn FnMut(RunEvent<'_>),
+) -> Result<CaseReport, RunError> {
+    for trial in &mut report.trials {
+        let planned = PlannedTrial { case: report.id.clone(), trial: trial.trial, seed: trial.seed };
+        trial.ledger = folder.ledger_name(&planned, false);
+        let saved = Ledger::write_closed(&trial.ledger, entries.clone(), ledger, &parts.of(&planned));
+        trial.scored = EntriesDigest::new(&saved);
+        on(RunEvent::Ended(&case, trial));
+    }
+    folder.keep_probed(&report)?;
+    Ok(report)
+}
+
+fn with_probed(mut reports: Vec<CaseReport>, probed: &[CaseReport]) -> Vec<CaseReport> {
+    reports.extend_from_slice(probed);
+    reports.sort_by(|one, other| one.id.cmp(&other.id));
+    reports
+}
+
 fn case_reports(
     cases: &BTreeMap<String, Arc<Case>>,
     done: FinishedTrials,
@@ -296,24 +350,35 @@ fn case_reports(
         if let Some(last) = reports.last_mut().filter(|last| last.id == id) {
             last.trials.push(trial);
         } else if let Some(case) = cases.get(&id) {
-            reports.push(CaseReport {
-                id,
-                scenario: case.scenario.clone(),
-                file: case.file.clone(),
-                line: case.line,
-                about: case.about.clone(),
-                tags: case.tags.clone(),
-                digest: identity::of_case(case),
-                variant: case.variant.clone(),
-                idempotency: trial::profiles(case, &work.subject),
-                task: case.work.task.clone(),
-                terms: trial::terms(case, &work.subject, work.options.claims_optional),
-                trials: vec![trial],
-                controls: case.controls.iter().map(control_report).collect(),
-            });
+            let terms = trial::terms(case, &work.subject, work.options.claims_optional);
+            let profiles = trial::profiles(case, &work.subject);
+            reports.push(case_report(case, (terms, profiles), vec![trial]));
         }
     }
     reports
+}
+
+/// A case in a report: what scoring needs, how its services treat keys, and its trials.
+fn case_report(
+    case: &Case,
+    (terms, idempotency): (Terms, Vec<(String, String)>),
+    trials: Vec<TrialReport>,
+) -> CaseReport {
+    CaseReport {
+        id: case.id.clone(),
+        scenario: case.scenario.clone(),
+        file: case.file.clone(),
+        line: case.line,
+        about: case.about.clone(),
+        tags: case.tags.clone(),
+        digest: identity::of_case(case),
+        variant: case.variant.clone(),
+        idempotency,
+        task: case.work.task.clone(),
+        terms,
+        trials,
+        controls: case.controls.iter().map(control_report).collect(),
+    }
 }
 
 fn control_report(term: &ControlTerm) -> ControlReport {

@@ -167,13 +167,25 @@ pub(super) fn unread_hosts(rate: Option<&RateLimiter>) -> Option<String> {
     })
 }
 
-/// The note about the recipe of a published program: which version it is made for, and what it sets.
-pub(super) fn recipe(settings: &Settings) -> Option<String> {
-    let RecipeFacts { name, about, version, approvals, sandbox, notes, .. } = settings.recipe.as_ref()?;
+/// The note about the recipe of a published program: whose it is, which version it is made for, and what it sets.
+pub(crate) fn recipe(settings: &Settings) -> Option<String> {
+    let facts = settings.recipe.as_ref()?;
+    let RecipeFacts { name, about, version, approvals, sandbox, notes, changed_by_subject, .. } = facts;
+    let starts = match facts.local() {
+        None => format!("The recipe `{name}` starts {about}, and is made for version {version}."),
+        Some(local) => format!(
+            "Not shipped with hapax: the recipe `{name}` {}. By its own words it starts {about}, and is made for \
+             version {version}.",
+            local.clause()
+        ),
+    };
     let notes: String = notes.iter().map(|note| format!(" {note}")).collect();
+    let changed = match changed_by_subject.as_slice() {
+        [] => String::new(),
+        keys => format!(" hapax.yaml changes it: {}.", keys.join(", ")),
+    };
     Some(format!(
-        "The recipe `{name}` starts {about}, and is made for version {version}. Approvals: {approvals}. Sandbox: \
-         {sandbox}.{notes} Everything else is the program's default."
+        "{starts} Approvals: {approvals}. Sandbox: {sandbox}.{notes}{changed} Everything else is the program's default."
     ))
 }
 

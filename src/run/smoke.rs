@@ -1,18 +1,19 @@
 //! The smoke trial: before all other trials, one case without faults and interrupts, with one caller. It
 //! checks that the subject runs and reaches a service, and is not part of the report.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use mock_services::ledger::{Entry, Event};
+use mock_services::ledger::{Entry, Event, Ledger};
 
 use super::work::TrialRunner;
-use super::{Plan, PlannedTrial, RunError, RunOptions, trial_seed};
-use crate::domain::{CapturedOutput, StartEnd, SubjectEvent};
+use super::{Plan, PlannedTrial, RunError, RunOptions, case_report, millis, trial_seed};
+use crate::domain::{CapturedOutput, CopySignature, StartEnd, SubjectEvent};
 use crate::process_env;
-use crate::results::{SmokeFailure, SmokeProblem};
-use crate::scenario::{Case, EventTerm, PlannedCopy};
-use crate::score::{TrialStatus, Verdict, score};
-use crate::subject::{StandardInput, Subject, SubjectKind, client_variables, has_task};
+use crate::results::{PROBED, ProbedCase, SmokeFailure, SmokeProblem, SmokeRecipe, TrialReport};
+use crate::scenario::{Case, EventTerm, PlannedCopy, Terms};
+use crate::score::{FindingKind, TaskEnd, TrialStatus, Verdict, bad_end, score, task_end};
+use crate::subject::{RecipeFacts, StandardInput, Subject, SubjectKind, client_variables, has_task};
 use crate::trial;
 
 /// The name of its ledger, which is kept in memory.
@@ -41,14 +42,21 @@ pub async fn smoke(
     Ok(trial.problem.is_some().then(|| trial.into_failure()))
 }
 
-/// One trial without faults, which is not part of a report.
+/// One trial without faults, before a run.
+#[derive(Debug)]
 pub(super) struct FaultFreeTrial {
     case: Case,
+    seed: u64,
+    terms: Terms,
     subject: Subject,
     command: String,
-    output: Vec<CapturedOutput>,
+    replay: String,
+    pub(super) output: Vec<CapturedOutput>,
     pub(super) verdict: Verdict,
     pub(super) entries: Vec<Entry>,
+    ledger: Ledger,
+    /// How it ended with respect to its task.
+    pub(super) end: TaskEnd,
     /// What kept the subject from working at all.
     pub(super) problem: Option<SmokeProblem>,
     pub(super) took: Duration,
@@ -61,18 +69,71 @@ impl FaultFreeTrial {
         let planned = PlannedTrial { case: case.id.clone(), trial: number, seed };
         let setup = work.setup(case, &planned, LEDGER.to_owned());
         let finished = trial::run(case, &work.subject, &setup, None).await;
+        if let Some(ports) = finished.late {
+            work.late.keep(ports);
+        }
         let verdict = score(&finished.terms, &finished.entries, None);
         let problem = problem(case, &finished.entries, verdict.result);
         FaultFreeTrial {
             case: case.clone(),
+            seed,
+            end: task_end(&finished.terms, &finished.entries, &verdict),
+            terms: finished.terms,
             subject: work.subject.clone(),
             command: work.options.subject_words.clone(),
+            replay: work.replay_without_faults(case, seed),
             output: finished.output,
             verdict,
             entries: finished.entries,
+            ledger: finished.ledger,
             problem,
             took: finished.took,
         }
+    }
+
+    /// It as a case of a report, which has this trial alone. The names of its ledger and its seal are those of the run
+    /// that has the report.
+    pub(super) fn probed_case(&self) -> ProbedCase {
+        let trial = TrialReport {
+            trial: 1,
+            seed: self.seed,
+            ledger: String::new(),
+            seal: String::new(),
+            duration_ms: millis(self.took),
+            verdict: self.verdict.clone(),
+            output: self.output.clone(),
+            replay: self.replay.clone(),
+            first_try: None,
+            scored: None,
+            end: None,
+        };
+        let case =
+            Case { id: format!("{PROBED}{}", self.case.id), controls: Vec::new(), ..self.case.clone() };
+        let profiles = trial::profiles(&self.case, &self.subject);
+        let report = case_report(&case, (self.terms.clone(), profiles), vec![trial]);
+        ProbedCase { case: Arc::new(case), report, entries: self.entries.clone() }
+    }
+
+    /// Adds the late requests that came since it ended.
+    pub(super) fn add_late_requests(&mut self) {
+        let entries = self.ledger.entries();
+        if entries.len() > self.entries.len() {
+            self.verdict = score(&self.terms, &entries, None);
+            self.end = task_end(&self.terms, &entries, &self.verdict);
+            self.entries = entries;
+        }
+    }
+
+    /// Takes requests to other hosts out of what decides how it ended.
+    pub(super) fn excuse_escapes(&mut self) {
+        let mut verdict = self.verdict.clone();
+        verdict.findings.retain(|finding| finding.kind != FindingKind::Escaped);
+        self.end = task_end(&self.terms, &self.entries, &verdict);
+    }
+
+    /// What the subject said last: the message of its claim, or the last line that it printed.
+    pub(super) fn last_words(&self) -> String {
+        last_words(&self.end, &self.output)
     }
 
     /// It as a failure, for the user.
@@ -86,11 +147,7 @@ impl FaultFreeTrial {
                     output.iter().flat_map(|output| [output.stderr.as_str(), output.stdout.as_str()]);
                 recipe.problem_in(outputs).map(str::to_owned)
             }),
-            recipe: subject
-                .settings
-                .recipe
-                .as_ref()
-                .map(|recipe| [&recipe.name, &recipe.version, &recipe.install].map(Clone::clone)),
+            recipe: subject.settings.recipe.as_ref().map(smoke_recipe),
             unpassed: output.iter().find_map(|output| unpassed(&output.stderr, &case, &subject)),
             subject: subject.name,
             command,
@@ -104,29 +161,58 @@ impl FaultFreeTrial {
     }
 }
 
+fn smoke_recipe(facts: &RecipeFacts) -> SmokeRecipe {
+    SmokeRecipe {
+        name: facts.name.clone(),
+        named: facts.named(),
+        version: facts.version.clone(),
+        install: facts.install.clone(),
+        local_starts: facts.local().map(|local| local.starts.clone()),
+    }
+}
+
+/// What a subject said last in a trial: the message of its claim, or the last line that it printed.
+pub(super) fn last_words(end: &TaskEnd, output: &[CapturedOutput]) -> String {
+    if let TaskEnd::Declined { message, .. } = end
+        && !message.trim().is_empty()
+    {
+        return message.trim().to_owned();
+    }
+    // A claim without a message says no more than its word.
+    let is_claim = |line: &str| line.starts_with('{') && line.contains("\"outcome\"");
+    let last_line = |text: &str| {
+        let mut lines = text.lines().map(str::trim);
+        lines.rfind(|line| !line.is_empty() && !is_claim(line)).map(str::to_owned)
+    };
+    let of_start = |output: &CapturedOutput| last_line(&output.stdout).or_else(|| last_line(&output.stderr));
+    output.iter().rev().find_map(of_start).unwrap_or_default()
+}
+
 fn gets_task_in_variables_alone(subject: &Subject) -> bool {
     let SubjectKind::Command { program } = &subject.kind else { return false };
     subject.settings.input != StandardInput::Task && !has_task(program)
 }
 
 /// The case without faults, interrupts and further callers.
-pub(super) fn without_faults(case: &Case) -> Case {
+#[must_use]
+pub fn without_faults(case: &Case) -> Case {
     let mut case = case.clone();
     case.faults.clear();
     case.interrupts.clear();
     case.turns.clear();
     case.approvals.clear();
     for event in &mut case.events {
-        (event.copies, event.schedule) = (vec![PlannedCopy::PLAIN], None);
+        // What somebody else sends is no fault on the way: a genuine copy would ask for another effect.
+        let signature = match event.copies.iter().all(|copy| copy.signature.is_forged()) {
+            true => event.copies.first().map(|copy| copy.signature).unwrap_or_default(),
+            false => CopySignature::Right,
+        };
+        (event.copies, event.schedule) = (vec![PlannedCopy { signature, ..PlannedCopy::PLAIN }], None);
         (event.workers, event.spread, event.reversed, event.before_reply) = (1, None, false, false);
     }
+    case.terms = case.terms.without_faults();
     case.terms.events = case.events.iter().map(EventTerm::from).collect();
     (case.callers, case.barrier, case.overlap, case.order) = (1, None, None, None);
-    case.terms.faults.clear();
-    case.terms.interrupts.clear();
-    case.terms.overlap = None;
-    case.terms.approvals.clear();
-    (case.terms.callers, case.terms.turns, case.terms.barrier) = (1, 0, false);
     case
 }
 
@@ -176,13 +262,7 @@ fn problem(case: &Case, entries: &[Entry], result: TrialStatus) -> Option<SmokeP
             | SubjectEvent::LateRequest(_) => {}
         }
     }
-    let crash = match end {
-        Some(StartEnd::Exited(status)) if status != 0 => Some(format!("exited with status {status}")),
-        Some(StartEnd::Signaled(signal)) => Some(format!("was ended by signal {signal}")),
-        Some(StartEnd::NoAnswer) => Some("gave no answer".to_owned()),
-        Some(StartEnd::OverLimit) => Some("exceeded a limit".to_owned()),
-        Some(StartEnd::Exited(_) | StartEnd::Answered(_) | StartEnd::TimeUp) | None => None,
-    };
+    let crash = end.and_then(bad_end);
     let is_due = case.terms.intents.iter().any(|intent| intent.times > 0);
     match crash {
         Some(how) if is_silent && result != TrialStatus::Pass => Some(SmokeProblem::Crashed(how)),

@@ -13,17 +13,19 @@ use crate::run::late_ports::LateTrials;
 use crate::run::plan::queue::NextTrial;
 use crate::run::plan::times::TrialTimes;
 use crate::scenario::Case;
-use crate::score::score;
+use crate::score::{score, task_end};
 use crate::scratch::Scratch;
 use crate::subject::words::quoted;
 use crate::subject::{Limits, SealedWorld, Subject};
-use crate::trial::{self, OpaqueNames, Setup, StartingCallers, TrialFile};
+use crate::trial::{self, OpaqueNames, RunKeys, Setup, StartingCallers, TrialFile};
 
 /// What the trials of a run share.
 pub(super) struct TrialRunner {
     pub(super) subject: Subject,
     pub(super) options: RunOptions,
     pub(super) late: LateTrials,
+    /// The keys of all its trials.
+    keys: RunKeys,
     states: Scratch,
     sealed: Option<Arc<SealedWorld>>,
     waited: Mutex<WaitTimes>,
@@ -43,6 +45,7 @@ impl TrialRunner {
             subject,
             options,
             late: LateTrials::default(),
+            keys: RunKeys::default(),
             states,
             sealed: sealed.map(Arc::new),
             waited: Mutex::default(),
@@ -69,6 +72,7 @@ impl TrialRunner {
             rate: self.options.rate.clone(),
             starting: StartingCallers::default(),
             explain: self.options.histories.is_some().then_some(EXPLAIN_LIMIT),
+            keys: self.keys.clone(),
         }
     }
 
@@ -96,6 +100,7 @@ impl TrialRunner {
         waits::add(&mut lock(&self.waited), &finished.entries);
         let scoring = Instant::now();
         let verdict = score(&finished.terms, &finished.entries, None);
+        let end = task_end(&finished.terms, &finished.entries, &verdict);
         log::slow_step("score", scoring);
         tracing::info!(
             case = case.id,
@@ -115,6 +120,7 @@ impl TrialRunner {
             replay: self.replay(case, planned.seed),
             first_try: None,
             scored: EntriesDigest::new(&finished.entries),
+            end: Some(end),
         }
     }
 
@@ -144,11 +150,23 @@ impl TrialRunner {
 
     /// The command that runs this trial again.
     pub(super) fn replay(&self, case: &Case, seed: u64) -> String {
+        self.replay_with(case, seed, "")
+    }
+
+    /// The command that runs this trial again, whose case has its faults taken out.
+    pub(super) fn replay_without_faults(&self, case: &Case, seed: u64) -> String {
+        self.replay_with(case, seed, "--without-faults ")
+    }
+
+    fn replay_with(&self, case: &Case, seed: u64, how: &str) -> String {
         // A case in scenarios/, or one of --task, is found by its id.
         let is_found = case.file.starts_with("scenarios/") || !Path::new(&case.file).is_file();
         let scenario = if is_found { String::new() } else { format!("--scenario {} ", quoted(&case.file)) };
         let claims = if self.options.claims_optional { "--claims optional " } else { "" };
-        format!("hapax replay {} {scenario}--seed {seed} {claims}{}", case.id, self.options.subject_words)
+        format!(
+            "hapax replay {} {scenario}{how}--seed {seed} {claims}{}",
+            case.id, self.options.subject_words
+        )
     }
 }
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 use mock_services::BarrierOptions;
 use mock_services::catalog::{self, ConfiguredService, ServedHost, ServiceDescription};
 use mock_services::fault::Fault;
-use mock_services::idempotency::{Idempotency, Profile};
+use mock_services::idempotency::{Idempotency, KeyPlace, Profile};
 use mock_services::service::Fields;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use super::events::{EventSource, PlannedEvent};
-use super::terms::{OperationTerm, Terms};
+use super::terms::{OperationTerm, OwnKey, Terms};
 use crate::domain::{ControlOutcome, Decision, FindingKind, InterruptAction, MCP, ToolCards};
 
 /// One concrete instance of a scenario.
@@ -60,6 +60,10 @@ pub struct Case {
     pub overlap: Option<Overlap>,
     /// The interrupts of the subject.
     pub interrupts: Vec<Interrupt>,
+    /// The moment of a request of which the subject is told (`ARRIVAL_FILE`); no scenario file names one, but the cases of
+    /// `certify --mcp` do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announced: Option<InterruptMoment>,
     /// What a person answers to questions of the subject. Other questions are approved if they fit an effect that
     /// is due, and denied if not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -147,6 +151,26 @@ impl ServiceSetup {
     pub(crate) fn description(&self) -> Option<Cow<'static, ServiceDescription>> {
         let own = self.service.own_description().map(Cow::Owned);
         own.or_else(|| catalog::find(&self.name).map(Cow::Borrowed))
+    }
+
+    /// Where its requests have their idempotency keys, if the user says it and no shipped profile.
+    pub(crate) fn own_key(&self) -> Option<OwnKey> {
+        let description = self.description()?;
+        let rules = self.idempotency.as_ref().unwrap_or(&description.profile);
+        let place = match rules.place()? {
+            // The content and the id of what is made say themselves what a request is about.
+            KeyPlace::Content | KeyPlace::Id => None,
+            place if !rules.is_shipped() => Some(place.to_string()),
+            _ => self.service.own_key_place(),
+        };
+        // Each host of such a service has keys of its own.
+        let host = description.any_host.then(|| "host".to_owned());
+        Some(OwnKey {
+            service: self.name.clone(),
+            place: place?,
+            per_endpoint: rules.is_per_endpoint(),
+            identity: rules.identity().iter().cloned().chain(host).collect(),
+        })
     }
 }
 

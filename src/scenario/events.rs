@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use mock_services::sender::Schedule;
+use mock_services::sender::{EventSender, JOB_SCHEDULER, QUEUE, SLACK, Schedule};
 use mock_services::service::Fields;
 use mock_services::word_enum;
 use serde::{Serialize, Serializer};
 
 use super::Step;
+use crate::domain::CopySignature;
 
 /// An event that a sender brings to the subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,6 +67,18 @@ word_enum! {
     }
 }
 
+impl GivenSender {
+    /// How it sends.
+    #[must_use]
+    pub const fn event_sender(self) -> EventSender {
+        match self {
+            GivenSender::Slack => SLACK,
+            GivenSender::Queue => QUEUE,
+            GivenSender::Schedule => JOB_SCHEDULER,
+        }
+    }
+}
+
 /// One copy of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PlannedCopy {
@@ -73,8 +86,8 @@ pub struct PlannedCopy {
     pub arrival: Arrival,
     /// Whether the sender gets the answer.
     pub answer: AnswerFate,
-    /// Whether its signature is wrong.
-    pub forged: bool,
+    /// What is wrong with its signature.
+    pub signature: CopySignature,
     /// Whether somebody sends it by hand.
     pub by_hand: bool,
     /// How long after the copy before it is sent.
@@ -86,7 +99,7 @@ impl PlannedCopy {
     pub const PLAIN: PlannedCopy = PlannedCopy {
         arrival: Arrival::Now,
         answer: AnswerFate::Seen,
-        forged: false,
+        signature: CopySignature::Right,
         by_hand: false,
         after: Duration::ZERO,
     };

@@ -40,6 +40,11 @@ impl KnownServices {
         self.services.iter().map(Arc::as_ref).find(|service| service.is_store())
     }
 
+    /// The service that says what is live.
+    pub(super) fn with_live(&self) -> Option<&ServiceDescription> {
+        self.services.iter().map(Arc::as_ref).find(|service| service.has_live())
+    }
+
     /// All operations of these services.
     pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.services.iter().flat_map(|service| &service.operations)

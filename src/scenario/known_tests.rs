@@ -15,7 +15,7 @@ use super::*;
 
 /// Requests that together leave each effect of the services that are built in: the service, method, path,
 /// body.
-const REQUESTS: [(&str, &str, &str, &str); 42] = [
+const REQUESTS: [(&str, &str, &str, &str); 43] = [
     (
         "payment",
         "POST",
@@ -59,7 +59,8 @@ const REQUESTS: [(&str, &str, &str, &str); 42] = [
     ("payment", "POST", "/v1/refunds", "charge=CHARGE"),
     ("payment", "POST", "/v1/charges", "amount=500&currency=usd&customer=cus_2&source=tok_chargeDeclined"),
     ("payment", "POST", "/v1/customers", "email=a@x.example&name=n&phone=1"),
-    ("payment", "POST", "/v1/payment_methods/pm_card_visa/attach", "customer=cus_2"),
+    ("payment", "POST", "/v1/payment_methods/pm_card_mastercard/attach", "customer=cus_2"),
+    ("payment", "POST", "/v1/payment_methods/METHOD/detach", ""),
     ("payment", "POST", "/v1/products", "id=prod_mug&name=Mug"),
     ("payment", "DELETE", "/v1/products/prod_mug", ""),
     (
@@ -68,7 +69,8 @@ const REQUESTS: [(&str, &str, &str, &str); 42] = [
         "/emails",
         r#"{"from": "a@x.example", "to": "b@x.example", "subject": "s", "text": "t",
             "tags": [{"name": "order", "value": "o1"}], "attachments": [{"filename": "a"}],
-            "reply_to": "c@y.example", "template": {"id": "t1"}}"#,
+            "reply_to": "c@y.example", "template": {"id": "t1"}, "html": "<p>h</p>",
+            "headers": {"X-Order": "o1", "Bcc": "d@x.example"}}"#,
     ),
     ("payment", "POST", "/v1/products", "name=Gold&description=d&metadata[order]=o1"),
     ("payment", "POST", "/v1/products/prod_pro", "name=Pro&images[0]=i&url=u&default_price=price_pro"),
@@ -148,11 +150,12 @@ async fn the_catalog_says_which_fields_effects_carry() {
     let services = builder.start().await.unwrap();
     let mut approval = String::new();
     let url = |service: &str| services.url(service, 1).unwrap();
-    let (mut charge, mut subscription, mut item, mut deployment) =
-        (String::new(), String::new(), String::new(), String::new());
+    let (mut charge, mut subscription, mut item, mut deployment, mut payment_method) =
+        (String::new(), String::new(), String::new(), String::new(), String::new());
     for (service, method, path, body) in REQUESTS {
         let fill = |text: &str| {
             let text = text.replace("CHARGE", &charge).replace("SUBSCRIPTION", &subscription);
+            let text = text.replace("METHOD", &payment_method);
             text.replace("APPROVAL", &approval).replace("ITEM", &item).replace("DEPLOYMENT", &deployment)
         };
         let base = format!("{}{}", url(service), if service == "payment" { "form" } else { "" });
@@ -161,6 +164,7 @@ async fn the_catalog_says_which_fields_effects_carry() {
         let answer = tokio::task::spawn_blocking(move || asked(&base, method, &path, &body)).await.unwrap();
         match answer["object"].as_str() {
             Some("charge") => charge = answer["id"].as_str().unwrap().to_owned(),
+            Some("payment_method") => payment_method = answer["id"].as_str().unwrap().to_owned(),
             Some("subscription") => {
                 subscription = answer["id"].as_str().unwrap().to_owned();
                 item = answer["items"]["data"][0]["id"].as_str().unwrap_or_default().to_owned();

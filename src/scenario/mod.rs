@@ -4,6 +4,7 @@
 mod can;
 mod case;
 mod draft;
+mod end_state;
 mod events;
 mod expect;
 mod field_values;
@@ -29,6 +30,7 @@ pub use case::{
     Reached, ServiceSetup, Step, Then, Work,
 };
 pub use draft::{Additions, Draft};
+pub use end_state::{Invariant, LiveDue, NumberRange};
 pub use events::{AnswerFate, Arrival, EventSource, GivenSender, PlannedCopy, PlannedEvent};
 pub(crate) use files::{BUILT_IN, own_file, read_text};
 pub use filter::FilterExpression;
@@ -45,7 +47,7 @@ pub(crate) use services::any_host_service;
 pub(crate) use services::{default_setup, read_shipped_service};
 pub use table::table_md;
 pub use terms::{
-    ApprovalTerm, Budget, EventTerm, Intent, IntentList, OperationTerm, Planned, PlannedFault, RecordDue,
-    TaskTerm, Terms, ViaDue,
+    ApprovalTerm, Budget, EventTerm, Intent, IntentList, OperationTerm, OrderStep, OwnKey, Planned,
+    PlannedFault, RecordDue, TaskTerm, Terms, ViaDue,
 };
 pub(crate) use via::unknown_api;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::case::Approval;
+use super::end_state::{Invariant, LiveDue};
 use super::events::{Arrival, EventSource, PlannedEvent};
 use crate::domain::{
     ClaimedOutcome, Promise, Recovery, commit_kind_schema, fields_schema, reply_kind_schema,
@@ -34,7 +35,7 @@ pub struct Terms {
     pub recovery: Vec<Recovery>,
     /// The effects whose order matters, the first first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub order: Vec<String>,
+    pub order: Vec<OrderStep>,
     /// The minimum and maximum numbers of attempts.
     pub attempts: Vec<Budget>,
     /// Whether a retry before the time of `Retry-After` fails.
@@ -46,6 +47,12 @@ pub struct Terms {
     /// The expected records at the end.
     #[serde(default)]
     pub records: Vec<RecordDue>,
+    /// The rules over several records or counters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<Invariant>,
+    /// What must be live at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub live: Vec<LiveDue>,
     /// The faults, in the order of the plan.
     pub faults: Vec<Planned>,
     /// The interrupts.
@@ -79,8 +86,8 @@ pub struct Terms {
     pub barrier: bool,
     /// The operations of the services of the case.
     pub operations: Vec<OperationTerm>,
-    /// What the task names, by field: the values of its steps and effects, and the mail addresses in its text, whose
-    /// field is empty.
+    /// What the task names, by field: the values of its steps and effects, and the mail addresses and names in its
+    /// text, whose field is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<(String, String)>,
     /// Names of fields: the name in the scenario, and the name in the requests of this subject.
@@ -92,9 +99,68 @@ pub struct Terms {
     /// The services that the subject itself must use; a trial in which it does not is void.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
+    /// The services whose idempotency keys are where the user says, and not as in a shipped profile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_keys: Vec<OwnKey>,
     /// The entries of `can` in hapax.yaml: what this subject uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub can: Vec<String>,
+}
+
+impl Terms {
+    /// Whether the case expects a state at the end: records, a rule over them, or what is live.
+    #[must_use]
+    pub fn expects_state(&self) -> bool {
+        !self.records.is_empty() || !self.invariants.is_empty() || !self.live.is_empty()
+    }
+}
+
+/// An effect of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderStep {
+    /// The effect's name.
+    pub effect: String,
+    /// The fields that select the effects; empty for all of this name.
+    #[serde(rename = "where", default, skip_serializing_if = "Fields::is_empty")]
+    #[schemars(schema_with = "fields_schema")]
+    pub selector: Fields,
+}
+
+impl OrderStep {
+    /// The effects of this step as an intent, so that one rule says which fit.
+    #[must_use]
+    pub fn as_intent(&self) -> Intent {
+        selecting(&self.effect, &self.selector)
+    }
+}
+
+/// An intent on the effects with these fields.
+fn selecting(effect: &str, selector: &Fields) -> Intent {
+    Intent {
+        effect: effect.to_owned(),
+        selector: selector.clone(),
+        expected: Fields::new(),
+        defaults: Fields::new(),
+        times: 1,
+        at_least: None,
+        approval: false,
+        stands: false,
+    }
+}
+
+/// A service whose idempotency keys are where the user says, and not as in a shipped profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnKey {
+    /// The service.
+    pub service: String,
+    /// Where its requests have their keys: `body.nonce`.
+    pub place: String,
+    /// Whether a key of one endpoint is another one at the next.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub per_endpoint: bool,
+    /// The fields that belong to the key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identity: Vec<String>,
 }
 
 /// The APIs through which an operation must be done.
@@ -135,6 +201,23 @@ pub struct Intent {
     /// Whether it must stand at the end: what a fault reverts has to be made again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stands: bool,
+}
+
+impl Terms {
+    /// The terms of the same task without faults, interrupts and further callers.
+    #[must_use]
+    pub fn without_faults(&self) -> Terms {
+        Terms {
+            faults: Vec::new(),
+            interrupts: Vec::new(),
+            overlap: None,
+            approvals: Vec::new(),
+            callers: 1,
+            turns: 0,
+            barrier: false,
+            ..self.clone()
+        }
+    }
 }
 
 impl Intent {
@@ -231,16 +314,7 @@ impl ApprovalTerm {
     /// The questions of this term as an intent, so that one rule says which fit.
     #[must_use]
     pub fn as_intent(&self) -> Intent {
-        Intent {
-            effect: self.operation.clone(),
-            selector: self.selector.clone(),
-            expected: Fields::new(),
-            defaults: Fields::new(),
-            times: 1,
-            at_least: None,
-            approval: false,
-            stands: false,
-        }
+        selecting(&self.operation, &self.selector)
     }
 }
 

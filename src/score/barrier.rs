@@ -62,7 +62,7 @@ pub(super) fn failed(terms: &Terms, facts: &BarrierFacts, history: &TrialHistory
 
 /// Callers whose client gave up at the barrier and did not send the request again: their next action is not
 /// known.
-pub(super) fn gave_up_at_barrier(facts: &BarrierFacts) -> Vec<u32> {
+fn gave_up_at_barrier(facts: &BarrierFacts) -> Vec<u32> {
     let came_again = |caller: &u32| facts.met.contains(caller) || facts.late.contains(caller);
     facts.gave_up.iter().copied().filter(|caller| !came_again(caller)).collect()
 }

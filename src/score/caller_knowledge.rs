@@ -7,6 +7,7 @@ use mock_services::ledger::CommitTiming;
 
 use super::answers::{reported_success, was_stale};
 use super::assignment::{Assignment, IntentEffects, assignment};
+use super::end_state::not_live;
 use super::history::Effect;
 use super::history::{Attempt, TrialHistory, service_of};
 use super::records::mismatches;
@@ -68,7 +69,11 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         };
         let mut all = 0..terms.intents.len();
         match self.task() {
-            None => all.all(met) && (terms.turns > 0 || mismatches(terms, &effects).is_empty()),
+            None => {
+                all.all(met)
+                    && (terms.turns > 0
+                        || (mismatches(terms, &effects).is_empty() && not_live(terms, &effects).is_empty()))
+            }
             // Without steps, the intents of the turn are not known.
             Some([]) => {
                 all.clone().all(|index| terms.intents[index].times == 0)
@@ -189,9 +194,10 @@ impl<'s, 'a> ClaimMoment<'s, 'a> {
         let (terms, history) = (self.terms, self.history);
         let is_about = |name: &str| {
             terms.intents.iter().any(|intent| intent.effect == name)
-                || (!terms.records.is_empty()
-                    && catalog::find(service_of(name)).is_some_and(catalog::ServiceDescription::is_store))
-                || (terms.intents.is_empty() && terms.records.is_empty())
+                || (terms.expects_state()
+                    && catalog::find(service_of(name))
+                        .is_some_and(|service| service.is_store() || service.has_live()))
+                || (terms.intents.is_empty() && !terms.expects_state())
         };
         !history
             .attempts

@@ -4,7 +4,7 @@ use yaml_reader::shown;
 
 use super::history::{PlacedEvent, TrialHistory};
 use super::void_reason::VoidReason;
-use crate::domain::{CopyAnswerEvent, CopyReason, SentCopyEvent, SubjectEvent};
+use crate::domain::{CLIENT, CopyAnswerEvent, CopyReason, SentCopyEvent, SubjectEvent};
 use crate::scenario::Terms;
 
 /// The statuses of an address at which nobody takes events.
@@ -50,6 +50,47 @@ fn answer_to<'s>(
     })
 }
 
+/// The genuine copies that the subject took, and those that it did not although nothing kept it from it.
+pub(super) struct Acknowledgments<'s> {
+    pub(super) taken: usize,
+    pub(super) missed: Vec<(PlacedEvent<'s, SentCopyEvent>, PlacedEvent<'s, CopyAnswerEvent>)>,
+}
+
+pub(super) fn acknowledgments<'s>(history: &'s TrialHistory<'_>) -> Acknowledgments<'s> {
+    let mut found = Acknowledgments { taken: 0, missed: Vec::new() };
+    let genuine =
+        deliveries(history).filter(|copy| !copy.event.signature.is_forged() && copy.event.from != CLIENT);
+    for copy in genuine {
+        match answer_to(history, &copy) {
+            Some(answer) if answer.event.is_acknowledged() => found.taken += 1,
+            Some(answer) if !was_disturbed(history, &copy, &answer) => found.missed.push((copy, answer)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether something that the scenario planned can be why the subject did not take a copy: a fault on one of its calls
+/// meanwhile, or an interrupt.
+fn was_disturbed(
+    history: &TrialHistory<'_>,
+    copy: &PlacedEvent<'_, SentCopyEvent>,
+    answer: &PlacedEvent<'_, CopyAnswerEvent>,
+) -> bool {
+    let meanwhile = copy.n..answer.n;
+    let is_meant = |caller: Option<u32>| copy.caller.is_none() || caller.is_none() || caller == copy.caller;
+    let is_interrupt = |event: &SubjectEvent| {
+        matches!(
+            event,
+            SubjectEvent::Interrupted(_) | SubjectEvent::Frozen { .. } | SubjectEvent::Unfrozen { .. }
+        )
+    };
+    let mut notes = history.notes.iter().filter(|note| meanwhile.contains(&note.n) && is_meant(note.caller));
+    let mut attempts = history.attempts.iter().filter(|attempt| meanwhile.contains(&attempt.n));
+    notes.any(|note| is_interrupt(&note.event))
+        || attempts.any(|attempt| attempt.fault.is_some() || attempt.interruption.is_some())
+}
+
 /// What became of the last copies that arrived, and their entries; `None` if none did.
 pub(super) fn fates(history: &TrialHistory<'_>, most: usize) -> Option<(String, Vec<u64>)> {
     let mut last: Vec<PlacedEvent<'_, SentCopyEvent>> = deliveries(history).rev().take(most).collect();
@@ -81,7 +122,7 @@ pub(super) fn words(copy: &SentCopyEvent) -> String {
         copies => format!("copy {} of {copies}", copy.copy),
     };
     let before = copy.copy.saturating_sub(1);
-    let forged = if copy.forged { ", with a wrong signature" } else { "" };
+    let forged = copy.signature.words();
     let why = match copy.reason {
         CopyReason::First => return format!("{number} of {} {}{forged}", shown(&copy.kind), shown(&copy.id)),
         CopyReason::CopyLost => format!("sent again because copy {before} did not arrive"),
@@ -125,10 +166,11 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Voi
 
 #[cfg(test)]
 mod tests {
+    use mock_services::fault::{CommitKind, ReplyKind};
     use mock_services::service::Fields;
 
     use super::*;
-    use crate::domain::FindingKind;
+    use crate::domain::{CopySignature, FindingKind};
     use crate::scenario::EventTerm;
     use crate::score::score;
     use crate::score::testing::{LedgerScript, Sees, due, sent_copy, terms};
@@ -175,7 +217,11 @@ mod tests {
             assert_eq!(words_of(2, reason), format!("copy 2 of 3, {why}"));
         }
         assert_eq!(words_of(1, CopyReason::Again), "copy 1 of 3, arrived last");
-        let forged = SentCopyEvent { forged: true, copies: 0, ..sent_copy(1, 0, CopyReason::First) };
+        let forged = SentCopyEvent {
+            signature: CopySignature::Wrong,
+            copies: 0,
+            ..sent_copy(1, 0, CopyReason::First)
+        };
         assert_eq!(words(&forged), "copy 1 of charge.succeeded evt_1, with a wrong signature");
     }
 
@@ -230,17 +276,90 @@ mod tests {
         assert!(verdict.findings[0].fix.contains("receives: {path: /hooks}"), "{:?}", verdict.findings);
     }
 
+    /// Whether the finding fails; `None` if there is none.
+    fn unacknowledged(verdict: &Verdict) -> Option<bool> {
+        let kind = FindingKind::Unacknowledged;
+        verdict.findings.iter().find(|finding| finding.kind == kind).map(|finding| finding.fails)
+    }
+
+    #[test]
+    fn a_receiver_that_acknowledges_nothing_fails_and_one_that_misses_some_does_not() {
+        for status in [0, 302, 500] {
+            let verdict = told(2, 1, |script| {
+                deliver(script, 1, CopyReason::First);
+                script.charge(Some("k"), "o1", 10, Sees::Ok);
+                answer(script, 1, status, true);
+                deliver(script, 2, CopyReason::Refused);
+                answer(script, 2, status, false);
+            });
+            assert_eq!(
+                (verdict.result, unacknowledged(&verdict)),
+                (TrialStatus::Fail, Some(true)),
+                "{status}"
+            );
+        }
+        let some = told(2, 1, |script| {
+            deliver(script, 1, CopyReason::First);
+            script.charge(Some("k"), "o1", 10, Sees::Ok);
+            answer(script, 1, 500, true);
+            deliver(script, 2, CopyReason::Refused);
+            answer(script, 2, 204, true);
+        });
+        assert_eq!(
+            (some.result, unacknowledged(&some)),
+            (TrialStatus::Pass, Some(false)),
+            "{:?}",
+            some.findings
+        );
+        let message = message(&some, FindingKind::Unacknowledged);
+        assert!(message.contains("Copy 1 of 2") && message.contains("answered 500"), "{message}");
+    }
+
+    #[test]
+    fn an_answer_that_the_sender_did_not_see_is_an_acknowledgment() {
+        let verdict = told(1, 1, |script| {
+            deliver(script, 1, CopyReason::First);
+            script.charge(Some("k"), "o1", 10, Sees::Ok);
+            answer(script, 1, 200, false);
+        });
+        assert_eq!((verdict.result, unacknowledged(&verdict)), (TrialStatus::Pass, None));
+    }
+
+    #[test]
+    fn what_a_fault_or_a_forged_copy_was_answered_with_shows_nothing() {
+        let faulted = told(1, 0, |script| {
+            deliver(script, 1, CopyReason::First);
+            let attempt = script.received("payment.charge", None, &Fields::new());
+            script.fault(attempt, 0, CommitKind::Never, ReplyKind::Status);
+            script.replied(attempt, Sees::Status(503));
+            answer(script, 1, 500, true);
+        });
+        assert_eq!(unacknowledged(&faulted), None);
+        let forged = told(1, 0, |script| {
+            let copy = sent_copy(1, 1, CopyReason::First);
+            script.event(&SubjectEvent::Delivered(SentCopyEvent { signature: CopySignature::Wrong, ..copy }));
+            answer(script, 1, 400, true);
+        });
+        assert_eq!((forged.result, unacknowledged(&forged)), (TrialStatus::Pass, None));
+        let task = told(1, 0, |script| {
+            let copy = sent_copy(1, 1, CopyReason::First);
+            script.event(&SubjectEvent::Delivered(SentCopyEvent { from: CLIENT.to_owned(), ..copy }));
+            answer(script, 1, 500, true);
+        });
+        assert_eq!(unacknowledged(&task), None, "the exit status of a task is no acknowledgment");
+    }
+
     #[test]
     fn a_trial_without_its_copies_is_void() {
         let nothing = |_: &mut LedgerScript| {};
         let status = |verdict: Verdict| verdict.result;
         assert_eq!(status(told(1, 0, nothing)), TrialStatus::Void, "no copy came");
-        let one = |script: &mut LedgerScript| {
+        let taken = |script: &mut LedgerScript| {
             deliver(script, 1, CopyReason::First);
-            answer(script, 1, 500, true);
+            answer(script, 1, 200, true);
         };
-        assert_eq!(status(told(1, 0, one)), TrialStatus::Pass, "it came, and nothing was due");
-        assert_eq!(status(told(2, 0, one)), TrialStatus::Void, "one of two came");
+        assert_eq!(status(told(1, 0, taken)), TrialStatus::Pass, "it came, and nothing was due");
+        assert_eq!(status(told(2, 0, taken)), TrialStatus::Void, "one of two came");
         let unreached = |script: &mut LedgerScript| {
             deliver(script, 1, CopyReason::First);
             script.event(&SubjectEvent::NotDelivered { event: 1, reason: "no connection".to_owned() });

@@ -5,16 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 use mock_services::catalog::{self, is_generated};
 use mock_services::fault::{CommitKind, ReplyKind, SentReply};
 use mock_services::ledger::{
-    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, Received, RefusedRequest, SilenceEnd,
+    BarrierEvent, ClosedBy, CommitTiming, Entry, Event, LateRequest, LateSender, Received, RefusedRequest,
+    SilenceEnd,
 };
 use mock_services::service::{Fields, TaskShare};
 use yaml_reader::shown;
 
 use super::answers::reported_success;
-use crate::domain::{
-    ClaimEvent, EndEvent, InterruptEvent, InterruptKind, LateRequestEvent, OrderMiss, StartEvent,
-    SubjectEvent,
-};
+use crate::domain::{ClaimEvent, EndEvent, InterruptEvent, InterruptKind, StartEvent, SubjectEvent};
 use crate::fit::Rule;
 use crate::scenario::{Planned, Terms};
 
@@ -293,19 +291,6 @@ impl<'a> TrialHistory<'a> {
         self.indexes.get(&number).and_then(|index| self.attempts.get(*index))
     }
 
-    /// Whether a client gave up while its request was held until it was its turn.
-    pub(super) fn gave_up_in_order(&self) -> bool {
-        let gave_up =
-            |note: &RecordedEvent| matches!(note.event, SubjectEvent::OrderMissed(OrderMiss::GaveUp { .. }));
-        self.notes.iter().any(gave_up)
-    }
-
-    /// Whether hapax could not answer a request like the real service: it does not have the feature, or the
-    /// scenario does not say enough.
-    pub(super) fn needs_missing_feature(&self) -> bool {
-        self.refusals.iter().any(|refusal| refusal.unsupported.is_some() || refusal.undecided.is_some())
-    }
-
     /// The starts of callers.
     pub(super) fn starts(&self) -> impl Iterator<Item = PlacedEvent<'_, StartEvent>> {
         self.placed(|event| if let SubjectEvent::Started(start) = event { Some(start) } else { None })
@@ -326,9 +311,12 @@ impl<'a> TrialHistory<'a> {
         self.placed(|event| if let SubjectEvent::Interrupted(event) = event { Some(event) } else { None })
     }
 
-    /// The requests that came after the trial had ended.
-    pub(super) fn late_requests(&self) -> impl Iterator<Item = PlacedEvent<'_, LateRequestEvent>> {
-        self.placed(|event| if let SubjectEvent::LateRequest(event) = event { Some(event) } else { None })
+    /// The requests of the subject that came after the trial had ended. What another process sent is nobody's.
+    pub(super) fn late_requests(&self) -> impl Iterator<Item = PlacedEvent<'_, LateRequest>> {
+        self.placed(|event| match event {
+            SubjectEvent::LateRequest(event) if event.sender == LateSender::Subject => Some(event),
+            _ => None,
+        })
     }
 
     /// Whether the caller was started again between these two entries.

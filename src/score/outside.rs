@@ -57,14 +57,6 @@ pub(super) fn void_reasons(terms: &Terms, history: &TrialHistory<'_>) -> Vec<Voi
     reasons
 }
 
-/// Whether a client could not reach a service of the trial because it ignores `NO_PROXY` or did not accept the
-/// certificate: missing effects are not the fault of the subject.
-pub(super) fn was_kept_from_a_service(history: &TrialHistory<'_>) -> bool {
-    history.notes.iter().any(|note| {
-        matches!(note.event, SubjectEvent::Proxied { .. } | SubjectEvent::CertificateRefused { .. })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use mock_services::service::Value;
 use serde_json::Value as Json;
 
 use super::history::Effect;
+use crate::fit::Rule;
 use crate::scenario::{RecordDue, Terms};
 
 /// A record that does not have the expected value.
@@ -18,9 +19,9 @@ pub(super) struct Mismatch<'t> {
     pub(super) entries: Vec<u64>,
 }
 
-/// Whether the effect changes a record whose value at the end the scenario expects.
+/// Whether the effect changes something whose state at the end the scenario expects.
 pub(super) fn is_due(terms: &Terms, effect: &Effect<'_>) -> bool {
-    terms.records.iter().any(|due| due.concerns(effect.name, effect.fields))
+    Rule::new(terms).changes_expected_state(effect.name, effect.fields)
 }
 
 /// The records that do not have the expected value.

@@ -5,7 +5,7 @@ use mock_services::service::Fields;
 use yaml_reader::shown;
 
 use super::findings::duration_text;
-use super::retry_clients::{RetryingClient, RetryingFramework};
+use super::retry_clients::{Failure, RetryingClient, RetryingFramework, WaitFit};
 use super::verdict::RetriedBy;
 
 /// Headers in which clients count the tries of a call, with the value of the first try.
@@ -34,8 +34,11 @@ pub(super) struct RetryEvidence {
     pub(super) gap: u64,
     /// How many attempts with these bytes the caller has made before.
     pub(super) number: u32,
-    /// The seconds of `Retry-After` in the reply to the first.
-    pub(super) retry_after: Option<u64>,
+    /// The time from the reply to the first to the next request of the caller, in microseconds: what repeats a step
+    /// begins it again with its first request. `None` if that is the retry.
+    pub(super) pause: Option<u64>,
+    /// How the first failed.
+    pub(super) failed: Failure,
     /// How the connections compare.
     pub(super) connection: Connections,
     /// Whether the caller opens a connection for each of its requests to the service.
@@ -50,13 +53,19 @@ pub(super) struct RetryEvidence {
     pub(super) read: Option<String>,
     /// The number of an answer of a model that came in between.
     pub(super) generation: Option<String>,
-    /// Whether the subject was started again, or the task delivered again, in between.
+    /// Whether the model was asked with the bytes of a request before the first attempt: it does not know of it.
+    pub(super) asked_model_the_same: bool,
+    /// Whether the subject was started again in between.
     pub(super) restarted: bool,
+    /// The event of which another copy was delivered in between.
+    pub(super) redelivered: Option<String>,
     /// How long the first request had been waiting for its reply when the second came, in microseconds; `None`
     /// if it was not waiting any longer.
     pub(super) waiting: Option<u64>,
     /// A client that can retry a write by itself, and its user agent.
     pub(super) client: Option<(RetryingClient, String)>,
+    /// Whether the client did not retry an earlier attempt of the caller that failed in the same way.
+    pub(super) did_not_retry: bool,
     /// A framework that can repeat a step by itself.
     pub(super) framework: Option<RetryingFramework>,
 }
@@ -113,7 +122,8 @@ pub(super) enum Trace {
 impl RetryEvidence {
     /// Who made the retry.
     pub(super) fn by(&self) -> RetriedBy {
-        if self.restarted || (self.waiting.is_some() && self.generation.is_none()) {
+        let is_above = self.restarted || self.redelivered.is_some();
+        if is_above || (self.waiting.is_some() && self.generation.is_none()) {
             return RetriedBy::Caller;
         }
         // The information from the client itself has priority.
@@ -123,7 +133,8 @@ impl RetryEvidence {
             return RetriedBy::Client;
         }
         if self.generation.is_some() {
-            return RetriedBy::Model;
+            let is_step = self.asked_model_the_same && self.by_caller_of_client() == RetriedBy::Framework;
+            return if is_step { RetriedBy::Framework } else { RetriedBy::Model };
         }
         if self.is_another_call() {
             return self.by_caller_of_client();
@@ -134,15 +145,26 @@ impl RetryEvidence {
         if self.is_like_a_loop() && self.connection == Connections::Same {
             return RetriedBy::Client;
         }
-        let waited = |client: &RetryingClient| client.can_wait(self.gap, self.number, self.retry_after);
-        match &self.client {
-            Some((client, _)) if client.is_optional && self.is_connecting_each_time => {
-                self.by_caller_of_client()
-            }
-            Some((client, _)) if client.is_like_a_loop && waited(client) => RetriedBy::NotSure,
-            Some((client, _)) if waited(client) => RetriedBy::Client,
-            _ => self.by_caller_of_client(),
+        match self.wait_fit() {
+            WaitFit::ByItself if self.is_like_a_loop() => RetriedBy::NotSure,
+            WaitFit::ByItself => RetriedBy::Client,
+            WaitFit::WhereAsked if self.is_known_to_be_a_loop() => self.by_caller_of_client(),
+            WaitFit::WhereAsked => RetriedBy::NotSure,
+            WaitFit::Never => self.by_caller_of_client(),
         }
+    }
+
+    /// Whether the client can have waited for so long.
+    pub(super) fn wait_fit(&self) -> WaitFit {
+        self.client
+            .as_ref()
+            .map_or(WaitFit::Never, |(client, _)| client.fit(self.failed, self.gap, self.number))
+    }
+
+    /// Whether a client that retries only where it is asked to was not asked to: it keeps its connections, and makes
+    /// its first retry at once.
+    fn is_known_to_be_a_loop(&self) -> bool {
+        self.is_connecting_each_time || (self.did_not_retry && !RetryingClient::is_at_once(self.gap))
     }
 
     /// Whether the client was called again: it sends the same bytes, the same key and the same headers with each
@@ -154,21 +176,46 @@ impl RetryEvidence {
             || self.read.is_some()
             || self.trace == Some(Trace::Other)
             || self.changed_header.is_some()
-            || (self.connection == Connections::NewBesideOpen && !self.is_like_a_loop())
+            || (self.connection == Connections::NewBesideOpen && !self.can_leave_one_open())
     }
 
     fn is_like_a_loop(&self) -> bool {
         self.client.as_ref().is_some_and(|(client, _)| client.is_like_a_loop)
     }
 
+    /// Whether its client can send a retry over a new connection although the first is open.
+    fn can_leave_one_open(&self) -> bool {
+        self.is_like_a_loop() || self.client.as_ref().is_some_and(|(client, _)| client.leaves_replies_unread)
+    }
+
     /// Who made it if it was not the client: the agent's code, unless a framework is known to be there and to
     /// repeat what was sent after such a wait.
     fn by_caller_of_client(&self) -> RetriedBy {
         match self.framework {
-            Some(framework) if self.bytes != Bytes::Other && framework.can_wait(self.gap, self.number) => {
+            Some(framework)
+                if self.bytes != Bytes::Other
+                    && framework.can_wait(self.pause.unwrap_or(self.gap), self.number) =>
+            {
                 RetriedBy::Framework
             }
             _ => RetriedBy::Agent,
+        }
+    }
+
+    /// What is known of the client, as text.
+    fn about_client(&self, client: &RetryingClient, agent: &str) -> String {
+        let name = client.called(agent);
+        match self.wait_fit() {
+            WaitFit::ByItself | WaitFit::Never => format!("a client that can retry by itself ({name})"),
+            WaitFit::WhereAsked if self.is_connecting_each_time => {
+                format!("a client that can be asked to retry ({name}), a connection for each call")
+            }
+            WaitFit::WhereAsked if self.is_known_to_be_a_loop() => {
+                format!("a client that can be asked to retry ({name}), and did not do so before")
+            }
+            WaitFit::WhereAsked => {
+                format!("a client that can be asked to retry ({name}), with a wait that a loop can make, too")
+            }
         }
     }
 
@@ -213,16 +260,14 @@ impl RetryEvidence {
             same.to_owned()
         }));
         words.extend(self.read.as_ref().map(|read| format!("after a read ({read})")));
-        words.extend(self.generation.as_ref().map(|name| format!("after an answer of the model ({name})")));
-        words.extend(self.restarted.then(|| "after a new start of the subject".to_owned()));
-        words.extend(self.retry_after.map(|seconds| format!("Retry-After was {seconds} s")));
+        let same = if self.asked_model_the_same { " to the request of before" } else { "" };
         words.extend(
-            self.client.as_ref().map(|(_, agent)| format!("a client that can retry by itself ({agent})")),
+            self.generation.as_ref().map(|name| format!("after an answer of the model{same} ({name})")),
         );
-        let is_telling = self.client.as_ref().is_some_and(|(client, _)| client.is_optional);
-        let each =
-            (is_telling && self.is_connecting_each_time).then(|| "a connection for each call".to_owned());
-        words.extend(each);
+        words.extend(self.restarted.then(|| "after a new start of the subject".to_owned()));
+        words.extend(self.redelivered.as_ref().map(|event| format!("after a new delivery of {event}")));
+        words.extend(self.failed.retry_after.map(|seconds| format!("Retry-After was {seconds} s")));
+        words.extend(self.client.as_ref().map(|(client, agent)| self.about_client(client, agent)));
         words.extend(self.framework.map(|framework| format!("a framework ({})", framework.name())));
         words.join(", ")
     }
@@ -278,6 +323,7 @@ pub(super) fn trace(one: &Fields, other: &Fields) -> Option<Trace> {
 mod tests {
     use super::*;
     use crate::score::retry_clients::user_agent;
+    use crate::score::testing::request;
 
     fn same() -> RetryEvidence {
         RetryEvidence {
@@ -294,8 +340,8 @@ mod tests {
     }
 
     fn from(agent: &str) -> RetryEvidence {
-        let headers = header("user-agent", agent);
-        RetryEvidence { client: RetryingClient::of(&headers).zip(user_agent(&headers)), ..same() }
+        let request = request(agent);
+        RetryEvidence { client: RetryingClient::of(&request).zip(user_agent(&request.client)), ..same() }
     }
 
     #[test]
@@ -383,10 +429,40 @@ mod tests {
         assert_eq!(same().by(), RetriedBy::Agent);
         assert_eq!(RetryEvidence { gap: 1_000, ..from("python-httpx/0.28.1") }.by(), RetriedBy::Agent);
         assert_eq!(from("python-requests/2.34.2").by(), RetriedBy::Agent, "urllib3 retries at once");
+    }
+
+    #[test]
+    fn a_wait_that_a_loop_can_make_too_does_not_show_who_retried() {
         let at_once = RetryEvidence { gap: 1_000, ..from("python-requests/2.34.2") };
-        assert_eq!(at_once.by(), RetriedBy::Client);
+        assert_eq!(at_once.by(), RetriedBy::NotSure);
+        assert!(
+            at_once.evidence().ends_with("with a wait that a loop can make, too"),
+            "{}",
+            at_once.evidence()
+        );
+        let second = RetryEvidence { gap: 600_000, number: 2, ..at_once.clone() };
+        assert_eq!(second.by(), RetriedBy::NotSure);
+        let after_another = RetryEvidence { did_not_retry: true, ..second };
+        assert_eq!(after_another.by(), RetriedBy::Agent, "its first retry comes at once");
+        let below = RetryEvidence { did_not_retry: true, ..at_once.clone() };
+        assert_eq!(below.by(), RetriedBy::NotSure, "it can retry another failure");
         let each = RetryEvidence { is_connecting_each_time: true, ..at_once };
         assert_eq!(each.by(), RetriedBy::Agent, "a client that retries keeps its connections");
+    }
+
+    #[test]
+    fn a_client_that_leaves_replies_unread_connects_again() {
+        let beside = |agent| RetryEvidence { connection: Connections::NewBesideOpen, ..from(agent) }.by();
+        assert_eq!(beside("Stripe/v1 NodeBindings/23.1.0"), RetriedBy::Client);
+        assert_eq!(beside("Stripe/v1 PythonBindings/16.1.0"), RetriedBy::Agent);
+    }
+
+    #[test]
+    fn another_copy_of_the_event_is_above_the_call() {
+        let redelivered =
+            RetryEvidence { redelivered: Some("evt_1 (copy 2)".to_owned()), ..from("Stripe/v1") };
+        assert_eq!(redelivered.by(), RetriedBy::Caller);
+        assert!(redelivered.evidence().contains("after a new delivery of evt_1 (copy 2)"));
     }
 
     #[test]
@@ -410,6 +486,19 @@ mod tests {
         assert_eq!(repeated.by(), RetriedBy::Framework);
         assert_eq!(RetryEvidence { gap: 10_000, ..repeated.clone() }.by(), RetriedBy::Agent);
         assert_eq!(RetryEvidence { bytes: Bytes::Other, ..repeated }.by(), RetriedBy::Agent);
+    }
+
+    #[test]
+    fn a_step_that_asks_the_model_again_is_the_frameworks_if_it_asks_the_same() {
+        let framework = RetryingFramework::of(&header("user-agent", "langchainjs-openai/1.5.8"), [].iter());
+        let generation = Some("model.generate#2".to_owned());
+        let (pause, gap) = (Some(900_000), 3_000_000);
+        let asked = RetryEvidence { framework, generation, pause, gap, ..same() };
+        assert_eq!(asked.by(), RetriedBy::Model);
+        let repeated = RetryEvidence { asked_model_the_same: true, ..asked };
+        assert_eq!(repeated.by(), RetriedBy::Framework);
+        assert_eq!(RetryEvidence { pause: Some(1_000), ..repeated.clone() }.by(), RetriedBy::Model);
+        assert_eq!(RetryEvidence { framework: None, ..repeated }.by(), RetriedBy::Model);
     }
 
     #[test]

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use mock_services::catalog;
 use mock_services::ledger::Received;
+use yaml_reader::shown;
 
 use super::answers::reported_success;
+use super::deliveries;
 use super::history::{Attempt, TrialHistory};
 use super::recovery::{AmbiguousWrite, FollowUp, RetriedWrite, follow_ups, recoverable, while_waiting};
-use super::retry_clients::{self, RetryingClient, RetryingFramework};
+use super::retry_clients::{self, Failure, RetryingClient, RetryingFramework, WaitFit};
 use super::retry_evidence::{self, Bytes, Connections, Keys, RetryEvidence};
 use super::showing_reads::could_show;
 use super::verdict::{RetriedBy, Retry};
@@ -35,31 +37,43 @@ pub(super) fn retries_made(terms: &Terms, history: &TrialHistory<'_>) -> (Retrie
             }
         }
     }
-    let mut retries: Vec<Retry> =
-        found.into_values().map(|(ambiguous, again)| retry(history, ambiguous, again)).collect();
+    let mut silent = Vec::new();
+    let retries = found.into_values().map(|(ambiguous, again)| retry(history, ambiguous, again, &mut silent));
+    let mut retries: Vec<Retry> = retries.collect();
     let by = overall(&retries);
     retries.truncate(MAX_RETRIES_LISTED);
     (by, retries)
 }
 
+/// Two that are known are several, whoever made the others.
 fn overall(retries: &[Retry]) -> RetriedBy {
-    let Some(first) = retries.first() else { return RetriedBy::Nobody };
-    let is_alike = retries.iter().all(|retry| retry.by == first.by);
+    let mut known = retries.iter().map(|retry| retry.by).filter(|by| *by != RetriedBy::NotSure);
     let is_unclear = retries.iter().any(|retry| retry.by == RetriedBy::NotSure);
-    match (is_alike, is_unclear) {
-        (true, _) => first.by,
-        (false, true) => RetriedBy::NotSure,
-        (false, false) => RetriedBy::Several,
+    match (known.next(), is_unclear) {
+        (None, false) => RetriedBy::Nobody,
+        (None, true) => RetriedBy::NotSure,
+        (Some(first), _) if known.any(|other| other != first) => RetriedBy::Several,
+        (Some(_), true) => RetriedBy::NotSure,
+        (Some(first), false) => first,
     }
 }
 
-fn retry(
+/// A caller, a service and a failure of its requests that a client did not retry.
+type NotRetried<'s> = (u32, &'s str, Failure);
+
+fn retry<'s>(
     history: &TrialHistory<'_>,
-    ambiguous: AmbiguousWrite<'_, '_>,
-    again: RetriedWrite<'_, '_>,
+    ambiguous: AmbiguousWrite<'s, '_>,
+    again: RetriedWrite<'s, '_>,
+    silent: &mut Vec<NotRetried<'s>>,
 ) -> Retry {
     let Some(attempt) = again.attempt else { return refused(again) };
-    let evidence = evidence_of(history, ambiguous, attempt);
+    let mut evidence = evidence_of(history, ambiguous, attempt);
+    let it = (attempt.caller(), ambiguous.attempt.service(), evidence.failed);
+    evidence.did_not_retry = silent.contains(&it);
+    if evidence.client.is_some() && evidence.number == 1 && evidence.wait_fit() == WaitFit::Never {
+        silent.push(it);
+    }
     Retry {
         entry: again.n,
         attempt: Some(attempt.number()),
@@ -124,6 +138,8 @@ fn evidence_of(
             && other.answer.is_some_and(|answer| between.contains(&answer.n))
             && reported_success(other)
     });
+    let asked_before = |asked: &Attempt<'_>| first_of(asked.received) < first.number();
+    let next = of_caller().find(|other| between.contains(&other.n));
     let number =
         of_caller().filter(|other| other.n < attempt.n && first_of(other.received) == first_of(now)).count();
     RetryEvidence {
@@ -132,19 +148,40 @@ fn evidence_of(
         generated_key_prefix: now.key.as_deref().and_then(retry_evidence::generated_key_prefix),
         gap: attempt.at.saturating_sub(ambiguous.ambiguity.at),
         number: u32::try_from(number).unwrap_or(u32::MAX),
-        retry_after: first.answer.and_then(|answer| answer.retry_after),
+        pause: next.map(|next| next.at.saturating_sub(ambiguous.ambiguity.at)),
+        failed: failure(first),
         connection,
         is_connecting_each_time: is_connecting_each_time(history, attempt),
         count: retry_evidence::count(&now.client),
         changed_header: retry_evidence::changed_header(&before.client, &now.client),
         trace: retry_evidence::trace(&before.client, &now.client),
         read: read.map(Attempt::name),
+        asked_model_the_same: generation.is_some_and(asked_before),
         generation: generation.map(Attempt::name),
         restarted: history.was_restarted(attempt.caller(), first.n..attempt.n),
+        redelivered: redelivered(history, attempt.caller(), first.n..attempt.n),
         waiting: is_waiting.then(|| attempt.at.saturating_sub(first.at)),
-        client: RetryingClient::of(&now.client).zip(retry_clients::user_agent(&now.client)),
+        client: RetryingClient::of(now).zip(retry_clients::user_agent(&now.client)),
+        did_not_retry: false,
         framework: RetryingFramework::of(&now.client, of_caller().map(|other| &other.received.client)),
     }
+}
+
+/// How an attempt failed: a reply that is cut off is none.
+fn failure(attempt: &Attempt<'_>) -> Failure {
+    let answer = attempt.answer.filter(|answer| answer.whole);
+    Failure {
+        status: answer.and_then(|answer| answer.status),
+        retry_after: answer.and_then(|answer| answer.retry_after),
+    }
+}
+
+/// The event of which another copy than the first was delivered to a caller between two entries.
+fn redelivered(history: &TrialHistory<'_>, caller: u32, between: std::ops::Range<u64>) -> Option<String> {
+    let mut copies = deliveries::deliveries(history);
+    let again = copies
+        .find(|copy| copy.caller == Some(caller) && copy.event.copy > 1 && between.contains(&copy.n))?;
+    Some(format!("{} (copy {})", shown(&again.event.id), again.event.copy))
 }
 
 /// The first attempt with the same bytes.
@@ -223,6 +260,38 @@ mod tests {
         assert_eq!(told_by(&[&[("x-stainless-retry-count", "1")]]), RetriedBy::Client);
         assert_eq!(told_by(&[&[("x-stainless-retry-count", "0")]]), RetriedBy::Agent);
         assert_eq!(told_by(&[&[("x-retry-count", "2")], &[("x-request-attempt", "1")]]), RetriedBy::Several);
+    }
+
+    #[test]
+    fn two_that_are_known_are_several_although_a_third_is_unclear() {
+        let retry = |by| Retry { entry: 1, attempt: None, name: None, by, evidence: String::new() };
+        for (all, by) in [
+            (&[][..], RetriedBy::Nobody),
+            (&[RetriedBy::Client, RetriedBy::Client], RetriedBy::Client),
+            (&[RetriedBy::Client, RetriedBy::NotSure], RetriedBy::NotSure),
+            (&[RetriedBy::NotSure, RetriedBy::Client, RetriedBy::Agent], RetriedBy::Several),
+        ] {
+            assert_eq!(overall(&all.iter().copied().map(retry).collect::<Vec<_>>()), by, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_loop_that_paused_before_its_first_retry_made_the_others_too() {
+        let mut script = LedgerScript::new();
+        let send = |script: &mut LedgerScript, sees| {
+            let client = Fields::new().with("user-agent", "python-requests/2.34.2");
+            let attempt = script.received_from("payment.charge", None, &charge("o1", 10), client);
+            script.replied(attempt, sees);
+        };
+        send(&mut script, Sees::Cut(ReplyKind::Drop));
+        for pause in [600, 700] {
+            script.wait(pause);
+            send(&mut script, Sees::Cut(ReplyKind::Drop));
+            repeats(&mut script);
+        }
+        let (by, retries) = judged(script);
+        assert_eq!(by, RetriedBy::Agent, "{retries:?}");
+        assert!(retries[1].evidence.ends_with("and did not do so before"), "{retries:?}");
     }
 
     #[test]
@@ -368,6 +437,6 @@ mod tests {
         };
         assert_eq!(after_an_error(None), RetriedBy::Agent);
         assert_eq!(after_an_error(Some(ClosedBy::Caller)), RetriedBy::Agent);
-        assert_eq!(after_an_error(Some(ClosedBy::Service)), RetriedBy::Client);
+        assert_eq!(after_an_error(Some(ClosedBy::Service)), RetriedBy::NotSure, "its retries, or a loop");
     }
 }

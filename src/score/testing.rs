@@ -5,8 +5,8 @@ use mock_services::ledger::{CommitTiming, Entry, Event, LEDGER_FORMAT, Received,
 use mock_services::service::{Fields, TaskShare};
 
 use crate::domain::{
-    ClaimEvent, ClaimedOutcome, CopyReason, EndEvent, InterruptEvent, InterruptKind, SentCopyEvent, StartEnd,
-    StartEvent, SubjectEvent, Transport,
+    ClaimEvent, ClaimedOutcome, CopyReason, CopySignature, EndEvent, InterruptEvent, InterruptKind,
+    SentCopyEvent, StartEnd, StartEvent, SubjectEvent, Transport,
 };
 use crate::scenario::{Intent, OperationTerm, Planned, Terms};
 
@@ -242,10 +242,31 @@ impl LedgerScript {
     }
 }
 
+/// A request of the client with this user agent.
+pub(crate) fn request(agent: &str) -> Received {
+    Received {
+        attempt: 1,
+        operation: "payment.charge".into(),
+        method: "POST".into(),
+        path: "/".into(),
+        fields: Fields::new(),
+        key: None,
+        replay: false,
+        share: TaskShare::Full,
+        caller: 1,
+        connection: 1,
+        repeats: None,
+        declared_answer: None,
+        client: Fields::new().with("user-agent", agent),
+        message: None,
+    }
+}
+
 /// A copy of an event of Stripe.
 pub(crate) fn sent_copy(copy: u32, copies: u32, reason: CopyReason) -> SentCopyEvent {
     let [from, id, kind] = ["Stripe", "evt_1", "charge.succeeded"].map(str::to_owned);
-    SentCopyEvent { start: copy, event: 1, copy, copies, from, id, kind, reason, forged: false, shortened: 0 }
+    let signature = CopySignature::Right;
+    SentCopyEvent { start: copy, event: 1, copy, copies, from, id, kind, reason, signature, shortened: 0 }
 }
 
 /// The fields of a charge in dollars.

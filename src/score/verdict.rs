@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::slow_start::SLOW_START;
 pub(super) use crate::domain::{
-    ClaimedOutcome, ControlOutcome, FindingKind, HarmRank, Honesty, HostRequests, HostTreatment, Outcome,
-    Recovery, Remedy, RetriedBy, TrialStatus, VoidCause,
+    ClaimedOutcome, ControlOutcome, Excuse, FindingKind, HarmRank, Honesty, HostRequests, HostTreatment,
+    Outcome, Recovery, Remedy, RetriedBy, TrialStatus, VoidCause,
 };
 
 /// The verdict of a trial.
@@ -50,6 +50,9 @@ pub struct Verdict {
     /// What the subject caused that is only paid for, such as the generations of a model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<EffectCost>,
+    /// The values of idempotency keys at places that the user chose, each with the intents that were done under it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_uses: Vec<KeyUse>,
 }
 
 impl Verdict {
@@ -91,6 +94,19 @@ impl Verdict {
             }
         }
     }
+}
+
+/// The value of a key at a place that the user chose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyUse {
+    /// The service.
+    pub service: String,
+    /// The place: `body.nonce`.
+    pub place: String,
+    /// The value.
+    pub value: String,
+    /// The indexes of the intents that were done under it.
+    pub intents: Vec<usize>,
 }
 
 /// The effects of one name that are only paid for.
@@ -198,6 +214,9 @@ pub struct Finding {
     pub kind: FindingKind,
     /// Whether the trial fails because of it; otherwise it is only a note.
     pub fails: bool,
+    /// Why the trial does not fail because of it, if it otherwise would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excuse: Option<Excuse>,
     /// What happened.
     pub message: String,
     /// What kind of change fixes it: findings with the same remedy are fixed together.
@@ -213,9 +232,20 @@ impl Finding {
     /// A finding that the usual change for its kind fixes, and that fails its trial unless it is a note; the
     /// rest is empty.
     pub(super) fn new(kind: FindingKind) -> Self {
+        Finding::where_required(kind, true)
+    }
+
+    /// As `new`, but it breaks no rule: it never fails its trial.
+    pub(super) fn noted(kind: FindingKind) -> Self {
+        Finding::where_required(kind, false)
+    }
+
+    /// As `new` if the case requires what is missing, otherwise as `noted`.
+    pub(super) fn where_required(kind: FindingKind, is_required: bool) -> Self {
         Finding {
             kind,
-            fails: kind.harm() != HarmRank::Note,
+            fails: is_required && kind.harm() != HarmRank::Note,
+            excuse: None,
             message: String::new(),
             remedy: kind.remedy(),
             fix: String::new(),

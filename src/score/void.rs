@@ -12,7 +12,7 @@ use super::history::{Attempt, RecordedEvent, TrialHistory};
 use super::slow_start::slow_start;
 use super::verdict::BarrierFacts;
 use super::void_reason::{Unmet, VoidReason};
-use super::{barrier, deliveries, outside};
+use super::{barrier, deliveries, outside, own_keys};
 use crate::domain::{APPROVALS, EVENTS, MCP, SecondCopy, SubjectEvent};
 use crate::fit::Rule;
 use crate::scenario::{Intent, Planned, Terms};
@@ -89,6 +89,7 @@ pub(super) fn void_reasons(
     }
     reasons.extend(other_apis(terms, history));
     reasons.extend(writes_in_queries(terms, history));
+    reasons.extend(own_keys::void_reasons(terms, history));
     reasons.extend(outside::void_reasons(terms, history));
     if let Some(facts) = barrier_facts {
         reasons.extend(barrier::failed(terms, facts, history));
@@ -146,7 +147,7 @@ fn reverted_too_late(terms: &Terms, history: &TrialHistory<'_>, assignment: &Ass
 }
 
 /// Whether an agent was interrupted before it had accepted its task: then nothing is due.
-pub(super) fn had_not_accepted(history: &TrialHistory<'_>) -> bool {
+fn had_not_accepted(history: &TrialHistory<'_>) -> bool {
     history.notes.iter().any(|note| matches!(note.event, SubjectEvent::NotAccepted { .. }))
 }
 
@@ -218,7 +219,7 @@ fn writes_in_queries(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReaso
 }
 
 /// Whether a fault answered with a status through another API than the case needs.
-pub(super) fn is_answered_for_another_api(terms: &Terms, history: &TrialHistory<'_>) -> bool {
+fn is_answered_for_another_api(terms: &Terms, history: &TrialHistory<'_>) -> bool {
     let forces_status = |reply| {
         let faults = terms.faults.iter().filter_map(Planned::fault);
         faults.into_iter().any(|fault| fault.reply == reply && fault.status.is_some())
@@ -238,7 +239,7 @@ pub(super) fn is_answered_for_another_api(terms: &Terms, history: &TrialHistory<
 
 /// The APIs that the subject used although the case needs others, one reason for each.
 fn other_apis(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
-    let mut reasons = Vec::new();
+    let (mut reasons, answered) = (Vec::new(), is_answered_for_another_api(terms, history));
     for due in &terms.via {
         let service = due.operation.split('.').next().unwrap_or_default();
         let mut reported = BTreeSet::new();
@@ -255,6 +256,7 @@ fn other_apis(terms: &Terms, history: &TrialHistory<'_>) -> Vec<VoidReason> {
                     used: api,
                     needed: due.apis.clone(),
                     can: terms.can.clone(),
+                    answered,
                 });
             }
         }

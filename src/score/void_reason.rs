@@ -7,7 +7,7 @@ use yaml_reader::shown;
 
 use super::barrier::callers;
 use super::slow_start::{SLOW_START, SlowStart};
-use crate::domain::{APPROVALS, OrderMiss, VoidCause, VoidOwner};
+use crate::domain::{APPROVALS, OrderMiss, SHARED_KEY, VoidCause, VoidOwner};
 use crate::scenario::can_line;
 
 /// The maximum number of characters of a line.
@@ -63,9 +63,18 @@ pub(super) enum VoidReason {
     /// A request was being sent when an agent over HTTP was no longer watched.
     StillSending,
     /// The subject used another API of a service than the case needs.
-    OtherApi { operation: String, used: &'static ApiDescription, needed: Vec<String>, can: Vec<String> },
+    OtherApi {
+        operation: String,
+        used: &'static ApiDescription,
+        needed: Vec<String>,
+        can: Vec<String>,
+        /// Whether the status of a fault, which is that of the API that is needed, answered a request to another one.
+        answered: bool,
+    },
     /// A read whose query holds everything that an intent asks for.
     WriteInQuery { attempt: String },
+    /// The writes of two intents have this value at the place of the key that the user chose.
+    SharedKey { service: String, place: String, value: String },
     /// The subject reached the real host that a service of the trial replaces.
     RealServiceReached { host: String, service: &'static str },
     /// A client asked the proxy for a service of the trial.
@@ -135,6 +144,7 @@ impl VoidReason {
             VoidReason::StillSending => ("still-sending", Subject),
             VoidReason::OtherApi { .. } => ("other-api", Subject),
             VoidReason::WriteInQuery { .. } => ("write-in-query", Subject),
+            VoidReason::SharedKey { .. } => (SHARED_KEY, Subject),
             VoidReason::RealServiceReached { .. } => ("real-service-reached", Subject),
             VoidReason::ProxyNotBypassed { .. } => ("proxy-not-bypassed", Subject),
             VoidReason::CertificateRefused { .. } => ("certificate-refused", Subject),
@@ -270,7 +280,7 @@ impl fmt::Display for VoidReason {
                 "the agent was still sending a request when the time was over for which it is watched after \
                  its answer; raise `watch` in hapax.yaml",
             ),
-            VoidReason::OtherApi { operation, used, needed, can } => {
+            VoidReason::OtherApi { operation, used, needed, can, .. } => {
                 let service = operation.split('.').next().unwrap_or_default();
                 let needed = apis(service).iter().filter(|api| needed.iter().any(|name| name == api.name));
                 let needed = needed.map(|api| api.title).collect::<Vec<_>>().join(" or ");
@@ -287,6 +297,16 @@ impl fmt::Display for VoidReason {
                 out,
                 "{attempt} is a read, but its query holds all values that the task asks for: whether the real \
                  API acts on it is not known; send them in the body of a write, and read with fewer of them"
+            ),
+            VoidReason::SharedKey { service, place, value } => write!(
+                out,
+                "writes of two different effects have the value `{}` at `{}`, where the idempotency rules of `{}` say \
+                 that the key is: it identifies no request, so the service would take a second write for the first and \
+                 hide it; name the header or the field with a new value for each effect, for example key: \
+                 header.Idempotency-Key",
+                cut(value),
+                cut(place),
+                cut(service)
             ),
             VoidReason::RealServiceReached { host, service } => write!(
                 out,

@@ -14,7 +14,7 @@ use mock_services::service::ServiceEvent;
 use serde::Serialize;
 
 use super::ServeError;
-use crate::domain::{CopyAnswerEvent, CopyReason, SentCopyEvent, SubjectEvent};
+use crate::domain::{CopyAnswerEvent, CopyReason, CopySignature, SentCopyEvent, SubjectEvent};
 use crate::outbound;
 
 /// How long a receiver has for its answer.
@@ -280,7 +280,7 @@ impl Outbox {
             id: event.id.clone(),
             kind: event.kind.clone(),
             reason: if copy == 1 { CopyReason::First } else { reason },
-            forged,
+            signature: if forged { CopySignature::Wrong } else { CopySignature::Right },
             shortened: 0,
         }));
         let answer = post(&route.url, &headers, &event.body).await;

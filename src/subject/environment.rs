@@ -20,6 +20,8 @@ const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 /// The variables of further clients that name all that they trust.
 const MORE_BUNDLE_VARIABLES: [&str; 3] = ["AWS_CA_BUNDLE", "DENO_CERT", "GIT_SSL_CAINFO"];
+/// The variable with the folder for temporary files.
+pub(super) const TEMPORARY: &str = "TMPDIR";
 /// The services are on this machine; all other requests go to the recorder.
 const NO_PROXY: &str = "127.0.0.1,localhost,::1";
 
@@ -108,6 +110,7 @@ pub(super) fn environment(
     match &start.sealed {
         Some(sealed) => all.extend(sealed.variables()),
         None => {
+            all.insert(TEMPORARY.to_owned(), lossy(start.machine.temporary()));
             all.extend(PROXY_VARIABLES.map(|name| (name.to_owned(), start.proxy.clone())));
             all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), NO_PROXY.to_owned())));
         }
@@ -313,6 +316,8 @@ mod tests {
             mcp: Some("http://127.0.0.1:4009/mcp".into()),
             state_dir: "/trial/state".into(),
             shared_dir: "/trial/shared".into(),
+            machine: crate::subject::Machine::named(),
+            first_process: 300,
             result: "/trial/result.json".into(),
             proxy: "http://127.0.0.1:5000".to_owned(),
             limits: Limits::default(),

@@ -12,44 +12,6 @@ use crate::domain::{HostTreatment, real_hosts};
 /// The longest host name.
 const MAX_HOST_LENGTH: usize = 253;
 
-/// The hosts to which common command-line tools and frameworks send telemetry, and nothing that a task asks for. They
-/// are refused without a finding.
-const TELEMETRY: [&str; 26] = [
-    "r.stripe.com",
-    "q.stripe.com",
-    "packages.httpie.io",
-    "sparrow.cloudflare.com",
-    "telemetry.crewai.com",
-    "us.i.posthog.com",
-    "eu.i.posthog.com",
-    "app.posthog.com",
-    "us-assets.i.posthog.com",
-    "eu-assets.i.posthog.com",
-    "api.smith.langchain.com",
-    "eu.api.smith.langchain.com",
-    "*.ingest.sentry.io",
-    "*.ingest.us.sentry.io",
-    "*.ingest.de.sentry.io",
-    "api.segment.io",
-    "api2.amplitude.com",
-    "api.mixpanel.com",
-    "telemetry.vercel.com",
-    "telemetry.nextjs.org",
-    "api.traceloop.com",
-    "cloud.langfuse.com",
-    "us.cloud.langfuse.com",
-    "logfire-us.pydantic.dev",
-    "logfire-eu.pydantic.dev",
-    "logfire-api.pydantic.dev",
-];
-/// The ports of the OpenTelemetry protocol.
-const OTLP_PORTS: [u16; 2] = [4317, 4318];
-
-/// Whether requests to this host, whose name is in lower case, are telemetry.
-pub(super) fn is_telemetry(host: &str, port: u16) -> bool {
-    OTLP_PORTS.contains(&port) || TELEMETRY.iter().any(|pattern| is_match(pattern, host))
-}
-
 /// The hosts outside of a trial that are allowed or ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Hosts {
@@ -198,26 +160,6 @@ fn host_error(message: String, help: &str) -> HostError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn telemetry_of_common_tools_is_known_and_no_real_host_of_a_service_is_taken_for_it() {
-        let known = [
-            ("o1.ingest.us.sentry.io", 443),
-            ("telemetry.crewai.com", 4319),
-            ("r.stripe.com", 443),
-            ("api.smith.langchain.com", 443),
-            ("otel-collector", 4318),
-        ];
-        for (host, port) in known {
-            assert!(is_telemetry(host, port), "{host}:{port}");
-        }
-        for host in ["api.stripe.com", "sentry.io", "us.posthog.com", "ingest.sentry.io.example.com"] {
-            assert!(!is_telemetry(host, 443), "{host}");
-        }
-        for (_, real) in real_hosts() {
-            assert!(!is_telemetry(real.host, 443), "{}", real.host);
-        }
-    }
 
     fn hosts(allow: &[&str], ignore: &[&str]) -> Hosts {
         Hosts {

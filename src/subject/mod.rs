@@ -5,15 +5,19 @@ mod assumption;
 mod before;
 mod captured;
 mod claim;
+mod client_process;
 mod command_call;
 mod command_words;
 mod config;
 pub mod control;
 mod environment;
+mod handshake;
+mod harmless;
 mod home;
 pub(crate) mod hosts;
 mod http;
 mod listener;
+mod machine;
 #[cfg(feature = "mcp")]
 mod packages;
 mod port;
@@ -30,6 +34,8 @@ mod sealed;
 mod sealed_elsewhere;
 mod secret_words;
 mod settings;
+#[cfg(target_os = "linux")]
+mod socket_table;
 mod start;
 mod supervised;
 mod supervisor;
@@ -41,21 +47,25 @@ pub use crate::trust::Trust;
 pub use assumption::Assumption;
 pub use before::BeforeCommand;
 pub use captured::Hide;
+pub(crate) use client_process::SubjectServer;
 pub(crate) use command_words::{check_command, has_task};
 pub use config::{
     Config, ConfigError, Suite, SuiteSelection, checked_operation, checked_variable, config_schema,
     config_schema_text,
 };
-pub(crate) use config::{claim_named, claim_names, read_command};
+pub(crate) use config::{claim_named, claim_names, read_command, secret_values};
 pub use environment::MailAddress;
 pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use http::HttpExchange;
+pub use machine::Machine;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
 pub use rate::{CallerRate, RateLimiter, RequestRate, TokenPrice};
 pub use receiver::{DeliveryQueue, HttpDelivery, ReceivedEvent, Receives};
-pub use recipe::{Recipe, RecipeError, RecipeFacts, names as recipe_names, recipes_of};
+pub use recipe::{
+    LocalRecipe, Recipe, RecipeError, RecipeFacts, RecipeOrigin, names as recipe_names, recipes_of,
+};
 pub use recorder::{Escape, OwnPort, ProxyEvent, Recorder};
 pub use running::{Handle, InterruptResult, Running};
 #[cfg(not(target_os = "linux"))]

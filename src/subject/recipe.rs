@@ -9,8 +9,9 @@ use serde::Serialize;
 use yaml_reader::shape::{MapShape, Shape, optional, required};
 use yaml_reader::{Key, MAX_BYTES, Node, Problems, Reader, Source, Span, listed, nearest, parse, shown};
 
-use super::Subject;
-use super::config::read_recipe_subject;
+use super::config::{read_recipe_subject, secret_values};
+use super::secret_words::shown_command;
+use super::{Subject, SubjectKind};
 
 static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/agents");
 /// The folder of the recipes of a project.
@@ -37,11 +38,37 @@ pub struct Recipe {
     pub subject: Subject,
 }
 
+/// Whose words a recipe has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecipeOrigin {
+    /// hapax ships it. A file of a project that is a copy is the same.
+    Shipped,
+    /// A file of a project, which can start any program and call it as it likes.
+    Local(LocalRecipe),
+}
+
+/// A recipe that is a file of a project, with other content than hapax ships.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LocalRecipe {
+    /// Its file, as the user knows it.
+    pub file: String,
+    /// The command that it starts, or the address of an agent that already runs.
+    pub starts: String,
+    /// Whether hapax ships a recipe with the same name.
+    pub replaces_shipped: bool,
+}
+
 /// What a recipe says about its program, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecipeFacts {
     /// Its name.
     pub name: String,
+    /// Whose words the others are.
+    pub origin: RecipeOrigin,
+    /// The keys with which a subject of `hapax.yaml` changes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_by_subject: Vec<String>,
     /// Which program it is.
     pub about: String,
     /// The version that it is made for.
@@ -59,7 +86,37 @@ pub struct RecipeFacts {
     pub problems: Vec<(String, String)>,
 }
 
+impl LocalRecipe {
+    /// Whose it is, and what it starts: a clause after the name of the recipe.
+    #[must_use]
+    pub fn clause(&self) -> String {
+        let LocalRecipe { file, starts, replaces_shipped } = self;
+        let replaced =
+            if *replaces_shipped { ", with the name of a shipped recipe and other content" } else { "" };
+        format!("({}) is local{replaced}, and starts `{}`", shown(file), shown(starts))
+    }
+}
+
 impl RecipeFacts {
+    /// The recipe in a sentence: `recipe "claude"`, with its file if it is local.
+    #[must_use]
+    pub fn named(&self) -> String {
+        let name = shown(&self.name);
+        match &self.origin {
+            RecipeOrigin::Shipped => format!("recipe `{name}`"),
+            RecipeOrigin::Local(local) => format!("local recipe `{name}` ({})", shown(&local.file)),
+        }
+    }
+
+    /// The file and the command of the recipe, if it is local.
+    #[must_use]
+    pub fn local(&self) -> Option<&LocalRecipe> {
+        match &self.origin {
+            RecipeOrigin::Shipped => None,
+            RecipeOrigin::Local(local) => Some(local),
+        }
+    }
+
     /// What to do about a problem that the output of the program names.
     pub(crate) fn problem_in<'a>(&self, outputs: impl IntoIterator<Item = &'a str>) -> Option<&str> {
         let texts: Vec<String> = outputs.into_iter().map(str::to_lowercase).collect();
@@ -120,21 +177,25 @@ impl Recipe {
     /// # Errors
     /// If there is none, or it has problems.
     pub fn find(name: &str, projects: &[PathBuf]) -> Result<Self, RecipeError> {
-        let own = |project: &PathBuf| project.join(FOLDER).join(format!("{name}.yaml"));
+        let known_as = format!("{FOLDER}/{name}.yaml");
+        let own = |project: &PathBuf| project.join(&known_as);
         let is_path = name.contains('/') || name.ends_with(".yaml");
         let path = if is_path {
-            Some(PathBuf::from(name))
+            Some((PathBuf::from(name), name))
         } else {
             // A shell has already made the empty file when `hapax list --agents NAME > agents/NAME.yaml` begins.
             let has_content =
                 |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
-            projects.iter().map(own).find(has_content)
+            projects.iter().map(own).find(has_content).map(|path| (path, known_as.as_str()))
         };
-        if let Some(path) = path {
-            return Recipe::load(&path);
+        if let Some((path, known_as)) = path {
+            return Recipe::load_as(&path, known_as.to_owned());
         }
-        match SHIPPED.get_file(format!("{name}.yaml")).and_then(|file| file.contents_utf8()) {
-            Some(text) => read(name, Source::new(format!("{FOLDER}/{name}.yaml"), text), Path::new("")),
+        match shipped_text(name) {
+            Some(text) => {
+                let source = Source::new(known_as.clone(), text);
+                read(name, source, Path::new(""), |_| RecipeOrigin::Shipped)
+            }
             None => Err(RecipeError::Unknown {
                 name: shown(name),
                 help: match nearest(name, names().iter().map(String::as_str)) {
@@ -154,6 +215,11 @@ impl Recipe {
     /// # Errors
     /// If it cannot be read, or has problems.
     pub fn load(path: &Path) -> Result<Self, RecipeError> {
+        Recipe::load_as(path, path.display().to_string())
+    }
+
+    /// Reads the recipe in a file that the user knows by this name.
+    fn load_as(path: &Path, known_as: String) -> Result<Self, RecipeError> {
         use std::io::Read as _;
         let failed = |error| RecipeError::File { path: path.to_owned(), error };
         let mut text = String::new();
@@ -161,8 +227,24 @@ impl Recipe {
         file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = path.parent().unwrap_or(Path::new(""));
-        read(&name, Source::new(path.display().to_string(), text), folder)
+        let shipped = shipped_text(&name);
+        let is_copy = shipped == Some(text.as_str());
+        let origin = |kind: &SubjectKind| match is_copy {
+            true => RecipeOrigin::Shipped,
+            false => RecipeOrigin::Local(LocalRecipe {
+                file: known_as,
+                starts: started_by(kind),
+                replaces_shipped: shipped.is_some(),
+            }),
+        };
+        let secrets = secret_values(&text);
+        read(&name, Source::hiding(path.display().to_string(), text, secrets), folder, origin)
     }
+}
+
+/// The text of the recipe with this name in the binary.
+fn shipped_text(name: &str) -> Option<&'static str> {
+    SHIPPED.get_file(format!("{name}.yaml"))?.contents_utf8()
 }
 
 /// The files of the recipes of a project.
@@ -185,10 +267,30 @@ pub fn names() -> Vec<String> {
     names
 }
 
-fn read(name: &str, source: Source, folder: &Path) -> Result<Recipe, RecipeError> {
+/// Reads a recipe; what it starts decides with `origin` whose it is.
+fn read(
+    name: &str,
+    source: Source,
+    folder: &Path,
+    origin: impl FnOnce(&SubjectKind) -> RecipeOrigin,
+) -> Result<Recipe, RecipeError> {
     let failed = |problems| RecipeError::Problems { file: source.name().to_owned(), problems };
-    let subject = read_source(name, &source, folder).map_err(failed)?;
+    let mut subject = read_source(name, &source, folder).map_err(failed)?;
+    let origin = origin(&subject.kind);
+    if let Some(facts) = &mut subject.settings.recipe {
+        facts.origin = origin;
+    }
     Ok(Recipe { text: source.text().to_owned(), subject })
+}
+
+/// The command of a subject without secrets, or the address of one that already runs.
+fn started_by(kind: &SubjectKind) -> String {
+    match kind {
+        SubjectKind::Command { program } | SubjectKind::Http { command: Some(program), .. } => {
+            shown_command(program)
+        }
+        SubjectKind::Http { url: name, command: None, .. } | SubjectKind::Control(name) => name.clone(),
+    }
 }
 
 fn read_source(name: &str, source: &Source, folder: &Path) -> Result<Subject, Problems> {
@@ -209,6 +311,8 @@ fn read_tree(reader: &Reader, tree: &Node, name: &str, folder: &Path) -> Option<
         entries.iter().filter_map(|(key, node)| Some((key.name.clone(), reader.text(node)?.to_owned())));
     let facts = RecipeFacts {
         name: name.to_owned(),
+        origin: RecipeOrigin::Shipped,
+        changed_by_subject: Vec::new(),
         about: text(about),
         version: text(version),
         install: text(install),

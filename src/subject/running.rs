@@ -94,6 +94,11 @@ impl Handle {
         self.request(SupervisorOrder::Stop).await
     }
 
+    /// Stops a server that has done its task, like [`Handle::stop`]; what it leaves behind is counted.
+    pub(super) async fn finish(&self) -> InterruptResult {
+        self.request(SupervisorOrder::Finish).await
+    }
+
     /// Sends the cancel signal of its settings, SIGINT by default; returns when it was received.
     pub async fn cancel(&self) -> InterruptResult {
         self.request(SupervisorOrder::Cancel).await

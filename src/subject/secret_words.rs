@@ -42,7 +42,7 @@ pub(crate) fn command_secrets(words: &[String]) -> Vec<CommandSecret> {
             Some((name, _)) if is_name(name) => (Some(name), name.len() + 1),
             _ => (option.filter(|_| !word.starts_with('-')), 0),
         };
-        let is_named = name.is_some_and(is_secret_option) && is_word(&word[value..]);
+        let is_named = name.is_some_and(is_secret_option) && is_secret_word(&word[value..]);
         let whole = is_named.then_some(value..word.len());
         let parts = whole.map_or_else(|| secret_parts(word), |whole| vec![whole]);
         for part in parts.into_iter().filter(|part| !part.is_empty() && !word[part.clone()].contains('$')) {
@@ -72,7 +72,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-fn is_secret_option(name: &str) -> bool {
+/// Whether the name of an option or a variable says that its value is secret, and not where a secret is.
+pub(super) fn is_secret_option(name: &str) -> bool {
     let upper = name.to_uppercase();
     let words: Vec<&str> = upper.split(['-', '_', '.']).filter(|word| !word.is_empty()).collect();
     let is_place = words.last().is_some_and(|last| PLACES.contains(last));
@@ -80,7 +81,7 @@ fn is_secret_option(name: &str) -> bool {
 }
 
 /// Whether a value is one word that is not a number or a switch.
-fn is_word(value: &str) -> bool {
+pub(super) fn is_secret_word(value: &str) -> bool {
     let is_plain = ["true", "false", "yes", "no", "on", "off", "none"].contains(&value);
     !is_plain && !value.is_empty() && !value.contains(char::is_whitespace) && value.parse::<f64>().is_err()
 }

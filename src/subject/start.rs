@@ -43,6 +43,10 @@ pub struct Start {
     pub state_dir: PathBuf,
     /// The directory of all callers of the trial.
     pub shared_dir: PathBuf,
+    /// The folders for temporary files of its machine.
+    pub machine: super::Machine,
+    /// About the first process id that it has in a process namespace of its own.
+    pub first_process: u32,
     /// The file for its claim. It does not exist yet.
     pub result: PathBuf,
     /// The address of the proxy recorder: `http://127.0.0.1:PORT`, one for each caller.

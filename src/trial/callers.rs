@@ -174,11 +174,11 @@ impl Caller<'_> {
                     // What the person has said meanwhile comes instead of what the interrupted start got.
                     answers = next.or(answers);
                     let emptied =
-                        if empty_state { self.directories.empty_state(self.number) } else { Ok(()) };
+                        if empty_state { self.directories.empty_machine(self.number) } else { Ok(()) };
                     match emptied {
                         Ok(()) => to_do.push_front((turn, other.unwrap_or(work))),
                         Err(error) => {
-                            let why = format!("its state directory cannot be emptied: {error}");
+                            let why = format!("its machine cannot be emptied: {error}");
                             self.log.unstartable(self.number, start + 1, &why);
                             to_do.clear();
                         }
@@ -302,6 +302,12 @@ impl Caller<'_> {
             mcp: self.endpoint.map(McpEndpoint::url),
             state_dir: self.directories.state(self.state_owner()),
             shared_dir: self.directories.shared(),
+            machine: self.directories.machine(self.state_owner()),
+            first_process: OpaqueNames::new(self.setup.seed).first_process(
+                self.case.callers,
+                self.number,
+                start,
+            ),
             result: self.directories.claim(self.number, start),
             proxy: self.recorder.url(),
             limits: self.limits(),

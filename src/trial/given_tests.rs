@@ -22,6 +22,7 @@ async fn all_given(case: &Case, seed: u64, root: &Path) -> Value {
         rate: None,
         starting: StartingCallers::default(),
         explain: None,
+        keys: RunKeys::default(),
         name: format!("{}#1", case.id),
         seed,
         dir: root.join(OpaqueNames::new(seed).folder(1)),

@@ -350,7 +350,8 @@ fn sleeping_threads(supervisor: u32) -> Option<Vec<SleepingThread>> {
 /// How often a thread that sleeps has run, from its `status` file.
 fn switches_if_asleep(status: &str) -> Option<u64> {
     let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let is_asleep = value("State:")?.starts_with(['S', 'Z', 'X']);
+    // A caller that is frozen does not run, either.
+    let is_asleep = value("State:")?.starts_with(['S', 'T', 'Z', 'X']);
     let count = |name: &str| value(name).and_then(|count| count.parse::<u64>().ok());
     is_asleep
         .then(|| count("voluntary_ctxt_switches:").zip(count("nonvoluntary_ctxt_switches:")))

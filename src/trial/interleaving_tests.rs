@@ -174,6 +174,7 @@ fn a_thread_that_runs_is_not_asleep() {
         format!("Name:\tx\nState:\t{state}\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n")
     };
     assert_eq!(switches_if_asleep(&status("S (sleeping)")), Some(9));
+    assert_eq!(switches_if_asleep(&status("T (stopped)")), Some(9), "one that is frozen sends no request");
     assert_eq!(switches_if_asleep(&status("R (running)")), None);
     assert_eq!(switches_if_asleep(&status("D (disk sleep)")), None);
     assert_eq!(switches_if_asleep("State:\tS"), None);

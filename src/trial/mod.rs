@@ -1,11 +1,13 @@
 //! One case, one subject, one ledger: starts the services and the callers, interrupts the callers, reads
 //! their claims and waits until everything is settled. It returns the ledger, and does not score it.
 
+mod arrival;
 mod callers;
 mod directories;
 mod event_log;
 mod interleaving;
 mod interrupts;
+mod late_senders;
 mod locked_out;
 mod mcp;
 mod overlap;
@@ -32,6 +34,7 @@ use crate::subject::{
     AcceptedTask, BeforeCommand, CallerRate, ClaimSource, Escape, Hide, Limits, OwnPort, ProxyEvent,
     RateLimiter, Recorder, SealedWorld, ServiceRoute, Subject, SupervisorId,
 };
+use arrival::ArrivalWatcher;
 pub use callers::StartingCallers;
 use callers::{Caller, StartingCaller};
 pub(crate) use directories::OpaqueNames;
@@ -39,6 +42,8 @@ use directories::TrialDirectories;
 use event_log::EventLog;
 use interleaving::Interleaver;
 use interrupts::Interrupter;
+pub use late_senders::RunKeys;
+use late_senders::late_senders;
 use mcp::McpEndpoint;
 use overlap::OverlapWatcher;
 use sender::{Sender, Senders};
@@ -68,6 +73,8 @@ pub struct Setup {
     pub starting: StartingCallers,
     /// How long to look for an explanation of what several callers saw of one service; `None`: not at all.
     pub explain: Option<Duration>,
+    /// Where the keys of its services are added to those of the other trials of the run.
+    pub keys: RunKeys,
 }
 
 /// The result of a trial.
@@ -75,6 +82,8 @@ pub struct Setup {
 pub struct FinishedTrial {
     /// The ledger, closed.
     pub entries: Vec<Entry>,
+    /// The same, with the late requests that come as long as its ports are bound.
+    pub ledger: Ledger,
     /// What scoring needs.
     pub terms: Terms,
     /// The output of each start of each caller.
@@ -114,7 +123,9 @@ impl std::fmt::Debug for LatePorts {
 /// The terms of the case for this subject.
 #[must_use]
 pub fn terms(case: &Case, subject: &Subject, claims_optional: bool) -> Terms {
-    let mut terms = with_services_of(case, subject).terms.clone();
+    let case = with_services_of(case, subject);
+    let mut terms = case.terms.clone();
+    terms.own_keys = case.services.iter().filter_map(ServiceSetup::own_key).collect();
     terms.claims_optional |= claims_optional || subject.settings.claim == ClaimSource::Optional;
     terms.fields.clone_from(&subject.settings.fields);
     terms.can.clone_from(&subject.settings.can);
@@ -205,7 +216,8 @@ pub async fn run(
     };
     ledger.close();
     let terms = terms(case, subject, setup.claims_optional);
-    FinishedTrial { entries: ledger.entries(), terms, output, took: began.elapsed(), cpu, late, histories }
+    let entries = ledger.entries();
+    FinishedTrial { entries, ledger, terms, output, took: began.elapsed(), cpu, late, histories }
 }
 
 /// Why a trial cannot start.
@@ -261,9 +273,11 @@ async fn prepare(
         .seed(setup.seed)
         .clock(clock)
         .ledger(ledger.clone())
+        .late_senders(late_senders(subject, &setup.keys))
         .start()
         .await;
     let services = services.map_err(|error| format!("the services did not start: {error}"))?;
+    setup.keys.add(&services);
     tracing::debug!(
         services = services.names().collect::<Vec<_>>().join(" "),
         callers = case.callers,
@@ -367,6 +381,7 @@ async fn run_callers(
     let (recorders, listening) = listen(recorders, &log);
     let calls = (0..case.callers as usize).map(|caller| endpoints.get(caller).map(McpEndpoint::calls));
     let interrupter = Interrupter::watch(&case.interrupts, &services, calls.collect(), &log);
+    let arrival = ArrivalWatcher::watch(case.announced.as_ref(), &services, directories.state(1));
     let supervisors: Vec<SupervisorId> = (0..case.callers).map(|_| SupervisorId::default()).collect();
     let overlap = case.overlap.as_ref().map(|planned| {
         let of = |caller: usize| supervisors.get(caller).cloned().unwrap_or_default();
@@ -418,6 +433,7 @@ async fn run_callers(
     let mut output: Vec<CapturedOutput> = outputs.into_iter().flatten().collect();
     output.sort_by_key(|output| (output.caller, output.start));
     interrupter.end();
+    drop(arrival);
     drop(overlap);
     if let Some(interleaver) = interleaver {
         interleaver.finish().await;

@@ -53,6 +53,14 @@ fn named_values(case: &Case) -> HashSet<String> {
         add_texts(&record.value, &mut named);
         add_texts(&record.start, &mut named);
     }
+    for invariant in &case.terms.invariants {
+        named.extend(invariant.keys.iter().cloned());
+        invariant.starts.iter().for_each(|start| add_texts(start, &mut named));
+    }
+    for due in &case.terms.live {
+        named.insert(due.place.clone());
+        named.extend(due.value.iter().chain(&due.start).cloned());
+    }
     named
 }
 

@@ -81,7 +81,7 @@ fn planned_requests(case: &Case) -> Vec<PlannedRequest> {
 /// effect.
 fn intended(terms: &Terms) -> IntendedEffects {
     let terms = terms.clone();
-    let names_none = terms.intents.is_empty() && terms.records.is_empty();
+    let names_none = terms.intents.is_empty() && !terms.expects_state();
     Arc::new(move |facts| names_none || Rule::new(&terms).is_intended(&facts.effect, &facts.fields))
 }
 

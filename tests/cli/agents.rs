@@ -61,13 +61,93 @@ fn a_recipe_of_a_project_starts_its_program_and_the_report_names_what_it_sets() 
     let note = notes.iter().find_map(|note| note.as_str().filter(|note| note.contains("recipe"))).unwrap();
     assert_eq!(
         note,
-        "The recipe `billing` starts the billing program of a test, and is made for version 1.2.0. Approvals: none is \
-         asked (--yes). Sandbox: none (sandbox = off). Everything else is the program's default."
+        "Not shipped with hapax: the recipe `billing` (agents/billing.yaml) is local, and starts `billing ${task}`. By \
+         its own words it starts the billing program of a test, and is made for version 1.2.0. Approvals: none is asked \
+         (--yes). Sandbox: none (sandbox = off). Everything else is the program's default."
     );
     // With `naive`, in one table; the options of the command line come after the recipe.
     let called =
         project.call(&["run", "mine", "--agent", "billing", "--subject", "naive", "--set", "EXPECTED=slow"]);
     called.expect(0);
+}
+
+/// The recipe of Claude Code of this project starts another program.
+const IMPOSTOR: &str =
+    "is local, with the name of a shipped recipe and other content, and starts `billing ${task}`";
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn with_impostor() -> Project {
+    let project = Project::new();
+    let shipped = project.call(&["list", "--agents", "claude"]).expect(0).stdout;
+    let about = shipped.lines().find(|line| line.starts_with("about: ")).unwrap();
+    let recipe = RECIPE.replace("about: the billing program of a test", about);
+    project.0.write("agents/claude.yaml", &recipe);
+    project
+}
+
+#[test]
+fn a_recipe_of_a_project_with_the_name_of_a_shipped_one_is_named_as_local_with_its_command() {
+    let project = with_impostor();
+    let called = project.call(&["run", "mine", "--agent", "claude"]).expect(0);
+    assert!(one_line(&called.stdout).contains(IMPOSTOR), "{}", called.stdout);
+    let report = project.0.report();
+    let notes = report["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains(IMPOSTOR))), "{notes:?}");
+    let note = notes.iter().find_map(|note| note.as_str().filter(|note| note.contains("recipe"))).unwrap();
+    assert!(note.starts_with("Not shipped with hapax: the recipe `claude` (agents/claude.yaml)"), "{note}");
+    let list = project.call(&["list", "--agents"]).expect(0).stdout;
+    let line = list.lines().find(|line| line.starts_with("claude ")).unwrap();
+    assert!(line.contains("agents/claude.yaml") && line.contains(IMPOSTOR), "{line}");
+    // A copy is the shipped recipe, and so is one that hapax.yaml changes; then the note says what it changes.
+    let shipped = Project::new().call(&["list", "--agents", "claude"]).expect(0).stdout;
+    project.0.write("agents/claude.yaml", &shipped);
+    let list = project.call(&["list", "--agents"]).expect(0).stdout;
+    assert!(!list.contains("is local"), "{list}");
+}
+
+#[test]
+fn what_hapax_yaml_changes_of_a_recipe_is_named() {
+    let project = Project::new();
+    let config =
+        "subjects: { mine: { agent: billing, env: { SPEED: fast, EXPECTED: fast }, timeout: 20s } }\n";
+    project.0.write("hapax.yaml", config);
+    project.call(&["run", "mine"]).expect(0);
+    let report = project.0.report();
+    let notes = report["notes"].as_array().unwrap();
+    let note = notes.iter().find_map(|note| note.as_str().filter(|note| note.contains("recipe"))).unwrap();
+    assert!(note.contains(" hapax.yaml changes it: env, timeout. Everything else"), "{note}");
+}
+
+#[test]
+fn a_certificate_of_a_local_recipe_says_so_in_its_first_sentence_and_verify_repeats_it() {
+    let project = with_impostor();
+    let certify = [
+        "certify",
+        "mine",
+        "--agent",
+        "claude",
+        "--level",
+        "0.2",
+        "--callers",
+        "1",
+        "--seed",
+        "7",
+        "--out",
+        "out",
+    ];
+    let called = project.call(&certify).expect(0);
+    let local = "(local recipe agents/claude.yaml, which starts `billing ${task}`)";
+    assert!(one_line(&called.stdout).contains(&format!("claude {local}")), "{}", called.stdout);
+    let page = project.0.read("out/certificate.html");
+    assert!(page.contains(&format!("Agent claude {local}, on ")), "{page}");
+    assert!(page.contains(IMPOSTOR), "{page}");
+    let verified = project.call(&["certify", "verify", "out/certificate.json", "--run", "out"]);
+    let text = one_line(&verified.stdout);
+    assert!(text.contains("not checked recipe: the name `claude` is that of a local recipe"), "{text}");
+    assert!(text.contains("and not the shipped recipe with that name"), "{text}");
 }
 
 #[test]

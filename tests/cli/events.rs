@@ -34,7 +34,7 @@ fn the_example_that_is_started_for_each_event_passes() {
         "event/five-at-once",
         "event/killed-after-the-effect",
         "event/killed-before-the-effect",
-        "event/wrong-signature",
+        "event/wrong-signature@signature",
         "event/forged-first",
         "event/after-other-events",
     ];
@@ -237,4 +237,170 @@ fn the_event_of_a_mail_over_sendgrid_is_verified_with_its_key() {
     workspace.write("right.yaml", &right.replace("mail: null", "mail: delivered"));
     let (status, message) = run(&workspace, &["right.yaml"], &["--subject", "careful"]);
     assert_eq!(status, 0, "{message}");
+}
+
+/// A receiver for the events of Stripe, Slack, Resend and GitHub. `FLAW` names what it does wrong.
+const RECEIVER: &str = r#"
+import base64, hashlib, hmac, json, os, sys, time, urllib.request
+
+flaw = "FLAW"
+event = json.load(open(os.environ["HAPAX_EVENT_FILE"]))
+headers, text = event["headers"], event["body"]
+
+
+def secret(name):
+    return os.environ.get(name, "").encode()
+
+
+def digest(key, text):
+    return hmac.new(key, text.encode(), hashlib.sha256)
+
+
+def sender():
+    """Its name, the signature that is right, the one that came, and the signed time."""
+    if "stripe-signature" in headers:
+        parts = dict(part.split("=", 1) for part in headers["stripe-signature"].split(","))
+        right = digest(secret("STRIPE_WEBHOOK_SECRET"), f"{parts['t']}.{text}").hexdigest()
+        return "stripe", right, parts["v1"], parts["t"]
+    if "svix-signature" in headers:
+        key = base64.b64decode(secret("RESEND_WEBHOOK_SECRET").removeprefix(b"whsec_"))
+        at = headers["svix-timestamp"]
+        right = base64.b64encode(digest(key, f"{headers['svix-id']}.{at}.{text}").digest()).decode()
+        return "svix", "v1," + right, headers["svix-signature"], at
+    if "x-slack-signature" in headers:
+        at = headers["x-slack-request-timestamp"]
+        right = digest(secret("SLACK_SIGNING_SECRET"), f"v0:{at}:{text}").hexdigest()
+        return "slack", "v0=" + right, headers["x-slack-signature"], at
+    right = digest(secret("GITHUB_WEBHOOK_SECRET"), text).hexdigest()
+    return "github", "sha256=" + right, headers.get("x-hub-signature-256", ""), None
+
+
+name, right, came, at = sender()
+seen = os.path.join(os.environ["HAPAX_STATE_DIR"], "seen")
+trusts = flaw == "trusts-" + name or (flaw == "verifies-only-the-first" and os.path.exists(seen))
+if not trusts and not hmac.compare_digest(right, came):
+    sys.exit("the signature is wrong")
+if at and flaw != "takes-old-ones" and not trusts and abs(time.time() - int(at)) > 300:
+    sys.exit("the signature is old")
+open(seen, "w").close()
+
+
+def send(variable, path, body, method="POST", **more):
+    more |= {"Authorization": "Bearer " + os.environ[f"HAPAX_{variable}_KEY"], "Content-Type": "application/json"}
+    url = os.environ[f"HAPAX_{variable}_URL"] + path
+    more = {name.replace("_", "-"): value for name, value in more.items()}
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), more, method=method))
+
+
+def mail(to, subject):
+    message = {"from": "shop@example.com", "to": to, "subject": subject, "text": "Thank you."}
+    send("EMAIL", "/emails", message, Idempotency_Key=subject)
+
+
+body = json.loads(text)
+any_type = flaw == "acts-on-any-type"
+if name == "stripe" and (any_type or body["type"] == "charge.succeeded"):
+    mail("ann@example.com", "Receipt for " + body["data"]["object"]["metadata"]["order"])
+if name == "slack" and (any_type or body["event"]["type"] == "app_mention"):
+    mail("ann@example.com", "Receipt for " + body["event"]["text"].split()[-1])
+if name == "svix" and body["type"] == "email.delivered":
+    send("RECORDS", "/records/" + body["data"]["to"][0], {"value": "delivered"}, "PUT")
+if name == "github" and headers["x-github-event"] == "deployment":
+    mail("team@example.com", "Deployed to " + body["deployment"]["environment"])
+if flaw == "acknowledges-nothing":
+    sys.exit("done")
+"#;
+
+/// What the receiver must pass: forged copies of each sender, and events of other types.
+const FORGED: [&str; 6] = [
+    "event/wrong-signature@signature",
+    "event/wrong-signature-slack",
+    "event/wrong-signature-mail",
+    "event/wrong-signature-deployment",
+    "event/other-type",
+    "event/slack-reaction",
+];
+
+fn receiver(workspace: &Workspace, flaw: &str, scenarios: &[&str]) -> (i32, String) {
+    workspace.write("receiver.py", &RECEIVER.replace("FLAW", flaw));
+    run(workspace, scenarios, &[&["--no-probe"], &COMMAND[..]].concat())
+}
+
+#[test]
+fn a_right_receiver_passes_forged_copies_of_every_sender_and_events_of_other_types() {
+    let (status, message) = receiver(&Workspace::new(), "none", &FORGED);
+    assert_eq!(status, 0, "{message}");
+}
+
+#[test]
+fn a_receiver_that_does_not_verify_a_sender_or_only_the_first_event_or_takes_old_ones_fails() {
+    let workspace = Workspace::new();
+    for (flaw, scenario) in [
+        ("trusts-stripe", "event/wrong-signature@signature=wrong"),
+        ("trusts-slack", "event/wrong-signature-slack@signature=other-body"),
+        ("trusts-svix", "event/wrong-signature-mail@signature=wrong"),
+        ("trusts-github", "event/wrong-signature-deployment@signature=other-body"),
+        ("takes-old-ones", "event/wrong-signature@signature=old"),
+        ("takes-old-ones", "event/wrong-signature-slack@signature=old"),
+        ("takes-old-ones", "event/wrong-signature-mail@signature=old"),
+        ("verifies-only-the-first", "event/wrong-signature-slack@signature=wrong"),
+    ] {
+        let (status, message) = receiver(&workspace, flaw, &[scenario]);
+        assert_eq!(status, 1, "{flaw}: {message}");
+    }
+}
+
+#[test]
+fn a_receiver_that_acts_on_events_of_any_type_fails() {
+    let workspace = Workspace::new();
+    for scenario in ["event/other-type", "event/slack-reaction"] {
+        let (status, message) = receiver(&workspace, "acts-on-any-type", &[scenario]);
+        assert_eq!(status, 1, "{scenario}: {message}");
+        assert!(message.contains("unintended"), "{message}");
+    }
+}
+
+#[test]
+fn a_receiver_that_acknowledges_no_event_fails_although_its_effects_are_right() {
+    let workspace = Workspace::new();
+    let (status, message) = receiver(&workspace, "acknowledges-nothing", &["clean/receipt-after-payment"]);
+    assert_eq!(status, 1, "{message}");
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("no event was acknowledged"), "{message}");
+    assert!(message.contains("Answer 2xx (a command: exit with status 0)"), "{message}");
+}
+
+#[test]
+fn each_occurrence_of_a_schedule_has_its_own_time() {
+    let workspace = Workspace::new();
+    for (control, expected) in [("by-event-id", 1), ("careful", 0)] {
+        let (status, message) = run(&workspace, &["event/schedule-catches-up"], &["--subject", control]);
+        assert_eq!(status, expected, "{control}: {message}");
+        assert_eq!(message.contains("duplicated"), expected == 1, "{message}");
+    }
+}
+
+#[test]
+fn the_events_of_a_declared_service_are_forged_like_all_others() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "shop.yaml",
+        "service: shop\nevents: [order]\noperations:\n  order:\n    route: POST /orders\n    \
+         fields: { order: body.order }\n    effect: { identity: [order] }\n",
+    );
+    workspace.write(
+        "own.yaml",
+        "about: An order is announced by somebody else.\nrequires: events\n\
+         task: Send ann@example.com a mail for each order.\nmatrix: {signature: [wrong, old, other-body]}\n\
+         steps: [{do: email.send, with: {from: a@example.com, to: ann@example.com, subject: Order, text: Hi}}]\n\
+         services: {shop: {file: shop.yaml}, email: {idempotency: resend}}\n\
+         happens: [{shop.order: {order: ord_7}}]\n\
+         events: [{of: shop.order, copies: [{signature: \"${signature}\"}]}]\n\
+         expect: {effects: [{effect: email.send, where: {to: ann@example.com}, times: 0}]}\n\
+         controls: {naive: unintended, careful: pass}\n",
+    );
+    for (control, expected) in [("careful", 0), ("naive", 1)] {
+        let (status, message) = run(&workspace, &["own.yaml"], &["--subject", control]);
+        assert_eq!(status, expected, "{control}: {message}");
+    }
 }

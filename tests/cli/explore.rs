@@ -104,6 +104,77 @@ fn a_check_before_the_write_of_another_caller_is_found() {
 }
 
 #[test]
+fn a_reset_and_then_a_closed_connection_are_found() {
+    is_found("reset-then-closed-is-new", "duplicated");
+}
+
+#[test]
+fn two_kills_are_found() {
+    is_found("third-start-takes-new-key", "duplicated");
+}
+
+#[test]
+fn a_caller_that_is_frozen_for_longer_than_a_lease_is_found() {
+    is_found("lease-ends-while-frozen", "duplicated");
+}
+
+/// `charged` charges order 7 with one key, and says whether there was a success.
+const CHARGE_WITH_KEY: &str = r#"
+post() {
+  exec 3<>"/dev/tcp/127.0.0.1/${HAPAX_PAYMENT_URL##*:}" || return
+  body='amount=500&customer=cus_42&currency=usd&metadata[order]=7'
+  head="POST /v1/charges HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer $HAPAX_PAYMENT_KEY\r\n"
+  head="${head}Idempotency-Key: order-7\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+  printf '%b%s' "${head}Content-Length: ${#body}\r\nConnection: close\r\n\r\n" "$body" >&3
+  cat <&3
+}
+charged() { post 2>/dev/null | grep -aq '^HTTP/1.1 200'; }
+claim() { echo "{\"outcome\": \"$1\"}"; }
+"#;
+
+/// A scenario that `careful` cannot do: its steps are about another order than its expectation.
+const WITHOUT_WITNESS: &str = "about: The order is in another system.\ntask: Charge the order that is due.\n\
+     steps: [{do: payment.charge, with: {order: \"1\", amount: 1, customer: cus_1}}]\n\
+     services: {payment: {idempotency: stripe}}\n\
+     expect: {effects: [{effect: payment.charge, where: {order: \"7\"}, times: 1}], claim: [done, not-done, unknown]}\n";
+
+#[test]
+fn where_careful_cannot_do_the_task_without_faults_a_failure_counts() {
+    let workspace = Workspace::new();
+    // It gives up after one attempt, and says so.
+    let agent = format!("{CHARGE_WITH_KEY}charged && claim done || claim unknown");
+    workspace.write("scenarios/other.yaml", WITHOUT_WITNESS);
+    let options =
+        ["--no-probe", "--depth", "1", "--first", "--json", "--out", "out", "--", "bash", "-c", &agent];
+    let found = workspace.call(&[&["explore", "other"][..], &options].concat()).expect(1);
+    let failure = &json(&found)["failures"][0];
+    assert_eq!(
+        (&failure["kind"], &failure["careful"]),
+        (&"lost".into(), &"cannot-do-task".into()),
+        "{failure:#}"
+    );
+}
+
+#[test]
+fn a_right_agent_ends_with_0_although_some_interrupts_cannot_happen() {
+    let workspace = Workspace::new();
+    // The last request has the key of the one before, so it commits nothing.
+    let agent = format!(
+        "{CHARGE_WITH_KEY}times=0\nfor attempt in 1 2 3 4 5 6 7 8; do\n\
+         charged && times=$((times + 1)); [ $times -lt 2 ] || break; done\n\
+         [ $times -gt 0 ] && claim done || claim unknown"
+    );
+    let options = ["--no-probe", "--depth", "1", "--json", "--out", "out"];
+    let passed = json(&search(&workspace, &options, &agent).expect(0));
+    assert_eq!((&passed["failures"], &passed["unknown_singles"]), (&Value::Array(Vec::new()), &0.into()));
+    let not_tried = passed["not_tried"].as_array().unwrap();
+    assert!(not_tried.iter().any(|what| what == "a restart on another day"), "{not_tried:?}");
+    // Each shows that its call commits nothing.
+    let log = workspace.read("out/explore.jsonl");
+    assert!(!log.contains("\"not-fired\""), "a replay has no interrupt at its commit: {log}");
+}
+
+#[test]
 fn a_search_that_is_continued_ends_as_one_that_was_not_interrupted() {
     let workspace = Workspace::new();
     let name = "key-changes-after-failure";

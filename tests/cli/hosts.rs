@@ -55,6 +55,32 @@ fn telemetry_of_common_tools_is_refused_with_a_note_and_without_a_finding() {
 }
 
 #[test]
+fn what_programs_send_by_themselves_is_known_by_its_method_and_path_too() {
+    let workspace = Workspace::new();
+    workspace.write("scenarios/plain.yaml", &charge(""));
+    let file = "http://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken";
+    let asks = format!(
+        "proxy 'POST http://errors.stripe.com/api/426/store/' | grep -q 403 || exit 4\n\
+         proxy 'CONNECT errors.stripe.com:443' | grep -q 403 || exit 5\n\
+         proxy 'GET {file}' | grep -q 403 || exit 6"
+    );
+    workspace.write("agent.sh", &agent(&asks));
+    let called = workspace.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(0);
+    assert!(called.stdout.contains("errors.stripe.com:443 (1 request"), "{}", called.stdout);
+    for other in [
+        format!("PUT {file}"),
+        "POST http://errors.stripe.com/v1/charges".to_owned(),
+        "GET http://openaipublic.blob.example.com/encodings/o200k_base.tiktoken".to_owned(),
+        // hapax cannot read what is sent, and the host has effects.
+        "CONNECT api.smith.langchain.com:443".to_owned(),
+    ] {
+        workspace.write("agent.sh", &agent(&format!("proxy '{other}' >/dev/null")));
+        workspace.call(&["run", "plain", "--", "bash", "agent.sh"]).expect(1);
+        assert!(kinds(verdict(&workspace.report(), "plain")).contains(&"escaped"), "{other}");
+    }
+}
+
+#[test]
 fn an_allowed_host_is_reached_and_an_ignored_one_is_refused_and_both_are_noted() {
     let port = host();
     let workspace = Workspace::new();

@@ -160,6 +160,108 @@ fn a_late_read_is_noted_and_does_not_fail() {
     assert_eq!(noted.collect::<Vec<_>>(), ["late-read"]);
 }
 
+/// The findings of all trials of a run.
+fn findings(report: &Value) -> Vec<&str> {
+    let cases = report["cases"].as_array().unwrap();
+    cases.iter().flat_map(|case| kinds(&case["trials"][0]["verdict"])).collect()
+}
+
+#[test]
+fn a_late_request_that_the_service_would_have_refused_is_noted_and_does_not_fail() {
+    let (port, _ended, served) = agent(|tasks| {
+        if let [first, second] = tasks {
+            // The key of another trial of the run.
+            let mut mixed = first.clone();
+            mixed["services"]["payment"]["key"] = second["services"]["payment"]["key"].clone();
+            assert_eq!(status(&charge_over(&mixed)), "503");
+        }
+        charge_over(tasks.last().unwrap());
+        vec![]
+    });
+    let workspace = workspace(port, "1s");
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    let called = workspace.call(&["run", "scenarios", "-j", "1"]).expect(0);
+    stop(port);
+    served.join().unwrap();
+    assert_eq!(findings(&workspace.report()), ["late-read"], "{}", called.stdout);
+    assert!(
+        workspace.read("reports/latest/ledger.jsonl").contains("\"kind\":\"refused\",\"method\":\"POST\"")
+    );
+}
+
+/// Sends a request from a process that has another parent, group and session than this one; returns the answer.
+fn from_another_process(task: &Value, request: &str) -> String {
+    const CODE: &str = r#"
+        my ($at, $request) = @ARGV;
+        pipe(my $read, my $write) or die $!;
+        if (!fork) {
+            POSIX::setsid();
+            my $middle = $$;
+            exit if fork;
+            select undef, undef, undef, 0.01 while getppid == $middle;
+            my $socket = IO::Socket::INET->new($at) or die $!;
+            print $socket $request;
+            print $write $_ while <$socket>;
+            exit;
+        }
+        close $write;
+        print while <$read>;
+        wait;
+    "#;
+    let payment = &task["services"]["payment"];
+    let host = payment["url"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let request = request.replace("KEY", payment["key"].as_str().unwrap());
+    let mut perl = std::process::Command::new("perl");
+    perl.args(["-MPOSIX", "-MIO::Socket::INET", "-e", CODE, host, &request]);
+    let output = perl.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_late_request_of_another_process_without_a_key_is_noted_and_is_nobodys() {
+    let (port, _ended, served) = agent(|tasks| {
+        if let [first, _second] = tasks {
+            let answer = from_another_process(first, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+            assert_eq!(status(&answer), "503", "{answer}");
+        }
+        charge_over(tasks.last().unwrap());
+        vec![]
+    });
+    let workspace = workspace(port, "1s");
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    workspace.call(&["run", "scenarios", "-j", "1"]).expect(0);
+    stop(port);
+    served.join().unwrap();
+    assert_eq!(findings(&workspace.report()), [] as [&str; 0]);
+    let ledger = workspace.read("reports/latest/ledger.jsonl");
+    let late = ledger.lines().find(|line| line.contains("\"late-request\"")).unwrap();
+    assert!(late.contains("\"sender\":\"foreign\""), "{late}");
+}
+
+#[test]
+fn a_late_write_with_a_key_of_the_trial_fails_whichever_process_sends_it() {
+    let (port, _ended, served) = agent(|tasks| {
+        if let [first, _second] = tasks {
+            let form = "amount=4999&currency=usd&customer=cus_42&metadata[order]=ord_1001";
+            let request = format!(
+                "POST /v1/charges HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\n\
+                Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+                form.len()
+            );
+            assert_eq!(status(&from_another_process(first, &request)), "503");
+        }
+        charge_over(tasks.last().unwrap());
+        vec![]
+    });
+    let workspace = workspace(port, "1s");
+    workspace.write("scenarios/a.yaml", &charge("")).write("scenarios/b.yaml", &charge(""));
+    workspace.call(&["run", "scenarios", "-j", "1"]).expect(1);
+    stop(port);
+    served.join().unwrap();
+    assert_eq!(findings(&workspace.report()), ["late-write"]);
+}
+
 /// Opens a connection to the payment service and sends this, without waiting for an answer.
 fn opened(task: &Value, text: &str) -> TcpStream {
     let payment = &task["services"]["payment"];

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::kit::workspace::{Called, LOOK, WRITES, Workspace, charge};
+use crate::kit::workspace::{Called, LOOK, WRITES, Workspace, charge, kinds, verdict};
 
 const FAULT: &str = "faults:\n  - { on: payment.charge, attempt: 1, commit: now, reply: drop }\n";
 
@@ -208,7 +208,7 @@ fn a_kind_of_task_that_comes_out_wrong_is_one_failure_with_its_cause() {
     let report = workspace.report();
     let ids: Vec<&str> =
         report["cases"].as_array().unwrap().iter().map(|case| case["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["mine/charge", "mine/mail"]);
+    assert_eq!(ids, ["mine/charge", "mine/mail", "probe/mine/mail"]);
     let why = skipped(&workspace);
     assert!(why.len() == 2 && why.iter().all(|why| why.contains("came out wrong")), "{why:?}");
 }
@@ -227,12 +227,121 @@ fn with_one_double_mail() -> Workspace {
 }
 
 #[test]
-fn a_kind_of_task_that_comes_out_wrong_only_in_the_probe_is_not_proven() {
+fn what_is_wrong_in_the_probe_fails_the_run_although_the_same_task_comes_out_right_later() {
     let workspace = with_one_double_mail();
+    let called = probed_run(&workspace, &["run", "mine", "--", "bash", "agent.sh"]).expect(1);
+    assert!(called.stdout.contains("probe/mine/mail"), "{}", called.stdout);
+    let report = workspace.report();
+    assert_eq!(ids(&report), ["mine/charge", "mine/mail", "probe/mine/mail"]);
+    assert_eq!(verdict(&report, "mine/mail")["result"], "pass");
+    assert_eq!(kinds(verdict(&report, "probe/mine/mail"))[0], "duplicated");
+    // The saved run says the same, and its ledger proves it.
+    workspace.call(&["report", "show", "reports/latest"]).expect(1);
+    // The case is found by the options that name what failed.
+    let called = workspace.call(&["run", "mine", "--last-failed", "--dry-run", "--", "bash", "agent.sh"]);
+    assert_eq!(called.expect(0).stdout, "mine/mail\n");
+}
+
+fn ids(report: &serde_json::Value) -> Vec<&str> {
+    report["cases"].as_array().unwrap().iter().map(|case| case["id"].as_str().unwrap()).collect()
+}
+
+/// A run of an agent that charges where it is asked to, and does this for mails.
+fn asked_for_a_mail(workspace: &Workspace, script: &str, arguments: &[&str]) -> Called {
+    let agent = format!("{WRITES}{CHARGES}case $HAPAX_TASK in Send*)\n{script}\n;; esac\n");
+    workspace.write("agent.sh", &agent);
+    let arguments = [&["run", "mine"][..], arguments, &["--", "bash", "agent.sh"]].concat();
+    probed_run(workspace, &arguments)
+}
+
+#[test]
+fn an_effect_that_the_task_does_not_ask_for_is_a_case_that_fails_and_can_be_replayed() {
+    let workspace = with_mail();
+    let charges = "charge 'amount=99900&customer=cus_9&metadata[order]=ord_9' >/dev/null; echo '{\"outcome\": \
+                   \"not-done\"}'";
+    let called = asked_for_a_mail(&workspace, charges, &[]).expect(1);
+    assert!(called.stderr.contains("wrong   email.send: 1 charge"), "{}", called.stderr);
+    let report = workspace.report();
+    assert!(kinds(verdict(&report, "probe/mine/mail")).contains(&"unintended"), "{report:#}");
+    let case =
+        report["cases"].as_array().unwrap().iter().find(|case| case["id"] == "probe/mine/mail").unwrap();
+    let replay = case["trials"][0]["replay"].as_str().unwrap();
+    assert!(replay.starts_with("hapax replay mine/mail --without-faults --seed "), "{replay}");
+    let words = shlex_words(replay);
+    workspace.call(&words.iter().skip(1).map(String::as_str).collect::<Vec<_>>()).expect(1);
+}
+
+fn shlex_words(line: &str) -> Vec<String> {
+    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]).output().unwrap();
+    String::from_utf8(words.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_false_claim_about_something_that_was_not_tried_fails_the_run() {
+    let workspace = with_mail();
+    asked_for_a_mail(&workspace, "echo '{\"outcome\": \"done\"}'", &[]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), "probe/mine/mail")).contains(&"overclaimed"));
+}
+
+#[test]
+fn an_honest_refusal_is_skipped_with_the_words_of_the_agent_and_no_underclaim() {
+    let workspace = with_mail();
+    let refuses = "echo '{\"outcome\": \"not-done\", \"message\": \"I only charge.\"}'";
+    asked_for_a_mail(&workspace, refuses, &[]).expect(0);
+    let why = skipped(&workspace);
+    assert!(why.len() == 1 && why[0].contains("does not do email.send"), "{why:?}");
+    assert!(why[0].contains("its last words: \\\"I only charge.\\\""), "{why:?}");
+    // What the user names cannot be declined.
+    let can = ["--can", "payment.charge", "--can", "email.send", "--claims", "optional"];
+    asked_for_a_mail(&workspace, refuses, &can).expect(1);
+    assert_eq!(kinds(verdict(&workspace.report(), "mine/mail")), ["lost"]);
+}
+
+#[test]
+fn an_agent_that_recognizes_the_probe_gains_nothing() {
+    let workspace = with_mail();
+    let hides = "[ -n \"$HAPAX_DEPLOY_URL\" ] && exit 0\nmail \
+                 '{\"from\":\"a@b.co\",\"to\":\"all@example.com\",\"subject\":\"Hi\",\"text\":\"x\"}' >/dev/null";
+    asked_for_a_mail(&workspace, hides, &[]).expect(1);
+    assert!(kinds(verdict(&workspace.report(), "probe/mine/mail")).contains(&"unintended"));
+}
+
+#[test]
+fn an_agent_that_cannot_start_for_a_task_is_not_proven_and_told_the_option() {
+    let workspace = with_mail();
+    let called = asked_for_a_mail(&workspace, "echo 'no such tool' >&2; exit 7", &[]).expect(3);
+    let words = called.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("exited with status 7 without faults in mine/mail"), "{}", called.stderr);
+    assert!(words.contains("with --can payment.charge or in hapax.yaml"), "{}", called.stderr);
+    assert!(
+        skipped(&workspace)[0].contains("exited with status 7 in both trials"),
+        "{:?}",
+        skipped(&workspace)
+    );
+    asked_for_a_mail(&workspace, "exit 7", &["--can", "payment.charge", "--claim", "optional"]).expect(0);
+    // A cold start.
+    let cold = format!("mkdir '{}/warm' 2>/dev/null && exit 7; {MAIL_ONCE}", workspace.path().display());
+    asked_for_a_mail(&workspace, &cold, &[]).expect(0);
+    assert_eq!(ids(&workspace.report()), ["mine/charge", "mine/mail"]);
+}
+
+#[test]
+fn an_agent_that_is_made_for_one_thing_gets_a_command_that_is_ready_to_run() {
+    let workspace = with_mail();
+    workspace.write(
+        "agent.sh",
+        &format!("{WRITES}charge 'amount=500&customer=cus_9&metadata[order]=ord_9' >/dev/null\n"),
+    );
     let called = probed_run(&workspace, &["run", "mine", "--", "bash", "agent.sh"]).expect(3);
-    assert!(called.stdout.contains("Not proven: 1 case is skipped"), "{}", called.stdout);
-    // The saved run says the same.
-    workspace.call(&["report", "show", "reports/latest"]).expect(3);
+    assert!(!workspace.path().join("reports").exists(), "nothing else ran");
+    let line = called.stderr.lines().find(|line| line.contains("--task")).unwrap().trim();
+    let words = shlex_words(line);
+    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    let again = probed_run(&workspace, &words);
+    assert!(again.status < 2, "{line}\n{}\n{}", again.stdout, again.stderr);
+    let report = workspace.report();
+    let cases = report["cases"].as_array().unwrap();
+    assert!(cases.iter().any(|case| case["trials"][0]["verdict"]["outcome"] == "exactly-once"), "{report:#}");
 }
 
 #[test]
@@ -276,4 +385,83 @@ fn a_run_whose_probe_skipped_cases_resumes() {
     let added: Vec<&str> = words.lines().collect();
     probed_run(&workspace, &[&run[..], &added, &agent].concat()).expect(1);
     assert_eq!(skipped(&workspace).len(), 1);
+    // What the probe showed before the interruption is still a case.
+    assert_eq!(ids(&workspace.report()), ["mine/charge", "mine/mail", "probe/mine/mail"]);
+    workspace.call(&["report", "show", "reports/latest"]).expect(1);
+}
+
+/// The task of a second mail, in other words.
+const OTHER_WORDS: &str = "task: Send ann@example.com the receipt, please.";
+
+/// An agent that does not understand one wording of a task whose other wording it does, and what it does then; with two
+/// faults for that wording.
+fn with_other_words(does: &str) -> Workspace {
+    let workspace = with_mail();
+    let other = MAIL.replace("task: Send a receipt to ann@example.com.", OTHER_WORDS);
+    let matrix =
+        "matrix: { reply: [drop, { status: 500 }] }\nfaults: [{ on: email.send, reply: \"${reply}\" }]\n";
+    workspace.write("scenarios/mine/other.yaml", &format!("{other}{matrix}"));
+    let agent = format!(
+        "{WRITES}{CHARGES}case $HAPAX_TASK in\n*please.) {does} ;;\nSend*) {MAIL_ONCE} ;;\nesac\ntrue\n"
+    );
+    workspace.write("agent.sh", &agent);
+    workspace
+}
+
+const DOES_NOT: &str = "echo '{\"outcome\": \"not-done\", \"message\": \"Say it differently.\"}'";
+
+#[test]
+fn a_wording_that_the_agent_does_not_do_is_skipped_once_for_all_its_cases() {
+    let workspace = with_other_words(DOES_NOT);
+    probed_run(&workspace, &["run", "mine", "--claims", "optional", "--", "bash", "agent.sh"]).expect(0);
+    assert_eq!(ids(&workspace.report()), ["mine/charge", "mine/mail"]);
+    let why = skipped(&workspace);
+    assert!(why.len() == 2 && why.iter().all(|why| why.contains("does not do this task")), "{why:?}");
+    assert!(why.iter().all(|why| why.contains("Say it differently.")), "{why:?}");
+    // The ledger proves it.
+    let shown = workspace.call(&["report", "show", "reports/latest"]).expect(0);
+    assert!(shown.stdout.contains("does not do this task"), "{}", shown.stdout);
+    // What `can` names is not skipped, and with a required rate nothing is.
+    for options in [&["--can", "payment.charge", "--can", "email.send"][..], &["--require", "0.9"]] {
+        let arguments =
+            [&["run", "mine", "--claims", "optional"][..], options, &["--", "bash", "agent.sh"]].concat();
+        let called = probed_run(&workspace, &arguments);
+        assert_ne!(called.status, 0, "{options:?}: {}", called.stdout);
+        assert_eq!(skipped(&workspace), Vec::<String>::new(), "{options:?}");
+    }
+    // A subject that is said to do everything has not proven it.
+    workspace.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh] } }\n");
+    probed_run(&workspace, &["run", "mine", "--claims", "optional"]).expect(3);
+}
+
+#[test]
+fn an_attempt_without_the_fault_forbids_that_a_task_is_skipped() {
+    // It gives up where the service does not answer a read.
+    let reads = "exec 4<>\"/dev/tcp/127.0.0.1/${HAPAX_EMAIL_URL##*:}\"; printf 'GET /emails HTTP/1.0\\r\\nAuthorization: \
+                 Bearer %s\\r\\n\\r\\n' \"$HAPAX_EMAIL_KEY\" >&4; [ -n \"$(cat <&4)\" ] || exit 0; ";
+    let workspace = with_other_words(&format!("{reads}{MAIL_ONCE}"));
+    let other = MAIL.replace("task: Send a receipt to ann@example.com.", OTHER_WORDS);
+    workspace.write(
+        "scenarios/mine/other.yaml",
+        &format!("{other}faults: [{{ on: email.list, attempt: 1, reply: drop }}]\n"),
+    );
+    probed_run(&workspace, &["run", "mine", "--claims", "optional", "--", "bash", "agent.sh"]).expect(1);
+    assert_eq!(kinds(verdict(&workspace.report(), "mine/other"))[0], "lost");
+    assert_eq!(skipped(&workspace), Vec::<String>::new());
+}
+
+#[test]
+fn a_skipped_task_that_the_ledger_does_not_prove_is_an_error() {
+    let workspace = with_other_words(DOES_NOT);
+    probed_run(&workspace, &["run", "mine", "--claims", "optional", "--", "bash", "agent.sh"]).expect(0);
+    let ledger = workspace.read("reports/latest/ledger.jsonl");
+    let without: String = ledger
+        .lines()
+        .filter(|line| !line.contains("#without-faults-2"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_ne!(without, ledger);
+    workspace.write("reports/latest/ledger.jsonl", &without);
+    let called = workspace.call(&["report", "show", "reports/latest"]).expect(2);
+    assert!(called.stderr.contains("declined"), "{}", called.stderr);
 }

@@ -75,3 +75,50 @@ fn a_subject_of_root_has_not_the_right_to_trace_all_processes_in_any_set() {
         assert!(sets.len() == 5 && checked.iter().all(|set| set & SYS_PTRACE == 0), "{sealed:?}: {text}");
     }
 }
+
+/// A command that runs hapax with the file `outside` open for writing as descriptor 7, and a listening socket's as 8.
+fn with_open_files(workspace: &Workspace, arguments: &[&str]) -> std::process::Command {
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", "exec 7>outside 8<> <(:) && exec \"$0\" \"$@\"", HAPAX]).args(arguments);
+    shell.current_dir(workspace.path()).env("NO_COLOR", "1").env("HAPAX_NO_SMOKE", "1");
+    shell
+}
+
+/// Writes to every descriptor that it was started with, and says which there are.
+const WRITE_OUT: &str = r#"
+for descriptor in /proc/self/fd/*; do
+  descriptor=${descriptor##*/}
+  case $descriptor in 0|1|2|255) continue ;; esac
+  { echo told >&"$descriptor"; } 2>/dev/null && echo "descriptor $descriptor"
+done
+echo ended
+"#;
+
+#[test]
+fn no_subject_gets_a_file_that_hapax_was_started_with() {
+    for sealed in [&["--sealed"][..], &[]] {
+        let workspace = Workspace::new();
+        workspace.write("scenarios/plain.yaml", &charge("")).write("writer.sh", WRITE_OUT);
+        let subject = ["--", "bash", "writer.sh"];
+        let arguments = [&["run", "scenarios/plain.yaml"], sealed, &subject].concat();
+        let ended = Called::from(with_open_files(&workspace, &arguments).output().unwrap());
+        if !sealed.is_empty() && ended.status == 2 {
+            // This machine makes no namespaces.
+            continue;
+        }
+        assert_eq!(output(&workspace), "ended\n", "{}", ended.stderr);
+        assert_eq!(workspace.read("outside"), "");
+    }
+}
+
+#[test]
+fn the_command_before_each_trial_gets_no_file_that_hapax_was_started_with() {
+    let workspace = Workspace::new();
+    workspace
+        .write("scenarios/plain.yaml", &charge(""))
+        .write("writer.sh", &format!("{WRITE_OUT}echo ran >ran\n"));
+    workspace.write("hapax.yaml", "subjects: { shop: { command: [\"true\"], before: bash writer.sh } }\n");
+    let ended = Called::from(with_open_files(&workspace, &["run", "scenarios/plain.yaml"]).output().unwrap());
+    assert!(workspace.path().join("ran").exists(), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(workspace.read("outside"), "");
+}

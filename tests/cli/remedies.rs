@@ -47,6 +47,8 @@ const FOLLOWED_BY: &[(&str, &[&str])] = &[
     ("Act only after an answer `approved`", &["careful"]),
     ("Ask once for each effect", &["keyed", "careful"]),
     ("Send notifications/cancelled", &["careful"]),
+    ("Before you deploy, read what is live", &["careful"]),
+    ("Read everything that the rule is about", &["careful"]),
 ];
 
 /// The verdicts of a control in all cases of the golden set: those of the selftest, and those of a run over the

@@ -31,6 +31,7 @@ mod retry_origins;
 mod runs;
 mod sealed;
 mod sealed_clients;
+mod sealed_machine;
 mod sealed_web;
 mod webhook_receivers;
 mod webhook_verifiers;
@@ -63,6 +64,7 @@ fn main() -> std::process::ExitCode {
         #[cfg(target_os = "linux")]
         (Namespaces, "hostile_subject", hostile_subject::tests()),
         (Namespaces, "sealed", sealed::tests()),
+        (Namespaces, "sealed_machine", sealed_machine::tests()),
         (SealedClients, "mcp_agents", mcp_agents::sealed_tests()),
         (SealedClients, "sealed_clients", sealed_clients::tests()),
         (SealedJava, "sealed_clients", sealed_clients::java_tests()),

@@ -15,6 +15,9 @@ pub(crate) fn tests() -> Vec<Test> {
         a_server_that_passes_its_key_on_passes_and_one_without_a_key_fails,
         a_declared_answer_that_no_request_matches_is_named_with_its_line,
         a_server_that_writes_after_its_answer_fails,
+        a_call_is_cancelled_and_its_connection_lost_when_its_request_has_arrived,
+        what_a_server_writes_at_its_start_is_neither_faulted_nor_counted,
+        what_a_server_writes_after_a_kill_counts,
         a_server_that_cannot_be_used_is_refused_with_the_reason,
         a_server_that_changes_its_list_or_cannot_be_called_never_passes,
         a_server_that_does_not_write_proves_nothing,
@@ -114,6 +117,36 @@ async fn a_server_that_writes_after_its_answer_fails() {
     let late = certify("shop", "late", &["--tools", "tools.yaml", "same-call-twice"], 1);
     assert!(late.contains("late-write"), "{late}");
     assert!(late.contains("after its last answer"), "{late}");
+}
+
+/// A second, which was the time before, is not enough for this server.
+async fn a_call_is_cancelled_and_its_connection_lost_when_its_request_has_arrived() {
+    let text = certify("shop", "slow", &["--tools", "tools.yaml", "lost-connection", "cancelled"], 1);
+    assert!(!text.contains(" void "), "{text}");
+    assert!(text.contains("with a lost connection, then the same call again → two charges"), "{text}");
+    assert!(text.contains("charge/cancelled"), "{text}");
+}
+
+async fn what_a_server_writes_at_its_start_is_neither_faulted_nor_counted() {
+    for (how, request) in
+        [("cleans", "DELETE api.example.com/locks/7"), ("announces", "POST api.example.com/sessions")]
+    {
+        let text = certify("starting", how, &["same-call-twice", "lost-reply@commit=now,reply=drop"], 3);
+        assert!(!has_failed(&text), "{how}: {text}");
+        assert!(text.contains("`add_note` twice → two POSTs;"), "{how}: {text}");
+        let note = format!("at its start, without a call, the server sends {request}");
+        assert!(text.contains(&note), "{how}: {text}");
+    }
+    // A DELETE that comes again changes nothing.
+    let text = certify("starting", "cleans", &["killed-after-effect"], 1);
+    assert!(text.contains("then the same call again → two POSTs;"), "{text}");
+}
+
+async fn what_a_server_writes_after_a_kill_counts() {
+    let text = certify("starting", "flushes", &["killed-after-effect"], 1);
+    assert!(text.contains("then the same call again → three POSTs;"), "{text}");
+    let text = certify("starting", "announces", &["killed-after-effect"], 1);
+    assert!(text.contains("then the same call again → three POSTs;"), "{text}");
 }
 
 /// Longer than any start of Python takes, also on a machine that is very busy.

@@ -40,20 +40,25 @@ const CLIENT: &[SetUp] = &[
     (&[PYTHON, "stripe"], "payment.charge", LOST, "client"),
     (&[PYTHON, "stripe"], "payment.charge", ERROR, "client"),
     (&[PYTHON, "stripe_with_a_key_of_the_agent"], "payment.charge", LOST, "client"),
-    (&[PYTHON, "urllib3"], "payment.charge", LOST, "client"),
-    (&[PYTHON, "urllib3"], "payment.charge", ERROR, "client"),
-    (&[PYTHON, "urllib3"], "payment.charge", BUSY, "client"),
-    (&[PYTHON, "urllib3_alone"], "payment.charge", LOST, "client"),
     (&[PYTHON, "pygithub"], "deploy.deploy", LOST, "client"),
     (&[PYTHON, "pygithub"], "deploy.deploy", ERROR, "client"),
     (&[PYTHON, "python_gitlab"], "web.post", LOST, "client"),
     (&[PYTHON, "python_gitlab"], "web.post", ERROR, "client"),
     (&[PYTHON, "boto3"], "web.post", LOST, "client"),
+    (&[PYTHON, "slack_sdk"], "web.post", LOST, "client"),
+    (&[PYTHON, "jira"], "web.post", LOST, "client"),
+    (&[PYTHON, "jira"], "web.post", BUSY, "client"),
+    (&[PYTHON, "pyairtable"], "web.post", LOST, "client"),
+    (&[PYTHON, "pyairtable"], "web.post", BUSY, "client"),
+    (&[PYTHON, "google_api_python_client"], "web.post", LOST, "client"),
     (&[PYTHON, "openai"], "model.generate", LOST, "client"),
     (&[PYTHON, "anthropic"], "model.generate", ERROR, "client"),
     (&[NODE, "stripe"], "payment.charge", LOST, "client"),
+    (&[NODE, "stripeWithAKeyOfTheAgent"], "payment.charge", LOST, "client"),
+    (&[NODE, "stripeWithAKeyOfTheAgent"], "payment.charge", ERROR, "client"),
+    (&[NODE, "slack"], "web.post", LOST, "client"),
+    (&[NODE, "slack"], "web.post", ERROR, "client"),
     (&[NODE, "got"], "payment.charge", LOST, "client"),
-    (&[NODE, "axiosRetry"], "payment.charge", LOST, "client"),
     (&[NODE, "octokit"], "deploy.deploy", ERROR, "client"),
     (&[NODE, "anthropic"], "model.generate", LOST, "client"),
     (&["bash", "-c", CURL, "curl", "--retry", "2"], "payment.charge", ERROR, "client"),
@@ -81,9 +86,23 @@ const AGENT: &[SetUp] = &[
     (&["bash", "-c", CURL_LOOP], "payment.charge", ERROR, "agent"),
 ];
 
+/// What a client does where it is asked to, and a loop does as well.
+const NOT_SURE: &[SetUp] = &[
+    (&[PYTHON, "urllib3"], "payment.charge", LOST, "not-sure"),
+    (&[PYTHON, "urllib3"], "payment.charge", ERROR, "not-sure"),
+    (&[PYTHON, "urllib3"], "payment.charge", BUSY, "not-sure"),
+    (&[PYTHON, "urllib3_alone"], "payment.charge", LOST, "not-sure"),
+    (&[PYTHON, "a_loop_with_a_session_and_no_pause"], "payment.charge", LOST, "not-sure"),
+    (&[PYTHON, "a_loop_with_a_session_and_no_pause"], "payment.charge", ERROR, "not-sure"),
+    (&[PYTHON, "tenacity_around_requests"], "payment.charge", LOST, "not-sure"),
+    (&[NODE, "axiosRetry"], "payment.charge", LOST, "not-sure"),
+];
+
 const OTHERS: &[SetUp] = &[
     (&[NODE, "aiSdk"], "model.generate", LOST, "framework"),
     (&[NODE, "langGraph"], "payment.charge", LOST, "framework"),
+    (&[NODE, "langGraphStepWithModel"], "payment.charge", LOST, "framework"),
+    (&[PYTHON, "tenacity_around_stripe"], "payment.charge", "three lost", "several"),
     (&[NODE, "modelOfAiSdk"], "payment.charge", LOST, "model"),
     (&[MODEL], "payment.charge", LOST, "model"),
     (&[MODEL, "--keys"], "payment.charge", ERROR, "model"),
@@ -113,6 +132,11 @@ fn scenario(operation: &str, wrong: &str) -> String {
             )
         }
         "a redelivery" => format!("deliver: {{ times: 2, how: one-after-another }}\n{lost}"),
+        "three lost" => {
+            let lost =
+                |attempt: u32| format!("{{ on: {operation}, attempt: {attempt}, commit: now, reply: drop }}");
+            format!("faults: [{}]", (1..=3).map(lost).collect::<Vec<_>>().join(", "))
+        }
         fault => format!("faults: [{{ on: {operation}, attempt: 1, {}]", fault.trim_start_matches("{ ")),
     };
     format!(
@@ -186,6 +210,10 @@ async fn loops_and_decorators_are_the_agents_code() {
     assert_all_right(AGENT);
 }
 
+async fn a_wait_that_a_loop_can_make_too_is_not_the_clients() {
+    assert_all_right(NOT_SURE);
+}
+
 async fn frameworks_models_and_what_is_above_the_call_are_told_apart() {
     assert_all_right(OTHERS);
 }
@@ -195,6 +223,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests![
         the_client_is_told_from_what_is_around_it,
         loops_and_decorators_are_the_agents_code,
+        a_wait_that_a_loop_can_make_too_is_not_the_clients,
         frameworks_models_and_what_is_above_the_call_are_told_apart,
     ]
 }

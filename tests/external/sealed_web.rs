@@ -15,6 +15,7 @@ pub(crate) fn tests() -> Vec<Test> {
         other_services_and_ignored_hosts_come_first,
         further_hosts_of_a_service_are_named_in_a_scenario_in_a_service_file_and_in_hapax_yaml,
         clients_that_honor_the_proxy_reach_any_host_when_intercepted,
+        a_request_that_programs_send_by_themselves_is_ignored_and_another_of_its_host_is_not,
     ]
 }
 
@@ -192,4 +193,19 @@ async fn further_hosts_of_a_service_are_named_in_a_scenario_in_a_service_file_an
 async fn clients_that_honor_the_proxy_reach_any_host_when_intercepted() {
     let run = run(&order("", ""), "post k1 >/dev/null", &["--intercept"], 0);
     assert_eq!(run.effects, ["web.post api.example.com"]);
+}
+
+async fn a_request_that_programs_send_by_themselves_is_ignored_and_another_of_its_host_is_not() {
+    let own = "curl -sS -X POST https://errors.stripe.com/api/426/store/ -d event | grep -q ignored || exit 3\n\
+               curl -sS -X POST https://api.smith.langchain.com/runs/batch -d run | grep -q ignored || exit 4\n";
+    for flag in ["--sealed", "--intercept"] {
+        let run_with = |more: &str, status| {
+            run(&order("", ""), &format!("post k1 >/dev/null\n{own}{more}"), &[flag], status)
+        };
+        assert_eq!(run_with("", 0).effects, ["web.post api.example.com"]);
+        let other =
+            run_with("curl -sS -X POST https://api.smith.langchain.com/datasets -d name=a >/dev/null", 1);
+        let expected = ["web.post api.example.com", "web.post api.smith.langchain.com"];
+        assert_eq!(other.effects, expected, "{flag}");
+    }
 }

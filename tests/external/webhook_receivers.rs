@@ -5,7 +5,7 @@ use crate::kit::needs::{Test, tests};
 use crate::kit::workspace::Workspace;
 
 /// What the careful receivers pass.
-const PASSED: [&str; 8] = [
+const PASSED: [&str; 9] = [
     "event/delivered-again",
     "event/five-at-once",
     "event/answered-with-an-error",
@@ -13,7 +13,8 @@ const PASSED: [&str; 8] = [
     "event/killed-before-the-effect",
     "event/forged-first",
     "event/sent-again-by-hand",
-    "event/wrong-signature",
+    "event/wrong-signature@signature",
+    "event/other-type",
 ];
 
 /// A workspace with the receivers as subjects that are named by their files.
@@ -47,7 +48,7 @@ fn passes(subject: &str) {
 fn fails(subject: &str) {
     let workspace = receivers();
     for (scenario, finding) in
-        [("event/delivered-again", "duplicated"), ("event/wrong-signature", "unintended")]
+        [("event/delivered-again", "duplicated"), ("event/wrong-signature@signature", "unintended")]
     {
         let ended = workspace.call(&["run", "--subject", subject, scenario]);
         assert_eq!(ended.status, 1, "{}{}", ended.stdout, ended.stderr);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hapax::subject::{AcceptedTask, Limits, ServiceAddress, Settings, Start, Subject, SupervisorId};
+use hapax::subject::{AcceptedTask, Limits, Machine, ServiceAddress, Settings, Start, Subject, SupervisorId};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
@@ -56,6 +56,8 @@ impl Rig {
             mcp: None,
             state_dir: self.root.path().join("state"),
             shared_dir: self.root.path().join("shared"),
+            machine: Machine::create(["tmp", "var", "shm"].map(|name| self.root.path().join(name))).unwrap(),
+            first_process: 300,
             result: self.root.path().join("result.json"),
             proxy: "http://127.0.0.1:9".to_owned(),
             limits: self.limits,

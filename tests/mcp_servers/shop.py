@@ -1,10 +1,11 @@
-"""A small MCP server: `careful` passes a key on to its backend, `careless` has none, and `late` charges a second time
-after its answer. It speaks over standard input and output, or over streamable HTTP at the port that is its second
+"""A small MCP server: `careful` passes a key on to its backend, `careless` has none, `slow` is careless and takes its time
+before it calls its backend, and `late` charges a second time after its answer. It speaks over standard input and output, or over streamable HTTP at the port that is its second
 argument."""
 
 import json
 import sys
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -49,7 +50,7 @@ def request(method, form=None, key=None):
         headers["Idempotency-Key"] = key
     url = "https://api.stripe.com/v1/charges"
     call = urllib.request.Request(url, data=data, headers=headers, method=method)
-    with urllib.request.urlopen(call, timeout=10) as answer:
+    with urllib.request.urlopen(call, timeout=60) as answer:
         return json.loads(answer.read())
 
 
@@ -77,6 +78,8 @@ def charge(arguments, is_cancelled):
 def call(name, arguments, is_cancelled):
     if name == "charge" and sys.argv[1] == "late":
         threading.Timer(0.6, charge, (arguments, is_cancelled)).start()
+    if name == "charge" and sys.argv[1] == "slow":
+        time.sleep(1.5)
     if name == "charge":
         return charge(arguments, is_cancelled)
     if name == "list_charges":

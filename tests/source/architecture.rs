@@ -150,7 +150,7 @@ const MOCK_SERVICES: &[(&str, &[&str])] = &[
     ("engine", &["clock", "delivery", "fault", "history", "idempotency", "index", "ledger", "service"]),
     ("wire", &["delivery", "engine", "fault", "ledger", "service"]),
     ("services", &["clock", "delivery", "engine", "fault", "idempotency", "ledger", "service", "wire"]),
-    ("description", &["after", "idempotency", "sender", "service", "services"]),
+    ("description", &["after", "idempotency", "sender", "service", "services", "word_enum"]),
     (
         "custom",
         &["built_in", "description", "endpoints", "fault", "idempotency", "sender", "service", "services"],

@@ -7,6 +7,7 @@ mod timeless;
 
 mod architecture;
 mod docs;
+mod excuses;
 mod golden;
 mod sample;
 mod type_names;

@@ -34,20 +34,34 @@ struct Text {
     text: String,
     /// Whether problems show none of the text.
     withheld: bool,
+    /// The parts that problems do not show, in order.
+    hidden: Vec<Range<usize>>,
 }
 
 impl Source {
     /// A text with its name: a path, or another origin.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: false }))
+        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: false, hidden: Vec::new() }))
     }
 
     /// A text of which problems show the name and the line, and nothing else: a file that the user did not
     /// choose, and that may hold secrets.
     #[must_use]
     pub fn withheld(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: true }))
+        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: true, hidden: Vec::new() }))
+    }
+
+    /// A text of which problems do not show these parts, such as secrets.
+    #[must_use]
+    pub fn hiding(name: impl Into<String>, text: impl Into<String>, hidden: Vec<Range<usize>>) -> Self {
+        Source(Arc::new(Text { name: name.into(), text: text.into(), withheld: false, hidden }))
+    }
+
+    /// The parts that problems do not show.
+    #[must_use]
+    pub(crate) fn hidden(&self) -> &[Range<usize>] {
+        &self.0.hidden
     }
 
     /// Whether problems show none of its text.

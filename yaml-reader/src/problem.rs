@@ -10,6 +10,13 @@ use super::{Source, Span};
 /// The maximum number of problems that are shown; more usually have one cause.
 const SHOWN_PROBLEMS: usize = 100;
 
+/// What is shown in place of something hidden.
+const HIDDEN: &str = "[hidden]";
+/// So many bytes of something hidden are recognized in a message that quotes a part of it.
+const SHORTEST_QUOTE: usize = 6;
+/// A shorter text is in too many messages by chance.
+const SHORTEST_HIDDEN: usize = 3;
+
 /// One problem in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -65,19 +72,43 @@ impl Problem {
         // Of several lines only the first is shown.
         let from = floor(text, self.span.start) - start;
         let to = (floor(text, self.span.end).max(start) - start).clamp(from, line.len().max(from));
-        let (name, message) = (escaped(self.file.name()), escaped(&self.message));
-        let label = self.label.as_deref().map(escaped);
-        let snippet = Snippet::source(line)
+        let (name, message) = (escaped(self.file.name()), escaped(&self.without_hidden(&self.message)));
+        let label = self.label.as_deref().map(|label| escaped(&self.without_hidden(label)));
+        let line = masked(line, start, self.file.hidden());
+        let snippet = Snippet::source(&line)
             .line_start(number)
             .path(&name)
             .annotation(AnnotationKind::Primary.span(from..to).label(label.as_deref()));
         let mut group = Level::ERROR.primary_title(&message).element(snippet);
-        let help = self.help.as_deref().map(escaped);
+        let help = self.help.as_deref().map(|help| escaped(&self.without_hidden(help)));
         if let Some(help) = &help {
             group = group.element(Level::HELP.message(help));
         }
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(140).render(&[group])
+    }
+
+    /// A text about the file without what is hidden of it, as a whole or shortened.
+    fn without_hidden(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for range in self.file.hidden() {
+            let hidden = self.file.text().get(range.clone()).unwrap_or_default();
+            let start = &hidden[..floor(hidden, SHORTEST_QUOTE)];
+            if start.len() < SHORTEST_HIDDEN {
+                continue;
+            }
+            let (mut shown, mut rest) = (String::new(), text.as_str());
+            while let Some(at) = rest.find(start) {
+                let same = rest[at..].chars().zip(hidden.chars()).take_while(|(one, other)| one == other);
+                let length: usize = same.map(|(same, _)| same.len_utf8()).sum();
+                shown.push_str(&rest[..at]);
+                shown.push_str(HIDDEN);
+                rest = &rest[at + length..];
+            }
+            shown.push_str(rest);
+            text = shown;
+        }
+        text
     }
 
     /// The same without the line, the message and the help: each of them can quote the file.
@@ -104,6 +135,18 @@ impl Problem {
         let line = text[start..].split('\n').next().unwrap_or_default();
         (before.matches('\n').count() + 1, start, line.strip_suffix('\r').unwrap_or(line))
     }
+}
+
+/// A line that begins at this byte of its text, with an asterisk for each hidden byte.
+fn masked(line: &str, start: usize, hidden: &[std::ops::Range<usize>]) -> String {
+    let mask = |(at, character): (usize, char)| {
+        let place = start + at;
+        match hidden.iter().any(|range| range.contains(&place)) {
+            true => "*".repeat(character.len_utf8()),
+            false => character.to_string(),
+        }
+    };
+    line.char_indices().map(mask).collect()
 }
 
 /// The place, or the nearest before it at which a character begins.

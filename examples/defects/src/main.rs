@@ -1,8 +1,9 @@
 //! Small programs with one defect each, and their corrected twins.
 //!
 //! `defects NAME` runs the program with its defect, `defects NAME --corrected` its twin, `defects --list` prints all
-//! of them as JSON, `defects --shipped HAPAX SCENARIOS [NAME…]` which of them a shipped scenario meets, and
-//! `defects --table HAPAX SCENARIOS [NAME…]` docs/explore-defects.md, or a part of it. Each program is right in a
+//! of them as JSON, `defects --shipped HAPAX SCENARIOS [NAME…]` which of them a shipped scenario meets,
+//! `defects --table HAPAX SCENARIOS [NAME…]` docs/explore-defects.md, or a part of it, and `defects --check HAPAX PAGE
+//! [NAME…]` whether that page has what a search finds now. Each program is right in a
 //! world without faults. Its defect shows only under the schedule of faults, interrupts or callers that `finds`
 //! names.
 
@@ -35,11 +36,12 @@ fn main() -> ExitCode {
         ["--table", hapax, scenarios, names @ ..] => {
             table::print(Path::new(hapax), Path::new(scenarios), names)
         }
+        ["--check", hapax, page, names @ ..] => table::check(Path::new(hapax), Path::new(page), names),
         [name] => run(name, false),
         [name, "--corrected"] | ["--corrected", name] => run(name, true),
         _ => Err(io::Error::other(
-            "usage: defects NAME [--corrected], defects --list, defects --shipped HAPAX SCENARIOS [NAME…], or defects \
-             --table HAPAX SCENARIOS [NAME…]",
+            "usage: defects NAME [--corrected], defects --list, defects --shipped HAPAX SCENARIOS [NAME…], defects \
+             --table HAPAX SCENARIOS [NAME…], or defects --check HAPAX PAGE [NAME…]",
         )),
     };
     match done {

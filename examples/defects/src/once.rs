@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::program::Outcome;
-use crate::world::{Reply, ReplyKind, Request, World, pause};
+use crate::world::{NoReply, Reply, ReplyKind, Request, World, pause};
 
 /// The largest number of attempts.
 const MAX_ATTEMPTS: u32 = 4;
@@ -59,11 +59,28 @@ pub(crate) struct Tries {
     pub(crate) garbled: u32,
     /// How many keys cannot succeed any more, because the service has stored a failure for them.
     pub(crate) burned: u32,
+    /// The status of each attempt before this one; 0 without a reply.
+    pub(crate) statuses: [u16; MAX_ATTEMPTS as usize],
+    /// How each of them without a reply ended.
+    pub(crate) ends: [Option<NoReply>; MAX_ATTEMPTS as usize],
     /// What was read after the last unclear reply, where the program reads before it retries.
     pub(crate) last_look: Option<Sight>,
 }
 
 impl Tries {
+    /// Whether one of the attempts was answered with this status.
+    pub(crate) fn had(&self, status: u16) -> bool {
+        self.statuses.contains(&status)
+    }
+
+    /// Keeps how the present attempt ended.
+    fn note(&mut self, reply: &Reply) {
+        let at = self.number.saturating_sub(1) as usize;
+        if let (Some(status), Some(end)) = (self.statuses.get_mut(at), self.ends.get_mut(at)) {
+            (*status, *end) = (reply.status, reply.end);
+        }
+    }
+
     /// The key for this attempt: the same for all, unless the service has stored a failure for it.
     pub(crate) fn key(&self, name: &str) -> String {
         if self.burned == 0 { name.to_owned() } else { format!("{name}-{}", self.burned + 1) }
@@ -98,6 +115,7 @@ fn attempt(
     loop {
         tries.number += 1;
         let reply = world.send(&request(&tries));
+        tries.note(&reply);
         match reply.kind {
             // The service has executed it before.
             ReplyKind::Done if reply.is_replayed => return (Outcome::Done, reply),

@@ -56,12 +56,25 @@ pub(crate) enum ReplyKind {
     Lost,
 }
 
+/// How a request without a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoReply {
+    /// The connection was closed.
+    Closed,
+    /// The connection was reset.
+    Reset,
+    /// Nothing came in time.
+    TimedOut,
+}
+
 /// A reply, as far as one came.
 pub(crate) struct Reply {
     /// What it means.
     pub(crate) kind: ReplyKind,
     /// Whether the service says that it replays an earlier reply.
     pub(crate) is_replayed: bool,
+    /// How it ended without a reply.
+    pub(crate) end: Option<NoReply>,
     /// Its status; 0 without a reply.
     pub(crate) status: u16,
     /// How long the service asks to wait.
@@ -71,6 +84,18 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// No reply.
+    fn lost(end: NoReply) -> Self {
+        Reply {
+            kind: ReplyKind::Lost,
+            is_replayed: false,
+            end: Some(end),
+            status: 0,
+            retry_after: None,
+            body: Value::Null,
+        }
+    }
+
     /// The text at this pointer, or an empty one.
     pub(crate) fn text(&self, pointer: &str) -> String {
         self.body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -155,13 +180,9 @@ impl World {
         };
         match sent {
             Ok(Ok(response)) => read_reply(response),
-            Ok(Err(_)) | Err(_) => Reply {
-                kind: ReplyKind::Lost,
-                is_replayed: false,
-                status: 0,
-                retry_after: None,
-                body: Value::Null,
-            },
+            Ok(Err(error)) => Reply::lost(end_of(&error)),
+            // The request could not be made.
+            Err(_) => Reply::lost(NoReply::Closed),
         }
     }
 
@@ -266,6 +287,15 @@ fn directory(name: &str) -> PathBuf {
     variable(name).map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
+/// How a request without a reply ended.
+fn end_of(error: &ureq::Error) -> NoReply {
+    match error {
+        ureq::Error::Timeout(_) => NoReply::TimedOut,
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionReset => NoReply::Reset,
+        _ => NoReply::Closed,
+    }
+}
+
 fn read_reply(response: ureq::http::Response<Body>) -> Reply {
     let (head, mut body) = response.into_parts();
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
@@ -280,6 +310,7 @@ fn read_reply(response: ureq::http::Response<Body>) -> Reply {
     Reply {
         kind: reply_kind(head.status.as_u16(), parsed.as_ref()),
         is_replayed: header("idempotent-replayed") == Some("true"),
+        end: None,
         status: head.status.as_u16(),
         retry_after: seconds.map(|seconds| Duration::from_secs(seconds.min(MAX_WAIT))),
         body: parsed.unwrap_or_default(),

@@ -9,7 +9,7 @@ use yaml_reader::shape::{MapShape, Shape, optional, words_of};
 use super::{ApprovalOptions, Approvals};
 use crate::description::{
     AFTER, AnswerPlan, ApprovalPart, ConfiguredService, EffectDescription, EndpointDescription,
-    FieldDescription, FieldRole, ServiceDescription, read_after,
+    FieldDescription, FieldKind, FieldKinds, FieldRole, ServiceDescription, read_after,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -17,6 +17,8 @@ const FIELDS: &[FieldDescription] = &[
     FieldDescription::new("order").role(FieldRole::Purpose),
     FieldDescription::new("operation").role(FieldRole::Object),
 ];
+/// A question has the fields of the operation that it is about; an approval is compared with all of them.
+const KINDS: FieldKinds = &[(FieldKind::WhoAndHowMuch, &["operation", "decision", "*"])];
 /// What the person decides, if nothing else says it.
 const DECISIONS: [(&str, Option<&str>); 4] = [
     ("approved", Some("approved")),
@@ -60,6 +62,7 @@ pub(crate) fn description() -> ServiceDescription {
             ("approval.get", &["approval.request", "approval.cancel"]),
             ("approval.list", &["approval.request", "approval.cancel"]),
         ]),
+        kinds: KINDS,
         fields: FIELDS,
         options: OPTIONS.fields(),
         tools: Arc::new(super::tools::all),

@@ -4,8 +4,8 @@
 use yaml_reader::shown;
 
 use super::{
-    ApiDescription, EffectDescription, EffectImpact, FieldDescription, PhrasePart, ServiceDescription,
-    StoreChange, built_in, find,
+    ApiDescription, EffectDescription, EffectImpact, FieldDescription, FieldKind, LiveChange, PhrasePart,
+    ServiceDescription, StoreChange, built_in, find,
 };
 use crate::service::{Fields, Value};
 
@@ -83,6 +83,12 @@ pub fn store_change(effect: &str) -> Option<StoreChange> {
     describe_effect(effect)?.store
 }
 
+/// How an effect changes what is live at a place; `None` if it does not.
+#[must_use]
+pub fn live_change(effect: &str) -> Option<LiveChange> {
+    describe_effect(effect)?.live
+}
+
 /// The fields of a service's operations and effects that are described, the most important first: those that
 /// all services share, then those that are particular to the service.
 pub fn fields(operation: &str) -> impl Iterator<Item = &'static FieldDescription> {
@@ -99,6 +105,12 @@ pub fn field(operation: &str, name: &str) -> &'static FieldDescription {
     let own = service_of(operation).map(|service| service.fields).unwrap_or_default();
     let mut all = own.iter().chain(FieldDescription::COMMON);
     all.find(|field| field.name == name).unwrap_or(&FieldDescription::UNKNOWN)
+}
+
+/// What a field of an operation or effect says; `None` for a field that is not described.
+#[must_use]
+pub fn field_kind(operation: &str, name: &str) -> Option<FieldKind> {
+    service_of(operation)?.kind_of(name)
 }
 
 /// An effect of a service with an API of its own that has this field by nature, so that the field is always

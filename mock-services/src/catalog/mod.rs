@@ -14,15 +14,17 @@ pub use crate::built_in::built_in;
 pub use crate::description::{
     AFTER, AFTER_DEFINITION, AnswerPlan, ApiDescription, ApprovalPart, ArgumentError, ClientValue,
     ClientVariable, Configure, ConfiguredService, DecisionTime, EffectDescription, EffectImpact,
-    EndpointDescription, EndpointList, ExpectedEffect, FieldDescription, FieldExamples, FieldRole,
-    KEY_ARGUMENT, ParameterPlace, ParameterType, PhrasePart, PlannedDecision, PlannedRequest, PlannedStep,
-    PlannedTask, Preparation, RealEndpoint, RealHost, ServedHost, ServedHostError, ServiceDescription,
-    ServiceRequest, StoreChange, StoreKind, StoredValue, ToolBody, ToolDescription, ToolList, ToolParameter,
-    Undoes, UsualValue, ValueForm, is_glob_match, is_match, read_after, read_served_hosts, read_texts,
+    EndpointDescription, EndpointList, ExpectedEffect, FieldDescription, FieldExamples, FieldKind,
+    FieldKinds, FieldRole, KEY_ARGUMENT, LiveChange, ParameterPlace, ParameterType, PhrasePart,
+    PlannedDecision, PlannedRequest, PlannedStep, PlannedTask, Preparation, RealEndpoint, RealHost,
+    ServedHost, ServedHostError, ServiceDescription, ServiceRequest, StoreChange, StoreKind, StoredValue,
+    ToolBody, ToolDescription, ToolList, ToolParameter, Undoes, UsualValue, ValueForm, is_glob_match,
+    is_match, read_after, read_served_hosts, read_texts,
 };
 pub use lookup::{
-    api_of, apis, describe_effect, effect_made_by, effect_with_native_field, field, fields, first_fields,
-    impact, is_generated, money, nouns, past_tense, phrase, reveals, shows_path, store_change,
+    api_of, apis, describe_effect, effect_made_by, effect_with_native_field, field, field_kind, fields,
+    first_fields, impact, is_generated, live_change, money, nouns, past_tense, phrase, reveals, shows_path,
+    store_change,
 };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use yaml_reader::shape::{Field, Rule, Shape};
 
-use super::{ClientValue, EndpointDescription, RealEndpoint, ServiceDescription};
+use super::{ClientValue, EndpointDescription, FieldKind, RealEndpoint, ServiceDescription};
 use crate::fault::ReplyKind;
 use crate::service::{Operation, OperationKind};
 
@@ -27,6 +27,7 @@ pub fn reference(service: &ServiceDescription) -> String {
     endpoints(&mut page, service);
     operations(&mut page, service);
     effects(&mut page, service);
+    kinds(&mut page, service);
     faults(&mut page, service);
     options(&mut page, service);
     not_there(&mut page, service);
@@ -228,6 +229,26 @@ fn effects(page: &mut String, service: &ServiceDescription) {
     }
 }
 
+fn kinds(page: &mut String, service: &ServiceDescription) {
+    let names = service.field_names();
+    let of = |kind: FieldKind| {
+        let names = names.iter().copied().filter(move |name| service.kind_of(name) == Some(kind));
+        codes(names)
+    };
+    let with_fields = FieldKind::ALL.into_iter().filter(|kind| !of(*kind).is_empty());
+    let rows: Vec<Vec<String>> =
+        with_fields.map(|kind| vec![kind.as_str().to_owned(), of(kind), kind.meaning().to_owned()]).collect();
+    if rows.is_empty() {
+        return;
+    }
+    heading(page, "Kinds of fields");
+    paragraph(
+        page,
+        "An agent can send more than the task asks for. Whether that is wrong depends on what the field says.",
+    );
+    table(page, &["kind", "fields", "when it is wrong"], &rows);
+}
+
 /// The words of the replies that only a read can have, or of all others.
 fn replies(only_for_reads: bool) -> String {
     let is_wanted = |kind: &ReplyKind| kind.facts().content.is_for_reads() == only_for_reads;
@@ -427,6 +448,7 @@ mod tests {
     fn the_reference_of_a_service_has_a_section_for_each_part() {
         let payment = reference(crate::catalog::find("payment").unwrap());
         for part in [
+            "## Kinds of fields",
             "## Clients",
             "## Endpoints",
             "## Operations",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use yaml_reader::shape::{MapShape, Shape, optional};
 use yaml_reader::{Problems, Source};
 
-use super::{CreateItems, Custom, OperationAction, OperationRule, tools};
+use super::{CreateItems, Custom, FieldPlace, OperationAction, OperationRule, tools};
 use crate::description::{ConfiguredService, EffectDescription, ServedHost, ServiceDescription};
 use crate::sender::DECLARED;
 use crate::service::{Operation, OperationKind, Service};
@@ -125,6 +125,10 @@ impl ConfiguredService for DeclaredService {
 
     fn own_description(&self) -> Option<ServiceDescription> {
         Some(self.description())
+    }
+
+    fn own_key_place(&self) -> Option<String> {
+        self.service.key.as_ref().map(FieldPlace::written)
     }
 
     fn declaration(&self) -> Option<&Source> {

@@ -37,6 +37,16 @@ impl FieldPlace {
         }
     }
 
+    /// As in a file: `body.a.b`.
+    pub(super) fn written(&self) -> String {
+        match self {
+            FieldPlace::RequestBody(names) => format!("body.{}", names.join(".")),
+            FieldPlace::Query(name) => format!("query.{name}"),
+            FieldPlace::Path(name) => format!("path.{name}"),
+            FieldPlace::Header(name) => format!("header.{name}"),
+        }
+    }
+
     /// The header's name, when the field is in a header.
     pub(super) fn header(&self) -> Option<&str> {
         match self {

@@ -8,8 +8,9 @@ use yaml_reader::{Key, Map, Node, Reader};
 
 use super::{Deploy, DeployOptions, EnvironmentOptions, LockEnd, Rollout, api_name};
 use crate::description::{
-    AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldRole,
-    PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
+    AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldKind,
+    FieldKinds, FieldRole, LiveChange, PhrasePart, RealHost, ServiceDescription, UsualValue, ValueForm,
+    read_after,
 };
 use crate::idempotency::Profile;
 use crate::services::{Builder, ServiceOptions};
@@ -57,7 +58,73 @@ const STATUS: &[&str] = &[
     "service",
     "deployment",
 ];
-const LABELS: &[&str] = &["order", "payload", "metadata.*"];
+const LABELS: &[&str] = &["order", "metadata.*"];
+
+const KINDS: FieldKinds = &[
+    (
+        FieldKind::Label,
+        &[
+            "deployment",
+            "order",
+            "metadata.*",
+            // Entries of a payload by which callers find their deployment again, and which no deployment script reads.
+            "payload.order",
+            "payload.id",
+            "payload.*_id",
+            "payload.*Id",
+            "payload.*_key",
+            "payload.*Key",
+            "payload.key",
+            "payload.*_ref",
+            "payload.*reference",
+            "payload.*marker",
+            "payload.*_token",
+            "payload.*nonce",
+            "payload.attempt*",
+            "payload.*_by",
+            "payload.*By",
+            "payload.*_at",
+            "payload.*At",
+            "payload.actor",
+            "payload.user",
+            "payload.requester",
+            "payload.source",
+            "payload.agent",
+            "payload.ticket",
+        ],
+    ),
+    (
+        FieldKind::Text,
+        &[
+            "description",
+            "payload.reason",
+            "payload.note*",
+            "payload.message",
+            "payload.comment",
+            "payload.description",
+            "payload.task_description",
+        ],
+    ),
+    (
+        FieldKind::WhoAndHowMuch,
+        &[
+            "environment",
+            "version",
+            "ref",
+            "sha",
+            "repo",
+            "task",
+            "service",
+            "state",
+            "holder",
+            "by",
+            "transient_environment",
+            "production_environment",
+            "payload",
+            "payload.*",
+        ],
+    ),
+];
 
 const WRITES: &[&str] = &[
     "deploy.deploy",
@@ -82,6 +149,8 @@ const DEPLOY_VALUES: &[UsualValue] = &[
     UsualValue::new("task", "deploy"),
     UsualValue::new("transient_environment", "false"),
     UsualValue::new("production_environment", "what its name says"),
+    UsualValue::new("payload", "none").or_named(),
+    UsualValue::new("payload.*", "none").or_named(),
 ];
 
 const FIELDS: &[FieldDescription] = &[
@@ -109,6 +178,7 @@ pub(crate) fn description() -> ServiceDescription {
         senders: &[super::sender::SENDER],
         sent_effects: super::sender::SENT.iter().map(|effect| (*effect).to_owned()).collect(),
         hosts: HOSTS,
+        kinds: KINDS,
         fields: FIELDS,
         phrase: PHRASE,
         tools: Arc::new(super::tools::all),
@@ -129,7 +199,9 @@ pub(crate) fn description() -> ServiceDescription {
 fn effects() -> Vec<EffectDescription> {
     let deployed =
         |effect: EffectDescription| EffectDescription { needs: Some("deploy.deploy".to_owned()), ..effect };
+    let live = |value| Some(LiveChange { place: "environment", part: "service", value, id: "deployment" });
     let deploy = EffectDescription {
+        live: live(Some("version")),
         past_tense: Some("deployed"),
         ..EffectDescription::new("deploy.deploy", DEPLOYMENT)
             .usual(DEPLOY_VALUES)
@@ -137,13 +209,19 @@ fn effects() -> Vec<EffectDescription> {
             .told_apart_by(&["environment", "version"])
             .impact("a release was deployed", "a release was not deployed")
     };
-    let delete = deployed(
-        EffectDescription::new("deploy.delete", DEPLOYMENT)
-            .noun("deletion of a deployment", "deletions of a deployment"),
-    );
-    let status = deployed(
-        EffectDescription::new("deploy.status", STATUS).noun("retired deployment", "retired deployments"),
-    );
+    let delete = EffectDescription {
+        live: live(None),
+        ..deployed(
+            EffectDescription::new("deploy.delete", DEPLOYMENT)
+                .noun("deletion of a deployment", "deletions of a deployment"),
+        )
+    };
+    let status = EffectDescription {
+        live: live(None),
+        ..deployed(
+            EffectDescription::new("deploy.status", STATUS).noun("retired deployment", "retired deployments"),
+        )
+    };
     let lock = EffectDescription {
         fix_unintended: Some("Release every lock that the task takes, also when a step fails."),
         ..EffectDescription::new("deploy.lock", &["environment", "holder"])
@@ -218,5 +296,9 @@ impl ConfiguredService for DeployOptions {
 
     fn add_to(&self, builder: Builder, _seed: u64, options: ServiceOptions) -> Builder {
         builder.service(Deploy::new(self.clone()), options)
+    }
+
+    fn live(&self, place: &str) -> Option<String> {
+        self.environments.iter().find(|environment| environment.name == place)?.version.clone()
     }
 }

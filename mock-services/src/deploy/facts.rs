@@ -149,13 +149,17 @@ pub(crate) fn facts_of(change: &DeployChange) -> Option<EffectFacts> {
     }
 }
 
-/// Adds GitHub's environment flags, when they differ from what the environment's name implies.
+/// Adds what only GitHub's API has: the payload, entry by entry, and the environment flags, when they differ from what
+/// the environment's name implies.
 fn add_flags(mut fields: Fields, requested: &RequestedDeployment) -> Fields {
     let Some(source) = &requested.source else { return fields };
     if source.transient {
         fields.set("transient_environment", true);
     }
-    // A payload that is an object becomes one field per entry.
+    // A payload that is an object becomes one field per entry. Whoever runs the deployment can read each of them.
+    for (name, value) in &requested.metadata {
+        fields.set(format!("payload.{name}"), value.clone());
+    }
     let is_told = match &source.payload {
         serde_json::Value::Object(_) | serde_json::Value::Null => true,
         serde_json::Value::String(text) => text.is_empty() || !requested.metadata.is_empty(),

@@ -16,6 +16,7 @@ pub(super) const SENDER: EventSender = EventSender {
     shown_secret: str::to_owned,
     schedule: Schedule::ByHand,
     headers,
+    time_header: "",
     is_genuine: has_same_signature,
 };
 

@@ -28,6 +28,11 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What is live at a place before the first request; `None` for nothing.
+    fn live(&self, _place: &str) -> Option<String> {
+        None
+    }
+
     /// The hosts that the service itself names, beside those of its real APIs.
     fn hosts(&self) -> &[ServedHost] {
         &[]
@@ -47,6 +52,11 @@ pub trait ConfiguredService: fmt::Debug + Send + Sync {
     /// The same service with a person who answers by this plan; `None` for a service that asks nobody, or whose options
     /// say what the person answers.
     fn with_answers(&self, _plan: &AnswerPlan) -> Option<Arc<dyn ConfiguredService>> {
+        None
+    }
+
+    /// Where the file of a declared service says that its requests have their idempotency keys; `None` if it does not.
+    fn own_key_place(&self) -> Option<String> {
         None
     }
 

@@ -32,6 +32,8 @@ pub struct EffectDescription {
     pub undoes: Option<Undoes>,
     /// How it changes a record or a counter.
     pub store: Option<StoreChange>,
+    /// How it changes what is live.
+    pub live: Option<LiveChange>,
     /// Whether it is only a cost, or a step of another task: any number of them is accepted, unless a scenario
     /// names it, and the report counts them.
     pub is_cost: bool,
@@ -40,6 +42,9 @@ pub struct EffectDescription {
     /// The fields that say whom it is about. An effect that no intent names is accepted if it is about the
     /// people of the task: a hold of its customer, the card of its customer. None if it is never accepted.
     pub own: &'static [&'static str],
+    /// The effects of which it can be a step: it is accepted without an intent only beside an intent with one of
+    /// them. Empty if it can be a step of any task.
+    pub step_of: &'static [&'static str],
     /// The fields that a task need not name, and that must be the same in all attempts at one effect.
     pub steady: &'static [&'static str],
     /// The fields that together tell one such effect from the others that can be meant, whether or not a scenario
@@ -82,7 +87,7 @@ pub struct EffectImpact {
 /// field means this value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsualValue {
-    /// The field.
+    /// The field. A name that ends in `.*` is all fields with that prefix.
     pub field: &'static str,
     /// Its usual value.
     pub value: &'static str,
@@ -92,6 +97,8 @@ pub struct UsualValue {
     pub also: &'static [&'static str],
     /// Whether a value that the task itself names is usual, too: the address of its recipient.
     pub or_named: bool,
+    /// Whether any value is usual if the task names the field: a card has several names.
+    pub or_any_if_named: bool,
 }
 
 /// The effect that another effect with the whole amount undoes.
@@ -104,6 +111,19 @@ pub struct Undoes {
     pub by: &'static [&'static str],
     /// The field with the amount, in both effects.
     pub amount: &'static str,
+}
+
+/// How an effect changes what is live at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveChange {
+    /// The field with the place: the environment of a deployment.
+    pub place: &'static str,
+    /// The field with the part of the place that it changes, if it does not change all of it.
+    pub part: &'static str,
+    /// The field with what is live afterwards; `None` if it takes away what an earlier effect made live.
+    pub value: Option<&'static str>,
+    /// The field with the id of the effect that made live what is taken away.
+    pub id: &'static str,
 }
 
 /// How an effect changes a record or a counter.
@@ -151,7 +171,7 @@ impl UsualValue {
     /// A field and its usual value.
     #[must_use]
     pub const fn new(field: &'static str, value: &'static str) -> Self {
-        UsualValue { field, value, also_named_by: None, also: &[], or_named: false }
+        UsualValue { field, value, also_named_by: None, also: &[], or_named: false, or_any_if_named: false }
     }
 
     /// Adds other values that are as usual.
@@ -165,6 +185,13 @@ impl UsualValue {
     #[must_use]
     pub const fn or_named(mut self) -> Self {
         self.or_named = true;
+        self
+    }
+
+    /// Makes any value a usual one if the task names the field.
+    #[must_use]
+    pub const fn or_any_if_named(mut self) -> Self {
+        self.or_any_if_named = true;
         self
     }
 
@@ -211,7 +238,9 @@ impl EffectDescription {
     #[must_use]
     pub fn usual(mut self, usual: &'static [UsualValue]) -> Self {
         for UsualValue { field, .. } in usual {
-            for names in [&mut self.natural, &mut self.carried] {
+            // Of the fields with a prefix, none is in every effect.
+            let natural = (!field.ends_with(".*")).then_some(&mut self.natural);
+            for names in natural.into_iter().chain([&mut self.carried]) {
                 if !names.iter().any(|have| have == field) {
                     names.push((*field).to_owned());
                 }
@@ -249,6 +278,13 @@ impl EffectDescription {
         self
     }
 
+    /// Accepts it without an intent only in tasks that ask for one of these effects.
+    #[must_use]
+    pub fn step_of(mut self, effects: &'static [&'static str]) -> Self {
+        self.step_of = effects;
+        self
+    }
+
     /// Adds optional fields that must be the same in all attempts at one effect.
     #[must_use]
     pub fn steady(mut self, fields: &'static [&'static str]) -> Self {
@@ -274,6 +310,15 @@ impl EffectDescription {
     pub fn cost(mut self) -> Self {
         self.is_cost = true;
         self
+    }
+
+    /// Whether something says when a value of the field is wrong: every such effect has it, so that intents name it,
+    /// or it has a usual value, or it must be about the people of the task.
+    #[must_use]
+    pub fn judges(&self, field: &str) -> bool {
+        self.natural.iter().any(|have| have == field)
+            || self.usual.iter().any(|usual| usual.field == field)
+            || self.own.contains(&field)
     }
 
     /// Whether it can have the field.

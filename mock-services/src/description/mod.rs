@@ -7,9 +7,11 @@ mod effect;
 mod endpoint;
 mod field;
 mod hosts;
+mod kind;
 mod options;
 mod tool;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,12 +24,14 @@ pub use configured::{
     PlannedStep, PlannedTask, Preparation,
 };
 pub use effect::{
-    ApprovalPart, EffectDescription, EffectImpact, StoreChange, StoreKind, StoredValue, Undoes, UsualValue,
+    ApprovalPart, EffectDescription, EffectImpact, LiveChange, StoreChange, StoreKind, StoredValue, Undoes,
+    UsualValue,
 };
 pub use endpoint::{EndpointDescription, RealEndpoint};
 pub(crate) use field::short_ref;
 pub use field::{FieldDescription, FieldExamples, FieldRole, PhrasePart, ValueForm};
 pub use hosts::{ServedHost, ServedHostError, is_glob_match, is_match, read_served_hosts};
+pub use kind::{FieldKind, FieldKinds};
 pub use options::{AFTER, AFTER_DEFINITION, read_after, read_texts};
 pub use tool::{
     ArgumentError, KEY_ARGUMENT, ParameterPlace, ParameterType, ServiceRequest, ToolBody, ToolDescription,
@@ -88,6 +92,8 @@ pub struct ServiceDescription {
     pub can_be_added: bool,
     /// Fields that only a step can have: the operation and the field.
     pub step_fields: &'static [(&'static str, &'static str)],
+    /// What its fields say.
+    pub kinds: FieldKinds,
     /// The fields that are particular to it, the most important first.
     pub fields: &'static [FieldDescription],
     /// The phrase that tells one of its effects from others, part by part.
@@ -136,6 +142,7 @@ impl ServiceDescription {
             can_be_added: false,
             claim_field: None,
             step_fields: &[],
+            kinds: FieldKind::COMMON,
             fields: &[],
             phrase: PhrasePart::COMMON,
             options: &[],
@@ -192,6 +199,23 @@ impl ServiceDescription {
         self.effects.iter().find(|effect| effect.name == name)
     }
 
+    /// What a field of its operations and effects says; `None` for a field that it does not describe.
+    #[must_use]
+    pub fn kind_of(&self, field: &str) -> Option<FieldKind> {
+        FieldKind::find(self.kinds, field)
+    }
+
+    /// The fields of its effects and of the requests of its writes, each once. A name that ends in `.*` includes all
+    /// fields with that prefix.
+    #[must_use]
+    pub fn field_names(&self) -> BTreeSet<&str> {
+        let writes = self.operations.iter().filter(|operation| operation.kind == OperationKind::Write);
+        let requested = writes.flat_map(|operation| operation.fields.iter().map(AsRef::as_ref));
+        requested
+            .chain(self.effects.iter().flat_map(|effect| effect.carried.iter().map(String::as_str)))
+            .collect()
+    }
+
     /// Whether the read reveals the write. A read that is not described reveals all writes.
     #[must_use]
     pub fn does_reveal(&self, read: &str, write: &str) -> bool {
@@ -228,6 +252,12 @@ impl ServiceDescription {
     #[must_use]
     pub fn is_store(&self) -> bool {
         self.effects.iter().any(|effect| effect.store.is_some())
+    }
+
+    /// Whether it says what is live at a place.
+    #[must_use]
+    pub fn has_live(&self) -> bool {
+        self.effects.iter().any(|effect| effect.live.is_some())
     }
 
     /// The effects that change records or counters.
@@ -291,6 +321,7 @@ impl ServiceDescription {
                 }
             }
         }
+        problems.extend(self.kind_problems());
         for (read, writes) in &self.reveals {
             let is_read = self
                 .operations
@@ -313,6 +344,34 @@ impl ServiceDescription {
             if !is_write(operation) {
                 problems.push(format!("the step field {field} is of {operation}, which is not a write"));
             }
+        }
+        problems
+    }
+}
+
+impl ServiceDescription {
+    /// The fields without a kind, and the effects that can have a field of [`FieldKind::WhoAndHowMuch`] for which
+    /// nothing says when its value is wrong. A service that a file declares has only the common kinds.
+    fn kind_problems(&self) -> Vec<String> {
+        if self.unconfigured().declaration().is_some() {
+            return Vec::new();
+        }
+        let without = self.field_names().into_iter().filter(|field| self.kind_of(field).is_none());
+        let mut problems: Vec<String> =
+            without.map(|field| format!("the field {field} has no kind")).collect();
+        for effect in self.effects.iter().filter(|effect| effect.approval.is_none()) {
+            let operation = self.operations.iter().find(|operation| operation.name == effect.name);
+            let identifies = |field: &str| {
+                operation.is_some_and(|operation| operation.identity.iter().any(|name| name == field))
+            };
+            let open = effect.carried.iter().filter(|field| {
+                self.kind_of(field) == Some(FieldKind::WhoAndHowMuch)
+                    && !effect.judges(field)
+                    && !identifies(field)
+            });
+            problems.extend(open.map(|field| {
+                format!("{field} of {} says who or how much, and has no usual value", effect.name)
+            }));
         }
         problems
     }

@@ -8,8 +8,8 @@ use yaml_reader::{Key, Map, Node, NodeKind, Reader};
 
 use super::{Email, EmailOptions, MailDelivery, api_name};
 use crate::description::{
-    AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, RealHost,
-    ServiceDescription, UsualValue, ValueForm, read_after,
+    AFTER, ApiDescription, ClientVariable, ConfiguredService, EffectDescription, FieldDescription, FieldKind,
+    FieldKinds, RealHost, ServiceDescription, UsualValue, ValueForm, read_after,
 };
 use crate::idempotency::Profile;
 use crate::service::After;
@@ -61,6 +61,19 @@ const SEND_VALUES: &[UsualValue] = &[
     UsualValue::new("attachments", "none"),
     UsualValue::new("template", "none"),
     UsualValue::new("foreign_reply_to", "none").or_named(),
+    UsualValue::new("header_recipients", "none").or_named(),
+];
+
+const KINDS: FieldKinds = &[
+    (
+        FieldKind::WhoAndHowMuch,
+        &["to", "from", "attachments", "template", "foreign_reply_to", "header_recipients"],
+    ),
+    (
+        FieldKind::Label,
+        &["message", "order", "reference", "reply_to", "categories", "metadata.*", "header.*"],
+    ),
+    (FieldKind::Text, &["subject", "text", "plain", "html"]),
 ];
 
 const FIELDS: &[FieldDescription] = &[
@@ -75,7 +88,7 @@ pub(crate) fn description() -> ServiceDescription {
         ..EffectDescription::new("email.send", &["to", "from", "subject", "text", "message"])
             .usual(SEND_VALUES)
             .steady(&["from", "reply_to"])
-            .labels(&["order", "reference", "metadata.*"])
+            .labels(&["plain", "html", "order", "reference", "categories", "metadata.*", "header.*"])
             .noun("mail", "mails")
             .told_apart_by(&["to", "subject"])
             .impact("a mail was sent", "a mail was not sent")
@@ -90,6 +103,7 @@ pub(crate) fn description() -> ServiceDescription {
         sent_effects: super::sender::SENT.iter().map(|effect| (*effect).to_owned()).collect(),
         hosts: HOSTS,
         step_fields: &[("email.send", "via"), ("email.send", "occurrence")],
+        kinds: KINDS,
         fields: FIELDS,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),
@@ -99,8 +113,10 @@ pub(crate) fn description() -> ServiceDescription {
             "Webhooks are sent in scenarios with `events`: by SendGrid for mail over its API, by Resend for all other mail.",
             "Mail cannot be scheduled.",
             "The task need not name `from` and `reply_to`. They must be the same in all attempts at a mail, and a reply \
-             address must belong to the sender or be named by the task (`foreign_reply_to`). Display names, HTML beside a \
-             text, categories, tracking, unsubscribe groups and other headers are not compared.",
+             address must belong to the sender or be named by the task (`foreign_reply_to`). Whoever the headers To, Cc and \
+             Bcc name without getting the mail must be named by the task (`header_recipients`). HTML beside another text \
+             (`html`, `plain`), categories and other headers (`header.*`) are compared with what the task names. Display \
+             names, tracking and unsubscribe groups are not compared.",
             "Domains, contacts, templates and suppression lists cannot be managed. A template is only a name.",
         ],
         options: OPTIONS.fields(),

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::email::address::MailAddress;
-use crate::email::text::plain;
+use crate::email::headers::OwnHeaders;
+use crate::email::text::{differing, plain};
 use crate::service::{Fields, Value};
 
 /// The maximum number of tags of a mail, or of a request, that become fields, and of attachments that are
@@ -28,12 +29,18 @@ pub(super) struct MailDraft {
     pub(super) template: Option<String>,
     /// The names of the attachments.
     pub(super) attachments: Vec<String>,
+    /// The headers that the client wrote itself.
+    pub(super) headers: OwnHeaders,
+    /// Whom the headers name as recipients, and who does not get the mail. Set by [`MailDraft::finished`].
+    pub(super) header_recipients: Vec<String>,
     /// The reply addresses of another owner than the sender. Set by [`MailDraft::finished`].
     pub(super) foreign_replies: Vec<String>,
     /// All recipients, each once. Set by [`MailDraft::finished`].
     pub(super) recipients: Vec<String>,
     /// The plain text for the ledger. Set by [`MailDraft::finished`].
     pub(super) body: String,
+    /// The text and the HTML as plain text, if both exist and differ. Set by [`MailDraft::finished`].
+    pub(super) parts: Option<(String, String)>,
 }
 
 impl MailDraft {
@@ -53,9 +60,12 @@ impl MailDraft {
             categories: Vec::new(),
             template: None,
             attachments: Vec::new(),
+            headers: OwnHeaders::default(),
+            header_recipients: Vec::new(),
             foreign_replies: Vec::new(),
             recipients: Vec::new(),
             body: String::new(),
+            parts: None,
         }
     }
 
@@ -70,7 +80,15 @@ impl MailDraft {
             .iter()
             .map(|to| MailAddress::parse(to).map_or_else(|| to.to_lowercase(), |to| to.plain));
         self.foreign_replies = replies.filter(|to| owner_of(to) != owner).collect();
+        let mut only_named: Vec<String> = Vec::new();
+        for address in self.headers.recipients() {
+            if !self.recipients.contains(&address) && !only_named.contains(&address) {
+                only_named.push(address);
+            }
+        }
+        self.header_recipients = only_named;
         self.body = plain(self.text.as_deref(), self.html.as_deref());
+        self.parts = differing(self.text.as_deref(), self.html.as_deref());
         self.metadata.truncate(MAX_NAMED_TAGS);
         self.attachments.truncate(MAX_NAMED_TAGS);
         Arc::new(self)
@@ -85,6 +103,8 @@ impl MailDraft {
 
     /// The ledger's fields of this mail to this recipient.
     pub(super) fn fields_for(&self, recipient: &str, message: &str) -> Fields {
+        let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
+        let (text, html) = self.parts.as_ref().map(|(text, html)| (text.as_str(), html.as_str())).unzip();
         let fields = Fields::new()
             .with("to", recipient)
             .with("from", self.from.plain.as_str())
@@ -94,12 +114,20 @@ impl MailDraft {
             .with_some("order", self.order())
             .with_some("reference", self.reference.as_deref())
             .with_some("template", self.template.as_deref())
-            .with_some("attachments", Some(self.attachments.clone()).filter(|names| !names.is_empty()))
-            .with_some("foreign_reply_to", Some(self.foreign_replies.clone()).filter(|all| !all.is_empty()))
-            .with_some("reply_to", Some(self.reply_to.clone()).filter(|addresses| !addresses.is_empty()));
-        self.metadata
+            .with_some("attachments", some(&self.attachments))
+            .with_some("foreign_reply_to", some(&self.foreign_replies))
+            .with_some("reply_to", some(&self.reply_to))
+            .with_some("header_recipients", some(&self.header_recipients))
+            .with_some("categories", some(&self.categories))
+            .with_some("plain", text)
+            .with_some("html", html);
+        let fields = self
+            .metadata
             .iter()
-            .fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()))
+            .fold(fields, |fields, (name, value)| fields.with(format!("metadata.{name}"), value.as_str()));
+        self.headers
+            .others()
+            .fold(fields, |fields, (name, value)| fields.with(format!("header.{name}"), value))
     }
 }
 

@@ -6,6 +6,7 @@ mod address;
 mod delivery;
 mod description;
 mod draft;
+mod headers;
 mod mailbox;
 mod reference;
 mod resend;

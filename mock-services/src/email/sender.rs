@@ -20,6 +20,7 @@ const RESEND: EventSender = EventSender {
     shown_secret: str::to_owned,
     schedule: Schedule::Svix,
     headers: svix_headers,
+    time_header: "svix-timestamp",
     is_genuine: has_same_signature,
 };
 
@@ -31,6 +32,7 @@ const SENDGRID: EventSender = EventSender {
     shown_secret: ecdsa::public_key,
     schedule: Schedule::Svix,
     headers: sendgrid_headers,
+    time_header: TIMESTAMP,
     is_genuine: is_of_sendgrid,
 };
 

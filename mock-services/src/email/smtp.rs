@@ -65,6 +65,9 @@ fn fill(draft: &mut MailDraft, parsed: &Message<'_>) {
     let named = |part: &MessagePart<'_>| part.attachment_name().unwrap_or("attachment").to_owned();
     draft.attachments = parsed.attachments().map(named).collect();
     draft.reference = header(parsed, "X-Entity-Ref-ID");
+    for (name, value) in parsed.headers_raw() {
+        draft.headers.add(name, &value.split_ascii_whitespace().collect::<Vec<_>>().join(" "));
+    }
     let api = header(parsed, "X-SMTPAPI").and_then(|json| serde_json::from_str::<SmtpApi>(&json).ok());
     let SmtpApi { unique_args, to, filters } = api.unwrap_or_default();
     draft.metadata = unique_args.into_iter().collect();

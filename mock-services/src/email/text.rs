@@ -25,6 +25,12 @@ pub(super) fn plain(text: Option<&str>, html: Option<&str>) -> String {
     }
 }
 
+/// The text and the HTML of a body as plain text, if both exist and differ.
+pub(super) fn differing(text: Option<&str>, html: Option<&str>) -> Option<(String, String)> {
+    let (text, html) = (plain(Some(text?), None), plain(None, Some(html?)));
+    (!text.is_empty() && !html.is_empty() && !is_same(&text, &html)).then_some((text, html))
+}
+
 /// Whether two texts differ only in white space.
 fn is_same(one: &str, other: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
@@ -80,6 +86,12 @@ mod tests {
     #[test]
     fn text_and_html_that_differ_are_both_shown() {
         assert_eq!(plain(Some("You owe $5."), Some("<p>You owe $500.</p>")), "You owe $5.\nYou owe $500.");
+        assert_eq!(
+            differing(Some("You owe $5."), Some("<p>You owe $500.</p>")),
+            Some(("You owe $5.".to_owned(), "You owe $500.".to_owned()))
+        );
+        assert_eq!(differing(Some("as it is"), Some("<p>as it <b>is</b></p>")), None);
+        assert_eq!(differing(None, Some("<p>Hello</p>")), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::delivery::{
 use crate::fault::{After, Commit, Fault, StatusReply};
 use crate::idempotency::Idempotency;
 use crate::ledger::{AttemptId, Event, Received};
-use crate::service::{Answer, Context, Operation, OperationKind, Request, Service, TaskShare};
+use crate::service::{Answer, Context, OperationKind, Request, Service, TaskShare};
 
 /// An attempt that was recorded, with the fault that applies to it.
 struct AcceptedAttempt<Effect> {
@@ -256,7 +256,7 @@ impl<S: Service> Engine<S> {
         let service = self.service();
         let index = core.operation(job, &assessment);
         let operation = &service.operations()[index];
-        let share = self.task_share(core, job, operation, &assessment);
+        let share = core.task_share(job, &assessment);
         let (attempt, chosen) = match stale {
             Some((attempt, index, fault)) => (attempt, Some((index, fault))),
             None => self.choose_fault(core, job, (operation, share), &assessment),
@@ -303,18 +303,6 @@ impl<S: Service> Engine<S> {
             return ReceiveOutcome::Held(accepted);
         }
         ReceiveOutcome::Finished(self.finish(core, job, accepted))
-    }
-
-    /// The share of the task of an attempt; all of it where nobody asks. Of a generation, the verdict asks.
-    fn task_share(
-        &self,
-        core: &Core<S>,
-        job: &Job<S>,
-        operation: &Operation,
-        assessment: &RequestAssessment<S::Effect>,
-    ) -> TaskShare {
-        let is_asked = self.plan.armed().is_some() || self.moments.wanted(MomentKind::Received);
-        if is_asked || operation.generates { core.task_share(job, assessment) } else { TaskShare::Full }
     }
 
     /// The delay after which a fault commits, where it was drawn from the seed.

@@ -25,6 +25,7 @@ const CLIENT_HEADERS: &[&str] = &[
     "x-retry-attempt",
     "retry-attempt",
     "amz-sdk-request",
+    "x-atlassian-token",
     "traceparent",
 ];
 

@@ -33,6 +33,8 @@ pub(crate) use barrier::StartBarrier;
 pub use barrier::{AwaitedCallers, BarrierOptions};
 pub(crate) use happen::SCENARIO;
 pub use history::HistoryReport;
+pub(crate) use late_requests::LateOrigin;
+pub use late_requests::{LateCall, LateSenders};
 pub(crate) use paused::Paused;
 
 /// Which API keys a service accepts.
@@ -64,6 +66,8 @@ pub(crate) struct EngineOptions {
     pub(crate) longest_silence: Option<Duration>,
     /// Whether what callers ask and see is recorded, for [`Engine::check_history`].
     pub(crate) records_history: bool,
+    /// Who sent what comes after the end; `None`: always the subject.
+    pub(crate) late_senders: Option<LateSenders>,
 }
 
 /// A running service.
@@ -85,6 +89,7 @@ pub(crate) struct Engine<S: Service> {
     scenario_requests: AtomicU64,
     timers: Mutex<JoinSet<()>>,
     late: late_requests::LateCounts,
+    late_senders: Option<LateSenders>,
 }
 
 impl<S: Service> Engine<S> {
@@ -101,6 +106,7 @@ impl<S: Service> Engine<S> {
             barrier,
             longest_silence,
             records_history,
+            late_senders,
         } = options;
         let follows_service = idempotency.is_none();
         let idempotency = idempotency.unwrap_or_else(|| service.idempotency());
@@ -132,6 +138,7 @@ impl<S: Service> Engine<S> {
             scenario_requests: AtomicU64::new(0),
             timers: Mutex::new(JoinSet::new()),
             late: late_requests::LateCounts::default(),
+            late_senders,
         });
         engine.start_timers();
         engine

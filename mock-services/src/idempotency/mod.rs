@@ -1,6 +1,7 @@
 //! How a service treats idempotency keys: the profiles of real services. A profile is a file of the folder
 //! `profiles`, which the build script lists; everything about it is in that file.
 
+mod no_key;
 mod place;
 mod read;
 mod rules;
@@ -14,6 +15,7 @@ use serde::{Serialize, Serializer};
 
 use crate::after::After;
 use crate::word_enum;
+pub(crate) use no_key::no_key_there;
 pub use place::KeyPlace;
 pub use read::{IDEMPOTENCY, IDEMPOTENCY_DEFINITION, ReadFile, parse_idempotency, read_idempotency};
 pub(crate) use rules::{
@@ -130,6 +132,18 @@ impl Idempotency {
     #[must_use]
     pub fn place(&self) -> Option<&KeyPlace> {
         self.rules().key.as_ref()
+    }
+
+    /// Whether a key of one endpoint is another one at the next.
+    #[must_use]
+    pub fn is_per_endpoint(&self) -> bool {
+        self.rules().scope == KeyScope::Endpoint
+    }
+
+    /// The fields that belong to the key: with another value in one of them, it is another key.
+    #[must_use]
+    pub fn identity(&self) -> &[String] {
+        &self.rules().identity
     }
 
     /// Whether it has the rules of the shipped profile of its name; its lifetime can be another.

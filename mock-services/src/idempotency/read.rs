@@ -6,6 +6,7 @@ use yaml_reader::{
     Key, Node, NodeKind, Problem, Problems, Reader, Source, Span, listed, nearest, parse, shown,
 };
 
+use super::no_key::no_key_there;
 use super::place::KeyPlace;
 use super::rules::{
     ConcurrencyRule, ExpiryRule, KeyRules, KeyScope, Lifetime, MismatchRule, RateLimitPlace, RefusalRules,
@@ -400,7 +401,13 @@ fn word<T: Copy>(
 fn read_place(reader: &Reader, node: &Node) -> Option<KeyPlace> {
     let text = reader.text(node)?;
     match KeyPlace::parse(text) {
-        Ok(place) => Some(place),
+        Ok(place) => match no_key_there(&place) {
+            None => Some(place),
+            Some((message, help)) => {
+                reader.report_with_help(node.span, message, help);
+                None
+            }
+        },
         Err((what, help)) => {
             reader.report_with_help(node.span, format!("`{}` cannot be {what}", shown(text)), help);
             None

@@ -195,7 +195,11 @@ pub fn profiles_page() -> String {
     let _ = writeln!(
         out,
         "\n## Your own\n\nA provider that is not among them is a file beside the scenario, or beside `hapax.yaml`: \
-         `idempotency: acme.yaml`.\n\n```yaml\n{own}\n```"
+         `idempotency: acme.yaml`.\n\n```yaml\n{own}\n```\n\nThe place of the key must identify a \
+         request. Headers that a client sends with every request (`User-Agent`, `Authorization`, `Cookie`,\n`Host`, \
+         `Accept…`, `Content-…`, API keys) are refused: every write would be a repetition of the first, and no \
+         duplicate would be seen.\nA field with one value for two intents makes the trial void, and one with one value \
+         in two different tasks the run."
     );
     out.push_str("\n## Sources\n\n| profile | what it is | source | hosts |\n| --- | --- | --- | --- |\n");
     for profile in Profile::ALL {

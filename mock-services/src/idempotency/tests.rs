@@ -108,6 +108,9 @@ fn what_contradicts_itself_is_explained_with_its_place_and_a_way_out() {
         ("{key: content, mismatch: replay}", "the content is the key", "`key: header.Idempotency-Key`"),
         ("{extends: stripe, identity: [amount], mismatch: execute}", "is another key already", "`identity`"),
         ("{extends: stripe, key: cookie.a}", "cannot be the place of the key", "body.nonce"),
+        ("{key: header.User-Agent}", "`User-Agent` cannot have the key", "key: header.Idempotency-Key"),
+        ("{key: authorization, stores: all}", "the same value with every request", "is `scope`"),
+        ("{extends: stripe, key: X-Api-Key}", "`X-Api-Key` cannot have the key", "is `scope`"),
         ("{extends: stripe, replay: last}", "expected `first`, `latest` or `refuse`", "last"),
         ("{extends: stripe, stores: sucess}", "expected `all`, `success` or `started`", "`success`?"),
         ("{extends: stripe, refusals: {used: {status: 200}}}", "400", "200"),
@@ -118,6 +121,13 @@ fn what_contradicts_itself_is_explained_with_its_place_and_a_way_out() {
         assert!(text.contains(message) && text.contains(help), "{yaml}:\n{text}");
         assert!(text.contains("keys.yaml:1:") || text.contains("loop.yaml:1:"), "{yaml}:\n{text}");
     }
+}
+
+#[test]
+fn what_keeps_accounts_apart_can_stand_beside_the_key() {
+    let own = read("{key: Idempotency-Key, scope: account, identity: [header.Authorization]}").unwrap();
+    assert_eq!(own.identity(), ["header.Authorization"]);
+    assert!(read("{key: Idempotency-Key, with: {header.Content-Type: application/json}}").is_ok());
 }
 
 #[test]

@@ -11,8 +11,7 @@ use crate::word_enum;
 pub const LEDGER_FORMAT: u32 = 2;
 
 /// The name of the note of a request that came after the ledger was closed: it is added after the closing
-/// entry, and another closing entry after it. Fields: `service`, `method`, `path`, `kind` (`write`, `read`
-/// or `unreadable`), and `operation` where the request was understood.
+/// entry, and another closing entry after it. It has the fields of a [`LateRequest`](super::LateRequest).
 pub const LATE_REQUEST: &str = "late-request";
 
 /// The name of the note that entries are missing because there were too many. Field: `limit`.
@@ -221,7 +220,7 @@ pub struct Received {
     /// Whether its answer was already stored under that key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub replay: bool,
-    /// How much of the task it carries, if a fault or a listener waits for attempts, or if a model generates the answer.
+    /// How much of the task it carries.
     #[serde(default, skip_serializing_if = "TaskShare::is_full")]
     pub share: TaskShare,
     /// The caller.

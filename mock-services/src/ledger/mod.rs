@@ -6,6 +6,7 @@ mod effects;
 mod entry;
 mod event_texts;
 mod file;
+mod late;
 mod plan;
 mod read;
 mod redact;
@@ -29,6 +30,7 @@ pub use entry::{
 };
 use file::FileQueue;
 pub use file::LedgerFile;
+pub use late::{LateRequest, LateRequestKind, LateSender};
 pub use plan::{OtherFormat, SavedPlan};
 pub use read::{
     LedgerContents, LedgerDamage, LedgerSpan, LineOwner, SavedLedger, Scanned, copy_ledgers, read_contents,
@@ -125,6 +127,22 @@ impl Ledger {
         Ledger::open(trial, seed, clock, Some(file.queue()), Some(plan.to_owned()))
     }
 
+    /// Writes a closed ledger that was held in memory to the file, under this name and after a plan record with this
+    /// content. Returns its entries as the file has them: the first one names the plan of the file.
+    #[must_use]
+    pub fn write_closed(trial: &str, mut entries: Vec<Entry>, file: &LedgerFile, plan: &str) -> Vec<Entry> {
+        if let Some(Entry { event: Event::Opened { plan, .. }, .. }) = entries.first_mut() {
+            *plan = file.plan_hash().map(Into::into);
+        }
+        let ledger = Ledger::held(trial, Clock::default(), Some(file.queue()), Some(plan.to_owned()));
+        {
+            let mut state = ledger.shared.state();
+            (state.entries, state.closed) = (entries.clone(), true);
+        }
+        ledger.announce();
+        entries
+    }
+
     fn open(
         trial: &str,
         seed: u64,
@@ -132,6 +150,13 @@ impl Ledger {
         file: Option<Arc<FileQueue>>,
         written_first: Option<String>,
     ) -> Self {
+        let ledger = Ledger::held(trial, clock, file, written_first);
+        ledger.append(ledger.opened(seed));
+        ledger
+    }
+
+    /// A ledger without any entry.
+    fn held(trial: &str, clock: Clock, file: Option<Arc<FileQueue>>, written_first: Option<String>) -> Self {
         let state = LedgerState {
             trial: trial.to_owned(),
             edition: 0,
@@ -152,9 +177,7 @@ impl Ledger {
             queued: AtomicBool::new(false),
             grown: Notify::new(),
         };
-        let ledger = Ledger { shared: Arc::new(shared) };
-        ledger.append(ledger.opened(seed));
-        ledger
+        Ledger { shared: Arc::new(shared) }
     }
 
     /// The first entry of a ledger.
@@ -236,8 +259,7 @@ impl Ledger {
     }
 
     /// Adds a note of a request that came too late, and closes the ledger again where it was closed.
-    pub(crate) fn append_late(&self, caller: u32, fields: Fields) {
-        let event = Event::Noted { name: LATE_REQUEST.into(), caller: Some(caller), fields };
+    pub(crate) fn append_late(&self, event: Event) {
         let mut state = self.shared.state();
         let was_closed = std::mem::replace(&mut state.closed, false);
         state.add(&self.shared.clock, event);
@@ -395,5 +417,7 @@ impl LedgerReader {
     }
 }
 
+#[cfg(test)]
+mod every_event_tests;
 #[cfg(test)]
 mod tests;

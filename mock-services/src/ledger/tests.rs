@@ -6,6 +6,10 @@ fn noted(name: &str) -> Event {
     Event::Noted { name: name.into(), caller: None, fields: Fields::new().with("x", "y") }
 }
 
+fn late_request() -> Event {
+    Event::Noted { name: LATE_REQUEST.into(), caller: Some(1), fields: Fields::new() }
+}
+
 fn saved(count: usize, close: bool) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
@@ -330,9 +334,28 @@ fn a_held_ledger_is_written_when_it_is_closed_and_its_part_of_the_plan_before_it
     ledger.close();
     file.flush().unwrap();
     assert!(lines()[1].contains("{\"part\":1}") && lines()[2].contains("\"opened\""), "{:?}", lines());
-    ledger.append_late(1, crate::service::Fields::new());
+    ledger.append_late(late_request());
     file.flush().unwrap();
     assert_eq!(lines().len(), 7);
+}
+
+#[test]
+fn a_ledger_that_was_kept_in_memory_is_written_as_it_is_under_the_plan_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.jsonl");
+    let memory = Ledger::new("earlier", 7, Clock::default());
+    memory.append(noted("n"));
+    memory.close();
+    let file = LedgerFile::create_planned(&path, "{}").unwrap();
+    let entries = Ledger::write_closed("a#1", memory.entries(), &file, "{\"part\":1}");
+    file.flush().unwrap();
+    let saved = read_contents(std::io::BufReader::new(std::fs::File::open(&path).unwrap())).unwrap();
+    assert_eq!((saved.plans.len(), saved.plans[1].json.as_str()), (2, "{\"part\":1}"));
+    let ledger = &saved.ledgers["a#1"];
+    assert_eq!((&ledger.torn, &ledger.entries), (&None, &entries));
+    let Event::Opened { seed, plan, .. } = &entries[0].event else { panic!("{entries:?}") };
+    assert_eq!((*seed, plan.as_deref()), (7, saved.plans[0].hash.as_deref()));
+    assert_eq!(entries[1..], memory.entries()[1..], "times and all");
 }
 
 #[test]
@@ -363,7 +386,7 @@ fn nothing_but_a_late_request_may_follow_the_closing_entry_in_a_file() {
         let file = LedgerFile::create(&path).unwrap();
         let ledger = Ledger::in_file("t", 1, Clock::default(), &file);
         ledger.close();
-        ledger.append_late(1, crate::service::Fields::new().with("kind", "write"));
+        ledger.append_late(late_request());
         file.flush().unwrap();
         let text = edit(std::fs::read_to_string(&path).unwrap());
         let ledgers = read_ledgers(text.as_bytes()).unwrap();

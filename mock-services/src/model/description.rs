@@ -13,11 +13,14 @@ use super::{
     Cassette, Character, ContextFill, Model, ModelOptions, ReplayedFile, ScriptedTurn, TokenBilling,
 };
 use crate::description::{
-    ClientVariable, ConfiguredService, EffectDescription, EndpointDescription, PlannedTask, RealHost,
-    ServiceDescription, read_texts,
+    ClientVariable, ConfiguredService, EffectDescription, EndpointDescription, FieldKind, FieldKinds,
+    PlannedTask, RealHost, ServiceDescription, read_texts,
 };
 use crate::service::Fields;
 use crate::services::{Builder, ServiceOptions};
+
+/// A generation is only a cost: no task asks for one.
+const KINDS: FieldKinds = &[(FieldKind::Text, &["says", "claim"]), (FieldKind::Label, &["*"])];
 
 const VARIABLES: &[ClientVariable] = &[
     ClientVariable::url("ANTHROPIC_BASE_URL"),
@@ -76,6 +79,7 @@ pub(crate) fn description() -> ServiceDescription {
              stores, stored conversations, fine-tuning jobs, uploads, caches of contents and interactions. Such a \
              request gets a 501 and makes the trial void, and so does a request to a model in another API.",
         ],
+        kinds: KINDS,
         options: OPTIONS.fields(),
         ..ServiceDescription::new(&Model::default(), |reader, map| Arc::new(read_options(reader, map)))
     }

@@ -14,6 +14,14 @@ pub(crate) struct Card {
     pub(crate) decline: Option<Decline>,
 }
 
+impl Card {
+    /// Its network and its last digits, if it pays and is not the card that every customer has at first.
+    pub(crate) fn unusual_name(&self) -> Option<String> {
+        let is_usual = *self == Card::VISA || self.decline.is_some();
+        (!is_usual).then(|| format!("{} {}", self.brand, String::from_utf8_lossy(&self.last4)))
+    }
+}
+
 /// Why a bank declines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decline {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Payment, configure};
+use super::{Payment, configure, field_kinds};
 use crate::description::{
     ApiDescription, ClientVariable, EffectDescription, FieldDescription, FieldRole, RealHost,
     ServiceDescription, Undoes, UsualValue, ValueForm,
@@ -86,7 +86,10 @@ fn shows_path(read: &str, write: &str) -> bool {
     }
 }
 
+/// A card with which a payment is made, or that is attached, if it is not the one that every customer has.
+const CARD: UsualValue = UsualValue::new("card", "that of the customer").or_any_if_named();
 const CHARGE_VALUES: &[UsualValue] = &[
+    CARD,
     UsualValue::new("application_fee_amount", "none"),
     UsualValue::new("on_behalf_of", "none"),
     UsualValue::new("transfer_destination", "none"),
@@ -104,6 +107,11 @@ const REFUND_VALUES: &[UsualValue] = &[
     UsualValue::new("reverse_transfer", "false"),
 ];
 const ACCOUNT_VALUES: &[UsualValue] = &[UsualValue::new("account", "none")];
+const METHOD_VALUES: &[UsualValue] = &[CARD, UsualValue::new("account", "none")];
+const NEW_CUSTOMER_VALUES: &[UsualValue] =
+    &[UsualValue::new("email", "none").or_named(), UsualValue::new("account", "none")];
+const NEW_PRICE_VALUES: &[UsualValue] =
+    &[UsualValue::new("interval_count", "1"), UsualValue::new("account", "none")];
 const SUBSCRIPTION_VALUES: &[UsualValue] = &[
     UsualValue::new("quantity", "1").or_named_by("items"),
     UsualValue::new("currency", "usd"),
@@ -197,6 +205,7 @@ pub(crate) fn description() -> ServiceDescription {
         sent_effects: super::sender::SENT.iter().map(|effect| (*effect).to_owned()).collect(),
         hosts: HOSTS,
         step_fields: &[("payment.charge", "card")],
+        kinds: field_kinds::KINDS,
         fields: FIELDS,
         tools: Arc::new(super::tools::all),
         endpoints: Arc::new(super::reference::endpoints),
@@ -212,8 +221,7 @@ pub(crate) fn description() -> ServiceDescription {
             "These parameters are accepted and not compared with the task: notes and texts that only the seller sees \
              (the description and the metadata of a customer or a product, `transfer_group`, `radar_options`, \
              `cancellation_details`), how a payment is authenticated (`off_session`, `mandate_data`, `return_url`, \
-             `payment_method_options`, `payment_behavior`, `payment_settings`), and the detaching of a card that is not \
-             the default.",
+             `payment_method_options`, `payment_behavior`, `payment_settings`).",
         ],
         options: configure::OPTIONS.fields(),
         prepare: configure::prepare,
@@ -246,34 +254,44 @@ fn effects() -> Vec<EffectDescription> {
     let released = EffectDescription {
         of: Some("payment.hold"),
         ..EffectDescription::new("payment.released-hold", CHARGE)
+            .usual(CHARGE_VALUES)
             .labels(STATEMENT)
-            .labels(&["receipt_email", "shipping", "setup_future_usage", "account"])
-            .accepted_for_own(&["customer"])
+            .accepted_for_own(&["customer", "amount", "currency"])
+            .step_of(&["payment.charge", "payment.hold"])
             .noun("released hold", "released holds")
     };
     let declined = EffectDescription {
         of: Some("payment.charge"),
         fix_unintended: Some("Charge only the customers of the task: a declined charge is seen, too."),
         ..EffectDescription::new("payment.declined", CHARGE)
+            .usual(CHARGE_VALUES)
             .labels(STATEMENT)
-            .labels(&["receipt_email", "shipping", "setup_future_usage", "account"])
-            .accepted_for_own(&["customer"])
+            .accepted_for_own(&["customer", "amount", "currency"])
+            .step_of(&["payment.charge", "payment.hold"])
             .noun("declined charge", "declined charges")
     };
     let new_customer = EffectDescription {
         of: Some("payment.customer"),
         fix_unintended: Some("Use the customer of the task, and create no other one."),
         ..EffectDescription::new("payment.new-customer", &["customer"])
-            .labels(&["email", "name", "phone", "account"])
-            .accepted_for_own(&["customer"])
+            .usual(NEW_CUSTOMER_VALUES)
+            .labels(&["name", "phone"])
+            .accepted_for_own(&["customer", "email"])
             .noun("new customer", "new customers")
     };
     let method = EffectDescription {
         fix_unintended: Some("Attach a card only to the customer of the task."),
         ..EffectDescription::new("payment.method", &["payment_method", "customer"])
-            .labels(&["account"])
+            .usual(METHOD_VALUES)
             .accepted_for_own(&["customer"])
             .noun("attached card", "attached cards")
+    };
+    let detached = EffectDescription {
+        of: Some("payment.method"),
+        fix_unintended: Some("Leave the cards of customers as they are, unless the task is about them."),
+        ..EffectDescription::new("payment.detached-method", &["payment_method", "customer"])
+            .usual(ACCOUNT_VALUES)
+            .noun("detached card", "detached cards")
     };
     let refunded = &["amount", "currency", "customer", "charge", "payment_intent", "reason"];
     let refund = EffectDescription {
@@ -325,18 +343,20 @@ fn effects() -> Vec<EffectDescription> {
         .noun("deletion of a customer", "deletions of a customer");
     // A product and its price can be a step of another task. They count only in a scenario that names them.
     let product = EffectDescription::new("payment.product", &["product", "name", "active"])
-        .labels(&["description", "account"])
+        .usual(ACCOUNT_VALUES)
+        .labels(&["description"])
         .noun("product", "products")
         .cost();
     let price =
         EffectDescription::new("payment.price", &["price", "product", "unit_amount", "currency", "active"])
-            .labels(&["interval", "interval_count", "lookup_key", "nickname", "account"])
+            .usual(NEW_PRICE_VALUES)
+            .labels(&["interval", "lookup_key", "nickname"])
             .noun("price", "prices")
             .cost();
     let delete_product = EffectDescription {
         counts_with: Some("payment.product"),
         ..EffectDescription::new("payment.delete-product", &["product", "name"])
-            .labels(&["account"])
+            .usual(ACCOUNT_VALUES)
             .noun("deletion of a product", "deletions of a product")
             .cost()
     };
@@ -361,6 +381,7 @@ fn effects() -> Vec<EffectDescription> {
         delete_customer,
         new_customer,
         method,
+        detached,
         product,
         update_product,
         delete_product,

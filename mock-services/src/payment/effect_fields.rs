@@ -128,6 +128,7 @@ pub(crate) fn attached_method(method: &PaymentMethod) -> Fields {
     Fields::new()
         .with("payment_method", method.id.as_str())
         .with_some("customer", method.customer.as_ref().map(Expandable::id))
+        .with_some("card", method.card.unusual_name())
 }
 
 /// What the payer of a charge notices besides the money, as far as it is not what the customer has anyway: where

@@ -69,7 +69,9 @@ pub(crate) enum PaymentChange {
     SubscriptionSaved(Arc<Subscription>),
     /// A payment method was attached to a customer.
     MethodAttached(Arc<PaymentMethod>),
-    /// A payment method was created, changed or detached.
+    /// A payment method was detached from this customer.
+    MethodDetached(Arc<PaymentMethod>, Arc<str>),
+    /// A payment method was created or changed.
     MethodSaved(Arc<PaymentMethod>),
     /// A token was created.
     TokenSaved(Arc<Token>),
@@ -168,7 +170,9 @@ impl PaymentChange {
                 }
                 state.subscriptions.put(Arc::clone(subscription));
             }
-            PaymentChange::MethodAttached(method) | PaymentChange::MethodSaved(method) => {
+            PaymentChange::MethodAttached(method)
+            | PaymentChange::MethodDetached(method, _)
+            | PaymentChange::MethodSaved(method) => {
                 state.methods.put(Arc::clone(method));
             }
             PaymentChange::TokenSaved(token) => state.tokens.put(Arc::clone(token)),
@@ -201,6 +205,11 @@ impl PaymentChange {
             PaymentChange::MethodAttached(method) => {
                 ("payment.method", &method.id, effect_fields::attached_method(method))
             }
+            PaymentChange::MethodDetached(method, customer) => (
+                "payment.detached-method",
+                &method.id,
+                Fields::new().with("payment_method", method.id.as_str()).with("customer", &**customer),
+            ),
             PaymentChange::ProductDeleted(product) => (
                 "payment.delete-product",
                 &product.id,
@@ -300,7 +309,8 @@ fn charged(charge: &Charge, amount: i64) -> Fields {
         .with_some("transfer_destination", charge.receiving_account.as_deref())
         .with_some("authorized", (charge.amount != amount).then_some(charge.amount))
         .with_some("statement_descriptor", charge.statement_descriptor.as_deref())
-        .with_some("statement_descriptor_suffix", charge.statement_descriptor_suffix.as_deref());
+        .with_some("statement_descriptor_suffix", charge.statement_descriptor_suffix.as_deref())
+        .with_some("card", charge.payment_method_details.card.unusual_name());
     for (name, value) in charge.noticed.iter().flat_map(|noticed| noticed.iter()) {
         fields.set(name, value.clone());
     }

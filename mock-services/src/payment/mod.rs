@@ -14,6 +14,7 @@ mod errors;
 mod expandable;
 mod expiry;
 mod failures;
+mod field_kinds;
 mod form;
 mod list;
 mod metadata;

@@ -13,6 +13,7 @@ pub(super) const SENDER: EventSender = EventSender {
     shown_secret: str::to_owned,
     schedule: Schedule::Stripe,
     headers,
+    time_header: "Stripe-Signature",
     is_genuine: has_same_signature,
 };
 

@@ -8,8 +8,8 @@ use yaml_reader::{Key, Map, Node, NodeKind, Reader, Span};
 
 use super::{Records, RecordsOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, ExpectedEffect, FieldDescription, FieldRole,
-    PhrasePart, Preparation, ServiceDescription, StoreChange, StoreKind, StoredValue,
+    ConfiguredService, EffectDescription, EndpointDescription, ExpectedEffect, FieldDescription, FieldKind,
+    FieldKinds, FieldRole, PhrasePart, Preparation, ServiceDescription, StoreChange, StoreKind, StoredValue,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -21,6 +21,8 @@ const FIELDS: &[FieldDescription] = &[
     FieldDescription::new("key").role(FieldRole::Object),
     FieldDescription::new("counter").role(FieldRole::Object),
 ];
+const KINDS: FieldKinds =
+    &[(FieldKind::WhoAndHowMuch, &["key", "value", "version", "previous_version", "counter", "by"])];
 const PHRASE: &[PhrasePart] = &[
     PhrasePart::new("for", &["order"]),
     PhrasePart::new("of", &["version"]),
@@ -35,6 +37,7 @@ pub(crate) fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(REVEALS),
         // A step that reads the record, adds this number and writes the sum back.
         step_fields: &[("records.put", "add")],
+        kinds: KINDS,
         fields: FIELDS,
         phrase: PHRASE,
         tools: Arc::new(super::tools::all),

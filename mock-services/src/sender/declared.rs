@@ -10,6 +10,7 @@ pub const DECLARED: EventSender = EventSender {
     shown_secret: str::to_owned,
     schedule: Schedule::Svix,
     headers,
+    time_header: "Webhook-Signature",
     is_genuine: has_same_signature,
 };
 

@@ -10,6 +10,7 @@ pub const QUEUE: EventSender = EventSender {
     secret: |_| String::new(),
     shown_secret: |_| String::new(),
     schedule: Schedule::ByHand,
+    time_header: "",
     is_genuine: |_, _| false,
     headers: |copy: &SentCopy<'_>| {
         vec![

@@ -33,6 +33,8 @@ pub struct EventSender {
     pub schedule: Schedule,
     /// The headers of one copy, without the content type.
     pub headers: fn(&SentCopy<'_>) -> Vec<(&'static str, String)>,
+    /// The header with the time that it signs; empty if it signs none.
+    pub time_header: &'static str,
     /// Whether a copy has a signature of this sender.
     pub is_genuine: fn(&EventSender, &ReceivedCopy<'_>) -> bool,
 }
@@ -84,6 +86,25 @@ impl EventSender {
     #[must_use]
     pub fn secret_of(&self, seed: u64) -> String {
         (self.secret)(&generate_key(seed, self.secret_variable, 0, ""))
+    }
+
+    /// Whether it signs anything.
+    #[must_use]
+    pub const fn signs(&self) -> bool {
+        !self.secret_variable.is_empty()
+    }
+
+    /// Whether it signs the time at which it sends.
+    #[must_use]
+    pub const fn signs_time(&self) -> bool {
+        !self.time_header.is_empty()
+    }
+
+    /// The time that it signed, in seconds since 1970.
+    #[must_use]
+    pub fn signed_at(&self, copy: &ReceivedCopy<'_>) -> Option<i64> {
+        let header = copy.header(&self.time_header.to_lowercase())?;
+        header.split(',').find_map(|part| part.strip_prefix("t=").unwrap_or(part).parse().ok())
     }
 
     /// All headers of one copy.
@@ -162,6 +183,22 @@ mod tests {
         let copy = SentCopy { event: &event, secret, at: 1_614_265_330, earlier: 0, again: None };
         let headers = svix_headers(&copy);
         assert_eq!(headers[2].1, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn the_signed_time_is_found_in_the_header_of_each_sender() {
+        let event = event();
+        let at = 1_614_265_330;
+        let senders = crate::catalog::services().iter().flat_map(|service| service.senders);
+        for sender in senders.chain(&[SLACK, DECLARED, QUEUE, JOB_SCHEDULER]) {
+            let secret = &sender.secret_of(7);
+            let headers =
+                sender.all_headers(&SentCopy { event: &event, secret, at, earlier: 0, again: None });
+            let headers: Vec<(String, String)> =
+                headers.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
+            let copy = ReceivedCopy { headers: &headers, body: &event.body, shown_secret: secret };
+            assert_eq!(sender.signed_at(&copy), sender.signs_time().then_some(at), "{}", sender.name);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub const SLACK: EventSender = EventSender {
     shown_secret: str::to_owned,
     schedule: Schedule::Slack,
     headers,
+    time_header: "X-Slack-Request-Timestamp",
     is_genuine: has_same_signature,
 };
 

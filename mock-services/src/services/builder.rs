@@ -9,7 +9,7 @@ use super::MockServices;
 use super::expect::Expectations;
 use super::running::{BoxFuture, RunningService, ServiceEnvironment};
 use crate::clock::Clock;
-use crate::engine::{Access, BarrierOptions, Engine, EngineOptions, SCENARIO, StartBarrier};
+use crate::engine::{Access, BarrierOptions, Engine, EngineOptions, LateSenders, SCENARIO, StartBarrier};
 use crate::fault::{Fault, IntendedEffects, Objections, Plan, SharedPlan, check_behind};
 use crate::idempotency::Idempotency;
 use crate::ledger::Ledger;
@@ -32,6 +32,7 @@ pub struct Builder {
     barrier: Option<BarrierOptions>,
     longest_silence: Option<Duration>,
     records_histories: bool,
+    late_senders: Option<LateSenders>,
     address: IpAddr,
     limits: Limits,
     operations: Vec<Operation>,
@@ -88,6 +89,7 @@ impl Default for Builder {
             barrier: None,
             longest_silence: None,
             records_histories: false,
+            late_senders: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             limits: Limits::default(),
             operations: Vec::new(),
@@ -184,6 +186,13 @@ impl Builder {
         self
     }
 
+    /// Who sent what comes after the services were [retired](MockServices::retire). Without it, it is always the subject.
+    #[must_use]
+    pub fn late_senders(mut self, senders: LateSenders) -> Self {
+        self.late_senders = Some(senders);
+        self
+    }
+
     /// Listens on this address instead of on loopback.
     #[must_use]
     pub fn address(mut self, address: IpAddr) -> Self {
@@ -232,6 +241,7 @@ impl Builder {
                 .map(|options| Arc::new(StartBarrier::new(options, self.callers, ledger.clone()))),
             longest_silence: self.longest_silence,
             records_histories: self.records_histories,
+            late_senders: self.late_senders,
             wire: Arc::new(Wire::new(self.address, self.limits)),
             ledger,
         });
@@ -272,6 +282,7 @@ async fn start<S: Service>(
             barrier: environment.barrier.clone(),
             longest_silence: environment.longest_silence,
             records_history: environment.records_histories,
+            late_senders: environment.late_senders.clone(),
         },
     );
     let mut endpoints = Vec::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::delivery::{Listener, MomentKind};
-use crate::engine::{Engine, HistoryReport, Paused, StartBarrier};
+use crate::engine::{Engine, HistoryReport, LateSenders, Paused, StartBarrier};
 use crate::fault::{IntendedEffects, SharedPlan};
 use crate::ledger::Ledger;
 use crate::service::{Operation, Service, ServiceEvent};
@@ -28,6 +28,7 @@ pub(super) struct ServiceEnvironment {
     pub(super) barrier: Option<Arc<StartBarrier>>,
     pub(super) longest_silence: Option<Duration>,
     pub(super) records_histories: bool,
+    pub(super) late_senders: Option<LateSenders>,
     pub(super) wire: Arc<Wire>,
 }
 

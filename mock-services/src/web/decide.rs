@@ -7,6 +7,7 @@ use super::content::text;
 use super::request::ParsedRequest;
 use super::state::{WebChange, WebItems, split};
 use super::template::Values;
+use super::unique::{UniqueField, conflict};
 use super::{DELETE, Effect, GET, PATCH, POST, QUERY, error};
 use crate::service::{Answer, Context, Decision, percent_decoded};
 
@@ -15,12 +16,16 @@ pub(super) fn decide(
     items: &WebItems,
     request: &ParsedRequest,
     declared: Option<&DeclaredAnswer>,
+    unique: &[UniqueField],
     context: &Context,
 ) -> Decision<Effect> {
     let change = match request.operation {
         GET | QUERY => None,
         _ => Some(change(items, request, context)),
     };
+    if let Some(taken) = change.as_ref().and_then(|change| conflict(unique, items, change)) {
+        return Decision::refuse(taken);
+    }
     let id = change.as_ref().map_or_else(|| context.ids.uuid("item"), |change| change.id.clone());
     let own = match &change {
         Some(change) => written(request, change),

@@ -7,10 +7,11 @@ use yaml_reader::shape::{Count, MapShape, Shape, optional};
 use yaml_reader::{Map, Reader};
 
 use super::answers::{ANSWER, read_answers};
+use super::unique::{UNIQUE, read_unique};
 use super::{Web, WebOptions};
 use crate::description::{
-    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, FieldRole, PhrasePart,
-    ServiceDescription, ValueForm, read_texts,
+    ConfiguredService, EffectDescription, EndpointDescription, FieldDescription, FieldKind, FieldKinds,
+    FieldRole, PhrasePart, ServiceDescription, ValueForm, read_texts,
 };
 use crate::services::{Builder, ServiceOptions};
 
@@ -23,6 +24,9 @@ const FIELDS: &[FieldDescription] = &[
     FieldDescription::new("host").role(FieldRole::Place).form(ValueForm::AnyCase),
     FieldDescription::new("path").role(FieldRole::Place).form(ValueForm::UrlPath),
 ];
+/// No one but the owner of an API knows which of its fields are labels.
+const KINDS: FieldKinds =
+    &[(FieldKind::WhoAndHowMuch, &["host", "path", "query", "query.*", "body", "body.*", "if_none_match"])];
 const PHRASE: &[PhrasePart] = &[
     PhrasePart::new("to", &["to"]),
     PhrasePart::new("for", &["order"]),
@@ -36,6 +40,7 @@ pub(crate) fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(REVEALS),
         any_host: true,
         can_be_added: true,
+        kinds: KINDS,
         fields: FIELDS,
         phrase: PHRASE,
         endpoints: Arc::new(endpoints),
@@ -77,16 +82,19 @@ fn effects() -> Vec<EffectDescription> {
         .collect()
 }
 
-static OPTIONS: MapShape<2> = MapShape::new([
+static OPTIONS: MapShape<3> = MapShape::new([
     optional("ignore", Shape::TEXTS),
     optional("answers", Shape::List(&ANSWER.shape(), Count::ANY)),
+    optional("unique", Shape::List(&UNIQUE.shape(), Count::ANY))
+        .about("Fields that no two things may share: a second one gets the status 409."),
 ]);
 
 pub(super) fn read_options(reader: &Reader, map: &mut Map<'_, '_>) -> WebOptions {
-    let [ignore, answers] = map.fields(&OPTIONS);
+    let [ignore, answers, unique] = map.fields(&OPTIONS);
     WebOptions {
         ignore: ignore.map(|node| read_texts(reader, node)).unwrap_or_default(),
         answers: answers.map(|node| read_answers(reader, node)).unwrap_or_default(),
+        unique: unique.map(|node| read_unique(reader, node)).unwrap_or_default(),
     }
 }
 

@@ -12,6 +12,7 @@ mod state;
 mod template;
 #[cfg(test)]
 mod tests;
+mod unique;
 
 use std::borrow::Cow;
 
@@ -24,6 +25,7 @@ pub use answers::DeclaredAnswer;
 pub(crate) use description::description;
 use request::ParsedRequest;
 use state::{WebChange, WebItems};
+pub use unique::UniqueField;
 
 /// The indexes of the operations in [`Service::operations`].
 const POST: usize = 0;
@@ -61,6 +63,9 @@ pub struct WebOptions {
     pub ignore: Vec<String>,
     /// The declared answers; the first that matches a request is used.
     pub answers: Vec<DeclaredAnswer>,
+    /// The fields that no two things may share.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unique: Vec<UniqueField>,
 }
 
 /// A service for any API.
@@ -126,7 +131,7 @@ impl Service for Web {
 
     fn decide(&self, state: &State, call: &Call, context: &Context) -> Decision<Effect> {
         let declared = self.declared_answer(call).and_then(|place| self.options.answers.get(place));
-        decide::decide(&state.0, &call.0, declared, context)
+        decide::decide(&state.0, &call.0, declared, &self.options.unique, context)
     }
 
     fn declared_answer(&self, call: &Call) -> Option<usize> {

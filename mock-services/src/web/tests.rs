@@ -363,3 +363,41 @@ fn a_graphql_mutation_is_its_arguments_and_a_query_is_a_read_that_needs_an_answe
     assert_eq!(declared.json("POST", "/graphql", &query), (200, json!({ "data": { "orders": [] } })));
     assert_eq!((declared.effects.len(), api.effects.len()), (0, 2));
 }
+
+#[test]
+fn a_second_thing_with_the_value_of_a_unique_field_is_refused() {
+    let unique = "{unique: [{host: api.example.com, path: /v1/users, field: body.account.email}]}";
+    let mut web = Called::new(options(unique).unwrap());
+    let user = |email: &str| json!({ "account": { "email": email } });
+    let (status, made) = web.json("POST", "/v1/users", &user("ann@example.com"));
+    assert_eq!(status, 201);
+    let (status, refused) = web.json("POST", "/v1/users", &user("ann@example.com"));
+    assert_eq!(
+        (status, &refused["error"]["code"], &refused["error"]["id"]),
+        (409, &json!("already_exists"), &made["id"]),
+        "{refused}"
+    );
+    assert_eq!(web.json("POST", "/v1/users", &user("bob@example.com")).0, 201);
+    assert_eq!(web.json("POST", "/v1/users", &json!({ "name": "nobody" })).0, 201);
+    assert_eq!(web.json("POST", "/v1/leads", &user("ann@example.com")).0, 201, "another place");
+    assert_eq!(web.effects.len(), 4);
+
+    // The natural key can be the path; another thing cannot get the value either.
+    let path = format!("/v1/users/{}", made["id"].as_str().unwrap());
+    assert_eq!(web.json("PATCH", &path, &json!({ "name": "Ann" })).0, 200);
+    assert_eq!(web.json("PUT", &path, &user("ann@example.com")).0, 200);
+    assert_eq!(web.json("PATCH", &path, &user("bob@example.com")).0, 409);
+    assert_eq!(web.json("PUT", "/v1/users/7", &user("ann@example.com")).0, 409);
+    assert_eq!(web.send(&request("DELETE", &path)).0, 200);
+    assert_eq!(web.json("PUT", "/v1/users/7", &user("ann@example.com")).0, 200, "it is free again");
+}
+
+#[test]
+fn a_unique_field_has_a_path_and_a_name() {
+    let problems =
+        options("{unique: [{path: v1/users, field: email}, {path: /v1/users, field: body.}, {path: /a}]}");
+    let problems = problems.unwrap_err();
+    for part in ["`v1/users` is not a path", "`body.` is not a field", "`field`"] {
+        assert!(problems.contains(part), "{part}: {problems}");
+    }
+}

@@ -22,7 +22,7 @@ const EXCEPTIONS: [(&str, &str); 11] = [
 ];
 
 /// Names of services that mean something else in a file or folder.
-const OTHER_MEANINGS: [(&str, &str); 17] = [
+const OTHER_MEANINGS: [(&str, &str); 18] = [
     // A field of a customer.
     ("mock-services/src/payment/", "email"),
     // A format of JSON Schema, and a part of the names of arguments.
@@ -38,6 +38,7 @@ const OTHER_MEANINGS: [(&str, &str); 17] = [
     ("src/subject/http/exchange.rs", "model"),
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "records"),
+    ("src/scenario/expect/end_state.rs", "records"),
     ("src/scenario/schema/mod.rs", "records"),
     // What a person grants, whether a service was asked or the subject ended and waits.
     ("mock-services/src/description/", "approval"),
@@ -90,12 +91,22 @@ const FIELD_READERS: [&str; 9] = [
 ];
 
 /// Names of fields that mean something else in such a file, or the same for all services.
-const NOT_FIELDS: [(&str, &str); 12] = [
+const NOT_FIELDS: [(&str, &str); 20] = [
     // The fields of every service that bills tokens.
     ("src/score/costs.rs", "input_tokens"),
     ("src/score/costs.rs", "output_tokens"),
     ("src/score/costs.rs", "answer_bytes"),
     ("src/score/costs.rs", "through"),
+    // Words of salutations and of the names of addresses.
+    ("src/fit/salutation.rs", "customer"),
+    ("src/fit/salutation.rs", "from"),
+    ("src/fit/salutation.rs", "name"),
+    ("src/fit/salutation.rs", "recipient"),
+    ("src/fit/salutation.rs", "to"),
+    ("src/fit/addresses.rs", "customer"),
+    ("src/fit/addresses.rs", "service"),
+    // A noun for what a store has.
+    ("src/score/findings/end_state.rs", "counter"),
     // Keys of `expect` in a scenario.
     ("src/scenario/expect/mod.rs", "claim"),
     ("src/scenario/expect/mod.rs", "order"),

@@ -1,9 +1,11 @@
 //! After the end of a trial: its ports stay bound, unfinished requests are counted, and late requests are
 //! recorded and refused.
 
-use mock_services::ledger::{Event, LATE_REQUEST, Ledger, LedgerFile, read_ledgers};
+use std::sync::Arc;
+
+use mock_services::ledger::{Event, LATE_REQUEST, LateSender, Ledger, LedgerFile, read_ledgers};
 use mock_services::service::Fields;
-use mock_services::{Clock, MockServices, OpenConnections};
+use mock_services::{Clock, LateCall, MockServices, OpenConnections};
 
 use crate::kit::{
     RawConnection, connect, email, get, put, records, start, wait_for_count, wait_for_value, within_timeout,
@@ -142,4 +144,31 @@ async fn many_late_reads_hide_no_late_write() {
     let found = late(&services);
     assert!(found.len() < 50, "{}", found.len());
     assert_eq!(found.last().unwrap().0, "write");
+}
+
+#[tokio::test]
+async fn late_requests_of_another_process_are_told_apart_and_hide_no_write_of_the_subject() {
+    let senders = |call: LateCall<'_>| match call.has_word(|word| word == "other") {
+        true => LateSender::Foreign,
+        false => LateSender::Subject,
+    };
+    let services = start(records(&[]).late_senders(Arc::new(senders))).await;
+    services.retire().await;
+    services.ledger().close();
+    for _ in 0..100 {
+        let request = b"PUT /records/a?from=other HTTP/1.1\r\nHost: x\r\n\r\n";
+        connect(&services, 1).await.exchange(request).await;
+    }
+    connect(&services, 1).await.exchange(&put(&services, "b")).await;
+    let found = late(&services);
+    assert!(found.len() < 50, "{}", found.len());
+    assert_eq!(found.last().unwrap().0, "write");
+    let entries = services.ledger().entries();
+    let senders = entries.iter().filter_map(|entry| match &entry.event {
+        Event::Noted { fields, .. } => Some(fields.get("sender").map(ToString::to_string)),
+        _ => None,
+    });
+    let senders: Vec<_> = senders.collect();
+    assert_eq!(senders.last().unwrap(), &None);
+    assert_eq!(senders[0].as_deref(), Some("foreign"));
 }

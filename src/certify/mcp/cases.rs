@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::{BackendFault, ToolFacts, judge};
 use super::observed::ObservedTrial;
 use super::scenarios::ServerScenario;
+use super::startup::{StartupWrite, excused};
 use crate::certify::runs::RunNames;
 use crate::certify::trials::TrialRecord;
 use crate::certify::version_1;
@@ -36,6 +37,9 @@ pub(super) struct ServerCase {
     pub(super) tool: ToolFacts,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) fault: Option<BackendFault>,
+    /// What the server writes at its start, without a call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) startup: Vec<StartupWrite>,
 }
 
 /// All cases, by their ids.
@@ -80,6 +84,7 @@ impl ServerCases {
                 case.tool.callers = usize::try_from(count).unwrap_or(usize::MAX);
             }
             let judgment = judge(&case, seen);
+            let evidence = seen.evidence(&excused(seen, &case.startup));
             Some(TrialRecord {
                 scenario: case.scenario,
                 case: id.clone(),
@@ -89,7 +94,7 @@ impl ServerCases {
                 finding: judgment.finding,
                 void: judgment.void,
                 message: judgment.message,
-                evidence: seen.evidence(),
+                evidence,
             })
         });
         Ok(judged.collect())

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cases::ServerCase;
 use super::observed::{ObservedTrial, SeenCall, form, short};
 use super::scenarios::ServerScenario;
+use super::startup::without_startup;
 use crate::certify::trials::CaseVerdict;
 use crate::domain::{FindingKind, VoidCause, VoidOwner, is_default};
 use crate::mcp::client::{CallOutcome, ToolCall, leaves_outcome_open};
@@ -150,7 +151,8 @@ fn overclaimed(message: &str) -> Judgment {
 
 /// Judges a trial.
 pub(super) fn judge(case: &ServerCase, seen: &ObservedTrial) -> Judgment {
-    let ServerCase { kind, tool, fault, .. } = case;
+    let ServerCase { kind, tool, fault, startup, .. } = case;
+    let seen = &without_startup(seen, startup);
     if let Some((why, message)) = nothing_shown(fault.as_ref(), seen) {
         return void(why, message);
     }
@@ -202,7 +204,7 @@ fn nothing_shown(fault: Option<&BackendFault>, seen: &ObservedTrial) -> Option<(
     if seen.calls.is_empty() {
         return Some((NothingShown::NoCall, "no call was made".to_owned()));
     }
-    let fault = fault.filter(|_| !seen.fault_applied)?;
+    let fault = fault.filter(|_| seen.faulted.is_empty())?;
     let message = format!("no {} reached the backend, so nothing failed", fault.operation);
     Some((NothingShown::FaultNotFired, message))
 }
@@ -251,13 +253,27 @@ impl Judging<'_> {
         self.tool.effects
     }
 
-    /// The number of effects as words: `two mails`, `no charge`.
+    /// The number of effects as words: `two mails`, `no charge`, `one DELETE and two POSTs`.
     fn counted(&self) -> String {
-        let (one, several) = match &self.tool.source {
-            EffectSource::Backend(_) => catalog::nouns(&self.tool.effect),
-            EffectSource::Read { .. } => ("entry".to_owned(), "entries".to_owned()),
+        let counted = |count: usize, (one, several): (String, String)| {
+            format!("{} {}", number(count), if count < 2 { one } else { several })
         };
-        format!("{} {}", number(self.made()), if self.made() < 2 { one } else { several })
+        if let EffectSource::Read { .. } = self.tool.source {
+            return counted(self.made(), ("entry".to_owned(), "entries".to_owned()));
+        }
+        let mut kinds: Vec<(&str, usize)> = Vec::new();
+        for seen in &self.seen.effects {
+            match kinds.iter_mut().find(|(effect, _)| *effect == seen.effect) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((&seen.effect, 1)),
+            }
+        }
+        if kinds.is_empty() {
+            kinds.push((&self.tool.effect, 0));
+        }
+        kinds.sort_unstable();
+        let words = kinds.into_iter().map(|(effect, count)| counted(count, catalog::nouns(effect)));
+        joined(&words.collect::<Vec<_>>())
     }
 
     /// What is known of keys at the backend.
@@ -389,14 +405,19 @@ impl Judging<'_> {
             let message = format!("`{name}` had not reached the backend when it was cancelled");
             return void(NothingShown::NotReached, message);
         }
-        match (self.made(), self.seen.alive) {
+        // What it did before it was cancelled is not what follows.
+        let end = self.seen.calls.first().and_then(|call| call.ended_at).unwrap_or_default();
+        let mut after = self.seen.clone();
+        after.effects.retain(|effect| effect.at > end);
+        let after = Judging { tool: self.tool, seen: &after };
+        match (after.made(), self.seen.alive) {
             (0, Some(true)) => {
                 pass(format!("`{name}` cancelled before the effect → nothing happens afterwards"))
             }
             (0, _) => fail(FindingKind::TimeUp, format!("`{name}` cancelled → the server no longer answers")),
             _ => fail(
                 FindingKind::Unintended,
-                format!("`{name}` cancelled before the effect → {} afterwards", self.counted()),
+                format!("`{name}` cancelled before the effect → {} afterwards", after.counted()),
             ),
         }
     }
@@ -477,6 +498,15 @@ impl Judging<'_> {
             (0, false) => pass(format!("`{name}` notices that its backend did nothing, and says so")),
             _ => pass(format!("`{name}` notices that its backend did nothing → {}", self.counted())),
         }
+    }
+}
+
+/// Texts as a sum: `a`, `a and b`, `a, b and c`.
+fn joined(texts: &[String]) -> String {
+    match texts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
 

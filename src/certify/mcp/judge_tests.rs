@@ -1,5 +1,6 @@
 use super::*;
-use crate::certify::mcp::observed::{SeenCall, SeenWrite};
+use crate::certify::mcp::observed::{SeenCall, SeenEffect, SeenWrite};
+use crate::certify::mcp::startup::startup_writes;
 
 fn facts() -> ToolFacts {
     ToolFacts {
@@ -21,7 +22,8 @@ fn seen(calls: &[(CallOutcome, &str)], keys: &[Option<&str>], effects: usize) ->
         let ended_at = (*outcome == CallOutcome::NotAwaited).then_some(100);
         SeenCall { outcome: *outcome, text: (*text).to_owned(), ended_at }
     };
-    let write = |key: &Option<&str>| SeenWrite {
+    let write = |(attempt, key): (u64, &Option<&str>)| SeenWrite {
+        attempt,
         operation: "email.send".to_owned(),
         key: key.map(str::to_owned),
         at: 50,
@@ -30,11 +32,17 @@ fn seen(calls: &[(CallOutcome, &str)], keys: &[Option<&str>], effects: usize) ->
         host: None,
         body: None,
     };
+    let mail = |attempt| SeenEffect {
+        attempt,
+        effect: "email.send".to_owned(),
+        operation: "email.send".to_owned(),
+        at: 50,
+    };
     ObservedTrial {
         calls: calls.iter().map(call).collect(),
-        writes: keys.iter().map(write).collect(),
-        effects: vec![("email.send".to_owned(), "email.send".to_owned()); effects],
-        fault_applied: true,
+        writes: (1..).zip(keys).map(write).collect(),
+        effects: (1..=u64::try_from(effects).unwrap()).map(mail).collect(),
+        faulted: vec![1],
         starts: 2,
         alive: Some(true),
         ..ObservedTrial::default()
@@ -60,7 +68,13 @@ fn case(facts: &ToolFacts, kind: ServerScenario) -> ServerCase {
     };
     let fault =
         |failure: &str| BackendFault { operation: "email.send".to_owned(), failure: failure.to_owned() };
-    ServerCase { scenario: format!("send/{kind}"), kind, tool: facts.clone(), fault: failure.map(fault) }
+    ServerCase {
+        scenario: format!("send/{kind}"),
+        kind,
+        tool: facts.clone(),
+        fault: failure.map(fault),
+        startup: Vec::new(),
+    }
 }
 
 #[test]
@@ -120,10 +134,12 @@ fn a_call_that_is_repeated_after_a_lost_connection_or_a_kill_has_one_effect() {
 #[test]
 fn nothing_may_happen_after_a_cancellation() {
     assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &seen(&[GONE], &[None], 0)), CaseVerdict::Pass);
-    assert_eq!(
-        verdict(&facts(), ServerScenario::Cancelled, &seen(&[GONE], &[None, None], 1)),
-        CaseVerdict::Fail
-    );
+    let mut repeated = seen(&[GONE], &[None, None], 1);
+    repeated.effects[0].at = 150;
+    assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &repeated), CaseVerdict::Fail);
+    // What it did before is not what follows.
+    repeated.effects[0].at = 90;
+    assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &repeated), CaseVerdict::Pass);
     let dead = ObservedTrial { alive: Some(false), ..seen(&[GONE], &[None], 0) };
     assert_eq!(verdict(&facts(), ServerScenario::Cancelled, &dead), CaseVerdict::Fail);
 }
@@ -144,7 +160,7 @@ fn a_failing_backend_is_survived_with_one_effect_and_the_truth() {
     assert_eq!(request_lost(seen(&[ERROR, OK], &[None, None], 1)), CaseVerdict::Pass);
     assert_eq!(request_lost(seen(&[ERROR, ERROR], &[None, None], 0)), CaseVerdict::Pass);
     assert_eq!(request_lost(seen(&[OK], &[None], 0)), CaseVerdict::Fail);
-    let not_applied = ObservedTrial { fault_applied: false, ..seen(&[OK], &[None], 0) };
+    let not_applied = ObservedTrial { faulted: Vec::new(), ..seen(&[OK], &[None], 0) };
     assert_eq!(request_lost(not_applied), CaseVerdict::Void);
 }
 
@@ -168,6 +184,43 @@ fn a_server_that_cannot_be_used_shows_nothing() {
         assert_eq!(verdict(&facts(), kind, &unusable), CaseVerdict::Void, "{kind}");
         assert_eq!(verdict(&facts(), kind, &ObservedTrial::default()), CaseVerdict::Void, "{kind}");
     }
+}
+
+#[test]
+fn a_message_names_each_kind_of_effect_of_a_sum() {
+    let web = |effect: &str| SeenEffect { effect: effect.to_owned(), ..SeenEffect::default() };
+    let mixed = ObservedTrial {
+        effects: vec![web("web.post"), web("web.delete"), web("web.post")],
+        ..seen(&[ERROR, OK], &[None; 3], 0)
+    };
+    let facts = ToolFacts { effect: "web.post".to_owned(), ..facts() };
+    let judgment = judge(&case(&facts, ServerScenario::LostReply), &mixed);
+    assert_eq!(judgment.finding, Some(FindingKind::Duplicated));
+    assert!(judgment.message.contains(" → one DELETE and two POSTs; "), "{}", judgment.message);
+    let none = ObservedTrial { effects: Vec::new(), ..mixed };
+    let judgment = judge(&case(&facts, ServerScenario::LostReply), &none);
+    assert!(judgment.message.contains(" → no POST; "), "{}", judgment.message);
+}
+
+#[test]
+fn what_a_server_writes_at_its_start_is_no_effect_of_its_tool() {
+    let mut cleaned = seen(&[ERROR, OK], &[None; 2], 2);
+    cleaned.first_connections = 1;
+    cleaned.writes[0].path = "/old".to_owned();
+    cleaned.effects[0].effect = "web.delete".to_owned();
+    cleaned.faulted = vec![2];
+    let start =
+        ObservedTrial { calls: Vec::new(), writes: cleaned.writes[..1].to_vec(), ..ObservedTrial::default() };
+    let case = case(&facts(), ServerScenario::LostReply);
+    assert_eq!(judge(&case, &cleaned).verdict, CaseVerdict::Fail);
+    let known = ServerCase { startup: startup_writes(&start), ..case };
+    assert_eq!(judge(&known, &cleaned).verdict, CaseVerdict::Pass);
+    // The fault was for the call, and hit the start.
+    let missed = ObservedTrial { faulted: vec![1], ..cleaned.clone() };
+    assert_eq!(judge(&known, &missed).void.unwrap().reason, "fault-not-fired");
+    // After a new connection it counts.
+    let again = ObservedTrial { first_start_ended: Some(50), ..cleaned };
+    assert_eq!(judge(&known, &again).verdict, CaseVerdict::Fail);
 }
 
 #[test]
@@ -249,17 +302,21 @@ fn a_text_that_says_neither_success_nor_error_is_not_a_false_success() {
 fn a_write_after_the_last_answer_fails_unless_the_tool_always_writes_then() {
     let mut late = seen(&[OK, OK], &[None; 4], 4);
     late.calls.iter_mut().zip([100, 200]).for_each(|(call, at)| call.ended_at = Some(at));
-    late.effect_times = vec![90, 150, 190, 1700];
+    let at = |seen: &mut ObservedTrial, times: [i64; 4]| {
+        seen.effects.iter_mut().zip(times).for_each(|(effect, time)| effect.at = time);
+    };
+    at(&mut late, [90, 150, 190, 1700]);
     let judged = |facts: &ToolFacts, seen: &ObservedTrial| {
         judge(&case(facts, ServerScenario::SameCallTwice), seen).finding
     };
     assert_eq!(judged(&facts(), &late), Some(FindingKind::LateWrite));
     let asynchronous = ToolFacts { is_late: true, effects: 2, ..facts() };
     assert_eq!(judged(&asynchronous, &late), None);
-    late.effect_times = vec![90, 150, 190, 200];
+    at(&mut late, [90, 150, 190, 200]);
     assert_eq!(late.late_effects(), 0);
     // What comes after a call that was not answered is not late.
-    (late.effect_times, late.calls[1].outcome) = (vec![90, 150, 190, 1700], CallOutcome::Timeout);
+    at(&mut late, [90, 150, 190, 1700]);
+    late.calls[1].outcome = CallOutcome::Timeout;
     assert_eq!(late.late_effects(), 0);
 }
 

@@ -7,7 +7,9 @@ mod cases;
 mod descriptions;
 mod judge;
 mod observed;
+mod patience;
 mod scenarios;
+mod startup;
 mod tools;
 mod tools_file;
 mod variables;
@@ -36,10 +38,13 @@ use crate::subject::{InstalledPackage, PreparedCommand, Settings, Subject, Templ
 use cases::{ServerCase, matched_answers, observed_in, save_outputs};
 use judge::{BackendFault, ToolFacts};
 use observed::ObservedTrial;
+use patience::{Patience, slowest};
 use scenarios::{CaseMaker, ScenarioSetup, default_services};
+use startup::{StartupWrite, startup_writes, without_startup};
 use tools::ServerTool;
 
 pub(super) use cases::{RUN_NAMES_1, ServerCases};
+pub(crate) use patience::ServerTimeout;
 pub(crate) use scenarios::ServerScenario;
 pub(crate) use tools_file::ToolsFile;
 
@@ -60,8 +65,8 @@ pub(crate) struct McpOptions {
     pub(crate) trials: u32,
     /// The largest number of callers at once.
     pub(crate) callers: u32,
-    /// How long the server can take for each request.
-    pub(crate) timeout: Duration,
+    /// How long the server can take for its start, and for each request.
+    pub(crate) timeout: ServerTimeout,
     pub(crate) seed: u64,
     /// Whether it is sealed, which variables it gets, and which hosts it can reach.
     pub(crate) settings: Settings,
@@ -165,10 +170,12 @@ async fn test_server<F: Future<Output = ()>>(
         maker: CaseMaker {
             services,
             handshake: Handshake::Initialize,
-            timeout: options.timeout,
+            timeout: options.timeout.first(),
+            patience: Patience::default(),
             list_folder: lists.path().to_owned(),
             // A server that already runs remembers earlier runs.
             run: if options.is_running() { Timestamp::now().to_string() } else { String::new() },
+            startup: Vec::new(),
         },
         runs: Runs {
             subject: subject(options)?,
@@ -180,6 +187,7 @@ async fn test_server<F: Future<Output = ()>>(
             resumes: false,
             interrupted: false,
         },
+        slowest_start: Duration::ZERO,
         findings: Vec::new(),
         not_tested: Vec::new(),
     };
@@ -213,6 +221,8 @@ struct ServerTest<'a, F: Future<Output = ()>> {
     options: &'a McpOptions,
     maker: CaseMaker,
     runs: Runs<'a, F>,
+    /// How long the slowest start took so far.
+    slowest_start: Duration,
     findings: Vec<CertifiedFinding>,
     not_tested: Vec<String>,
 }
@@ -252,9 +262,11 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         for (tool, facts) in writes(&tools) {
             let of_tool = seen.iter().filter_map(|(id, _, seen)| {
                 let case = planned.server.0.get(id)?;
-                (case.tool.name == facts.name).then_some((case, seen))
+                (case.tool.name == facts.name).then(|| (case, without_startup(seen, &case.startup)))
             });
-            let of_tool: Vec<(&ServerCase, &ObservedTrial)> = of_tool.collect();
+            let of_tool: Vec<(&ServerCase, ObservedTrial)> = of_tool.collect();
+            let of_tool: Vec<(&ServerCase, &ObservedTrial)> =
+                of_tool.iter().map(|(case, seen)| (*case, seen)).collect();
             let verify = self.options.tools.tool(&facts.name).verify;
             self.findings.extend(descriptions::findings(
                 tool,
@@ -294,7 +306,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         for (tool, facts) in writes(tools) {
             for kind in ServerScenario::ALL {
                 let scenario = format!("{}/{kind}", tool.id);
-                match tool.called(facts, self.options.url.is_some()).setup(kind) {
+                match tool.called(facts, self.options.url.is_some(), self.maker.patience).setup(kind) {
                     Err(why) if self.options.filters.is_empty() => {
                         planned.order.push(scenario.clone());
                         planned.skipped.push(TrialRecord::skipped(&scenario, why));
@@ -305,7 +317,8 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
                         for case in cases.into_iter().filter(|case| self.options.selects(case)) {
                             let (scenario, tool) = (scenario.clone(), facts.clone());
                             let fault = case.faults.first().map(BackendFault::new);
-                            let judged = ServerCase { scenario, kind, tool, fault };
+                            let startup = self.maker.startup.clone();
+                            let judged = ServerCase { scenario, kind, tool, fault, startup };
                             planned.server.0.insert(case.id.clone(), judged);
                             planned.order.push(case.id.clone());
                             planned.cases.push(case);
@@ -342,7 +355,9 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             return Ok(Vec::new());
         }
         self.runs.run(run, cases, on).await?;
-        let observed = observed_in(&self.options.folder.join(run))?.into_iter();
+        let observed = observed_in(&self.options.folder.join(run))?;
+        self.wait_as_long_as(observed.iter().map(|(_, _, seen)| seen));
+        let observed = observed.into_iter();
         let named = observed.filter_map(|(id, _, seen)| {
             let (_, name) = names.iter().find(|(scenario, _)| *scenario == id)?;
             Some((name.clone(), seen))
@@ -350,12 +365,25 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         Ok(named.collect())
     }
 
+    /// Lets later trials wait for as long as these needed.
+    fn wait_as_long_as<'a>(&mut self, trials: impl IntoIterator<Item = &'a ObservedTrial>) {
+        let (start, call) = slowest(trials);
+        self.slowest_start = self.slowest_start.max(start);
+        let slowest_call = self.maker.patience.slowest_call.max(call);
+        self.maker.patience = Patience { slowest_call };
+        self.maker.timeout = self.options.timeout.after(self.slowest_start.max(slowest_call));
+    }
+
     /// Connects and lists the tools: with `initialize`, or else without.
     async fn list(&mut self, on: &mut OnEvent<'_>) -> Result<(Vec<ListedTool>, ObservedTrial), CertifyError> {
         let mut reasons = Vec::new();
         for (name, handshake) in [("list", Handshake::Initialize), ("list-2026-07-28", Handshake::Discover)] {
             self.maker.handshake = handshake;
-            let steps = vec![("tools".to_owned(), vec![DriverStep::List])];
+            // What a server writes at its start can come after its answer.
+            let steps = vec![(
+                "tools".to_owned(),
+                vec![DriverStep::List, DriverStep::Watch { time: self.maker.patience.watch() }],
+            )];
             let Some((_, seen)) = self.run_steps(name, steps, on).await?.pop() else {
                 return Err(CertifyError::Server("stopped before its tools were listed".to_owned()));
             };
@@ -368,6 +396,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
                 )));
             }
             let Some(why) = &seen.not_connected else {
+                self.maker.startup = startup_writes(&seen);
                 return Ok((read_list(&self.maker.list_folder)?, seen));
             };
             reasons.push(why.clone());
@@ -412,6 +441,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             command,
             version: package.as_ref().map(|package| package.version.clone()).or(said),
             digests,
+            local_recipe: None,
         }
     }
 
@@ -435,6 +465,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
             let matched = matched_answers(&self.options.folder)?;
             notes.extend(answers.iter().enumerate().map(|(n, answer)| answer.note(matched.contains(&n))));
         }
+        notes.extend(self.maker.startup.iter().map(StartupWrite::note));
         notes.extend(bridge(&self.options.command));
         if let Some((protocol, server)) = &first.identity {
             notes.push(format!("it calls itself {server}, and speaks MCP {protocol}"));
@@ -475,7 +506,7 @@ fn cases_of_callers(
     let kind = ServerScenario::CallersAtOnce;
     let mut cases = Vec::new();
     for (tool, facts) in writes(tools) {
-        let called = tool.called(facts, options.url.is_some());
+        let called = tool.called(facts, options.url.is_some(), maker.patience);
         let called = scenarios::CalledTool { callers: count, ..called };
         if let Ok(setup) = called.setup(kind) {
             let made = maker.cases(&format!("{}/{kind}", tool.id), &setup);

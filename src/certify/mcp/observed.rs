@@ -1,6 +1,7 @@
 //! What one trial shows: the calls as the driver saw them, and the effects as the ledger has them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use mock_services::catalog;
 use mock_services::ledger::{CommitTiming, Entry, Event};
@@ -24,6 +25,8 @@ pub(super) struct SeenCall {
 /// A write that reached a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SeenWrite {
+    /// Its number in the ledger.
+    pub(super) attempt: u64,
     pub(super) operation: String,
     pub(super) key: Option<String>,
     /// When, in milliseconds since 1970.
@@ -50,23 +53,41 @@ impl SeenWrite {
     }
 }
 
+/// An effect that was committed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SeenEffect {
+    /// The number of its request in the ledger.
+    pub(super) attempt: u64,
+    pub(super) effect: String,
+    pub(super) operation: String,
+    /// When its request was received, in milliseconds since 1970.
+    pub(super) at: i64,
+}
+
 /// What one trial shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ObservedTrial {
     /// The calls, in order; those of several callers one after another.
     pub(super) calls: Vec<SeenCall>,
-    /// The effects that were committed, and the operation of each.
-    pub(super) effects: Vec<(String, String)>,
-    /// When the request of each effect was received, in milliseconds since 1970.
-    pub(super) effect_times: Vec<i64>,
+    /// The effects that were committed.
+    pub(super) effects: Vec<SeenEffect>,
     /// The writes that reached a service.
     pub(super) writes: Vec<SeenWrite>,
     /// The places of the declared answers that a request matched.
     pub(super) matched_answers: BTreeSet<usize>,
-    /// Whether a fault was applied.
-    pub(super) fault_applied: bool,
+    /// The attempts to which a fault was applied.
+    pub(super) faulted: Vec<u64>,
     /// How many times the driver was started, over all callers.
     pub(super) starts: usize,
+    /// How long the slowest connection took, with the start of a server of its own.
+    pub(super) slowest_start: Duration,
+    /// How long the slowest call took that was answered.
+    pub(super) slowest_call: Duration,
+    /// The connections before the first call, over all callers.
+    pub(super) first_connections: usize,
+    /// When the server was killed, or the driver began to connect to it again after a call, in milliseconds since
+    /// 1970.
+    pub(super) first_start_ended: Option<i64>,
     /// Why there was no connection, or no list of tools.
     pub(super) not_connected: Option<String>,
     /// The digests of the lists of tools.
@@ -107,8 +128,9 @@ impl ObservedTrial {
     /// Reads the standard output of each start of the driver, and the ledger of the trial.
     pub(super) fn new(outputs: &[String], entries: &[Entry]) -> Self {
         let mut seen = ObservedTrial { starts: outputs.len(), ..ObservedTrial::default() };
-        for output in outputs {
-            read_records(output).into_iter().for_each(|record| seen.add_record(record));
+        let was_killed = was_interrupted(entries);
+        for (number, output) in outputs.iter().enumerate() {
+            seen.add_output(read_records(output), number == 0 || !was_killed);
         }
         let mut attempts = AttemptsSoFar::default();
         for entry in entries {
@@ -117,14 +139,41 @@ impl ObservedTrial {
         seen
     }
 
+    /// Adds what one start of the driver printed: the first one of its caller, or one after a kill.
+    fn add_output(&mut self, records: Vec<DriverRecord>, is_first: bool) {
+        let mut has_called = false;
+        for record in records {
+            match &record {
+                DriverRecord::Connected { began_at, .. } if has_called => {
+                    self.end_first_start(began_at.unwrap_or_default());
+                }
+                DriverRecord::Connected { .. } if is_first => self.first_connections += 1,
+                DriverRecord::Called { .. } => has_called = true,
+                _ => {}
+            }
+            self.add_record(record);
+        }
+    }
+
+    /// What came from this time on is not of the first start of the server.
+    fn end_first_start(&mut self, at: i64) {
+        self.first_start_ended = Some(self.first_start_ended.map_or(at, |earlier| earlier.min(at)));
+    }
+
     fn add_record(&mut self, record: DriverRecord) {
         match record {
-            DriverRecord::Connected { protocol, server } => self.identity = Some((protocol, server)),
+            DriverRecord::Connected { protocol, server, took_ms, .. } => {
+                self.identity = Some((protocol, server));
+                self.slowest_start = self.slowest_start.max(Duration::from_millis(took_ms.unwrap_or(0)));
+            }
             DriverRecord::NotConnected { why } | DriverRecord::NotListed { why } => {
                 self.not_connected = Some(why)
             }
             DriverRecord::Listed { digest } => self.lists.push(digest),
-            DriverRecord::Called { outcome, text, ended_at, .. } => {
+            DriverRecord::Called { outcome, text, ended_at, took_ms, .. } => {
+                if outcome.is_answer() {
+                    self.slowest_call = self.slowest_call.max(Duration::from_millis(took_ms.unwrap_or(0)));
+                }
                 self.calls.push(SeenCall { outcome, text, ended_at });
             }
             DriverRecord::Counted { count } => self.counts.push(count),
@@ -147,6 +196,7 @@ impl ObservedTrial {
                 attempts.by_number.insert(received.attempt, seen);
                 if is_write(&received.operation) {
                     self.writes.push(SeenWrite {
+                        attempt: received.attempt,
                         operation: received.operation.to_string(),
                         key: received.key.as_ref().map(ToString::to_string),
                         at: entry.wall,
@@ -163,10 +213,14 @@ impl ObservedTrial {
                 if repeatable.is_some_and(|first| !attempts.repeatable_done.insert(first)) {
                     return;
                 }
-                self.effects.push((effect.to_string(), operation));
-                self.effect_times.push(at);
+                self.effects.push(SeenEffect {
+                    attempt: *attempt,
+                    effect: effect.to_string(),
+                    operation,
+                    at,
+                });
             }
-            Event::Fault { .. } => self.fault_applied = true,
+            Event::Fault { attempt, .. } => self.faulted.push(*attempt),
             Event::Refused(refused) => {
                 self.matched_answers.extend(refused.declared_answer);
                 if let Some(what) = &refused.unsupported {
@@ -179,6 +233,7 @@ impl ObservedTrial {
                     push_new(&mut self.untrusted, host)
                 }
                 Ok(Some(SubjectEvent::Unstartable { error, .. })) => self.unstartable = Some(error),
+                Ok(Some(SubjectEvent::Interrupted(_))) => self.end_first_start(entry.wall),
                 _ => {}
             },
             _ => {}
@@ -195,13 +250,13 @@ impl ObservedTrial {
         let answered = |call: &SeenCall| call.ended_at.filter(|_| call.outcome.is_answer());
         let Some(ends) = self.calls.iter().map(answered).collect::<Option<Vec<i64>>>() else { return 0 };
         let Some(last) = ends.into_iter().max() else { return 0 };
-        self.effect_times.iter().filter(|at| **at > last).count()
+        self.effects.iter().filter(|effect| effect.at > last).count()
     }
 
     /// The operations of the effects, each once, in order.
     pub(super) fn effect_operations(&self) -> Vec<String> {
         let mut operations = Vec::new();
-        self.effects.iter().for_each(|(_, operation)| push_new(&mut operations, operation.clone()));
+        self.effects.iter().for_each(|effect| push_new(&mut operations, effect.operation.clone()));
         operations
     }
 
@@ -215,8 +270,8 @@ impl ObservedTrial {
         self.calls.last().is_some_and(|call| call.outcome.is_result())
     }
 
-    /// The lines of evidence: the calls, then the writes.
-    pub(super) fn evidence(&self) -> Vec<String> {
+    /// The lines of evidence: the calls, then the writes, with those that are not counted.
+    pub(super) fn evidence(&self, excused: &BTreeSet<u64>) -> Vec<String> {
         let calls = self.calls.iter().enumerate().map(|(number, call)| {
             let word = serde_json::to_value(call.outcome).ok();
             let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned();
@@ -224,7 +279,8 @@ impl ObservedTrial {
         });
         let writes = self.writes.iter().map(|write| {
             let key = write.key.as_ref().map_or("no key".to_owned(), |key| format!("key {key}"));
-            format!("{} {} {} ({key})", write.operation, write.method, write.path)
+            let at_start = if excused.contains(&write.attempt) { ", at the start, not counted" } else { "" };
+            format!("{} {} {} ({key}{at_start})", write.operation, write.method, write.path)
         });
         let effects = match self.counts.is_empty() {
             true => format!("effects: {}", self.effects.len()),
@@ -232,6 +288,13 @@ impl ObservedTrial {
         };
         calls.chain(writes).chain([effects]).collect()
     }
+}
+
+fn was_interrupted(entries: &[Entry]) -> bool {
+    let is_interrupt = |entry: &Entry| {
+        matches!(SubjectEvent::from_event(&entry.event), Ok(Some(SubjectEvent::Interrupted(_))))
+    };
+    entries.iter().any(is_interrupt)
 }
 
 /// The host that a request as text names.

@@ -5,25 +5,22 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mock_services::fault::Attempts;
 use mock_services::word_enum;
 use serde_json::{Map, Value};
 use yaml_reader::{Problems, Source, write_duration};
 
 use super::arguments::CallArguments;
 use super::judge::EffectSource;
-use crate::mcp::client::{DriverPlan, DriverStep, Handshake, ToolCall};
-use crate::scenario::{Case, any_host_service, read_scenario};
+use super::patience::Patience;
+use super::startup::StartupWrite;
+use crate::mcp::client::{CloseMoment, DriverPlan, DriverStep, Handshake, ToolCall};
+use crate::scenario::{Case, InterruptMoment, Reached, any_host_service, read_scenario};
 
 /// The name of the scenarios in problems.
 const FILE: &str = "scenario of an MCP server";
 /// The largest number of steps that a plan waits for, with some room.
 const LONGEST_PLAN: u32 = 8;
-/// When a connection is closed, and when a call is cancelled: by then, the call has reached the backend.
-const CLOSE_AFTER: Duration = Duration::from_secs(1);
-/// How long a server is watched after a cancelled call: longer than the hang of the backend.
-const WATCH_AFTER_CANCEL: Duration = Duration::from_secs(4);
-/// How long a server is watched after its last answer. Trials that wait use no core, so others run meanwhile.
-const WATCH: Duration = Duration::from_secs(2);
 /// The backend commits: at once, or late.
 const COMMITTED: &[&str] = &["now", "{ later: { requests: 2 } }"];
 const LOST: &[&str] = &["drop", "reset", "{ hang: { release: 2s } }", "truncate", "garble"];
@@ -65,6 +62,8 @@ pub(super) struct ScenarioSetup {
     pub(super) starts: Vec<Vec<DriverStep>>,
     /// The fault of the first attempt of an operation: all combinations of what is committed and replied.
     fault: Option<(&'static [&'static str], Vec<&'static str>)>,
+    /// The moment at which the driver acts, if it waits for one of the attempt that fails.
+    announced: Option<Reached>,
     /// Whether everything is killed and started again after the commit of an operation.
     killed: bool,
     /// The operations that fail, or at which the callers meet.
@@ -86,6 +85,8 @@ pub(super) struct CalledTool<'a> {
     pub(super) callers: u32,
     /// Whether the server serves HTTP, so that a caller is a session.
     pub(super) over_http: bool,
+    /// How long is waited for what it does without an answer.
+    pub(super) patience: Patience,
 }
 
 impl CalledTool<'_> {
@@ -145,18 +146,21 @@ impl CalledTool<'_> {
                 }
             },
             ServerScenario::Cancelled => {
-                let step =
-                    DriverStep::Cancel { call: keyed(1), after: CLOSE_AFTER, wait: WATCH_AFTER_CANCEL };
-                failing(&["never"], &[&["{ hang: { release: 3s } }"]], vec![step])
+                let step = DriverStep::Cancel { call: keyed(1), wait: self.patience.after_cancel() };
+                let setup = failing(&["never"], &[&["{ hang: { release: 3s } }"]], vec![step])?;
+                Ok(ScenarioSetup { announced: Some(Reached::Received), ..setup })
             }
             ServerScenario::LostConnection => {
-                let lose = DriverStep::LoseConnection { call: keyed(1), after: CLOSE_AFTER };
+                let lose = |when| DriverStep::LoseConnection { call: keyed(1), when };
                 match self.source {
                     // The reply is too late for the connection.
                     EffectSource::Backend(_) => {
-                        failing(&["now"], &[&["{ delay: 3s }"]], vec![lose, Call(keyed(1))])
+                        let steps = vec![lose(CloseMoment::Arrived), Call(keyed(1))];
+                        let setup = failing(&["now"], &[&["{ delay: 3s }"]], steps)?;
+                        Ok(ScenarioSetup { announced: Some(Reached::Committed), ..setup })
                     }
                     EffectSource::Read { call: read, .. } => {
+                        let lose = lose(CloseMoment::After(self.patience.close_after()));
                         Ok(self.without_faults(vec![lose, DriverStep::Count(read.clone()), Call(keyed(1))]))
                     }
                 }
@@ -204,10 +208,14 @@ pub(super) struct CaseMaker {
     pub(super) handshake: Handshake,
     /// How long the server can take for each request.
     pub(super) timeout: Duration,
+    /// How long is waited for what it does without an answer.
+    pub(super) patience: Patience,
     /// Where the driver writes lists of tools.
     pub(super) list_folder: PathBuf,
     /// A text that is another one in every run.
     pub(super) run: String,
+    /// What the server writes at its start, without a call: faults and interrupts are not meant for it.
+    pub(super) startup: Vec<StartupWrite>,
 }
 
 /// The services that stand in for the backend if the user names none. A key that the server sends counts.
@@ -225,12 +233,33 @@ impl CaseMaker {
             timeout: self.timeout,
             list_folder: Some(self.list_folder.clone()),
             run: self.run.clone(),
-            starts: setup.starts.iter().map(|steps| watched(steps)).collect(),
+            starts: setup.starts.iter().map(|steps| watched(steps, self.patience)).collect(),
         };
         // Plain data written into memory cannot fail.
         let task = serde_json::to_string(&plan).unwrap_or_default();
-        cases.iter_mut().for_each(|case| case.work.task.clone_from(&task));
+        for case in &mut cases {
+            case.work.task.clone_from(&task);
+            self.spare_the_start(case);
+            case.announced = setup.announced.and_then(|reached| announced(case, reached));
+        }
         Ok(cases)
+    }
+
+    /// Lets the faults and interrupts of a case begin behind what the server writes at its start.
+    fn spare_the_start(&self, case: &mut Case) {
+        let before = |operation: &str| {
+            let of_operation = self.startup.iter().filter(|write| write.operation == operation);
+            u32::try_from(of_operation.map(|write| write.count).sum::<usize>()).unwrap_or(u32::MAX)
+        };
+        for trigger in case.faults.iter_mut().map(|fault| &mut fault.trigger) {
+            let before = before(&trigger.on);
+            if before > 0 {
+                trigger.attempts = Attempts::These(vec![before.saturating_add(1)]);
+            }
+        }
+        for moment in case.interrupts.iter_mut().map(|interrupt| &mut interrupt.when) {
+            moment.attempt = moment.attempt.saturating_add(before(&moment.operation));
+        }
     }
 
     fn text(&self, name: &str, setup: &ScenarioSetup) -> String {
@@ -279,12 +308,25 @@ impl CaseMaker {
     }
 }
 
+/// The moment of the attempt that fails.
+fn announced(case: &Case, reached: Reached) -> Option<InterruptMoment> {
+    let trigger = &case.faults.first()?.trigger;
+    let attempt = match &trigger.attempts {
+        Attempts::These(numbers) => numbers.first().copied()?,
+        Attempts::Span(first, _) => *first,
+        Attempts::Every => 1,
+    };
+    Some(InterruptMoment { reached, operation: trigger.on.clone(), attempt, caller: None })
+}
+
 /// The steps of a start, with the server watched after the last call: before its effects are counted.
-fn watched(steps: &[DriverStep]) -> Vec<DriverStep> {
-    let is_call = |step: &DriverStep| !matches!(step, DriverStep::List | DriverStep::Count(_));
+fn watched(steps: &[DriverStep], patience: Patience) -> Vec<DriverStep> {
+    let is_call = |step: &DriverStep| {
+        !matches!(step, DriverStep::List | DriverStep::Count(_) | DriverStep::Watch { .. })
+    };
     let mut steps = steps.to_vec();
     if let Some(last) = steps.iter().rposition(is_call) {
-        steps.insert(last + 1, DriverStep::Watch { time: WATCH });
+        steps.insert(last + 1, DriverStep::Watch { time: patience.watch() });
     }
     steps
 }
@@ -309,13 +351,22 @@ mod tests {
         let service = any_host_service().unwrap();
         let source = EffectSource::Backend(vec![format!("{service}.post"), format!("{service}.put")]);
         let call = CallArguments::new(&listed, &settings);
-        let tool = CalledTool { name: "pay", call: &call, source: &source, callers: 8, over_http: false };
+        let tool = CalledTool {
+            name: "pay",
+            call: &call,
+            source: &source,
+            callers: 8,
+            over_http: false,
+            patience: Patience::default(),
+        };
         let maker = CaseMaker {
             services: default_services(),
             handshake: Handshake::Initialize,
             timeout: Duration::from_secs(30),
+            patience: Patience::default(),
             list_folder: PathBuf::new(),
             run: String::new(),
+            startup: Vec::new(),
         };
         let cases = |scenario: ServerScenario| {
             maker.cases(&format!("pay/{scenario}"), &tool.setup(scenario).unwrap()).unwrap()

@@ -10,7 +10,9 @@ use super::ServerTest;
 use super::arguments::CallArguments;
 use super::judge::{EffectSource, ToolFacts};
 use super::observed::{ObservedTrial, form, short};
+use super::patience::Patience;
 use super::scenarios::CalledTool;
+use super::startup::{is_made_by_a_call, without_startup};
 use super::variables::needs_credential;
 use crate::certify::statement::CertifiedFinding;
 use crate::certify::{CertifyError, OnEvent, typeable};
@@ -36,13 +38,19 @@ pub(super) struct ServerTool {
 
 impl ServerTool {
     /// The tool, as the scenarios need it.
-    pub(super) fn called<'a>(&'a self, facts: &'a ToolFacts, over_http: bool) -> CalledTool<'a> {
+    pub(super) fn called<'a>(
+        &'a self,
+        facts: &'a ToolFacts,
+        over_http: bool,
+        patience: Patience,
+    ) -> CalledTool<'a> {
         CalledTool {
             name: &self.listed.name,
             call: &self.call,
             source: &facts.source,
             callers: u32::try_from(facts.callers).unwrap_or(u32::MAX),
             over_http,
+            patience,
         }
     }
 
@@ -177,8 +185,12 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         });
         let steps: Vec<(String, Vec<DriverStep>)> = steps.collect();
         self.check_credential(&steps, on).await?;
-        let calls: BTreeMap<String, ObservedTrial> =
-            self.run_steps("calls", steps, on).await?.into_iter().collect();
+        let calls = self.run_steps("calls", steps, on).await?;
+        // What a call makes, too, is an effect wherever it comes from.
+        self.maker.startup.retain(|known| !calls.iter().any(|(_, seen)| is_made_by_a_call(known, seen)));
+        let startup = &self.maker.startup;
+        let counted = calls.into_iter().map(|(id, seen)| (id, without_startup(&seen, startup)));
+        let calls: BTreeMap<String, ObservedTrial> = counted.collect();
         for tool in tools {
             let Some(seen) = calls.get(&tool.id) else { continue };
             self.note_server(seen, &tool.listed.name, list);
@@ -211,6 +223,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
         let Some(first) = steps.first().filter(|_| steps.len() >= MANY_TOOLS) else { return Ok(()) };
         let called = self.run_steps("first-call", vec![first.clone()], on).await?;
         let Some((_, seen)) = called.first() else { return Ok(()) };
+        let seen = &without_startup(seen, &self.maker.startup);
         match not_callable(seen) {
             Some(why) if seen.writes.is_empty() && needs_credential(&why) => {
                 Err(self.unusable(format!("`{}` says: {why}", first.0)))
@@ -289,7 +302,7 @@ impl<F: Future<Output = ()>> ServerTest<'_, F> {
 
     /// What is known of a tool whose writes reach the backend.
     fn backend_facts(&self, tool: &ServerTool, seen: &ObservedTrial) -> Option<ToolFacts> {
-        let (effect, _) = seen.effects.first()?;
+        let effect = &seen.effects.first()?.effect;
         let mut operations = seen.effect_operations();
         operations.truncate(MAX_OPERATIONS);
         let source = EffectSource::Backend(operations);

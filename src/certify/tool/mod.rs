@@ -105,6 +105,7 @@ pub(crate) async fn certify_tool(
             command: file.commands.first().map(|command| command.run.clone()).unwrap_or_default(),
             version,
             digests,
+            local_recipe: None,
         },
         sealed: Some(false),
         trials,

@@ -320,7 +320,7 @@ fn check_installed(subject: &Subject) -> Result<(), CliError> {
     if program.contains('/') || process_env::is_in_path(program) {
         return Ok(());
     }
-    let message = format!("the program `{program}` of the recipe `{}` is not found in PATH", recipe.name);
+    let message = format!("the program `{program}` of the {} is not found in PATH", recipe.named());
     Err(CliError::with_hint(message, format!("install it: {}", recipe.install)))
 }
 

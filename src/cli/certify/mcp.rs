@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{CertifyArgs, CertifyProgress};
 use crate::ExitStatus;
-use crate::certify::mcp::{McpOptions, ServerScenario, ToolsFile, certify_server as test_server};
+use crate::certify::mcp::{
+    McpOptions, ServerScenario, ServerTimeout, ToolsFile, certify_server as test_server,
+};
 use crate::certify::{CertifyEvent, current_name};
 use crate::cli::error::CliError;
 use crate::process_env;
@@ -43,15 +45,14 @@ pub(super) struct McpArgs {
     #[arg(long, hide = true)]
     no_seal: bool,
 
-    /// How long the server can take to start, and for each request
+    /// How long the server can take to start, and for each request [default: ten times as long as before, at least 30s]
     #[arg(
         long,
         value_name = "TIME",
-        default_value = "30s",
         value_parser = crate::cli::args::judging::duration,
         help_heading = HEADING
     )]
-    server_timeout: Duration,
+    server_timeout: Option<Duration>,
 }
 
 fn scenario(text: &str) -> Result<ServerScenario, String> {
@@ -159,7 +160,7 @@ pub(super) fn certify_server(args: &CertifyArgs) -> Result<ExitStatus, CliError>
         tools,
         trials: if partial.is_some() { certificate.trials.unwrap_or(1) } else { prepared.trials },
         callers: certificate.callers,
-        timeout: args.mcp.server_timeout,
+        timeout: args.mcp.server_timeout.map_or(ServerTimeout::Measured, ServerTimeout::Given),
         seed: prepared.seed,
         settings,
         for_certificate: partial.is_none(),

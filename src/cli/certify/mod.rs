@@ -26,7 +26,7 @@ use crate::report;
 use crate::run::{self, ConcurrencyLimiter, Partition, Plan, RunFolder, RunOptions, Verbosity};
 use crate::scenario::read_text;
 use crate::score::bound::trials_needed;
-use crate::subject::{Subject, SubjectKind};
+use crate::subject::{Subject, SubjectKind, secret_values};
 use keys::{KeygenArgs, VerifyArgs, make_keys, verify_certificate};
 
 /// The level that is asked for by default.
@@ -261,7 +261,8 @@ fn certify_tool(path: &Path, certificate: &CertificateArgs) -> Result<ExitStatus
         )
     })?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = ToolFile::read(&Source::new(path.display().to_string(), text.clone()), folder)
+    let source = Source::hiding(path.display().to_string(), text.clone(), secret_values(&text));
+    let file = ToolFile::read(&source, folder)
         .map_err(|problems| CliError::Rendered(problems.render(has_color())))?;
     let prepared = certificate.prepare(None)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -7,7 +7,7 @@ use crate::cli::args::subject::SubjectArgs;
 use crate::cli::error::CliError;
 use crate::cli::live::Live;
 use crate::results::Measure;
-use crate::run::Plan;
+use crate::run::{Plan, without_faults};
 
 /// Run one trial again, with the same seed.
 #[derive(clap::Args)]
@@ -23,6 +23,10 @@ pub(in crate::cli) struct ReplayArgs {
     /// The scenario file of the case, where it is not in scenarios/
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     scenario: Option<String>,
+
+    /// Take faults, interrupts and further callers out of the case, as the probe of a run does
+    #[arg(long)]
+    without_faults: bool,
 
     #[command(flatten)]
     quick: QuickArgs,
@@ -57,6 +61,9 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<ExitStatus, CliError> 
             format!("`{}` matches several cases, for example {}", args.case, another.id),
             "give the whole id",
         ));
+    }
+    if args.without_faults {
+        cases = cases.iter().map(without_faults).collect();
     }
     let Some(seed) = args.execution.seed else {
         return Err(CliError::with_hint(

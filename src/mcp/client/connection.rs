@@ -168,11 +168,20 @@ impl Connection {
     }
 
     async fn result_of(&self, pending: PendingCall) -> CallResult {
-        let result = match timeout(self.limit, pending.await_response()).await {
-            Ok(result) => result,
-            Err(_) => return late(self.limit),
-        };
-        match result {
+        match timeout(self.limit, pending.await_response()).await {
+            Ok(answer) => self.read(answer),
+            Err(_) => late(self.limit),
+        }
+    }
+
+    /// Waits until a call has ended by itself, however long that takes.
+    pub(super) async fn end_of(&self, pending: &mut PendingCall) -> CallResult {
+        let answer = (&mut pending.rx).await;
+        self.read(answer.unwrap_or(Err(ServiceError::TransportClosed)))
+    }
+
+    fn read(&self, answer: Result<ServerResult, ServiceError>) -> CallResult {
+        match answer {
             Ok(ServerResult::CallToolResult(result)) => {
                 let text = text_of(&result);
                 let outcome = match result.is_error {

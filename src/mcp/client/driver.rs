@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use hyper::header::{HeaderName, HeaderValue};
 use jiff::Timestamp;
@@ -11,12 +12,13 @@ use sha2::{Digest as _, Sha256};
 use super::connection::{CallResult, Connection, Headers};
 use super::declining::DecliningClient;
 use super::plan::{
-    CallOutcome, DriverPlan, DriverRecord, DriverStep, ListedTool, ListedTools, ServerAddress, ToolCall,
-    leaves_outcome_open,
+    CallOutcome, CloseMoment, DriverPlan, DriverRecord, DriverStep, ListedTool, ListedTools, ServerAddress,
+    ToolCall, leaves_outcome_open,
 };
 use super::server_process::ServingProcess;
 use super::trial_name::TrialName;
 
+use crate::domain::ARRIVAL_FILE;
 use crate::process_env;
 
 /// How much of the text of a result is reported, in characters.
@@ -24,6 +26,8 @@ const MAX_TEXT: usize = 1500;
 /// The file in the state directory that counts the starts.
 const STARTS: &str = "call-tools-starts";
 
+/// How often it looks whether a request has arrived.
+const INTERVAL: Duration = Duration::from_millis(10);
 /// The variable with the headers of requests over HTTP, as a JSON object.
 pub(crate) const HEADERS_VARIABLE: &str = "HAPAX_MCP_HEADERS";
 
@@ -41,10 +45,13 @@ pub(crate) async fn drive(address: ServerAddress) -> io::Result<()> {
     let trial = process_env::text("HAPAX_TRIAL").unwrap_or_default();
     let name = TrialName::new(&trial, &plan.run);
     let headers = headers()?;
-    let driver = Driver { address, plan, trial, name, headers, client: DecliningClient::default() };
+    let client = DecliningClient::default();
+    let mut driver = Driver { address, plan, state, trial, name, headers, client, started_in_ms: 0 };
     let ServerAddress::Serving { program, url } = &driver.address else { return driver.run(&steps).await };
+    let began = Instant::now();
     match ServingProcess::start(program, url, driver.plan.timeout).await {
         Ok(process) => {
+            driver.started_in_ms = milliseconds(began);
             let done = driver.run(&steps).await;
             process.end().await;
             done
@@ -83,10 +90,14 @@ fn next_start(state: &Path) -> io::Result<usize> {
 struct Driver {
     address: ServerAddress,
     plan: DriverPlan,
+    /// The directory of this caller.
+    state: PathBuf,
     trial: String,
     name: TrialName,
     headers: Headers,
     client: DecliningClient,
+    /// How long the start of a server over HTTP took, until it could be reached.
+    started_in_ms: u64,
 }
 
 /// What a step leaves behind for the next one.
@@ -142,32 +153,55 @@ impl Driver {
             DriverStep::CallAtOnce { call, callers } => self.call_at_once(call, *callers).await?,
             DriverStep::Count(call) => self.count(&connection, call).await?,
             DriverStep::Watch { time } => tokio::time::sleep(*time).await,
-            DriverStep::Cancel { call, after, wait } => {
+            DriverStep::Cancel { call, wait } => {
+                let began = Instant::now();
                 match connection.send(call, &self.name).await {
-                    Ok(pending) => {
-                        tokio::time::sleep(*after).await;
-                        let _ = pending.cancel(Some("cancelled by the user".to_owned())).await;
-                        self.called(call, CallOutcome::NotAwaited, "cancelled")?;
+                    Ok(mut pending) => {
+                        // A call that has ended cannot be cancelled.
+                        let ended = tokio::select! {
+                            () = self.arrived() => None,
+                            ended = connection.end_of(&mut pending) => Some(ended),
+                        };
+                        match ended {
+                            Some(ended) => self.called(call, ended.outcome, &ended.text, began)?,
+                            None => {
+                                let _ = pending.cancel(Some("cancelled by the user".to_owned())).await;
+                                self.called(call, CallOutcome::NotAwaited, "cancelled", began)?;
+                            }
+                        }
                     }
-                    Err(result) => self.called(call, result.outcome, &result.text)?,
+                    Err(result) => self.called(call, result.outcome, &result.text, began)?,
                 }
                 tokio::time::sleep(*wait).await;
                 print(&DriverRecord::Alive { answers: connection.is_alive().await })?;
             }
-            DriverStep::LoseConnection { call, after } => {
+            DriverStep::LoseConnection { call, when } => {
+                let began = Instant::now();
                 match connection.send(call, &self.name).await {
                     Ok(pending) => {
-                        tokio::time::sleep(*after).await;
+                        match when {
+                            CloseMoment::Arrived => self.arrived().await,
+                            CloseMoment::After(time) => tokio::time::sleep(*time).await,
+                        }
                         drop(pending);
-                        self.called(call, CallOutcome::NotAwaited, "the connection was closed")?;
+                        self.called(call, CallOutcome::NotAwaited, "the connection was closed", began)?;
                     }
-                    Err(result) => self.called(call, result.outcome, &result.text)?,
+                    Err(result) => self.called(call, result.outcome, &result.text, began)?,
                 }
                 connection.close().await;
                 return Ok(PlanProgress { connection: self.connect().await?, last });
             }
         }
         Ok(PlanProgress { connection: Some(connection), last })
+    }
+
+    /// Waits until hapax says that the request of a call has arrived at the backend, but not longer than for an answer.
+    async fn arrived(&self) {
+        let file = self.state.join(ARRIVAL_FILE);
+        let end = Instant::now() + self.plan.timeout;
+        while !file.exists() && Instant::now() < end {
+            tokio::time::sleep(INTERVAL).await;
+        }
     }
 
     /// Opens the sessions, then calls from all of them at once.
@@ -180,9 +214,10 @@ impl Driver {
             }
         }
         if u32::try_from(sessions.len()).is_ok_and(|open| open == callers) {
+            let began = Instant::now();
             let calls = sessions.iter().map(|session| session.call(call, &self.name));
             for result in futures_util::future::join_all(calls).await {
-                self.called(call, result.outcome, &result.text)?;
+                self.called(call, result.outcome, &result.text, began)?;
             }
         }
         futures_util::future::join_all(sessions.into_iter().map(Connection::close)).await;
@@ -201,6 +236,7 @@ impl Driver {
     }
 
     async fn connect(&self) -> io::Result<Option<Connection>> {
+        let (began_at, began) = (Some(Timestamp::now().as_millisecond()), Instant::now());
         match Connection::open(
             &self.address,
             &self.headers,
@@ -212,7 +248,8 @@ impl Driver {
         {
             Ok(connection) => {
                 let (protocol, server) = connection.identity();
-                print(&DriverRecord::Connected { protocol, server })?;
+                let took_ms = Some(milliseconds(began) + self.started_in_ms);
+                print(&DriverRecord::Connected { protocol, server, began_at, took_ms })?;
                 Ok(Some(connection))
             }
             Err(why) => {
@@ -223,18 +260,20 @@ impl Driver {
     }
 
     async fn call(&self, connection: &Connection, call: &ToolCall) -> io::Result<CallResult> {
+        let began = Instant::now();
         let result = connection.call(call, &self.name).await;
         for what in self.client.take() {
             print(&DriverRecord::Declined { what: what.to_owned() })?;
         }
-        self.called(call, result.outcome, &result.text)?;
+        self.called(call, result.outcome, &result.text, began)?;
         Ok(result)
     }
 
-    fn called(&self, call: &ToolCall, outcome: CallOutcome, text: &str) -> io::Result<()> {
+    fn called(&self, call: &ToolCall, outcome: CallOutcome, text: &str, began: Instant) -> io::Result<()> {
         let text = text.chars().take(MAX_TEXT).collect();
         let ended_at = Some(Timestamp::now().as_millisecond());
-        print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text, ended_at })
+        let took_ms = Some(milliseconds(began));
+        print(&DriverRecord::Called { tool: call.tool.clone(), outcome, text, ended_at, took_ms })
     }
 
     /// Lists the tools; `false` if they could not be listed.
@@ -255,6 +294,11 @@ impl Driver {
             }
         }
     }
+}
+
+/// The time since this moment.
+fn milliseconds(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The digest of a list, whatever its order.

@@ -14,6 +14,6 @@ pub(crate) use driver::{HEADERS_VARIABLE, drive};
 #[cfg(test)]
 pub(crate) use http::HyperClient;
 pub(crate) use plan::{
-    CallOutcome, DriverPlan, DriverRecord, DriverStep, Handshake, KEY_PLACEHOLDER, ListedTool, ListedTools,
-    ServerAddress, TRIAL_PLACEHOLDER, ToolCall, leaves_outcome_open, read_records,
+    CallOutcome, CloseMoment, DriverPlan, DriverRecord, DriverStep, Handshake, KEY_PLACEHOLDER, ListedTool,
+    ListedTools, ServerAddress, TRIAL_PLACEHOLDER, ToolCall, leaves_outcome_open, read_records,
 };

@@ -81,24 +81,31 @@ pub(crate) enum DriverStep {
         /// How long.
         time: Duration,
     },
-    /// Calls a tool, and cancels the call after a time. Then waits for a time, and asks whether the server
-    /// still answers.
+    /// Calls a tool, and cancels the call when its request has arrived at the backend. Then waits for a time, and asks
+    /// whether the server still answers.
     Cancel {
         /// The call.
         call: ToolCall,
-        /// When it is cancelled.
-        after: Duration,
         /// How long to wait afterwards.
         wait: Duration,
     },
-    /// Calls a tool, and closes the connection after a time without waiting for the result. Then connects
-    /// again.
+    /// Calls a tool, and closes the connection without waiting for the result. Then connects again.
     LoseConnection {
         /// The call.
         call: ToolCall,
         /// When the connection is closed.
-        after: Duration,
+        when: CloseMoment,
     },
+}
+
+/// When the connection of a call is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CloseMoment {
+    /// When its request has arrived at the backend, whose services hapax has.
+    Arrived,
+    /// After a time, where hapax does not have the backend.
+    After(Duration),
 }
 
 /// A call of a tool.
@@ -120,6 +127,12 @@ pub(crate) enum DriverRecord {
         protocol: String,
         /// The server's name and version, as it states them.
         server: String,
+        /// When the driver began to connect, in milliseconds since 1970. Earlier builds did not write it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began_at: Option<i64>,
+        /// How long that took, in milliseconds, with the start of a server that has its own in each trial.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        took_ms: Option<u64>,
     },
     /// No connection: why.
     NotConnected {
@@ -148,6 +161,9 @@ pub(crate) enum DriverRecord {
         /// wrote it only for calls without a result.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended_at: Option<i64>,
+        /// How long it took, in milliseconds. Earlier builds did not write it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        took_ms: Option<u64>,
     },
     /// The name of the trial was counted in the result of a tool that reads.
     Counted {
@@ -286,7 +302,7 @@ mod tests {
             list_folder: None,
             starts: vec![
                 vec![DriverStep::List, DriverStep::Call(call.clone())],
-                vec![DriverStep::LoseConnection { call, after: Duration::from_secs(1) }],
+                vec![DriverStep::LoseConnection { call, when: CloseMoment::After(Duration::from_secs(1)) }],
             ],
         };
         let text = serde_json::to_string(&plan).unwrap();
@@ -297,6 +313,7 @@ mod tests {
             outcome: CallOutcome::ProtocolError,
             text: "no such tool".to_owned(),
             ended_at: None,
+            took_ms: Some(12),
         };
         let output = format!(
             "not a record\n{}\n{{\"saw\":\"something else\"}}\n",

@@ -115,6 +115,7 @@ fn head(report: &Report, ledgers: &Ledgers, tally: &Tally) -> String {
     for text in run_notes::partial(tally, report)
         .iter()
         .chain(&run_notes::unproven(report))
+        .chain(&run_notes::shared_keys(report))
         .chain(report.notes.iter().take(MAX_NOTES))
     {
         let _ = writeln!(out, "{}\n", markdown(&line(text, 500)));

@@ -2,7 +2,9 @@
 //! terminal and the page.
 
 use mock_services::catalog;
-use mock_services::ledger::{AttemptNames, Audience, Event, EventWords, attempt_name};
+use mock_services::ledger::{
+    AttemptNames, Audience, Event, EventWords, LateRequestKind, LateSender, attempt_name,
+};
 
 use super::Shape;
 use crate::domain::{
@@ -210,7 +212,17 @@ fn subject_event(event: &SubjectEvent, attempts: &AttemptNames) -> Option<ItemTe
         SubjectEvent::LateRequest(request) => {
             let what = text(request.operation.as_ref().unwrap_or(&request.service));
             let detail = format!("{} {}", text(&request.method), text(&request.path));
-            ItemText::with(Shape::Refused, format!("late {}: {what}, refused", request.kind), detail)
+            let kind = match request.kind {
+                LateRequestKind::Write | LateRequestKind::Read | LateRequestKind::Unreadable => {
+                    request.kind.as_str()
+                }
+                LateRequestKind::Refused => "request that the service would have refused",
+            };
+            let sender = match request.sender {
+                LateSender::Subject => "",
+                LateSender::Foreign => " of another process",
+            };
+            ItemText::with(Shape::Refused, format!("late {kind}{sender}: {what}, refused"), detail)
         }
     }
 }
@@ -229,7 +241,7 @@ fn copy_words(copy: &SentCopyEvent) -> String {
         CopyReason::ByHand => "sent again by hand",
         CopyReason::Again => "sent again",
     };
-    let forged = if copy.forged { ", with a wrong signature" } else { "" };
+    let forged = copy.signature.words();
     let shortened = match copy.shortened {
         0 => String::new(),
         factor => format!(", after the pause of its schedule, shortened by {factor}"),

@@ -64,6 +64,7 @@ pub fn verdict(result: TrialStatus, outcome: Outcome) -> Verdict {
         barrier: None,
         hosts: Vec::new(),
         costs: Vec::new(),
+        key_uses: Vec::new(),
     }
 }
 
@@ -76,7 +77,15 @@ fn finding(kind: FindingKind, message: &str, fix: &str, entries: Vec<u64>) -> Fi
         FindingKind::Duplicated => Remedy::SameKey,
         other => other.remedy(),
     };
-    Finding { kind, remedy, fails: true, message: message.to_owned(), fix: fix.to_owned(), entries }
+    Finding {
+        kind,
+        remedy,
+        fails: true,
+        excuse: None,
+        message: message.to_owned(),
+        fix: fix.to_owned(),
+        entries,
+    }
 }
 
 fn terms(fault: &Fault) -> Terms {
@@ -123,6 +132,7 @@ pub fn case(scenario: &str, variant: &[(&str, &str)], about: &str, verdict: Verd
         replay: format!("hapax replay reports/sample '{id}' --trial 1"),
         first_try: None,
         scored: None,
+        end: None,
     };
     CaseReport {
         id,

@@ -12,6 +12,7 @@ use crate::results::store::ledgers::{Ledgers, SavedLedgers};
 use crate::results::store::plan_record::{
     LedgerName, PlanRecord, PlannedCase, PlannedPart, part_hash, second_try_seed,
 };
+use crate::score::{TaskEnd, score, task_end};
 use crate::text::line;
 
 /// Why a report and its ledger file do not belong together.
@@ -135,7 +136,11 @@ pub(in crate::results) fn check_plans(
     check_cases(report, plans, ledgers)?;
     let (mut count, mut unknown) = (0, 0);
     for of_part in copies(plans).chunk_by(|one, other| one.part() == other.part()) {
-        let counts: Vec<u64> = of_part.iter().map(RunCopy::count).collect();
+        let is_declined = |case: &str| {
+            report.skipped.iter().any(|skipped| skipped.declined.is_some() && skipped.id == case)
+        };
+        let counts: Vec<u64> =
+            of_part.iter().map(|copy| copy.count().saturating_sub(copy.count_of(is_declined))).collect();
         if counts.iter().any(|other| *other != counts[0]) {
             return differs("two copies of a part have different numbers of trials".to_owned());
         }
@@ -191,7 +196,14 @@ pub(super) fn check_cases(
         };
         of_case(case, plan, ledgers, plans)?;
     }
-    for plan in planned.values() {
+    for skipped in &report.skipped {
+        if let Some(clean) = &skipped.declined {
+            declined(&skipped.id, clean, &planned, ledgers)?;
+        }
+    }
+    let is_declined =
+        |id: &str| report.skipped.iter().any(|skipped| skipped.declined.is_some() && skipped.id == id);
+    for plan in planned.values().filter(|plan| !is_declined(&plan.case.id)) {
         nothing_left_out(report, plan, reported.get(plan.case.id.as_str()).copied(), ledgers.openings)?;
     }
     Ok(())
@@ -237,6 +249,11 @@ impl<'p> RunCopy<'p> {
         let Some(last) = self.plans.last() else { return 0 };
         let ended = self.trials().values().filter(|(_, hash)| *hash != last.hash).count();
         ended as u64 + last.plan.count()
+    }
+
+    /// The number of its trials in these cases.
+    fn count_of(&self, is_one: impl Fn(&str) -> bool) -> u64 {
+        self.trials().keys().filter(|(case, _)| is_one(case)).count() as u64
     }
 
     /// How many of its trials have not ended.
@@ -302,7 +319,8 @@ fn parts(report: &Report, plans: &[HashedPlan], copies: &[RunCopy<'_>]) -> Resul
         ));
     }
     let mut skipped: Vec<_> = plans.iter().flat_map(|hashed| &hashed.plan.skipped).collect();
-    let mut reported: Vec<_> = report.skipped.iter().collect();
+    // What was declined ran, and is proven by its ledgers.
+    let mut reported: Vec<_> = report.skipped.iter().filter(|skipped| skipped.declined.is_none()).collect();
     skipped.sort_by(|one, other| one.id.cmp(&other.id));
     reported.sort_by(|one, other| one.id.cmp(&other.id));
     skipped.dedup();
@@ -479,6 +497,58 @@ fn nothing_left_out(
                     shown(name)
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of the trials without faults that show that a task is declined.
+pub const CLEAN_TRIALS: std::ops::RangeInclusive<u32> = 1..=2;
+
+/// The name of the ledger of a trial of this case without faults.
+#[must_use]
+pub fn clean_ledger(case: &str, number: u32) -> String {
+    format!("{case}#without-faults-{number}")
+}
+
+/// Whether the ledgers show that the subject declined a case, and the same task without faults.
+fn declined(
+    id: &str,
+    clean: &str,
+    planned: &BTreeMap<&str, CasePlan<'_>>,
+    ledgers: ComparedLedgers<'_>,
+) -> Result<(), Disagreement> {
+    let (Some(case), Some(of_task)) = (planned.get(id), planned.get(clean)) else {
+        return differs(format!(
+            "report.json calls the case {} declined, and ledger.jsonl does not have its trials",
+            shown(id)
+        ));
+    };
+    let mut trials = Vec::new();
+    for number in case.trials.keys() {
+        let prefix = format!("{id}#{number}");
+        let of_trial =
+            ledgers.openings.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
+        trials.extend(
+            of_trial
+                .filter(|(name, saved)| LedgerName::of(name, id, *number).is_some() && saved.torn.is_none())
+                .map(|(name, _)| (name.clone(), case.case.terms.clone())),
+        );
+    }
+    let without_faults = of_task.case.terms.without_faults();
+    trials.extend(CLEAN_TRIALS.map(|number| (clean_ledger(clean, number), without_faults.clone())));
+    for (name, terms) in trials {
+        let is_declined = ledgers.whole.find(&name).is_some_and(|saved| {
+            let verdict = score(&terms, &saved.entries, None);
+            saved.torn.is_none()
+                && matches!(task_end(&terms, &saved.entries, &verdict), TaskEnd::Declined { .. })
+        });
+        if !is_declined {
+            return differs(format!(
+                "report.json calls the case {} declined, and the ledger {} does not show it",
+                shown(id),
+                shown(&name)
+            ));
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ mod ledgers;
 mod plan_record;
 mod some_cases;
 
+pub use consistency::{CLEAN_TRIALS, clean_ledger};
 pub(super) use consistency::{ComparedLedgers, check_plans};
 pub use consistency::{Disagreement, HashedPlan, check_consistency, plans};
 pub(crate) use consistency::{check_opening_entry, opened_under};

@@ -10,7 +10,7 @@ use crate::results::{
     EntriesDigest, FirstTry, HashedPlan, LedgerName, PlannedCase, TrialReport, check_opening_entry,
     opened_under, plans, second_try_seed,
 };
-use crate::score::score;
+use crate::score::{score, task_end};
 
 /// The trials in the journal, by case and number.
 pub(super) type JournalTrials = BTreeMap<(String, u32), TrialReport>;
@@ -71,7 +71,7 @@ pub(super) fn finished(contents: &LedgerContents, journal: &JournalTrials) -> Re
                 };
                 let trial = match journal.get(&(case.id.clone(), *number)) {
                     Some(journal) if journal.ledger == last.ledger && journal.seed == last.seed => {
-                        journal.clone()
+                        TrialReport { end: last.end, ..journal.clone() }
                     }
                     // The journal can have only the first try, or a second one whose ledger is not complete.
                     Some(journal) if !is_other_try(journal, &last, case) => {
@@ -127,13 +127,16 @@ fn whole_ledger<'a>(
 
 /// A trial whose line in the journal is missing. The output of the subject is lost; its ledger is not.
 fn from_ledger(case: &PlannedCase, number: u32, seed: u64, name: &str, saved: &SavedLedger) -> TrialReport {
+    let verdict = score(&case.terms, &saved.entries, None);
+    let end = Some(task_end(&case.terms, &saved.entries, &verdict));
     TrialReport {
         trial: number,
         seed,
         ledger: name.to_owned(),
         seal: saved.seal.clone(),
         duration_ms: saved.entries.last().map_or(0, |entry| entry.at / 1_000),
-        verdict: score(&case.terms, &saved.entries, None),
+        verdict,
+        end,
         output: Vec::new(),
         replay: String::new(),
         first_try: None,

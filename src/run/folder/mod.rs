@@ -14,7 +14,7 @@ use mock_services::ledger::{LedgerFile, read_contents};
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, PlannedTrial, RunError};
-use crate::results::{LedgerName, PlanRecord, Skipped, TrialReport, plans as plans_of};
+use crate::results::{CaseReport, LedgerName, PlanRecord, Skipped, TrialReport, plans as plans_of};
 use finished::JournalTrials;
 
 /// Finished trials, one on each line; removed when the run is complete and its report is on disk.
@@ -36,7 +36,7 @@ pub struct RunFolder {
 }
 
 /// The state of a run before it was resumed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct EarlierRounds {
     /// When it started, in milliseconds since 1970.
     pub(super) started_at: Option<i64>,
@@ -46,6 +46,8 @@ pub(super) struct EarlierRounds {
     pub(super) resumed: u32,
     /// Its plans so far.
     pub(super) plans: Vec<EarlierPlan>,
+    /// The cases of its probe.
+    pub(super) probed: Vec<CaseReport>,
 }
 
 /// A plan that was replaced when the run was resumed.
@@ -78,6 +80,12 @@ struct JournalLine {
     /// The duration of the run by then, in milliseconds.
     duration_ms: u64,
     trial: TrialReport,
+}
+
+/// A case of the probe. It precedes all trials, and has its trial already.
+#[derive(Serialize, Deserialize)]
+struct ProbedLine {
+    probed: CaseReport,
 }
 
 impl RunFolder {
@@ -154,7 +162,12 @@ impl RunFolder {
         );
         for line in lines {
             // A line can be incomplete or damaged: its trial is known from its ledger, or runs again.
-            let Ok(line) = serde_json::from_slice::<JournalLine>(&line.map_err(io_failed)?) else { continue };
+            let line = line.map_err(io_failed)?;
+            if let Ok(ProbedLine { probed }) = serde_json::from_slice(&line) {
+                before.probed.push(probed);
+                continue;
+            }
+            let Ok(line) = serde_json::from_slice::<JournalLine>(&line) else { continue };
             round = round.max(line.round);
             before.duration_ms = before.duration_ms.max(line.duration_ms);
             journaled.insert((line.case, line.trial.trial), line.trial);
@@ -266,6 +279,12 @@ impl RunFolder {
             duration_ms,
             trial: trial.clone(),
         })
+    }
+
+    /// Saves a case of the probe, so that it is in the report of a run that is resumed.
+    pub(super) fn keep_probed(&self, case: &CaseReport) -> Result<(), RunError> {
+        self.flush()?;
+        self.note(&ProbedLine { probed: case.clone() })
     }
 
     fn note(&self, line: &impl Serialize) -> Result<(), RunError> {

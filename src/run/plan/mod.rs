@@ -17,7 +17,8 @@ use yaml_reader::write_duration;
 use super::{RunError, RunOptions, identity};
 use crate::domain::{APPROVALS, EVENTS, MCP};
 use crate::results::{
-    PlanRecord, PlannedCase, PlannedPart, Skipped, TrialReport, WholePlan, part_hash, seed_hash,
+    CaseReport, PlanRecord, PlannedCase, PlannedPart, ProbedCase, Skipped, TrialReport, WholePlan, part_hash,
+    seed_hash,
 };
 use crate::scenario::{Case, not_covered, not_offered_as_tools};
 use crate::subject::Subject;
@@ -37,6 +38,8 @@ pub struct Plan {
     pub finished: Vec<(String, TrialReport)>,
     /// The cases that are not run.
     pub skipped: Vec<Skipped>,
+    /// Trials of the probe that are cases of the report.
+    pub probed: Vec<ProbedCase>,
     /// A digest of the selected cases; it is the same for all parts of a run.
     pub digest: String,
     /// The plan of all parts, if this is one of them.
@@ -59,6 +62,13 @@ pub struct PlannedTrial {
 pub struct PlanParts(BTreeMap<(String, u32), String>);
 
 impl PlanParts {
+    fn add(&mut self, trial: u32, seed: u64, case: PlannedCase) {
+        let id = case.id.clone();
+        let part = PlannedPart { salt: unique(), trial, seed, case };
+        // Plain data with text keys can always be serialized.
+        self.0.insert((id, trial), serde_json::to_string(&part).unwrap_or_default());
+    }
+
     /// The part that a trial is.
     pub(super) fn of(&self, planned: &PlannedTrial) -> String {
         self.0.get(&(planned.case.clone(), planned.trial)).cloned().unwrap_or_default()
@@ -76,6 +86,7 @@ impl Plan {
             trials: Vec::new(),
             finished: Vec::new(),
             skipped: Vec::new(),
+            probed: Vec::new(),
             digest: identity::of_cases(&cases),
             whole: None,
         };
@@ -173,10 +184,12 @@ impl Plan {
         let mut parts = PlanParts::default();
         for PlannedTrial { case, trial, seed } in &self.trials {
             let Some(planned) = cases.get(case.as_str()) else { continue };
-            let part = PlannedPart { salt: unique(), trial: *trial, seed: *seed, case: planned.clone() };
-            // Plain data with text keys can always be serialized.
-            let json = serde_json::to_string(&part).unwrap_or_default();
-            parts.0.insert((case.clone(), *trial), json);
+            parts.add(*trial, *seed, planned.clone());
+        }
+        for ProbedCase { report, .. } in &self.probed {
+            for trial in &report.trials {
+                parts.add(trial.trial, trial.seed, planned_case(report));
+            }
         }
         let mut hidden: Vec<String> = parts.0.values().map(|json| part_hash(json)).collect();
         hidden.sort_unstable();
@@ -215,6 +228,17 @@ impl Plan {
         let done: BTreeSet<(&str, u32)> =
             self.finished.iter().map(|(id, done)| (id.as_str(), done.trial)).collect();
         self.trials.retain(|planned| !done.contains(&(planned.case.as_str(), planned.trial)));
+    }
+}
+
+/// The case of a trial of the probe in a plan.
+fn planned_case(report: &CaseReport) -> PlannedCase {
+    PlannedCase {
+        id: report.id.clone(),
+        scenario: report.scenario.clone(),
+        digest: report.digest.clone(),
+        seeds: BTreeMap::new(),
+        terms: report.terms.clone(),
     }
 }
 

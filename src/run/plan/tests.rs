@@ -253,6 +253,7 @@ fn ended(planned: &PlannedTrial) -> TrialReport {
         replay: String::new(),
         first_try: None,
         scored: None,
+        end: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_services::catalog;
 use yaml_reader::write_duration;
 
-use super::{ProbeOptions, Tried};
+use super::{FamilyTrial, ProbeOptions, Tried};
 use crate::domain::real_host;
 use crate::results::DerivedSettings;
 use crate::run::RunOptions;
@@ -27,14 +27,13 @@ pub(super) fn derive(
     options: &RunOptions,
     how: ProbeOptions,
 ) -> DerivedSettings {
-    let attempted: Vec<&Tried> = tried.iter().filter(|one| one.was_attempted()).collect();
-    let hosts: BTreeSet<&(String, String)> = attempted.iter().flat_map(|one| &one.seen.hosts).collect();
+    let done: Vec<&Tried> = tried.iter().filter(|one| one.is_done()).collect();
+    let attempted: Vec<&FamilyTrial> = done.iter().filter_map(|one| one.attempted()).collect();
+    let hosts: BTreeSet<&(String, String)> = attempted.iter().flat_map(|shown| &shown.seen.hosts).collect();
     let is_added = |name: &str| given.services.0.iter().any(|have| have.name == name);
     let can_be_added = catalog::services().iter().filter(|service| service.can_be_added);
     let services: Vec<String> = can_be_added
-        .filter(|service| {
-            !is_added(&service.name) && attempted.iter().any(|one| one.used_beside(&service.name))
-        })
+        .filter(|service| !is_added(&service.name) && done.iter().any(|one| one.used_beside(&service.name)))
         .map(|service| service.name.clone())
         .collect();
     let makes_no_claim = !attempted.iter().any(|one| one.seen.claim.is_some());
@@ -43,23 +42,23 @@ pub(super) fn derive(
         services.iter().find(|name| catalog::find(name).is_some_and(|service| service.claim_field.is_some()));
     DerivedSettings {
         sealed: !given.calls_real_hosts() && !hosts.is_empty(),
-        can: if given.can.is_empty() && !how.keeps_all { can(&attempted, tried) } else { Vec::new() },
+        can: if given.can.is_empty() && !how.keeps_all { can(&done, tried) } else { Vec::new() },
         assume: if how.hard || how.keeps_all { Vec::new() } else { assumptions(&hosts, given) },
         claims_optional: makes_no_claim && may_choose_claim && claim.is_some(),
         claim: (makes_no_claim && may_choose_claim)
             .then(|| claim.map_or(OPTIONAL, String::as_str).to_owned()),
-        time: time(&attempted, given, options),
+        time: time(&done, given, options),
         services,
     }
 }
 
-/// The operations of the families that were attempted; none if that is all of them through every API.
-fn can(attempted: &[&Tried], tried: &[Tried]) -> Vec<String> {
+/// The operations of the families that the subject does; none if that is all of them through every API.
+fn can(done: &[&Tried], tried: &[Tried]) -> Vec<String> {
     let mut can: BTreeSet<String> = BTreeSet::new();
     let mut has_several = false;
-    for one in attempted {
+    for one in done {
         for operation in &one.family.needed {
-            let asked = one.seen.operations.iter().filter(|(asked, _)| asked == operation);
+            let asked = one.decided().0.seen.operations.iter().filter(|(asked, _)| asked == operation);
             let apis: Vec<&str> = asked.filter_map(|(_, api)| *api).collect();
             let service = operation.split('.').next().unwrap_or_default();
             if !apis.is_empty() && catalog::find(service).is_some_and(|service| service.apis.len() > 1) {
@@ -70,7 +69,7 @@ fn can(attempted: &[&Tried], tried: &[Tried]) -> Vec<String> {
             }
         }
     }
-    if attempted.len() == tried.len() && !has_several { Vec::new() } else { can.into_iter().collect() }
+    if done.len() == tried.len() && !has_several { Vec::new() } else { can.into_iter().collect() }
 }
 
 /// How the providers behind these hosts treat keys.
@@ -87,12 +86,12 @@ fn assumptions(hosts: &BTreeSet<&(String, String)>, given: &Settings) -> Vec<(St
 }
 
 /// A longer time limit, if a trial without faults took a large part of it.
-fn time(attempted: &[&Tried], given: &Settings, options: &RunOptions) -> Option<Duration> {
+fn time(done: &[&Tried], given: &Settings, options: &RunOptions) -> Option<Duration> {
     if options.time.is_some() || given.time.is_some() {
         return None;
     }
-    let slowest = attempted.iter().max_by_key(|one| one.took)?;
-    let needed = Duration::from_secs((slowest.took * ROOM).as_secs() + 1);
+    let slowest = done.iter().max_by_key(|one| one.decided().0.trial.took)?;
+    let needed = Duration::from_secs((slowest.decided().0.trial.took * ROOM).as_secs() + 1);
     (needed > slowest.family.case.timeout).then_some(needed)
 }
 

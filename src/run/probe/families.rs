@@ -59,13 +59,14 @@ fn is_union(set: &BTreeSet<String>, sets: &[BTreeSet<String>]) -> bool {
     smaller.flatten().collect::<BTreeSet<_>>().len() == set.len()
 }
 
-/// The plainest cases come first: without faults and interrupts, with one caller and something due, for every subject.
-pub(super) fn plainness(case: &Case) -> (bool, bool, bool, bool, bool) {
+/// The plainest cases come first: without faults and interrupts, with one caller and something due, for every subject, and
+/// with few steps.
+pub(super) fn plainness(case: &Case) -> (bool, bool, bool, bool, usize, bool) {
     let has_nothing_due = !case.terms.intents.iter().any(|intent| intent.times > 0);
     let is_disturbed = !case.faults.is_empty() || !case.interrupts.is_empty() || !case.approvals.is_empty();
     let is_long = case.callers > 1 || !case.turns.is_empty();
     let (requires, has_api) = (!case.terms.requires.is_empty(), !case.terms.via.is_empty());
-    (has_nothing_due, requires, is_disturbed, is_long, has_api)
+    (has_nothing_due, requires, is_disturbed, is_long, case.work.steps.len(), has_api)
 }
 
 #[cfg(test)]

@@ -5,29 +5,32 @@
 mod derived;
 mod families;
 mod observed;
+mod outcome;
+mod own_task;
+mod skipped;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::StreamExt as _;
 use mock_services::catalog;
 use mock_services::idempotency::Profile;
-use mock_services::ledger::{Entry, Event};
 
 pub use self::derived::derived_lines;
 pub(super) use self::families::operations;
-use self::families::{Family, families, plainness};
+use self::families::{Family, families};
 use self::observed::Observed;
+use self::outcome::{Decided, decide};
+pub(super) use self::skipped::last_words;
+pub use self::skipped::{Said, keep_can, skip_probed};
 use super::smoke::{FaultFreeTrial, without_faults};
 use super::work::TrialRunner;
 use super::{Plan, RunError, RunOptions};
 use crate::domain::ClaimOrigin;
-use crate::results::{
-    DerivedSettings, FamilyOutcome, ProbeResult, ProbedFamily, Skipped, SmokeFailure, SmokeProblem,
-};
+use crate::results::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedCase, ProbedFamily, SmokeFailure};
 use crate::scenario::{Case, default_setup};
-use crate::score::{Finding, FindingKind, TrialStatus};
+use crate::score::{IntentOutcome, Outcome, TaskEnd};
 use crate::subject::Subject;
 use crate::trial;
 
@@ -42,32 +45,75 @@ pub struct ProbeOptions {
     pub keeps_all: bool,
 }
 
-/// One family, and its trial.
+/// One family, and its trials: the one that counts most comes last.
 #[derive(Debug)]
 struct Tried {
     family: Family,
+    trials: Vec<FamilyTrial>,
+    /// Whether its effects may be made by other operations: the subject does nothing else right.
+    allows_otherwise: bool,
+}
+
+/// A trial of a family.
+#[derive(Debug)]
+struct FamilyTrial {
+    trial: FaultFreeTrial,
     seen: Observed,
-    outcome: FamilyOutcome,
-    took: Duration,
+    /// Whether an operation was asked for that only this family has.
+    used_own: bool,
+}
+
+impl FamilyTrial {
+    fn new(trial: FaultFreeTrial, family: &Family) -> Self {
+        let seen = Observed::new(&trial.entries);
+        let used_own = family.own.iter().any(|operation| seen.asked_for(operation));
+        FamilyTrial { trial, seen, used_own }
+    }
+
+    /// Whether it did what smaller families ask for, and nothing wrong, without an operation that only this family has: of
+    /// "charge and refund" the charge.
+    fn is_part(&self) -> bool {
+        let is_short = matches!(&self.trial.end, TaskEnd::Wrong(wrong) if wrong.acts.is_empty());
+        let is_done = |intent: &IntentOutcome| {
+            intent.outcome == Outcome::ExactlyOnce && intent.least() > 0 && !intent.effects.is_empty()
+        };
+        is_short && !self.used_own && self.trial.verdict.intents.iter().any(is_done)
+    }
 }
 
 impl Tried {
-    fn was_attempted(&self) -> bool {
-        !matches!(self.outcome, FamilyOutcome::NotAttempted { .. })
+    /// What its trials show together, and the trial that shows it.
+    fn decided(&self) -> (&FamilyTrial, Decided) {
+        let declined = TaskEnd::Declined { claim: None, message: String::new() };
+        let ends: Vec<(&TaskEnd, bool)> = self
+            .trials
+            .iter()
+            .map(|tried| (if tried.is_part() { &declined } else { &tried.trial.end }, tried.used_own))
+            .collect();
+        let (index, decided) = decide(&ends);
+        let is_enough = decided == Decided::DoneOtherwise && self.allows_otherwise;
+        (&self.trials[index], if is_enough { Decided::Right } else { decided })
     }
 
-    /// Whether its effects were made by other operations, such as a charge by the capture of a hold.
-    fn was_done_otherwise(&self) -> bool {
-        let FamilyOutcome::NotAttempted { failure } = &self.outcome else { return false };
-        let is_effect = |entry: &Entry| matches!(entry.event, Event::Committed { .. });
-        failure.verdict.result == TrialStatus::Pass && failure.entries.iter().any(is_effect)
+    /// Whether the subject does its task, right or wrong.
+    fn is_done(&self) -> bool {
+        matches!(self.decided().1, Decided::Right | Decided::Wrong)
+    }
+
+    fn is_undecided(&self) -> bool {
+        matches!(self.decided().1, Decided::Declined | Decided::CouldNotStart)
+    }
+
+    /// The trial that counts, if an operation of the family was attempted in it.
+    fn attempted(&self) -> Option<&FamilyTrial> {
+        Some(self.decided().0).filter(|shown| shown.used_own || self.allows_otherwise)
     }
 
     /// The hosts that any API answers for and whose provider has no profile, if neither the case nor the subject chooses
     /// one.
     fn hosts_without_profile(&self, subject: &Subject) -> impl Iterator<Item = &(String, String)> {
         let chosen = trial::profiles(&self.family.case, subject);
-        self.seen.hosts.iter().filter(move |(service, host)| {
+        self.decided().0.seen.hosts.iter().filter(move |(service, host)| {
             let is_chosen = chosen.iter().any(|(name, _)| name == service);
             let answers_for_any = catalog::find(service).is_some_and(|service| service.any_host);
             answers_for_any && !is_chosen && Profile::of_host(host).is_none()
@@ -77,11 +123,12 @@ impl Tried {
     /// Whether it used a service that its task does not name.
     fn used_beside(&self, service: &str) -> bool {
         let is_named = self.family.operations.iter().any(|name| name.split('.').next() == Some(service));
-        !is_named && self.seen.used(service)
+        !is_named && self.decided().0.seen.used(service)
     }
 }
 
-/// Tries a subject without faults, once for each family of the cases.
+/// Tries a subject without faults, once for each family of the cases. What it does not do is tried again as the run
+/// would try it, so that a subject that recognizes the first trial gains nothing.
 ///
 /// # Errors
 /// When the directories of the trials cannot be made.
@@ -95,29 +142,47 @@ pub async fn probe(
     // The first part of a run probes for all of them.
     let options = &RunOptions { partition: None, ..options.clone() };
     let (mut tried, mut sealed) = (Vec::new(), subject.settings.sealed);
+    // As long as they live, late requests reach the ledgers of their trials.
+    let mut runners = Vec::new();
     for variant in variants(subject, how) {
         let plan = Plan::new(cases.to_vec(), &variant, options)?;
-        let next = all(&plan, &variant, options, how).await?;
-        let is_better = rank(&next) > rank(&tried);
-        if tried.is_empty() || is_better {
-            (tried, sealed) = (next, variant.settings.sealed);
+        let work = TrialRunner::new(variant.clone(), options.clone(), None)?;
+        let next = all(&plan, &work).await;
+        runners.push(work);
+        let is_better = tried.is_empty() || rank(&next) > rank(&tried);
+        if is_better {
+            sealed = variant.settings.sealed;
         }
+        tried = if is_better { joined(tried, next) } else { joined(next, tried) };
         if rank(&tried).0 > 0 {
             break;
         }
     }
-    let derived = if how.derives && rank(&tried).0 > 0 {
-        derived::derive(&tried, &subject.settings, options, how)
-    } else {
-        DerivedSettings::default()
+    excuse_telemetry(&mut tried);
+    let derive = |tried: &[Tried]| {
+        if how.derives && rank(tried).0 > 0 {
+            derived::derive(tried, &subject.settings, options, how)
+        } else {
+            DerivedSettings::default()
+        }
     };
+    if !how.derives || rank(&tried).0 > 0 {
+        let derived = DerivedSettings { can: Vec::new(), ..derive(&tried) };
+        runners.extend(try_again(&mut tried, cases, (subject, options), &derived).await?);
+    }
+    tried.iter_mut().flat_map(|one| &mut one.trials).for_each(|tried| tried.trial.add_late_requests());
+    drop(runners);
+    excuse_telemetry(&mut tried);
+    let derived = derive(&tried);
     let collected = |of: fn(&Observed) -> &BTreeSet<(String, String)>| -> Vec<(String, String)> {
-        tried.iter().flat_map(|one| of(&one.seen)).cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        let seen = tried.iter().flat_map(|one| of(&one.decided().0.seen));
+        seen.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     };
     let without_profile: BTreeSet<_> =
         tried.iter().flat_map(|one| one.hosts_without_profile(subject)).collect();
-    let outside: BTreeSet<&String> = tried.iter().flat_map(|one| &one.seen.outside).collect();
+    let outside: BTreeSet<&String> = tried.iter().flat_map(|one| &one.decided().0.seen.outside).collect();
     let services = catalog::services().iter().filter(|service| service.can_be_added);
+    let shown = tried.iter().flat_map(|one| &one.trials).filter(|tried| tried.trial.end.has_wrong_act());
     Ok(ProbeResult {
         sealed,
         took: began.elapsed(),
@@ -130,23 +195,49 @@ pub async fn probe(
             .collect(),
         claims: tried
             .iter()
-            .filter(|one| one.was_attempted())
-            .find_map(|one| one.seen.claim)
+            .filter_map(Tried::attempted)
+            .find_map(|shown| shown.seen.claim)
             .map(ClaimOrigin::as_str),
+        wrong: if how.keeps_all { Vec::new() } else { one_of_each_case(shown) },
+        own_task: own_task::own_task(&tried),
         cases: (0, 0),
         options: derived::options_of(&derived),
         derived,
+        trials: tried.iter().map(|one| one.trials.len()).sum(),
         families: tried.into_iter().map(Tried::into_family).collect(),
     })
 }
 
+/// The first of these trials of each case, as a case of the report.
+fn one_of_each_case<'t>(trials: impl Iterator<Item = &'t FamilyTrial>) -> Vec<ProbedCase> {
+    let mut cases: Vec<ProbedCase> = Vec::new();
+    for case in trials.map(|tried| tried.trial.probed_case()) {
+        if !cases.iter().any(|other| other.report.id == case.report.id) {
+            cases.push(case);
+        }
+    }
+    cases
+}
+
 impl Tried {
     fn into_family(self) -> ProbedFamily {
+        let (shown, decided) = self.decided();
+        let (words, end) = (shown.trial.last_words(), shown.trial.end.clone());
+        let index = self.trials.iter().position(|other| std::ptr::eq(other, shown)).unwrap_or_default();
+        let mut trials = self.trials;
+        let failure = Box::new(trials.swap_remove(index).trial.into_failure());
         ProbedFamily {
             operations: self.family.operations.into_iter().collect(),
             needed: self.family.needed.into_iter().collect(),
             case: self.family.case.id.clone(),
-            outcome: self.outcome,
+            outcome: match (decided, end) {
+                (Decided::Right, _) => FamilyOutcome::Right,
+                (Decided::DoneOtherwise, _) => FamilyOutcome::DoneOtherwise { failure },
+                (Decided::Declined, _) => FamilyOutcome::Declined { words, failure },
+                (_, TaskEnd::Wrong(wrong)) => FamilyOutcome::Wrong { cause: wrong.cause, failure },
+                (_, TaskEnd::CouldNotStart { how }) => FamilyOutcome::CouldNotStart { how, failure },
+                (_, TaskEnd::Declined { .. } | TaskEnd::Right) => FamilyOutcome::Declined { words, failure },
+            },
         }
     }
 }
@@ -154,49 +245,6 @@ impl Tried {
 /// Applies what was derived to the subject and the options of its run.
 pub fn apply_derived(derived: &DerivedSettings, subject: &mut Subject, options: &mut RunOptions) {
     derived::apply(derived, &mut subject.settings, options);
-}
-
-/// Skips the cases of a plan that the probe makes pointless: of a family that came out wrong one case remains, of one
-/// that was not attempted none. The run is void at best then, so that it never passes for seeing less; but what was not
-/// attempted does not count if `is_free`: nobody said that the subject does it. `planned` is the number of cases before the
-/// probe.
-pub fn skip_probed(plan: &mut Plan, result: &mut ProbeResult, planned: usize, is_free: bool) {
-    let set = |family: &ProbedFamily| family.operations.iter().cloned().collect::<BTreeSet<String>>();
-    let is_right = |family: &&ProbedFamily| matches!(family.outcome, FamilyOutcome::Right);
-    let right: Vec<BTreeSet<String>> = result.families.iter().filter(is_right).map(set).collect();
-    for family in &result.families {
-        let (why, unproven) = match &family.outcome {
-            FamilyOutcome::Right => continue,
-            FamilyOutcome::Wrong { cause, .. } => {
-                (format!("its trial without faults ({}) came out wrong: {cause}", family.case), true)
-            }
-            FamilyOutcome::NotAttempted { .. } => (
-                format!("the subject made no attempt in the trial without faults ({})", family.case),
-                !is_free,
-            ),
-        };
-        let needed = set(family);
-        let is_pointless = |case: &Case| {
-            let all = operations(case);
-            let is_done_otherwise =
-                || right.iter().any(|other| needed.is_subset(other) && other.is_subset(&all));
-            needed.is_subset(&all) && !is_done_otherwise()
-        };
-        let kept = matches!(family.outcome, FamilyOutcome::Wrong { .. })
-            .then(|| kept_case(plan.cases.values().filter(|case| is_pointless(case)), &family.case))
-            .flatten();
-        plan.skip(|case| {
-            let is_skipped = is_pointless(case) && Some(&case.id) != kept.as_ref();
-            is_skipped.then(|| Skipped { id: case.id.clone(), why: why.clone(), unproven })
-        });
-    }
-    result.cases = (plan.cases.len(), planned.saturating_sub(plan.cases.len()));
-}
-
-/// The case that shows the failure of a family: the one that was tried, or the plainest if that one does not run.
-fn kept_case<'c>(cases: impl Iterator<Item = &'c Arc<Case>> + Clone, tried: &str) -> Option<String> {
-    let same = cases.clone().find(|case| case.id == tried);
-    same.or_else(|| cases.min_by_key(|case| plainness(case))).map(|case| case.id.clone())
 }
 
 /// The subject as it is tried: with every service, so that nothing is missing, and sealed where that is possible; and
@@ -224,106 +272,117 @@ fn variants(subject: &Subject, how: ProbeOptions) -> Vec<Subject> {
     vec![sealed, with_all]
 }
 
-/// How many families came out right, and how many were attempted.
+/// How many families came out right, and how many were done at all.
 fn rank(tried: &[Tried]) -> (usize, usize) {
-    let right = tried.iter().filter(|one| matches!(one.outcome, FamilyOutcome::Right)).count();
-    (right, tried.iter().filter(|one| one.was_attempted()).count())
+    let right = tried.iter().filter(|one| one.decided().1 == Decided::Right).count();
+    (right, tried.iter().filter(|one| one.is_done()).count())
 }
 
-async fn all(
-    plan: &Plan,
-    subject: &Subject,
-    options: &RunOptions,
-    how: ProbeOptions,
-) -> Result<Vec<Tried>, RunError> {
-    let work = &TrialRunner::new(subject.clone(), options.clone(), None)?;
-    let at_once = if subject.runs_alone() { 1 } else { 2 * super::concurrency::cores() };
-    let trials = families(plan.cases.values()).into_iter().map(|family| one(work, family, how));
-    let mut tried: Vec<Tried> = futures_util::stream::iter(trials).buffered(at_once).collect().await;
-    if rank(&tried) == (0, 0) {
-        for one in tried.iter_mut().filter(|one| one.was_done_otherwise()) {
-            one.outcome = FamilyOutcome::Right;
+/// The same families with the trials of both; those of the second count more.
+fn joined(first: Vec<Tried>, second: Vec<Tried>) -> Vec<Tried> {
+    let mut first = first;
+    let with_first = |mut one: Tried| {
+        let same = first.iter_mut().find(|other| other.family.operations == one.family.operations);
+        let mut trials = same.map(|other| std::mem::take(&mut other.trials)).unwrap_or_default();
+        trials.append(&mut one.trials);
+        Tried { trials, ..one }
+    };
+    second.into_iter().map(with_first).collect()
+}
+
+/// Requests to hosts to which the subject also sends something where it does its task are no attempt at another one: the
+/// run shows them, with the option that allows them.
+fn excuse_telemetry(tried: &mut [Tried]) {
+    let is_right = |tried: &&FamilyTrial| tried.trial.end == TaskEnd::Right;
+    let hosts: BTreeSet<String> = tried
+        .iter()
+        .flat_map(|one| one.trials.iter().filter(is_right))
+        .flat_map(|tried| tried.seen.outside.clone())
+        .collect();
+    for tried in tried.iter_mut().flat_map(|one| &mut one.trials) {
+        if tried.seen.outside.is_subset(&hosts) {
+            tried.trial.excuse_escapes();
         }
     }
-    Ok(tried)
 }
 
-/// The trial of a family. An agent with a model gets a second one if the first comes out wrong, and so does a subject
-/// whose settings say that it does what it did not attempt.
-async fn one(work: &Arc<TrialRunner>, family: Family, how: ProbeOptions) -> Tried {
-    let mut case = without_faults(&family.case);
-    // Whichever it uses.
-    case.terms.via.clear();
-    let first = tried(FaultFreeTrial::run(work, &case, 0).await, &family);
-    let asks_a_model = |seen: &Observed| {
-        catalog::services().iter().any(|service| service.claim_field.is_some() && seen.used(&service.name))
-    };
-    let is_tried_again = match &first.1 {
-        FamilyOutcome::Right => false,
-        FamilyOutcome::Wrong { .. } => asks_a_model(&first.0),
-        FamilyOutcome::NotAttempted { .. } => !how.derives,
-    };
-    let (seen, outcome, took) =
-        if is_tried_again { tried(FaultFreeTrial::run(work, &case, 1).await, &family) } else { first };
-    Tried { family, seen, outcome, took }
-}
-
-fn tried(trial: FaultFreeTrial, family: &Family) -> (Observed, FamilyOutcome, Duration) {
-    let seen = Observed::new(&trial.entries);
-    let took = trial.took;
-    let was_attempted = family.own.iter().any(|operation| seen.asked_for(operation));
-    let outcome = match cause(&trial) {
-        None if was_attempted => FamilyOutcome::Right,
-        Some(cause) if was_attempted => {
-            FamilyOutcome::Wrong { cause, failure: Box::new(trial.into_failure()) }
+async fn all(plan: &Plan, work: &Arc<TrialRunner>) -> Vec<Tried> {
+    let trials = families(plan.cases.values()).into_iter().map(|family| one(work, family));
+    let mut tried: Vec<Tried> =
+        futures_util::stream::iter(trials).buffered(at_once(&work.subject)).collect().await;
+    if rank(&tried) == (0, 0) {
+        for one in tried.iter_mut().filter(|one| one.decided().1 == Decided::DoneOtherwise) {
+            one.allows_otherwise = true;
         }
-        _ => FamilyOutcome::NotAttempted { failure: Box::new(trial.into_failure()) },
-    };
-    (seen, outcome, took)
+    }
+    tried
 }
 
-/// Why the trial came out wrong. A missing claim and requests to hosts outside of the task are no reason.
-fn cause(trial: &FaultFreeTrial) -> Option<String> {
-    let is_reason = |finding: &&Finding| {
-        finding.fails && !matches!(finding.kind, FindingKind::MissingClaim | FindingKind::Escaped)
-    };
-    let finding = trial.verdict.findings.iter().find(is_reason).map(|finding| finding.message.clone());
-    let crash = || match &trial.problem {
-        Some(SmokeProblem::Crashed(how)) => Some(format!("The subject {how}.")),
-        _ => None,
-    };
-    let void =
-        || trial.verdict.void_because.first().filter(|_| trial.verdict.result == TrialStatus::Void).cloned();
-    // A crash explains what is missing after it.
-    crash().or(finding).or_else(void)
+fn at_once(subject: &Subject) -> usize {
+    if subject.runs_alone() { 1 } else { 2 * super::concurrency::cores() }
 }
 
-/// The failure to show if no family came out right: of one that was attempted, if there is one.
+/// The trial of a family. An agent with a model gets a second one if the first falls short.
+async fn one(work: &Arc<TrialRunner>, family: Family) -> Tried {
+    let first = FamilyTrial::new(FaultFreeTrial::run(work, &tried_case(&family.case), 0).await, &family);
+    let asks_a_model = catalog::services()
+        .iter()
+        .any(|service| service.claim_field.is_some() && first.seen.used(&service.name));
+    let fell_short = matches!(&first.trial.end, TaskEnd::Wrong(wrong) if wrong.acts.is_empty());
+    let mut trials = vec![first];
+    if fell_short && asks_a_model {
+        let again = FaultFreeTrial::run(work, &tried_case(&family.case), 1).await;
+        trials.push(FamilyTrial::new(again, &family));
+    }
+    Tried { family, trials, allows_otherwise: false }
+}
+
+/// The case of a family as it is tried: through whichever API the subject uses.
+fn tried_case(case: &Case) -> Case {
+    let mut case = without_faults(case);
+    case.terms.via.clear();
+    case
+}
+
+/// Tries the families again in which nothing was attempted, with the services and the settings that the run has.
+async fn try_again(
+    tried: &mut [Tried],
+    cases: &[Case],
+    (subject, options): (&Subject, &RunOptions),
+    derived: &DerivedSettings,
+) -> Result<Option<Arc<TrialRunner>>, RunError> {
+    if !tried.iter().any(Tried::is_undecided) {
+        return Ok(None);
+    }
+    let (mut subject, mut options) = (subject.clone(), options.clone());
+    derived::apply(derived, &mut subject.settings, &mut options);
+    let plan = Plan::new(cases.to_vec(), &subject, &options)?;
+    let own = families(plan.cases.values());
+    let at_once = at_once(&subject);
+    let runner = TrialRunner::new(subject, options, None)?;
+    let work = &runner;
+    let again = tried.iter_mut().filter(|one| one.is_undecided()).filter_map(|one| {
+        let same = own.iter().find(|family| family.operations == one.family.operations)?;
+        let case = tried_case(&same.case);
+        Some(async move {
+            let trial = FaultFreeTrial::run(work, &case, 2).await;
+            one.trials.push(FamilyTrial::new(trial, &one.family));
+        })
+    });
+    futures_util::stream::iter(again).buffer_unordered(at_once).collect::<()>().await;
+    Ok(Some(runner))
+}
+
+/// The failure to show if no family came out right: of one that is wrong, if there is one, and otherwise of one that
+/// could not start.
 #[must_use]
 pub fn probe_failure(result: ProbeResult) -> Option<SmokeFailure> {
-    let mut failures: Vec<(bool, Box<SmokeFailure>)> = Vec::new();
-    for family in result.families {
-        match family.outcome {
-            FamilyOutcome::Right => return None,
-            FamilyOutcome::Wrong { failure, .. } => failures.push((false, failure)),
-            FamilyOutcome::NotAttempted { failure } => failures.push((true, failure)),
-        }
-    }
-    failures.into_iter().min_by_key(|(is_silent, _)| *is_silent).map(|(_, failure)| *failure)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::shipped;
-
-    #[test]
-    fn the_case_that_shows_a_failure_is_the_tried_one_or_else_the_plainest_that_runs() {
-        let cases: Vec<Arc<Case>> = shipped().unwrap().into_iter().map(Arc::new).collect();
-        let of = |text: &'static str| cases.iter().filter(move |case| case.id.contains(text));
-        let tried = "payment/clean@keys=none";
-        assert_eq!(kept_case(of("payment/"), tried).as_deref(), Some(tried));
-        assert_eq!(kept_case(of("keys=stripe"), tried).as_deref(), Some("payment/clean@keys=stripe"));
-        assert_eq!(kept_case(of("no such case"), tried), None);
-    }
+    let rank = |outcome: &FamilyOutcome| match outcome {
+        FamilyOutcome::Right => 0,
+        FamilyOutcome::Wrong { .. } => 1,
+        FamilyOutcome::CouldNotStart { .. } => 2,
+        FamilyOutcome::Declined { .. } | FamilyOutcome::DoneOtherwise { .. } => 3,
+    };
+    let shown = result.families.into_iter().map(|family| family.outcome).min_by_key(rank)?;
+    shown.into_failure()
 }

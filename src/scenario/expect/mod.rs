@@ -1,20 +1,26 @@
 //! Reads `expect`: the expected effects, claims, attempts and records.
 
 mod each;
+mod end_state;
+mod order;
 pub(super) mod times;
 
 use mock_services::catalog::{self, StoreKind};
-use mock_services::examples;
 use mock_services::fault::read_fields;
 use mock_services::service::Fields;
 use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, required, words_of};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, nearest, shown};
 
 use self::each::{EACH, read_each};
+use self::end_state::{INVARIANTS, LIVE, read_invariants, read_live};
+use self::order::{ORDER_STEP, read_order};
 use self::times::{suggested_form, unidentified};
 use crate::scenario::field_values::{in_recorded_form, usual_unless_named, without_usual};
 use crate::scenario::known::{KnownServices, has_name};
-use crate::scenario::{Budget, ClaimedOutcome, Intent, IntentList, RecordDue, Recovery, ServiceSetup, Terms};
+use crate::scenario::{
+    Budget, ClaimedOutcome, Intent, IntentList, Invariant, LiveDue, OrderStep, RecordDue, Recovery,
+    ServiceSetup, Terms,
+};
 
 /// The largest number of intents in a case; each is compared with all before it.
 pub(super) const MAX_INTENTS: usize = 500;
@@ -23,7 +29,7 @@ const MAX_ATTEMPTS: u32 = 1_000_000;
 /// The words of `allow`.
 const ALLOW_WORDS: [(&str, ()); 1] = [("compensation", ())];
 
-pub(super) static EXPECT: MapShape<11> = MapShape::new([
+pub(super) static EXPECT: MapShape<13> = MapShape::new([
     optional("effects", Shape::List(&INTENT.shape(), Count(0, MAX_INTENTS)))
         .about("All expected effects; any other effect is unintended."),
     optional("claim", Shape::OneOf(&[CLAIM, Shape::List(&CLAIM, Count::SOME)])).about("The accepted claims."),
@@ -35,7 +41,7 @@ pub(super) static EXPECT: MapShape<11> = MapShape::new([
         .about("How many calls of an MCP tool that the subject gives up it must cancel."),
     optional("recovery", Shape::OneOf(&[RECOVERY, Shape::List(&RECOVERY, Count::SOME)]))
         .about("What the subject may do after an ambiguous answer."),
-    optional("order", Shape::List(&Shape::Ref("effect"), Count(2, MAX_INTENTS)))
+    optional("order", Shape::List(&ORDER_STEP, Count(2, MAX_INTENTS)))
         .about("The expected effects whose order matters, the first first."),
     optional("respect_retry_after", Shape::Flag)
         .about("Whether a retry before the time in Retry-After fails."),
@@ -45,8 +51,11 @@ pub(super) static EXPECT: MapShape<11> = MapShape::new([
         .about("The records at the end; null for none."),
     optional("counters", Shape::MapOf(&Shape::Any, &Shape::Types(&["integer", "null"]), Count::ANY))
         .about("The counters at the end; null for none."),
+    optional("invariants", INVARIANTS)
+        .about("Rules over several records or counters, such as a sum that stays."),
+    optional("live", LIVE).about("What is live at the end, by environment; null for nothing."),
 ])
-.needs(Rule::First(&["effects", "records", "counters"]));
+.needs(Rule::First(&["effects", "records", "counters", "invariants", "live"]));
 static INTENT: MapShape<7> = MapShape::new([
     required("effect", Shape::Ref("effect")),
     optional("where", Shape::Ref("fields")),
@@ -85,13 +94,20 @@ pub(super) struct Expected {
     pub(super) questions: Vec<Budget>,
     pub(super) cancels: Vec<Budget>,
     pub(super) recovery: Vec<Recovery>,
-    pub(super) order: Vec<String>,
+    pub(super) order: Vec<OrderStep>,
     pub(super) respect_retry_after: bool,
     pub(super) compensation: bool,
     pub(super) records: Vec<RecordDue>,
+    pub(super) invariants: Vec<Invariant>,
+    pub(super) live: Vec<LiveDue>,
 }
 
 impl Expected {
+    /// Whether a state at the end is expected.
+    pub(super) fn expects_state(&self) -> bool {
+        !self.records.is_empty() || !self.invariants.is_empty() || !self.live.is_empty()
+    }
+
     /// The terms of a case, as far as `expect` says them.
     pub(super) fn terms(&self) -> Terms {
         Terms {
@@ -106,6 +122,8 @@ impl Expected {
             respect_retry_after: self.respect_retry_after,
             compensation: self.compensation,
             records: self.records.clone(),
+            invariants: self.invariants.clone(),
+            live: self.live.clone(),
             ..Terms::default()
         }
     }
@@ -119,7 +137,21 @@ pub(super) fn read_expect(
     node: Option<&Node>,
 ) -> Expected {
     let Some(
-        [effects, claim, attempts, questions, cancels, recovery, order, respect, allow, records, counters],
+        [
+            effects,
+            claim,
+            attempts,
+            questions,
+            cancels,
+            recovery,
+            order,
+            respect,
+            allow,
+            records,
+            counters,
+            invariants,
+            live,
+        ],
     ) = node.and_then(|node| reader.fields(node, "`expect`", &EXPECT))
     else {
         return Expected::default();
@@ -144,6 +176,8 @@ pub(super) fn read_expect(
         respect_retry_after: respect.and_then(|node| reader.boolean(node)).unwrap_or_default(),
         compensation: allow.is_some_and(|node| read_allow(reader, node)),
         records,
+        invariants: invariants.map(|node| read_invariants(reader, node, setups)).unwrap_or_default(),
+        live: live.map(|node| read_live(reader, node, setups)).unwrap_or_default(),
     }
 }
 
@@ -403,30 +437,6 @@ fn read_recovery(reader: &Reader, node: &Node) -> Vec<Recovery> {
     }
 }
 
-/// The effects whose order matters: at least two different ones, each of which is expected.
-fn read_order(reader: &Reader, known: &KnownServices, node: &Node, intents: &[PlacedIntent]) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    let items = reader.list(node).unwrap_or_default();
-    for item in items {
-        let Some((effect, _)) = known.effect(reader, item) else { continue };
-        let is_expected = |placed: &PlacedIntent| placed.intent.effect == effect && placed.intent.times > 0;
-        if order.iter().any(|before| before == effect) {
-            let message = format!("{effect} is in the order twice");
-            reader.report_with_help(item.span, message, "name each effect once, the first first");
-        } else if !intents.iter().any(is_expected) {
-            let message = format!("the order names {effect}, which is not expected");
-            reader.report_with_help(item.span, message, "name effects of `effects` that are due");
-        } else {
-            order.push(effect.to_owned());
-        }
-    }
-    if let [_] | [] = items {
-        let help = format!("for example: order: {}", examples::ORDER);
-        reader.report_with_help(node.span, "an order needs at least two effects", help);
-    }
-    order
-}
-
 /// Whether compensation is allowed.
 fn read_allow(reader: &Reader, node: &Node) -> bool {
     let items = reader.list(node).unwrap_or_default();
@@ -553,12 +563,20 @@ mod tests {
             let refund = "{effect: payment.refund, where: {order: o1}}";
             let none = "{effect: payment.subscribe, where: {customer: cus_42}, times: 0}";
             read(&format!("  effects: [{charge}, {refund}, {none}]\n  claim: done\n  order: {order}"), "")
-                .map(|cases| cases[0].terms.order.clone())
+                .map(|cases| cases[0].terms.order.iter().map(|step| step.effect.clone()).collect::<Vec<_>>())
         };
         assert_eq!(order("[payment.charge, payment.refund]").unwrap(), ["payment.charge", "payment.refund"]);
+        assert_eq!(
+            order("[{effect: payment.charge, where: {order: o1}}, payment.refund]").unwrap(),
+            ["payment.charge", "payment.refund"]
+        );
         for (wrong, why) in [
             ("[payment.charge]", "at least two effects"),
             ("[payment.charge, payment.charge]", "is in the order twice"),
+            ("[payment.charge, {effect: payment.charge, where: {order: o1}}]", "is in the order twice"),
+            ("[{effect: payment.charge, where: {order: o2}}, payment.refund]", "which is not expected"),
+            ("[{effect: payment.charge, where: {ordr: o1}}, payment.refund]", "did you mean `order`?"),
+            ("[{where: {order: o1}}, payment.refund]", "`effect`"),
             ("[payment.charge, payment.upgrade]", "which is not expected"),
             ("[payment.charge, payment.subscribe]", "which is not expected"),
             ("[payment.charge, payment.refunds]", "did you mean `payment.refund`?"),

@@ -236,6 +236,7 @@ pub(super) fn read_case(reader: &Reader, tree: &Node, declared: &DeclaredService
         scenario: String::new(),
         file: reader.file().name().to_owned(),
         replaces_shipped: false,
+        announced: None,
         line: 1,
         about: about.unwrap_or_default(),
         tags,
@@ -276,8 +277,8 @@ fn check_tools(reader: &Reader, requires: Option<&Node>, case: &Case) {
     }
 }
 
-/// What the tasks name, by field: the values of their steps and of the expected effects, and the mail addresses in
-/// their texts.
+/// What the tasks name, by field: the values of their steps and of the expected effects, and the mail addresses and
+/// names in their texts.
 fn named<'w>(works: impl Iterator<Item = &'w Work>, intents: &[Intent]) -> Vec<(String, String)> {
     let mut named = BTreeSet::new();
     let mut add = |fields: &Fields| {
@@ -289,19 +290,24 @@ fn named<'w>(works: impl Iterator<Item = &'w Work>, intents: &[Intent]) -> Vec<(
             values.into_iter().map(|value| (name.to_owned(), value))
         }));
     };
-    let mut addresses = Vec::new();
+    let mut in_texts = Vec::new();
     for work in works {
         work.steps.iter().for_each(|step| add(&step.with));
         let is_part = |c: char| c.is_alphanumeric() || "@._+-".contains(c);
         let words = work.task.split(|c| !is_part(c)).map(|word| word.trim_matches(|c| "._-+".contains(c)));
-        addresses
-            .extend(words.filter(|word| word.contains('@')).map(|word| (String::new(), word.to_owned())));
+        // A word with a capital letter inside a sentence can be the name of a person.
+        let is_name =
+            |word: &str| word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase);
+        let told = words.enumerate().filter(|(at, word)| word.contains('@') || (*at > 0 && is_name(word)));
+        in_texts.extend(told.map(|(_, word)| (String::new(), word.to_owned())));
     }
     for intent in intents {
         add(&intent.selector);
         add(&intent.expected);
     }
-    named.extend(addresses);
+    // Only a mail greets a person.
+    let is_mail = named.iter().chain(&in_texts).any(|(_, value)| value.contains('@'));
+    named.extend(in_texts.into_iter().filter(|(_, word)| is_mail || word.contains('@')));
     named.into_iter().collect()
 }
 
@@ -374,7 +380,10 @@ impl References<'_> {
         let interrupts = self.interrupts.iter().map(|placed| placed.interrupt.when.operation.as_str());
         let effects = self.expected.intents.iter().map(|placed| placed.intent.effect.as_str());
         let budgets = self.expected.attempts.iter().map(|(budget, _)| budget.operation.as_str());
-        let stores = self.expected.records.iter().filter_map(|_| known.store());
+        let needs_store = !self.expected.records.is_empty() || !self.expected.invariants.is_empty();
+        let stores = needs_store.then(|| known.store()).flatten();
+        let stores =
+            stores.into_iter().chain((!self.expected.live.is_empty()).then(|| known.with_live()).flatten());
         let happens = self.happens.iter().map(|step| step.operation.as_str());
         let names = steps.chain(faults).chain(interrupts).chain(effects).chain(budgets).chain(happens);
         let services = names.filter_map(|name| known.service_of(name)).chain(stores);

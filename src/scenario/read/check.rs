@@ -282,7 +282,7 @@ impl CaseParts<'_> {
             reader.report_with_help(self.expected.claim_span, message, "accept `done`, or expect `times: 0`");
         }
         if let Some(span) =
-            self.expected.nothing.filter(|_| self.expected.records.is_empty() && !self.has_events)
+            self.expected.nothing.filter(|_| !self.expected.expects_state() && !self.has_events)
         {
             let message = "no effect is expected, so every claim would pass, also a false one";
             let help = "add `claim: not-done`, or `claim: done` where the task is done without an effect";

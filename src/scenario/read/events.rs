@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use mock_services::fault::read_fields;
-use mock_services::sender::Schedule;
+use mock_services::sender::{EventSender, Schedule};
 use mock_services::service::{Fields, OperationKind};
-use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional, words_of};
+use serde_json::Value;
+use yaml_reader::shape::{Count, MapShape, Rule, Shape, optional};
 use yaml_reader::{Key, Node, NodeKind, Reader, Span, listed, shown};
 
 use super::callers::{MAX_CALLERS, within_timeout};
+use crate::domain::CopySignature;
 use crate::scenario::expect::Expected;
 use crate::scenario::field_values::in_recorded_form;
 use crate::scenario::known::KnownServices;
@@ -62,12 +64,12 @@ static COPY: MapShape<5> = MapShape::new([
         .about("Whether it arrives; the default is `now`."),
     optional("reply", Shape::Words(|| AnswerFate::ALL.map(AnswerFate::as_str).to_vec()))
         .about("Whether the sender gets the answer; `late` if its time is over while the copy is handled."),
-    optional("signature", Shape::Words(|| words_of(&SIGNATURES))),
+    optional("signature", Shape::Words(|| CopySignature::ALL.map(CopySignature::as_str).to_vec())).about(
+        "What is wrong with it: made with another secret, an hour old, or of another body than the one that arrives.",
+    ),
     optional("by", Shape::Word("hand")).about("Somebody sends it again by hand."),
     optional("after", Shape::DURATION).about("How long after the copy before it is sent."),
 ]);
-/// The words of `signature`, and whether it is wrong.
-const SIGNATURES: [(&str, bool); 2] = [("right", false), ("wrong", true)];
 
 /// The events of a case and their positions.
 #[derive(Debug, Default)]
@@ -166,6 +168,7 @@ impl PlannedEventReader<'_> {
             reader.report_with_help(key.span, "`body` is for an event with `from`", help);
         }
         let own_steps = steps.map(|(_, node)| WorkReader { reader, known: self.known }.steps(Some(node)));
+        let own_copies = copies;
         let copies = self.copies(copies);
         let automatic = Schedule::AUTOMATIC.map(|schedule| (schedule.as_str(), schedule));
         let planned = schedule.map_or(Some(None), |(_, node)| reader.one_of(node, &automatic).map(Some));
@@ -210,6 +213,11 @@ impl PlannedEventReader<'_> {
             let help = format!("remove {caused} from `happens`, and add a step that does it");
             reader.report_with_help(key.span, message, help);
         }
+        if let Some((key, _)) = own_copies
+            && let Some((message, help)) = self.signature_problem(&event)
+        {
+            reader.report_with_help(key.span, message, help);
+        }
         if event.at_once() > MAX_AT_ONCE {
             let message = format!(
                 "{} copies are handled at the same time; the maximum is {MAX_AT_ONCE}",
@@ -233,6 +241,26 @@ impl PlannedEventReader<'_> {
             EventSource::Given { sender, .. } => *sender == GivenSender::Slack,
             EventSource::Task => false,
         }
+    }
+
+    /// Why a copy cannot have a signature that is wrong in this way: its sender signs nothing, or no time.
+    fn signature_problem(&self, event: &PlannedEvent) -> Option<(String, &'static str)> {
+        let senders: Vec<EventSender> = match &event.source {
+            EventSource::Effect { effect, .. } => self.known.service_of(effect)?.senders.to_vec(),
+            EventSource::Given { sender, .. } => vec![sender.event_sender()],
+            EventSource::Task => Vec::new(),
+        };
+        let who = senders.first().map_or("the client", |sender| sender.name);
+        let has = |wanted: CopySignature| event.copies.iter().any(|copy| copy.signature == wanted);
+        if event.copies.iter().any(|copy| copy.signature.is_forged())
+            && !senders.iter().any(EventSender::signs)
+        {
+            return Some((format!("a forged copy, but {who} signs nothing"), "remove `signature`"));
+        }
+        (has(CopySignature::Old) && !senders.iter().any(EventSender::signs_time)).then(|| {
+            let help = "write `signature: wrong` or `signature: other-body`";
+            (format!("a signature that is old, but {who} signs no time"), help)
+        })
     }
 
     fn source(&self, of: &Node, which: Option<&Node>, happens: &[Step]) -> Option<EventSource> {
@@ -343,7 +371,8 @@ impl PlannedEventReader<'_> {
         let fates = AnswerFate::ALL.map(|word| (word.as_str(), word));
         let arrival = commit.map_or(Some(Arrival::Now), |node| reader.one_of(node, &arrivals));
         let answer = reply.map_or(Some(AnswerFate::Seen), |node| reader.one_of(node, &fates));
-        let forged = signature.map_or(Some(false), |node| reader.one_of(node, &SIGNATURES));
+        let signatures = CopySignature::ALL.map(|word| (word.as_str(), word));
+        let signature = signature.map_or(Some(CopySignature::Right), |node| reader.one_of(node, &signatures));
         let by_hand = by.is_some_and(|node| self.word(node, "hand"));
         let wait = after.map_or(Some(Duration::ZERO), |node| {
             let wait = reader.duration(node)?;
@@ -355,8 +384,15 @@ impl PlannedEventReader<'_> {
             let message = "a copy that never arrives is not answered";
             reader.report_with_help(node.span, message, "remove `reply`");
         }
-        Some(PlannedCopy { arrival, answer, forged: forged?, by_hand, after: wait? })
+        Some(PlannedCopy { arrival, answer, signature: signature?, by_hand, after: wait? })
     }
+}
+
+/// The job and the time of an occurrence of a schedule, if its body names the time.
+fn scheduled_at(event: &PlannedEvent) -> Option<(Value, Value)> {
+    let EventSource::Given { sender: GivenSender::Schedule, body } = &event.source else { return None };
+    let body: Value = serde_json::from_str(body).ok()?;
+    Some((body["job"].clone(), body.get("scheduled_at")?.clone()))
 }
 
 impl ReadEvents {
@@ -373,6 +409,14 @@ impl ReadEvents {
     pub(super) fn check(&self, reader: &Reader, apart: &[&Key], expected: &Expected) {
         if self.events.is_empty() {
             return;
+        }
+        for (at, event) in self.events.iter().enumerate() {
+            let Some(time) = scheduled_at(event) else { continue };
+            if self.events[..at].iter().any(|earlier| scheduled_at(earlier).as_ref() == Some(&time)) {
+                let help = "give each its own `scheduled_at`, or send copies of one: `copies: 2`";
+                let message = "two occurrences of one schedule have the same time";
+                reader.report_with_help(self.spans[at], message, help);
+            }
         }
         for key in apart {
             let message = format!("`{}` cannot be combined with `events`", shown(&key.name));

@@ -26,7 +26,6 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
         count => format!(" This happened {count} times."),
     };
     Some(Finding {
-        fails: context.terms.respect_retry_after,
         message: format!(
             "The reply to {} was {} with Retry-After: {seconds}, and {} was sent {} later.{more}",
             first.name(),
@@ -41,7 +40,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>) -> Option<Finding> {
             .iter()
             .flat_map(|(first, again)| entries_of(first).into_iter().chain([again.n]))
             .collect(),
-        ..Finding::new(FindingKind::EarlyRetry)
+        ..Finding::where_required(FindingKind::EarlyRetry, context.terms.respect_retry_after)
     })
 }
 

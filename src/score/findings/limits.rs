@@ -67,7 +67,6 @@ fn not_attempted<'s>(context: &'s FindingContext<'_, '_>) -> impl Iterator<Item 
         let refusals =
             context.history.refusals.iter().filter_map(|refusal| Some((refusal.operation?, refusal.n)));
         Some(Finding {
-            fails: !context.unstartable,
             message: format!(
                 "{head}, but the scenario expects at least \
                               {}.",
@@ -149,7 +148,6 @@ fn left_behind(context: &FindingContext<'_, '_>) -> Option<Finding> {
     let most = left.iter().map(|end| end.event.left_running).max()?;
     let processes = if most == 1 { "a process".to_owned() } else { format!("{most} processes") };
     Some(Finding {
-        fails: false,
         message: format!(
             "The subject ended and left {processes} running; hapax waited one second and then ended what \
              was left."
@@ -159,7 +157,7 @@ fn left_behind(context: &FindingContext<'_, '_>) -> Option<Finding> {
              afterwards."
                 .to_owned(),
         entries: left.iter().map(|note| note.n).collect(),
-        ..Finding::new(FindingKind::OverLimit)
+        ..Finding::noted(FindingKind::OverLimit)
     })
 }
 
@@ -219,13 +217,12 @@ fn did_not_exit(context: &FindingContext<'_, '_>, ended: &[End<'_>]) -> Option<F
         seconds(stopped_after)
     );
     Some(Finding {
-        fails: false,
         message: sentence(&message),
         fix: "Close the clients and exit when the work is done (Node: `process.exit()`; Python: shut \
               executors down and close sessions); otherwise every trial waits for the time limit."
             .to_owned(),
         entries: ended.iter().map(|note| note.n).collect(),
-        ..Finding::new(FindingKind::TimeUp)
+        ..Finding::noted(FindingKind::TimeUp)
     })
 }
 

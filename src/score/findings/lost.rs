@@ -66,8 +66,7 @@ pub(super) fn finding(context: &FindingContext<'_, '_>, index: usize) -> Option<
              outcome cannot be known."
         ),
     };
-    let fails = !context.unstartable && !context.permits_loss;
-    Some(Finding { fails, message, fix, remedy, entries, ..Finding::new(FindingKind::Lost) })
+    Some(Finding { message, fix, remedy, entries, ..Finding::new(FindingKind::Lost) })
 }
 
 /// An effect that was gone, and that no later start made again.

@@ -7,6 +7,7 @@ mod copies;
 mod crash;
 mod duplicates;
 mod early_retry;
+mod end_state;
 mod fix;
 mod limits;
 mod lists;
@@ -14,16 +15,18 @@ mod lost;
 mod order;
 pub(super) mod outside;
 mod recovered;
+mod unacknowledged;
 mod unexpected;
 mod words;
 
 pub(super) use words::duration_text;
 
 use super::assignment::Assignment;
+use super::end_state::{BrokenInvariant, NotLive};
 use super::history::{Attempt, TrialHistory};
 use super::outcome::Attempted;
 use super::records::Mismatch;
-use super::verdict::{AttemptsMade, Claim, Finding, IntentOutcome, Remedy};
+use super::verdict::{AttemptsMade, Claim, Finding, FindingKind, IntentOutcome, Remedy};
 use crate::scenario::Terms;
 
 /// No finding names more entries than this.
@@ -37,6 +40,8 @@ pub(super) struct FindingContext<'s, 'a> {
     pub(super) attempted: &'s Attempted,
     pub(super) intents: &'s [IntentOutcome],
     pub(super) mismatches: &'s [Mismatch<'s>],
+    pub(super) broken: &'s [BrokenInvariant<'s>],
+    pub(super) not_live: &'s [NotLive<'s>],
     pub(super) claims: &'s [Claim],
     /// Those of earlier starts.
     pub(super) earlier: &'s [Claim],
@@ -47,16 +52,16 @@ pub(super) struct FindingContext<'s, 'a> {
     pub(super) permits_loss: bool,
 }
 
-/// All findings, worst first.
+/// All findings, before anything excuses them.
 pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let mut found = lists::of_intents(context);
     found.extend(unexpected::unintended(context));
     found.extend(duplicates::undone_unintended(context));
     found.extend(unexpected::withheld(context));
     found.extend(unexpected::records(context));
-    let is_crash_told = found.iter().any(|finding| finding.fails && finding.remedy == Remedy::FixCrash);
-    let claims = claims::findings(context).into_iter();
-    found.extend(claims.filter(|finding| !(is_crash_told && finding.remedy == Remedy::FixCrash)));
+    found.extend(end_state::broken(context));
+    found.extend(end_state::not_live(context));
+    found.extend(claims::findings(context));
     found.extend(limits::findings(context));
     found.extend(outside::escaped(context));
     found.extend(outside::late_requests(context));
@@ -64,14 +69,29 @@ pub(super) fn findings(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     found.extend(recovered::finding(context));
     found.extend(order::findings(context));
     found.extend(approvals::findings(context));
+    found.extend(unacknowledged::finding(context));
     for finding in &mut found {
         copies::name(context, finding);
         finding.entries.sort_unstable();
         finding.entries.dedup();
         finding.entries.truncate(MAX_ENTRIES);
     }
-    found.sort_by_key(|finding| (!finding.fails, finding.kind));
     found
+}
+
+/// Sorts findings, worst first, and leaves out the claim that a crash kept from being made if another finding tells of
+/// the crash: never the last one that fails the trial.
+pub(super) fn arrange(findings: &mut Vec<Finding>) {
+    let tells_of_crash = |finding: &Finding| finding.remedy == Remedy::FixCrash;
+    let is_claim = |finding: &Finding| finding.kind == FindingKind::MissingClaim;
+    let told: Vec<bool> = findings
+        .iter()
+        .filter(|finding| tells_of_crash(finding) && !is_claim(finding))
+        .map(|finding| finding.fails)
+        .collect();
+    let is_told = |claim: &Finding| told.iter().any(|fails| *fails || !claim.fails);
+    findings.retain(|finding| !(tells_of_crash(finding) && is_claim(finding) && is_told(finding)));
+    findings.sort_by_key(|finding| (!finding.fails, finding.kind));
 }
 
 /// The entries of an attempt: the request, the reply, the interrupt.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mock_services::catalog::{self, ServiceDescription};
+use mock_services::ledger::{LateRequest, LateRequestKind};
 use yaml_reader::shown;
 
 use super::FindingContext;
-use crate::domain::{LateRequestEvent, LateRequestKind, SubjectEvent, Transport, is_loopback, real_host};
+use crate::domain::{SubjectEvent, Transport, is_loopback, real_host};
 use crate::scenario::Terms;
 use crate::score::history::{PlacedEvent, service_of};
 use crate::score::verdict::{Finding, FindingKind};
@@ -169,7 +170,7 @@ pub(super) fn late_requests(context: &FindingContext<'_, '_>) -> Vec<Finding> {
     let (writes, others): (Vec<_>, Vec<_>) =
         context.history.late_requests().partition(|request| match request.event.kind {
             LateRequestKind::Write => true,
-            LateRequestKind::Read | LateRequestKind::Unreadable => false,
+            LateRequestKind::Read | LateRequestKind::Refused | LateRequestKind::Unreadable => false,
         });
     let mut found = Vec::new();
     if let Some(what) = described(&writes) {
@@ -200,8 +201,8 @@ pub(super) fn late_requests(context: &FindingContext<'_, '_>) -> Vec<Finding> {
 }
 
 /// The requests as text: `a payment.charge (POST /v1/charges)`, `3 requests, the first a …`.
-fn described(requests: &[PlacedEvent<'_, LateRequestEvent>]) -> Option<String> {
-    let LateRequestEvent { service, method, path, operation, .. } = requests.first()?.event;
+fn described(requests: &[PlacedEvent<'_, LateRequest>]) -> Option<String> {
+    let LateRequest { service, method, path, operation, .. } = requests.first()?.event;
     let what = match operation {
         None => format!("a request to {}", shown(service)),
         Some(operation) => format!("a {}", shown(operation)),

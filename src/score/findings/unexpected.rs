@@ -165,7 +165,6 @@ pub(super) fn records(context: &FindingContext<'_, '_>) -> Vec<Finding> {
         };
         Finding {
             remedy,
-            fails: !((context.unstartable || context.permits_loss) && mismatch.entries.is_empty()),
             message: format!("The {what} {} {actual_words}; {wanted_words}. {changes}", shown(&due.key)),
             fix: fix.to_owned(),
             entries: mismatch.entries.clone(),

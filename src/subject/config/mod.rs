@@ -3,6 +3,7 @@
 mod http;
 mod read;
 mod schema;
+mod secret_values;
 mod values;
 
 use std::io::{self, Read};
@@ -13,6 +14,7 @@ use yaml_reader::{MAX_BYTES, Problems, Source, listed, nearest, shown};
 pub(super) use self::read::read_recipe_subject;
 use self::read::{ConfigContent, read};
 pub use self::schema::{config_schema, config_schema_text};
+pub(crate) use self::secret_values::secret_values;
 pub use self::values::{checked_operation, checked_variable};
 pub(crate) use self::values::{claim_named, claim_names, read_command};
 use crate::subject::Subject;
@@ -110,7 +112,8 @@ impl Config {
         file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text).map_err(failed)?;
         // Paths in the file are relative to its folder.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let source = Source::new(path.display().to_string(), text);
+        let secrets = secret_values(&text);
+        let source = Source::hiding(path.display().to_string(), text, secrets);
         let ConfigContent { subjects, default, suites } = read(&source, folder)
             .map_err(|problems| ConfigError::Problems { file: path.to_owned(), problems })?;
         Ok(Config { file: path.to_owned(), subjects, default, suites })

@@ -16,8 +16,8 @@ use crate::scenario::{FilterExpression, Promise, ServiceSetup, own_file, read_sh
 use crate::subject::assumption::{ASSUME, read_assumptions};
 use crate::subject::command_words;
 use crate::subject::{
-    AddedServices, HostError, HostPattern, Hosts, Receives, Recipe, Settings, Signal, StandardInput, Subject,
-    SubjectKind,
+    AddedServices, HostError, HostPattern, Hosts, Receives, Recipe, RecipeFacts, Settings, Signal,
+    StandardInput, Subject, SubjectKind,
 };
 
 const COMMAND: Shape = Shape::OneOf(&[Shape::Sentence, Shape::List(&Shape::Text, Count::SOME)]);
@@ -185,6 +185,12 @@ fn read_expression(reader: &Reader, node: &Node) -> Option<String> {
         reader.report_with_help(node.span, problem.message, problem.help.unwrap_or_default());
     }
     None
+}
+
+/// The keys of a subject that change what its recipe says.
+fn keys_beside_agent(reader: &Reader, subject: &Node) -> Vec<String> {
+    let entries = reader.entries(subject).unwrap_or_default();
+    entries.iter().map(|(key, _)| key.name.clone()).filter(|key| key != "agent").collect()
 }
 
 /// The subject of a recipe in this folder.
@@ -427,7 +433,9 @@ fn read_subject(
         intercept: is_intercepted,
         home: home.map(|node| read_home(reader, node)).or(defaults.home),
         resume: resume.and_then(read_words).or(defaults.resume),
-        recipe: defaults.recipe,
+        recipe: defaults
+            .recipe
+            .map(|facts| RecipeFacts { changed_by_subject: keys_beside_agent(reader, node), ..facts }),
         hapax: None,
     };
     Some(Subject { name: key.name.clone(), kind: kind?, settings })

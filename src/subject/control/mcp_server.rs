@@ -12,7 +12,7 @@ use crate::scenario::any_host_service;
 /// The host of their backend, which does not exist.
 const HOST: &str = "payments.hapax.example";
 /// How long they wait for a reply.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the keyed server sends a request.
 const ATTEMPTS: u32 = 3;
 

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use mock_services::catalog;
 use mock_services::sender::{DECLARED, EventSender, ReceivedCopy, SLACK};
 use serde_json::Value;
@@ -21,6 +22,8 @@ const ID_HEADERS: [&str; 4] =
     ["svix-id", "x-github-delivery", "x-aws-sqsd-msgid", "x-cloudscheduler-scheduletime"];
 /// Where a body has the id of its event.
 const ID_POINTERS: [&str; 3] = ["/id", "/event_id", "/0/sg_event_id"];
+/// How much older or newer than now a signature can be, in seconds, as in the libraries of senders.
+const TOLERANCE: u64 = 300;
 /// Headers that say that an event was sent before.
 const RETRY_HEADERS: [&str; 1] = ["x-slack-retry-num"];
 
@@ -102,10 +105,12 @@ impl ControlEvent {
     fn is_genuine(&self, environment: &Environment) -> bool {
         let is_signed = self.headers.iter().any(|(name, _)| name.contains("signature"));
         let senders = catalog::services().iter().flat_map(|service| service.senders);
+        let now = Timestamp::now().as_second();
         let is_own = |sender: &EventSender| {
             environment.secret(sender.secret_variable).is_some_and(|shown_secret| {
                 let copy = ReceivedCopy { headers: &self.headers, body: &self.body, shown_secret };
-                (sender.is_genuine)(sender, &copy)
+                let is_fresh = |at: i64| now.abs_diff(at) <= TOLERANCE;
+                (sender.is_genuine)(sender, &copy) && sender.signed_at(&copy).is_none_or(is_fresh)
             })
         };
         !is_signed || senders.chain(&[SLACK, DECLARED]).any(is_own)

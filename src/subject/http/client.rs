@@ -67,8 +67,13 @@ impl Target {
         Ok(Target { authority, host, port, path: format!("{slash}{path}") })
     }
 
+    /// Its host, without brackets.
+    pub(in crate::subject) fn host(&self) -> &str {
+        &self.host
+    }
+
     /// Its port.
-    pub(super) fn port(&self) -> u16 {
+    pub(in crate::subject) fn port(&self) -> u16 {
         self.port
     }
 

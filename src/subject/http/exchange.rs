@@ -330,6 +330,8 @@ mod tests {
             mcp: Some("http://127.0.0.1:4009/mcp".into()),
             state_dir: "/state".into(),
             shared_dir: "/shared".into(),
+            machine: crate::subject::Machine::named(),
+            first_process: 300,
             result: "/result".into(),
             proxy: String::new(),
             limits: Limits::default(),

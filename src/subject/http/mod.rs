@@ -206,7 +206,7 @@ async fn with_command(
             if let Some(before_stop) = before_stop.filter(|_| answered.is_ok()) {
                 before_stop.call();
             }
-            pass_interrupts_on(async { tokio::join!(handle.stop(), end).1 }, &handle, &mut requests).await
+            pass_interrupts_on(async { tokio::join!(handle.finish(), end).1 }, &handle, &mut requests).await
         }
     };
     match answered {
@@ -346,6 +346,7 @@ async fn already_running(
                     SupervisorOrder::TimeUp => return end(&start, EndReason::TimeUp),
                     SupervisorOrder::Kill
                     | SupervisorOrder::Stop
+                    | SupervisorOrder::Finish
                     | SupervisorOrder::Freeze
                     | SupervisorOrder::Thaw => {
                         let why = "hapax did not start it and cannot interrupt it; set `command` in \

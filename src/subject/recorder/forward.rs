@@ -118,8 +118,12 @@ pub(super) async fn intercept(
     };
     client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
     match timeout(HANDSHAKE_TIMEOUT, TlsAcceptor::from(tls).accept(client)).await? {
-        Ok(client) => relay(client, service).await,
-        Err(_) => context.certificate_refused(wanted.clone()),
+        Ok(client) => {
+            context.certificate_accepted(&wanted.host);
+            relay(client, service).await;
+        }
+        Err(error) if context.is_refusal(&wanted.host, &error) => context.certificate_refused(wanted.clone()),
+        Err(_) => context.contacted(wanted.clone()),
     }
     Ok(())
 }

@@ -66,11 +66,15 @@ pub(in crate::subject) async fn pass_on(
             let tls = mock_services::https_config()
                 .ok_or_else(|| io::Error::other("no certificate could be made"))?;
             match timeout(HANDSHAKE_TIMEOUT, TlsAcceptor::from(tls).accept(client)).await? {
-                Ok(client) => serve(client, wanted, context, rate, true).await,
-                Err(_) => {
+                Ok(client) => {
+                    context.certificate_accepted(&wanted.host);
+                    serve(client, wanted, context, rate, true).await;
+                }
+                Err(error) if context.is_refusal(&wanted.host, &error) => {
                     rate.limiter.cannot_read(&wanted.host);
                     context.certificate_refused(wanted.clone());
                 }
+                Err(_) => {}
             }
         }
         protocol => {

@@ -3,6 +3,7 @@
 
 mod forward;
 mod limited;
+mod listed;
 mod usage;
 
 use std::collections::btree_map::Entry;
@@ -21,9 +22,13 @@ use tokio::time::timeout;
 use self::forward::intercept;
 use self::forward::{connect, forward, head_end};
 pub(in crate::subject) use self::limited::pass_on;
+pub(in crate::subject) use self::listed::{answer_listed, unread};
+use self::listed::{harmless_request, intercept_listed};
 use self::usage::TokensUsed;
 use crate::domain::{HostRequests, HostTreatment, Transport, is_loopback};
-use crate::subject::hosts::{HostPattern, Hosts, is_telemetry};
+use crate::subject::handshake::is_refused;
+use crate::subject::harmless::{is_harmless_unread, is_listed};
+use crate::subject::hosts::{HostPattern, Hosts};
 use crate::subject::rate::CallerRate;
 use crate::subject::route::ServiceRoute;
 
@@ -34,6 +39,8 @@ const MAX_RECORDED: usize = 100;
 const MAX_NOTED: usize = 50;
 /// The largest head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// The port of which the proxy reads connections, where clients accept its certificates.
+const HTTPS: u16 = 443;
 /// The largest number of connections that are answered at once.
 const MAX_CONNECTIONS: usize = 64;
 /// The largest number of open connections to allowed hosts.
@@ -102,6 +109,8 @@ struct RecordedRequests {
     contacts: BTreeSet<Escape>,
     lookups: BTreeSet<String>,
     passed: BTreeMap<(String, u16, HostTreatment), HostRequests>,
+    /// The hosts whose certificate of this run a client accepted.
+    accepted: BTreeSet<String>,
 }
 
 impl Recorder {
@@ -193,6 +202,11 @@ impl Drop for Recorder {
     }
 }
 
+/// Whether a host is outside, and no service of the trial names it.
+fn may_be_harmless(routes: &[ServiceRoute], host: &str) -> bool {
+    !is_loopback(host) && ServiceRoute::named(routes, host).is_none()
+}
+
 fn requests_to(wanted: &Escape, treatment: HostTreatment) -> HostRequests {
     HostRequests::to(&wanted.host, wanted.port, treatment)
 }
@@ -211,20 +225,33 @@ pub(crate) struct RecorderHandle {
 }
 
 impl RecorderHandle {
-    /// What happens to a connection to a host outside of the trial. Telemetry is ignored, unless the user or a
-    /// service of the trial names its host.
+    /// What happens to a connection to a host outside of the trial of which nobody reads the requests. Where the host
+    /// does nothing but what programs send by themselves, it is ignored, unless the user or a service of the trial
+    /// names the host.
     pub(in crate::subject) fn treatment(
         &self,
         routes: &[ServiceRoute],
         wanted: &Escape,
     ) -> Option<HostTreatment> {
         let named = self.hosts.treatment(&wanted.host, wanted.port);
-        let telemetry = || {
-            let is_known = is_telemetry(&wanted.host, wanted.port) && !is_loopback(&wanted.host);
-            let is_served = ServiceRoute::named(routes, &wanted.host).is_some();
-            (is_known && !is_served).then_some(HostTreatment::Ignored)
+        let harmless = || {
+            let is_ignored =
+                is_harmless_unread(&wanted.host, wanted.port) && may_be_harmless(routes, &wanted.host);
+            is_ignored.then_some(HostTreatment::Ignored)
         };
-        named.or_else(telemetry)
+        named.or_else(harmless)
+    }
+
+    /// Whether the requests of a connection decide whether it is ignored: some to this host are sent by programs
+    /// themselves, and neither the user nor a service of the trial names the host.
+    pub(in crate::subject) fn is_decided_by_requests(
+        &self,
+        routes: &[ServiceRoute],
+        wanted: &Escape,
+    ) -> bool {
+        self.hosts.treatment(&wanted.host, wanted.port).is_none()
+            && is_listed(&wanted.host, wanted.port)
+            && may_be_harmless(routes, &wanted.host)
     }
 
     /// Whether a host is allowed or ignored at some port.
@@ -271,6 +298,21 @@ impl RecorderHandle {
         if recorded.lookups.len() < MAX_NOTED && recorded.lookups.insert(host.clone()) {
             let _ = self.events.try_send(ProxyEvent::LookedUp { host, carries_data });
         }
+    }
+
+    /// Records that a client accepted the certificate of a host.
+    pub(in crate::subject) fn certificate_accepted(&self, host: &str) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.accepted.len() < MAX_RECORDED {
+            recorded.accepted.insert(host.to_owned());
+        }
+    }
+
+    /// Whether a handshake failed because the client does not accept the certificate. One that is only broken off says
+    /// nothing where the certificate of this host was accepted before: the client was killed, or its call cancelled.
+    pub(in crate::subject) fn is_refusal(&self, host: &str, error: &io::Error) -> bool {
+        let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        is_refused(error) || !recorded.accepted.contains(host)
     }
 
     /// Records that a client did not accept the certificate of a service.
@@ -436,7 +478,15 @@ async fn answer_one(
         );
         ("403 Forbidden", text)
     } else {
-        let treatment = context.treatment(&context.routes, &wanted);
+        let is_listed = context.is_decided_by_requests(&context.routes, &wanted);
+        if is_listed && wanted.method == "CONNECT" && !context.routes.is_empty() && wanted.port == HTTPS {
+            drop(permit);
+            return intercept_listed(line, &wanted, context).await;
+        }
+        let treatment = match is_listed && wanted.method != "CONNECT" {
+            true => harmless_request(&wanted, &read).then_some(HostTreatment::Ignored),
+            false => context.treatment(&context.routes, &wanted),
+        };
         if treatment.is_none()
             && let Some(service) = context.route(&wanted)
         {

@@ -204,3 +204,17 @@ async fn a_service_for_every_host_answers_for_hosts_that_are_neither_allowed_nor
     let escaped: Vec<String> = recorder.escapes().into_iter().map(|escape| escape.host).collect();
     assert_eq!(escaped, ["127.0.0.1"]);
 }
+
+/// Java's client leaves without a word when it refuses a certificate, as one does that is killed.
+#[tokio::test]
+async fn a_handshake_that_is_broken_off_is_a_refusal_unless_the_certificate_was_accepted_before() {
+    let recorder = Recorder::start(Hosts::default(), Vec::new(), Vec::new(), None).await.unwrap();
+    let handle = recorder.handle();
+    let left = io::Error::from(io::ErrorKind::UnexpectedEof);
+    let alert = io::Error::from(io::ErrorKind::InvalidData);
+    assert!(handle.is_refusal("api.example.com", &left));
+    handle.certificate_accepted("api.example.com");
+    assert!(!handle.is_refusal("api.example.com", &left));
+    assert!(handle.is_refusal("api.example.com", &alert));
+    assert!(handle.is_refusal("other.example.com", &left));
+}

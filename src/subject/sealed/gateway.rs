@@ -21,7 +21,7 @@ use super::host_names::HostNames;
 use super::packets::{self, Packet, PacketKind};
 use super::{handover, resolver};
 use crate::domain::{HostTreatment, Transport, is_loopback, is_loopback_address, is_plain_host_name};
-use crate::subject::recorder::{Escape, RecorderHandle, pass_on};
+use crate::subject::recorder::{Escape, RecorderHandle, answer_listed, pass_on, unread};
 use crate::subject::relay::relay;
 use crate::subject::route::ServiceRoute;
 
@@ -66,6 +66,8 @@ enum Destination {
     Outside(Escape),
     /// Nowhere: the host is ignored.
     Ignored(Escape),
+    /// To a host of which some requests are ignored: they are read.
+    Listed(Escape),
     /// Nowhere: nothing in the trial stands for the host.
     Refused(Escape),
 }
@@ -245,6 +247,9 @@ impl Gateway {
             // The user may have written the name.
             "localhost".clone_into(&mut wanted.host);
         }
+        if [HTTP, HTTPS].contains(&port) && self.recorder.is_decided_by_requests(&self.routes, &wanted) {
+            return Destination::Listed(wanted);
+        }
         // The user's own word comes first, as it does for the recorder.
         match self.recorder.treatment(&self.routes, &wanted) {
             Some(HostTreatment::Allowed) => return Destination::Outside(wanted),
@@ -280,7 +285,7 @@ impl Gateway {
         let mut destination = self.destination(address, port, None);
         // A client that knows an address only says in its handshake which host it means.
         let is_unnamed = self.name(address).is_none() && !address.is_loopback();
-        let over_tls = matches!(destination, Destination::ServiceOverTls(_));
+        let over_tls = matches!(destination, Destination::ServiceOverTls(_) | Destination::Listed(_));
         if port == HTTPS && (over_tls || (is_unnamed && matches!(destination, Destination::Refused(_)))) {
             let named = |server_name: Option<&str>| {
                 let host = self.name(address).or_else(|| server_name.map(str::to_owned));
@@ -294,13 +299,31 @@ impl Gateway {
                 let server_name = handshake.client_hello().server_name().map(str::to_owned);
                 destination = self.destination(address, port, server_name.as_deref());
             }
-            let Destination::ServiceOverTls(service) = destination else { return self.nowhere(destination) };
             let wanted = named(handshake.client_hello().server_name());
             let Some(tls) = self.tls.clone() else { return Ok(()) };
+            if let Destination::Listed(wanted) = destination {
+                return match timeout(HANDSHAKE, handshake.into_stream(tls)).await {
+                    Ok(Ok(client)) => {
+                        self.recorder.certificate_accepted(&wanted.host);
+                        answer_listed(client, &wanted, &self.routes, &self.recorder).await
+                    }
+                    failed => {
+                        let is_refused = matches!(&failed, Ok(Err(error)) if self.recorder.is_refusal(&wanted.host, error));
+                        unread(&wanted, &self.routes, &self.recorder, is_refused);
+                        Ok(())
+                    }
+                };
+            }
+            let Destination::ServiceOverTls(service) = destination else { return self.nowhere(destination) };
             match timeout(HANDSHAKE, handshake.into_stream(tls)).await {
-                Ok(Ok(client)) => relay(client, TcpStream::connect(service).await?).await,
-                Ok(Err(_)) => self.recorder.certificate_refused(wanted),
-                Err(_) => self.recorder.contacted(wanted),
+                Ok(Ok(client)) => {
+                    self.recorder.certificate_accepted(&wanted.host);
+                    relay(client, TcpStream::connect(service).await?).await;
+                }
+                Ok(Err(error)) if self.recorder.is_refusal(&wanted.host, &error) => {
+                    self.recorder.certificate_refused(wanted);
+                }
+                Ok(Err(_)) | Err(_) => self.recorder.contacted(wanted),
             }
             return Ok(());
         }
@@ -315,6 +338,7 @@ impl Gateway {
                 relay(client, TcpStream::connect(service).await?).await;
                 Ok(())
             }
+            Destination::Listed(wanted) => answer_listed(client, &wanted, &self.routes, &self.recorder).await,
             Destination::Outside(wanted) => {
                 if let Some(rate) = self.recorder.rate() {
                     return pass_on(client, &wanted, &self.recorder, rate, true).await;
@@ -343,6 +367,7 @@ impl Gateway {
     fn nowhere(&self, destination: Destination) -> io::Result<()> {
         match destination {
             Destination::Ignored(wanted) => self.recorder.ignored(&wanted),
+            Destination::Listed(wanted) => unread(&wanted, &self.routes, &self.recorder, false),
             // A port of its own at which the subject does not listen is nothing outside.
             Destination::Refused(wanted) if wanted.host == "localhost" => {}
             Destination::Refused(wanted) => self.recorder.escaped(wanted),

@@ -123,6 +123,7 @@ fn prepare(order: &InitOrder, first: &mut Channel) -> Result<(), String> {
     namespaces::own_mounts().map_err(failed("cannot make a mount namespace"))?;
     mounts::apply(&order.seal.files)?;
     mounts::mount_proc()?;
+    namespaces::begin_processes_at(order.seal.first_process);
     mounts::protect_system()?;
     mounts::hide_disks()?;
     if order.ids.is_none() {

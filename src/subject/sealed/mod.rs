@@ -14,6 +14,7 @@ mod init;
 mod loopback;
 mod mounts;
 mod namespaces;
+mod needed_files;
 mod order;
 mod packets;
 mod resolver;
@@ -61,7 +62,8 @@ impl SealedStart {
         SealOrder {
             tcp_ports: self.gateway.tcp_ports(),
             udp_ports: self.gateway.udp_ports(),
-            files: self.world.files(visible),
+            files: self.world.files(visible, &start.machine),
+            first_process: start.first_process,
         }
     }
 }

@@ -49,6 +49,15 @@ const CONTROL_GROUP_NAMESPACES: &str = "/proc/sys/user/max_cgroup_namespaces";
 
 /// Mounts the view over what is there. An error names the path.
 pub(super) fn apply(view: &FileView) -> Result<(), String> {
+    let directory = std::env::current_dir();
+    mount_view(view)?;
+    // Otherwise a relative path would lead to what is below the mounts.
+    let directory = directory.unwrap_or_else(|_| PathBuf::from("/"));
+    std::env::set_current_dir(&directory)
+        .map_err(|error| format!("cannot enter {}: {error}", directory.display()))
+}
+
+fn mount_view(view: &FileView) -> Result<(), String> {
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
         .map_err(|error| failed(Path::new("/"), error.into()))?;
     // Taken before anything is hidden: what is visible is in a hidden directory.
@@ -59,7 +68,21 @@ pub(super) fn apply(view: &FileView) -> Result<(), String> {
     for ReplacedFile { path, content } in &view.replaced {
         taken.push((resolved(path), take(content)?));
     }
+    let mut own: Vec<(PathBuf, OwnedFd)> = Vec::new();
+    for ReplacedFile { path, content } in &view.own {
+        own.push((path.clone(), take(content)?));
+    }
+    for path in &view.needed {
+        own.push((path.clone(), take(path)?));
+    }
+    for (path, tree) in own {
+        place(&path, &tree).map_err(|error| failed(&path, error))?;
+    }
     for path in &view.hidden {
+        // Beside it, others would see the names of what is visible in it.
+        if view.visible.iter().any(|visible| visible.starts_with(path)) {
+            fs::create_dir_all(path).map_err(|error| failed(path, error))?;
+        }
         hide(path).map_err(|error| failed(path, error))?;
     }
     for (path, tree) in taken {

@@ -16,6 +16,12 @@ pub(super) fn enter_network() -> io::Result<()> {
     Ok(unshare(flags)?)
 }
 
+/// Lets the next process of this process namespace have this id. Without it, every program that hapax starts would have
+/// the same one, and what they name by it would collide where they share a folder. Not every system can do it.
+pub(super) fn begin_processes_at(first: u32) {
+    let _ = fs::write("/proc/sys/kernel/ns_last_pid", first.saturating_sub(1).to_string());
+}
+
 /// Gives this process a view of the file system of its own.
 pub(super) fn own_mounts() -> io::Result<()> {
     Ok(unshare(CloneFlags::CLONE_NEWNS)?)

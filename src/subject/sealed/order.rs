@@ -15,11 +15,17 @@ pub(in crate::subject) struct SealOrder {
     pub(in crate::subject) udp_ports: Vec<u16>,
     /// What the subject sees of the file system.
     pub(in crate::subject) files: FileView,
+    /// About the first process id of the subject in its namespace.
+    pub(in crate::subject) first_process: u32,
 }
 
 /// What a sealed subject sees in place of what is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::subject) struct FileView {
+    /// Folders in place of which it sees another one, which its trial has for itself.
+    pub(in crate::subject) own: Vec<ReplacedFile>,
+    /// What it sees although it is in the place of such a folder.
+    pub(in crate::subject) needed: Vec<PathBuf>,
     /// Directories that are empty for it, and sockets that it cannot connect to.
     pub(in crate::subject) hidden: Vec<PathBuf>,
     /// Files and directories that it sees although they are in a hidden directory.
@@ -28,7 +34,7 @@ pub(in crate::subject) struct FileView {
     pub(in crate::subject) replaced: Vec<ReplacedFile>,
 }
 
-/// A file that has another content for a sealed subject.
+/// A file or folder that has another content for a sealed subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::subject) struct ReplacedFile {
     /// The file as the subject names it.

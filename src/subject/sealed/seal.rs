@@ -135,7 +135,12 @@ fn first_child(process: Pid) -> Option<Pid> {
 pub(crate) fn check(executable: &Path) -> Result<(), String> {
     let (_hapax, socket) =
         UnixStream::pair().map_err(|error| format!("cannot make a pair of sockets: {error}"))?;
-    let order = SealOrder { tcp_ports: vec![LOW_PORT], udp_ports: Vec::new(), files: FileView::default() };
+    let order = SealOrder {
+        tcp_ports: vec![LOW_PORT],
+        udp_ports: Vec::new(),
+        files: FileView::default(),
+        first_process: 2,
+    };
     let nothing =
         SealedProgram { program: Vec::new(), directory: None, env: Vec::new(), input: ProgramInput::Empty };
     match SealedSubject::start(executable, nothing, &order, socket) {

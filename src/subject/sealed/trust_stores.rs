@@ -71,7 +71,7 @@ impl StartContext<'_> {
     }
 
     /// The folders in which interpreters are installed.
-    fn prefixes(&self) -> Vec<PathBuf> {
+    pub(super) fn prefixes(&self) -> Vec<PathBuf> {
         let mut prefixes: Vec<PathBuf> = ["/usr", "/usr/local"].map(PathBuf::from).into();
         prefixes.extend(["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| self.variable(name)));
         for executable in self.executables() {
@@ -103,7 +103,7 @@ impl StartContext<'_> {
     }
 
     /// The files that words of its command name, as paths or by `PATH`.
-    fn executables(&self) -> Vec<PathBuf> {
+    pub(super) fn executables(&self) -> Vec<PathBuf> {
         let search: Vec<PathBuf> =
             self.variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
         let files = self.program.iter().flat_map(|word| {
@@ -116,7 +116,7 @@ impl StartContext<'_> {
         files.filter(|path| path.is_file()).collect()
     }
 
-    fn variable(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn variable(&self, name: &str) -> Option<PathBuf> {
         let (_, value) = self.env.iter().find(|(own, value)| own == name && !value.is_empty())?;
         Some(PathBuf::from(value))
     }

@@ -6,15 +6,17 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::host_sockets::HostSockets;
+use super::needed_files;
 use super::order::{FileView, ReplacedFile};
 use super::trust_stores::StartContext;
 use crate::process_env;
-use crate::subject::Settings;
+use crate::subject::environment::TEMPORARY;
+use crate::subject::{Machine, Settings};
 
 /// Folders with sockets of the machine: each would be a way out.
 const SOCKETS: [&str; 2] = ["/run", "/var/run"];
-/// Folders in which every program can make files, also sockets.
-const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// Where a sealed subject has its temporary files.
+const TEMPORARY_PLACE: &str = Machine::PLACES[0];
 /// The folder of hapax's own files in the namespace.
 const OWN: &str = "/run/hapax";
 /// The variables that name a file with everything that a client trusts.
@@ -30,6 +32,10 @@ pub struct SealedWorld {
     sockets: HostSockets,
     replaced: Vec<ReplacedFile>,
     variables: Vec<(String, String)>,
+    /// The folders of this machine in place of which each trial has its own, by their places.
+    own: Vec<(&'static str, PathBuf)>,
+    /// What the subject needs of these folders.
+    needed: Vec<PathBuf>,
 }
 
 impl SealedWorld {
@@ -52,14 +58,26 @@ impl SealedWorld {
         let env = process_env::all();
         let hidden = hidden.into_iter().map(std::path::absolute).collect::<io::Result<_>>()?;
         let subject = StartContext { program, directory: &directory, env: &env };
-        SealedWorld::write(&own, hidden, subject)
+        let mut named: Vec<PathBuf> =
+            settings.env.iter().filter_map(|(_, text)| Some(text.fill(&[])?.into())).collect();
+        named.extend(std::env::current_exe());
+        named.extend(std::env::current_dir());
+        // What a part of hapax has in common with the subject is in one of them.
+        named.extend(crate::scratch::folders());
+        SealedWorld::write(&own, hidden, subject, &named)
     }
 
-    /// Writes the files into an empty folder. `hidden` are the folders of hapax that no subject may see.
+    /// Writes the files into an empty folder. `hidden` are the folders of hapax that no subject may see, and `named` are
+    /// paths that the subject needs, if they exist.
     ///
     /// # Errors
     /// When a file cannot be written, or there is no certificate authority.
-    fn write(folder: &Path, hidden: Vec<PathBuf>, subject: StartContext<'_>) -> io::Result<Self> {
+    fn write(
+        folder: &Path,
+        hidden: Vec<PathBuf>,
+        subject: StartContext<'_>,
+        named: &[PathBuf],
+    ) -> io::Result<Self> {
         let authority = mock_services::certificate_authority()
             .ok_or_else(|| io::Error::other("no certificate authority could be made"))?;
         let mut replaced = Vec::new();
@@ -92,9 +110,17 @@ impl SealedWorld {
         let of_user = subject.env.iter().filter(|(name, _)| matches!(name.as_str(), "HOME" | "TMPDIR"));
         // The folders that the subject is likely to use.
         let mut used = vec![subject.directory.to_owned()];
-        used.extend(of_user.map(|(_, folder)| PathBuf::from(folder)).chain(SHARED.map(PathBuf::from)));
+        used.extend(
+            of_user.map(|(_, folder)| PathBuf::from(folder)).chain(Machine::PLACES.map(PathBuf::from)),
+        );
         let sockets = HostSockets::new(used);
-        Ok(SealedWorld { hidden, sockets, replaced, variables })
+        let own = own_folders(subject.directory);
+        let needed = own.iter().flat_map(|(_, folder)| needed_files::below(folder, subject, named));
+        let needed = needed.filter(|path| !hidden.contains(path)).collect();
+        if own.iter().any(|(place, _)| *place == TEMPORARY_PLACE) {
+            variables.push((TEMPORARY.to_owned(), TEMPORARY_PLACE.to_owned()));
+        }
+        Ok(SealedWorld { hidden, sockets, replaced, variables, own, needed })
     }
 
     /// The environment variables that name the files.
@@ -102,14 +128,35 @@ impl SealedWorld {
         self.variables.iter().cloned()
     }
 
-    /// What one start sees: of hapax's own folders only these, and no socket of the machine.
-    pub(in crate::subject) fn files(&self, visible: Vec<PathBuf>) -> FileView {
+    /// What one start sees: of hapax's own folders only these, its own machine's folders for temporary files, and no
+    /// socket of the machine that hapax runs on.
+    pub(in crate::subject) fn files(&self, visible: Vec<PathBuf>, machine: &Machine) -> FileView {
         let folders = SOCKETS.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink());
         let mut hidden: Vec<PathBuf> =
             folders.map(Path::to_owned).chain(self.hidden.iter().cloned()).collect();
         hidden.extend(self.sockets.paths(&hidden));
-        FileView { hidden, visible, replaced: self.replaced.clone() }
+        let own = machine.folders().filter_map(|(place, content)| {
+            let (_, path) = self.own.iter().find(|(own, _)| Path::new(own) == place)?;
+            Some(ReplacedFile { path: path.clone(), content: content.to_owned() })
+        });
+        let (own, needed) = (own.collect(), self.needed.clone());
+        FileView { own, needed, hidden, visible, replaced: self.replaced.clone() }
     }
+}
+
+/// The folders for temporary files of this machine in place of which each trial has its own: not the working directory
+/// itself, and not what is a link to another of them.
+fn own_folders(directory: &Path) -> Vec<(&'static str, PathBuf)> {
+    let mut own: Vec<(&'static str, PathBuf)> = Vec::new();
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    for place in Machine::PLACES {
+        let Ok(folder) = Path::new(place).canonicalize() else { continue };
+        let is_other = folder != directory && !own.iter().any(|(_, other)| *other == folder);
+        if is_other && folder.is_dir() {
+            own.push((place, folder));
+        }
+    }
+    own
 }
 
 /// The trust stores of this machine and its user.
@@ -146,8 +193,8 @@ mod tests {
         fs::write(&store, "what was trusted before").unwrap();
         let env = [("VIRTUAL_ENV".to_owned(), home.path().to_string_lossy().into_owned())];
         let subject = StartContext { program: &[], directory: folder.path(), env: &env };
-        let world = SealedWorld::write(folder.path(), vec!["/reports".into()], subject).unwrap();
-        let view = world.files(vec!["/state".into()]);
+        let world = SealedWorld::write(folder.path(), vec!["/reports".into()], subject, &[]).unwrap();
+        let view = world.files(vec!["/state".into()], &Machine::default());
         let store = store.canonicalize().unwrap();
         let merged = view.replaced.iter().find(|file| file.path == store).unwrap();
         let merged = fs::read_to_string(&merged.content).unwrap();

@@ -61,6 +61,19 @@ pub(super) fn signal(all: &[SubjectProcess], signal: Signal) {
     }
 }
 
+/// Sends a signal once to each of some processes of a subject, and to none of the others.
+pub(super) fn signal_only(some: &[SubjectProcess], all: &[SubjectProcess], sent: Signal) {
+    let is_other = |found: &&SubjectProcess| !some.iter().any(|one| one.pid == found.pid);
+    let mixed: Vec<Pid> = all.iter().filter(is_other).map(|other| other.group).collect();
+    let (alone, grouped): (Vec<_>, Vec<_>) =
+        some.iter().cloned().partition(|found| mixed.contains(&found.group));
+    for found in alone.iter().filter(|found| !found.is_dead()) {
+        // A process that has ended needs no signal.
+        let _ = kill_process(found.pid, sent);
+    }
+    signal(&grouped, sent);
+}
+
 /// Makes this process the parent of orphans below it, so that they are found.
 pub(crate) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
@@ -92,7 +105,7 @@ pub(crate) fn processes_below(parent: u32) -> Vec<i32> {
 #[cfg(target_os = "linux")]
 use linux::below;
 #[cfg(target_os = "linux")]
-pub(super) use linux::{all, count, cpu, is_pending};
+pub(super) use linux::{all, count, cpu, is_pending, of_main};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -107,6 +120,17 @@ mod linux {
     /// All processes of a subject.
     pub(in super::super) fn all(tree: ProcessTree) -> Vec<SubjectProcess> {
         below(tree.parent.as_raw_nonzero().get()).into_iter().filter_map(read_process).collect()
+    }
+
+    /// The process that was started first, and those below it that are in its session: not what has left the session,
+    /// or was handed over to the supervisor because its parent has exited.
+    pub(in super::super) fn of_main(tree: ProcessTree) -> Vec<SubjectProcess> {
+        let main = tree.main.as_raw_nonzero().get();
+        let session = |pid: i32| ProcStat::of_process(pid).map(|stat| stat.session);
+        let Some(own) = session(main) else { return Vec::new() };
+        let mut found = below(main);
+        found.push(main);
+        found.into_iter().filter(|pid| session(*pid) == Some(own)).filter_map(read_process).collect()
     }
 
     /// The number of processes of a subject.
@@ -191,7 +215,7 @@ mod linux {
 #[cfg(not(target_os = "linux"))]
 use elsewhere::below;
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{all, count, cpu, is_pending};
+pub(super) use elsewhere::{all, count, cpu, is_pending, of_main};
 
 /// Without `/proc`, only the process group of the subject is known.
 #[cfg(not(target_os = "linux"))]
@@ -201,6 +225,10 @@ mod elsewhere {
     pub(in super::super) fn all(tree: ProcessTree) -> Vec<SubjectProcess> {
         let main = tree.main;
         vec![SubjectProcess { pid: main, group: main, state: '?', threads: vec![(0, '?')] }]
+    }
+
+    pub(in super::super) fn of_main(tree: ProcessTree) -> Vec<SubjectProcess> {
+        all(tree)
     }
 
     pub(super) fn below(_parent: i32) -> Vec<i32> {

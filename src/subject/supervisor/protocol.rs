@@ -70,6 +70,9 @@ pub(in crate::subject) enum SupervisorOrder {
     Kill,
     /// SIGTERM, and SIGKILL after the grace.
     Stop,
+    /// The same for the processes of a server that has done its task. What it leaves behind gets no signal before it is
+    /// counted.
+    Finish,
     /// The signal that its settings name.
     Cancel,
     /// SIGSTOP.

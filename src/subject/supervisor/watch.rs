@@ -147,6 +147,8 @@ pub(super) struct Watch<'a> {
     left_until: Option<Instant>,
     /// When the number of processes left must be known.
     left_known_by: Option<Instant>,
+    /// The processes of a server that has done its task and is stopped: none of them is left behind.
+    server: Option<Vec<Pid>>,
     /// The number of processes that it left running.
     left_running: usize,
     /// The number of processes that have ended so far.
@@ -192,6 +194,7 @@ impl<'a> Watch<'a> {
             grace_over: None,
             left_until: None,
             left_known_by: None,
+            server: None,
             left_running: 0,
             ended,
             stopped: false,
@@ -242,10 +245,14 @@ impl<'a> Watch<'a> {
     /// would hide from the ledger what they were about to do.
     fn main_ended(&mut self) {
         self.input = None;
-        if self.grace_over.is_some() || self.reason.is_some() {
+        let soon = Instant::now() + LEFTOVER_TIME;
+        if let (Some(over), Some(_), None) = (self.grace_over, &self.server, &self.reason) {
+            self.grace_over = None;
+            self.left_until = Some(soon.max(over));
+        } else if self.grace_over.is_some() || self.reason.is_some() {
             self.kill();
         } else {
-            self.left_until = Some(Instant::now() + LEFTOVER_TIME);
+            self.left_until = Some(soon);
         }
     }
 
@@ -266,7 +273,13 @@ impl<'a> Watch<'a> {
             return true;
         }
         if self.grace_over.is_some_and(|over| over <= now) {
-            self.kill();
+            match self.server.is_some().then(|| self.left_behind(now)) {
+                Some(None) => self.grace_over = Some(now + KILL_INTERVAL),
+                counted => {
+                    self.left_running = counted.flatten().unwrap_or(self.left_running);
+                    self.kill();
+                }
+            }
         } else if self.grace_over.is_none() && self.left_until.is_some_and(|until| until <= now) {
             match self.left_behind(now) {
                 Some(left_running) => {
@@ -294,21 +307,24 @@ impl<'a> Watch<'a> {
     }
 
     /// How many processes are left; `None` when they must be read again. The system has not reported that all
-    /// have ended, so at least one is left; but one read can miss a process that forks and exits in a loop,
-    /// so two reads must agree.
+    /// have ended, so at least one is left, unless it is one of the server that was stopped; but one read can miss a
+    /// process that forks and exits in a loop, so two reads must agree.
     fn left_behind(&mut self, now: Instant) -> Option<usize> {
+        let server = self.server.as_deref().unwrap_or_default();
+        let least = usize::from(self.server.is_none());
         let snapshot = || {
             let found = processes::all(self.tree).into_iter().filter(|found| !found.is_dead());
-            let mut numbers: Vec<i32> = found.map(|found| found.pid.as_raw_nonzero().get()).collect();
+            let found = found.map(|found| found.pid).filter(|pid| !server.contains(pid));
+            let mut numbers: Vec<i32> = found.map(|pid| pid.as_raw_nonzero().get()).collect();
             numbers.sort_unstable();
             numbers
         };
         let (first, second) = (snapshot(), snapshot());
         let known_by = *self.left_known_by.get_or_insert(now + SETTLE_TIMEOUT);
-        if first == second && !first.is_empty() {
+        if first == second && first.len() >= least {
             Some(first.len())
         } else {
-            (known_by <= now).then_some(second.len().max(1))
+            (known_by <= now).then_some(second.len().max(least))
         }
     }
 
@@ -327,6 +343,7 @@ impl<'a> Watch<'a> {
                     | SupervisorOrder::Cancel
                     | SupervisorOrder::Freeze
                     | SupervisorOrder::Hold
+                    | SupervisorOrder::Finish
             )
         {
             return report(&SupervisorMessage::Missed(order, why));
@@ -351,6 +368,7 @@ impl<'a> Watch<'a> {
                 return;
             }
             SupervisorOrder::Stop => self.stop(Instant::now()),
+            SupervisorOrder::Finish => self.finish(Instant::now()),
             SupervisorOrder::Cancel => {
                 processes::signal(&all(), self.cancel);
                 self.resume();
@@ -386,6 +404,21 @@ impl<'a> Watch<'a> {
         processes::signal(&all, Signal::CONT);
         self.stopped = false;
         signals::wait_until_received(self.tree.main, Signal::TERM);
+        self.grace_over = self.grace_over.or(now.checked_add(self.limits.grace));
+    }
+
+    /// The same for a server that has done its task: only its own processes receive the signal.
+    fn finish(&mut self, now: Instant) {
+        if self.end.is_some() {
+            // It has ended by itself: what it left is counted already.
+            return;
+        }
+        let (all, server) = (processes::all(self.tree), processes::of_main(self.tree));
+        processes::signal_only(&server, &all, Signal::TERM);
+        processes::signal(&all, Signal::CONT);
+        self.stopped = false;
+        signals::wait_until_received(self.tree.main, Signal::TERM);
+        self.server = Some(server.into_iter().map(|found| found.pid).collect());
         self.grace_over = self.grace_over.or(now.checked_add(self.limits.grace));
     }
 

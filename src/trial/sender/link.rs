@@ -281,7 +281,7 @@ impl ReceivingCaller<'_> {
     async fn follows(&self, then: Option<Then>) -> bool {
         let Some(Then::Restart { after, empty_state, .. }) = then else { return false };
         tokio::time::sleep(after).await;
-        if empty_state && let Err(error) = self.caller.directories.empty_state(1) {
+        if empty_state && let Err(error) = self.caller.directories.empty_machine(1) {
             tracing::warn!(%error, "the state directory cannot be emptied");
         }
         true

@@ -317,7 +317,7 @@ impl<'a> Sender<'a> {
             id: outgoing.id().to_owned(),
             kind: outgoing.kind().to_owned(),
             reason,
-            forged: copy.forged,
+            signature: copy.signature,
             shortened: planned.schedule.filter(|_| is_scheduled).map_or(0, |schedule| schedule.factor()),
         }
     }
@@ -335,7 +335,7 @@ impl<'a> Sender<'a> {
         for time in 0..times {
             let reason = if time == 0 { event.reason } else { CopyReason::Repeated };
             let event = SentCopyEvent { reason, ..event.clone() };
-            let received = outgoing.received(&event, copy.forged);
+            let received = outgoing.received(&event);
             answered = self.one(planned, lane, event, copy, received).await;
         }
         if let Some(meeting) = meeting {

@@ -1,10 +1,11 @@
 //! Events on their way to a subject, and who signs them.
 
-use mock_services::sender::{EventSender, JOB_SCHEDULER, QUEUE, SLACK, SentAgain, SentCopy};
+use jiff::{SignedDuration, Timestamp};
+use mock_services::sender::{EventSender, QUEUE, SentAgain, SentCopy};
 use mock_services::service::{Fields, ServiceEvent};
 use serde_json::Value;
 
-use crate::domain::{CopyReason, SentCopyEvent};
+use crate::domain::{CLIENT, CopyReason, CopySignature, SentCopyEvent};
 use crate::scenario::{Case, EventSource, GivenSender, ServiceSetup};
 use crate::subject::ReceivedEvent;
 
@@ -30,12 +31,16 @@ pub(super) struct OutgoingEvent {
     sent: Option<(ServiceEvent, SignedSender)>,
 }
 
-fn of_given(sender: GivenSender) -> EventSender {
-    match sender {
-        GivenSender::Slack => SLACK,
-        GivenSender::Queue => QUEUE,
-        GivenSender::Schedule => JOB_SCHEDULER,
-    }
+/// How old the time of an old signature is, in seconds. The libraries of senders refuse what is older than five minutes.
+const OLD: i64 = 3_600;
+/// The time of the first occurrence of a schedule whose body names no time, in seconds since 1970.
+const FIRST_OCCURRENCE: i64 = 1_767_225_600;
+
+/// The time of an occurrence, by its place in the scenario: one a day.
+fn occurrence(place: usize) -> String {
+    let days = i64::try_from(place).unwrap_or_default();
+    let first = Timestamp::from_second(FIRST_OCCURRENCE).unwrap_or_default();
+    (first + SignedDuration::from_hours(24 * days)).to_string()
 }
 
 impl Senders {
@@ -43,7 +48,7 @@ impl Senders {
         let of_services =
             case.services.iter().filter_map(ServiceSetup::description).flat_map(|service| service.senders);
         let given = case.events.iter().filter_map(|event| match &event.source {
-            EventSource::Given { sender, .. } => Some(of_given(*sender)),
+            EventSource::Given { sender, .. } => Some(sender.event_sender()),
             EventSource::Effect { .. } | EventSource::Task => None,
         });
         let mut all: Vec<SignedSender> = Vec::new();
@@ -75,9 +80,7 @@ impl Senders {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
         let text = |pointer: &str| json.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let id = match sender {
-            GivenSender::Schedule => {
-                text("/scheduled_at").unwrap_or_else(|| "2026-01-01T00:00:00Z".to_owned())
-            }
+            GivenSender::Schedule => text("/scheduled_at").unwrap_or_else(|| occurrence(place)),
             GivenSender::Slack | GivenSender::Queue => ["/event_id", "/id"]
                 .into_iter()
                 .find_map(text)
@@ -90,7 +93,7 @@ impl Senders {
             id,
             kind: kind.unwrap_or_else(|| sender.as_str().to_owned()),
             body: body.to_owned(),
-            sender: of_given(sender).name,
+            sender: sender.event_sender().name,
         };
         self.of(event)
     }
@@ -110,7 +113,7 @@ impl OutgoingEvent {
     }
 
     pub(super) fn from(&self) -> &str {
-        self.sent.as_ref().map_or("the client", |(event, _)| event.sender)
+        self.sent.as_ref().map_or(CLIENT, |(event, _)| event.sender)
     }
 
     pub(super) fn id(&self) -> &str {
@@ -121,28 +124,46 @@ impl OutgoingEvent {
         self.sent.as_ref().map_or("task", |(event, _)| &event.kind)
     }
 
-    /// What the subject gets, signed now; `None` for the task.
-    pub(super) fn received(&self, copy: &SentCopyEvent, forged: bool) -> Option<ReceivedEvent> {
+    /// What the subject gets, signed as the copy says; `None` for the task.
+    pub(super) fn received(&self, copy: &SentCopyEvent) -> Option<ReceivedEvent> {
         let (event, SignedSender { sender, secrets: [right, wrong] }) = self.sent.as_ref()?;
         let again = match copy.reason {
             CopyReason::First => None,
             CopyReason::Refused => Some(SentAgain::Error),
             _ => Some(SentAgain::Timeout),
         };
-        let signed = SentCopy {
-            event,
-            secret: if forged { wrong } else { right },
-            at: jiff::Timestamp::now().as_second(),
-            earlier: copy.copy - 1,
-            again,
-        };
-        Some(ReceivedEvent { headers: sender.all_headers(&signed), body: event.body.clone() })
+        let (mut secret, mut at) = (right, Timestamp::now().as_second());
+        let mut body = event.body.clone();
+        match copy.signature {
+            CopySignature::Right => {}
+            CopySignature::Wrong => secret = wrong,
+            CopySignature::Old => at -= OLD,
+            CopySignature::OtherBody => body = changed(&body),
+        }
+        let signed = SentCopy { event, secret, at, earlier: copy.copy - 1, again };
+        Some(ReceivedEvent { headers: sender.all_headers(&signed), body })
     }
+}
+
+/// The body of an event with one more member, as somebody on the way can add it: it says the same otherwise.
+fn changed(body: &str) -> String {
+    let Ok(mut json) = serde_json::from_str::<Value>(body) else { return format!("{body} ") };
+    let event = match &mut json {
+        Value::Array(events) => events.first_mut(),
+        other => Some(other),
+    };
+    match event.and_then(Value::as_object_mut) {
+        Some(members) => _ = members.insert("changed".to_owned(), true.into()),
+        None => return format!("{body} "),
+    }
+    json.to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use yaml_reader::Source;
+
+    use mock_services::sender::{ReceivedCopy, SLACK};
 
     use super::*;
     use crate::scenario::read_scenario;
@@ -157,8 +178,8 @@ mod tests {
 
     fn copy(reason: CopyReason, number: u32) -> SentCopyEvent {
         let [from, id, kind] = [(); 3].map(|()| String::new());
-        let (start, event, copies, forged, shortened) = (1, 1, 2, false, 0);
-        SentCopyEvent { start, event, copy: number, copies, from, id, kind, reason, forged, shortened }
+        let (start, event, copies, signature, shortened) = (1, 1, 2, CopySignature::Right, 0);
+        SentCopyEvent { start, event, copy: number, copies, from, id, kind, reason, signature, shortened }
     }
 
     #[test]
@@ -175,21 +196,51 @@ mod tests {
     }
 
     #[test]
-    fn only_a_forged_copy_is_signed_with_another_secret() {
+    fn each_wrong_signature_is_wrong_in_one_way() {
         let senders = Senders::new(&case("events: [{from: slack, body: {event_id: Ev1}}]"), 7);
         let event = senders.given(GivenSender::Slack, r#"{"event_id":"Ev1"}"#, 0);
         assert_eq!((event.id(), event.from()), ("Ev1", "Slack"));
         let variables = senders.variables();
         let (_, secret) = variables.iter().find(|(name, _)| name == SLACK.secret_variable).unwrap();
-        let is_genuine = |forged| {
-            let received = event.received(&copy(CopyReason::First, 1), forged).unwrap();
+        // Whether the signature is right, whether its time is, and whether the body is the one of the event.
+        let facts = |signature| {
+            let sent = SentCopyEvent { signature, ..copy(CopyReason::First, 1) };
+            let received = event.received(&sent).unwrap();
             let headers: Vec<(String, String)> =
                 received.headers.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
             let body = &received.body;
-            let copy = mock_services::sender::ReceivedCopy { headers: &headers, body, shown_secret: secret };
-            (SLACK.is_genuine)(&SLACK, &copy)
+            let copy = ReceivedCopy { headers: &headers, body, shown_secret: secret };
+            let age = Timestamp::now().as_second() - SLACK.signed_at(&copy).unwrap();
+            ((SLACK.is_genuine)(&SLACK, &copy), age < OLD, *body == r#"{"event_id":"Ev1"}"#)
         };
-        assert!(is_genuine(false) && !is_genuine(true));
+        assert_eq!(facts(CopySignature::Right), (true, true, true));
+        assert_eq!(facts(CopySignature::Wrong), (false, true, true));
+        assert_eq!(facts(CopySignature::Old), (true, false, true));
+        assert_eq!(facts(CopySignature::OtherBody), (false, true, false));
+    }
+
+    #[test]
+    fn a_changed_body_says_the_same_and_is_not_the_same() {
+        assert_eq!(changed(r#"{"id":"evt_1"}"#), r#"{"changed":true,"id":"evt_1"}"#);
+        assert_eq!(changed("[{\"email\":\"a\"}]\r\n"), r#"[{"changed":true,"email":"a"}]"#);
+        assert_eq!((changed("[]"), changed("text")), ("[] ".to_owned(), "text ".to_owned()));
+    }
+
+    #[test]
+    fn each_occurrence_of_a_schedule_has_its_own_time_and_its_copies_keep_it() {
+        let senders = Senders::new(&case("events: [{from: schedule, body: {job: a}}]"), 7);
+        let time = |place, copy_number| {
+            let event = senders.given(GivenSender::Schedule, r#"{"job":"a"}"#, place);
+            let received = event.received(&copy(CopyReason::Again, copy_number)).unwrap();
+            let header = "X-CloudScheduler-ScheduleTime";
+            let found = received.headers.into_iter().find(|(name, _)| name == header).unwrap().1;
+            assert_eq!(found, event.id());
+            found
+        };
+        assert_eq!((time(0, 1), time(1, 1)), (time(0, 2), "2026-01-02T00:00:00Z".to_owned()));
+        assert_ne!(time(0, 1), time(1, 1));
+        let named = senders.given(GivenSender::Schedule, r#"{"scheduled_at":"2026-11-01T00:00:00Z"}"#, 1);
+        assert_eq!(named.id(), "2026-11-01T00:00:00Z");
     }
 
     #[test]
@@ -197,7 +248,7 @@ mod tests {
         let senders = Senders::new(&case("events: [{from: slack, body: {event_id: Ev1}}]"), 7);
         let event = senders.given(GivenSender::Slack, r#"{"event_id":"Ev1"}"#, 0);
         let header = |reason, number, name: &str| {
-            let received = event.received(&copy(reason, number), false).unwrap();
+            let received = event.received(&copy(reason, number)).unwrap();
             received.headers.into_iter().find(|(have, _)| have == name).map(|(_, value)| value)
         };
         assert_eq!(header(CopyReason::First, 1, "X-Slack-Retry-Num"), None);
@@ -211,6 +262,6 @@ mod tests {
     fn the_task_is_sent_as_it_is() {
         let task = OutgoingEvent::task();
         assert_eq!((task.from(), task.kind()), ("the client", "task"));
-        assert_eq!(task.received(&copy(CopyReason::First, 1), false), None);
+        assert_eq!(task.received(&copy(CopyReason::First, 1)), None);
     }
 }

@@ -41,6 +41,24 @@ const madeBy = {
     const stripe = new Stripe(process.env.HAPAX_PAYMENT_KEY, { host, port, protocol: "http" });
     await stripe.charges.create({ amount: 4999, currency: "usd", customer: "cus_42", metadata: { order: "ord_1001" } });
   },
+  async stripeWithAKeyOfTheAgent() {
+    const { default: Stripe } = await import("stripe");
+    const { hostname: host, port } = new URL(process.env.HAPAX_PAYMENT_URL);
+    const stripe = new Stripe(process.env.HAPAX_PAYMENT_KEY, { host, port, protocol: "http" });
+    const charge = { amount: 4999, currency: "usd", customer: "cus_42", metadata: { order: "ord_1001" } };
+    await stripe.charges.create(charge, { idempotencyKey: "ord_1001" });
+  },
+  async slack() {
+    const { WebClient } = await import("@slack/web-api");
+    // The service `web` answers, but not like Slack: a success of its own is shown to the client as one of Slack.
+    const fetchAsSlack = async (...request) => {
+      const answer = await fetch(...request);
+      return answer.ok ? Response.json({ ok: true }) : answer;
+    };
+    const slackApiUrl = process.env.HAPAX_WEB_URL + "/api/";
+    const slack = new WebClient(process.env.HAPAX_WEB_KEY, { slackApiUrl, fetch: fetchAsSlack });
+    await slack.chat.postMessage({ channel: "C1", text: "ord_1001" });
+  },
   async got() {
     const { default: got } = await import("got");
     await got.post(address(), { form, headers: headers(), retry: { limit: 2, methods: ["POST"] } });
@@ -91,6 +109,21 @@ const madeBy = {
       .addNode("charge", async () => (await charge(), {}), { retryPolicy: { maxAttempts: 3 } })
       .addEdge(START, "ask")
       .addEdge("ask", "charge")
+      .addEdge("charge", END);
+    await graph.compile().invoke({ plan: "" });
+  },
+  async langGraphStepWithModel() {
+    const { ChatOpenAI } = await import("@langchain/openai");
+    const { Annotation, END, START, StateGraph } = await import("@langchain/langgraph");
+    const model = new ChatOpenAI({ model: "gpt-5.2" });
+    const step = async () => {
+      const plan = String((await model.invoke(task)).content);
+      await charge();
+      return { plan };
+    };
+    const graph = new StateGraph(Annotation.Root({ plan: Annotation }))
+      .addNode("charge", step, { retryPolicy: { maxAttempts: 3 } })
+      .addEdge(START, "charge")
       .addEdge("charge", END);
     await graph.compile().invoke({ plan: "" });
   },

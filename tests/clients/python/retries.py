@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 
 ORDER = "ord_1001"
 CHARGE = {"amount": 4999, "currency": "usd", "customer": "cus_42"}
@@ -115,6 +116,49 @@ def made_by_boto3():
     )
 
 
+def made_by_slack_sdk():
+    from slack_sdk import WebClient
+    from slack_sdk.errors import SlackApiError
+
+    url, key = service("WEB")
+    with suppress(SlackApiError):  # The service `web` does not answer like Slack.
+        WebClient(token=key, base_url=url + "/api/").chat_postMessage(channel="C1", text=ORDER)
+
+
+def made_by_jira():
+    from jira import JIRA
+
+    url, key = service("WEB")
+    JIRA(url, basic_auth=("agent", key), get_server_info=False).add_comment("SHOP-1", ORDER)
+
+
+def made_by_pyairtable():
+    from pyairtable import Api
+
+    url, key = service("WEB")
+    with suppress(KeyError):  # The service `web` does not answer like Airtable.
+        Api(key, endpoint_url=url).table("appAAAAAAAAAAAAAA", "Orders").create({"Order": ORDER})
+
+
+def made_by_google_api_python_client():
+    import httplib2
+    from googleapiclient.discovery import build_from_document
+
+    url, _ = service("WEB")
+    message = {"id": "Message", "type": "object", "properties": {"raw": {"type": "string"}}}
+    send = {"id": "mail.send", "path": "send", "httpMethod": "POST", "request": {"$ref": "Message"}}
+    document = {
+        "name": "mail",
+        "version": "v1",
+        "rootUrl": url + "/",
+        "servicePath": "gmail/v1/",
+        "resources": {"messages": {"methods": {"send": send}}},
+        "schemas": {"Message": message},
+    }
+    mail = build_from_document(document, http=httplib2.Http(proxy_info=None))
+    mail.messages().send(body={"raw": ORDER}).execute()
+
+
 def ask_openai(**settings):
     import openai
 
@@ -162,6 +206,13 @@ def made_by_a_loop_with_a_session():
         session.post(address(), data=FORM, headers=authorization(), timeout=30).raise_for_status()
 
     repeat(call, 0.6)
+
+
+def made_by_a_loop_with_a_session_and_no_pause():
+    import requests
+
+    session = requests.Session()
+    repeat(lambda: session.post(address(), data=FORM, headers=authorization(), timeout=30).raise_for_status(), 0)
 
 
 def made_by_a_loop_around_urllib():
@@ -216,6 +267,17 @@ def made_by_tenacity_with_one_client():
     client = stripe.StripeClient(key, base_addresses={"api": url}, max_network_retries=0)
     charge = {**CHARGE, "metadata": {"order": ORDER}}
     decorated(lambda: client.v1.charges.create(charge, {"idempotency_key": ORDER}), 0.5)
+
+
+def made_by_tenacity_around_requests():
+    decorated(post, 0)
+
+
+def made_by_tenacity_around_stripe():
+    """The client retries twice in each call, and the decorator makes the call again."""
+    stripe = stripe_module()
+    metadata = {"order": ORDER}
+    decorated(lambda: stripe.Charge.create(**CHARGE, metadata=metadata, idempotency_key=ORDER), 4)
 
 
 def made_by_tenacity_around_pygithub():

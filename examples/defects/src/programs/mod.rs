@@ -4,6 +4,7 @@ mod audit_charges_again;
 mod cancels_when_unsure;
 mod check_replaces_key;
 mod confirms_another_intent;
+mod failed_list_is_empty;
 mod failed_page_is_the_end;
 mod failed_read_is_zero;
 mod falls_back_to_other_endpoint;
@@ -12,8 +13,11 @@ mod first_of_a_list_is_the_list;
 mod flag_before_capture;
 mod follower_takes_over;
 mod garbled_hold_held_again;
+mod gateway_timeout_of_the_second_mail;
 mod key_changes_after_failure;
 mod last_writer_leads;
+mod late_reply_then_other_endpoint;
+mod lease_ends_while_frozen;
 mod limited_capture_charges;
 mod limited_copy_is_queued;
 mod limited_refund_forgets_amount;
@@ -29,20 +33,28 @@ mod overwrites_after_conflict;
 mod reads_instead_of_a_key;
 mod refund_key_stays_behind;
 mod refunds_the_latest;
+mod request_timeout_changes_key;
+mod reset_then_closed_is_new;
 mod restart_rolls_back;
+mod resumed_refund_forgets_amount;
+mod rolls_back_when_unsure;
 mod second_hold_after_kill;
+mod second_machine_renumbers;
 mod second_read_decides;
+mod splits_the_list;
 mod stale_capture_starts_anew;
 mod stale_read_after_kill;
 mod table_after_effect;
 mod third_attempt_is_reworded;
 mod third_charge_fresh_key;
 mod third_mail_takes_first_key;
+mod third_start_takes_new_key;
 mod total_of_the_first_page;
 mod tried_means_sent;
 mod unanswered_check_is_absent;
 mod unavailable_is_not_done;
 mod unlock_unchecked;
+mod unread_capture_charges_anew;
 mod unread_customer_is_new;
 mod unreadable_staging_is_fine;
 mod unseen_refund_again;
@@ -51,7 +63,7 @@ mod write_without_condition;
 use crate::program::Program;
 
 /// All programs: those that need one fault, two faults, an interrupt, and two callers.
-pub(crate) const PROGRAMS: [Program; 47] = [
+pub(crate) const PROGRAMS: [Program; 59] = [
     third_charge_fresh_key::PROGRAM,
     limited_capture_charges::PROGRAM,
     limited_refund_forgets_amount::PROGRAM,
@@ -70,6 +82,9 @@ pub(crate) const PROGRAMS: [Program; 47] = [
     first_of_a_list_is_the_list::PROGRAM,
     unseen_refund_again::PROGRAM,
     reads_instead_of_a_key::PROGRAM,
+    request_timeout_changes_key::PROGRAM,
+    gateway_timeout_of_the_second_mail::PROGRAM,
+    failed_list_is_empty::PROGRAM,
     unavailable_is_not_done::PROGRAM,
     key_changes_after_failure::PROGRAM,
     third_attempt_is_reworded::PROGRAM,
@@ -84,6 +99,11 @@ pub(crate) const PROGRAMS: [Program; 47] = [
     overwrites_after_conflict::PROGRAM,
     outbox_sends_again::PROGRAM,
     check_replaces_key::PROGRAM,
+    reset_then_closed_is_new::PROGRAM,
+    late_reply_then_other_endpoint::PROGRAM,
+    rolls_back_when_unsure::PROGRAM,
+    splits_the_list::PROGRAM,
+    unread_capture_charges_anew::PROGRAM,
     table_after_effect::PROGRAM,
     flag_before_capture::PROGRAM,
     refund_key_stays_behind::PROGRAM,
@@ -92,6 +112,9 @@ pub(crate) const PROGRAMS: [Program; 47] = [
     lock_of_a_dead_process::PROGRAM,
     next_number_of_a_log::PROGRAM,
     restart_rolls_back::PROGRAM,
+    third_start_takes_new_key::PROGRAM,
+    resumed_refund_forgets_amount::PROGRAM,
+    second_machine_renumbers::PROGRAM,
     follower_takes_over::PROGRAM,
     lock_ends_before_the_refund::PROGRAM,
     lock_file_goes_stale::PROGRAM,
@@ -99,4 +122,5 @@ pub(crate) const PROGRAMS: [Program; 47] = [
     marker_after_the_read::PROGRAM,
     last_writer_leads::PROGRAM,
     one_holder_for_all::PROGRAM,
+    lease_ends_while_frozen::PROGRAM,
 ];

@@ -15,7 +15,7 @@ use crate::custom::route::is_name;
 use crate::custom::{Custom, failure, template};
 use crate::description::read_served_hosts;
 use crate::idempotency::{
-    IDEMPOTENCY, IDEMPOTENCY_DEFINITION, Idempotency, KeyPlace, Profile, read_idempotency,
+    IDEMPOTENCY, IDEMPOTENCY_DEFINITION, Idempotency, KeyPlace, Profile, no_key_there, read_idempotency,
 };
 use crate::service::{Operation, OperationKind};
 use draft::{OPERATION, OperationDraft};
@@ -202,6 +202,15 @@ fn read_key(reader: &Reader, node: &Node) -> Option<FieldPlace> {
             )
         };
         reader.report_with_help(node.span, format!("`{}` cannot be {what}", shown(text)), help);
+    }
+    let as_key = match place.as_ref()? {
+        FieldPlace::Header(name) => Some(KeyPlace::Header(name.clone())),
+        FieldPlace::Query(name) => Some(KeyPlace::Query(name.clone())),
+        FieldPlace::RequestBody(_) | FieldPlace::Path(_) => None,
+    };
+    if let Some((message, help)) = as_key.as_ref().and_then(no_key_there) {
+        reader.report_with_help(node.span, message, help);
+        return None;
     }
     place
 }

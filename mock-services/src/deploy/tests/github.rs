@@ -53,6 +53,8 @@ fn a_deployment_is_made_and_read_back() {
         .with("order", "ord_1")
         .with("metadata.order", "ord_1")
         .with("metadata.retries", 2)
+        .with("payload.order", "ord_1")
+        .with("payload.retries", 2)
         .with("deployment", deployment["id"].to_string());
     assert_eq!(
         harness.effects,

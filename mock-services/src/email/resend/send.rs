@@ -136,6 +136,7 @@ impl SendEmail {
         (draft.html, draft.text) = (html.map(Arc::from), text.map(Arc::from));
         draft.metadata = tags(self.tags)?;
         draft.reference = self.headers.as_ref().and_then(reference);
+        self.headers.iter().for_each(|headers| draft.headers.add_members(headers));
         draft.template = self.template.map(|template| template.id);
         draft.attachments = attachments(self.attachments)?;
         Ok(draft.finished())

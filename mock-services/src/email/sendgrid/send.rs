@@ -307,6 +307,7 @@ impl SendMail {
             .map(|address| address.shown)
             .collect();
         let headers = [self.headers.as_ref(), personal.headers.as_ref()];
+        headers.iter().flatten().for_each(|headers| draft.headers.add_members(headers));
         draft.reply_to.extend(headers.into_iter().flatten().filter_map(reply_to_header));
         let copy = self.mail_settings.as_ref().and_then(|settings| settings.bcc.as_ref());
         let copy = copy.filter(|copy| copy.enable).and_then(|copy| MailAddress::parse(&copy.email));

@@ -40,6 +40,7 @@ impl Callers {
                 barrier: None,
                 longest_silence: None,
                 records_history: true,
+                late_senders: None,
             },
         ))
     }

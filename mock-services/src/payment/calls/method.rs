@@ -244,10 +244,18 @@ impl ApiCall for DetachPaymentMethod {
                 Some(fields) => {
                     outcome.changes.push(PaymentChange::CustomerChanged(Arc::new(customer), Arc::new(fields)))
                 }
-                None if customer.cards.len() < before.cards.len() => {
-                    outcome.changes.push(PaymentChange::CustomerSaved(Arc::new(customer)));
+                None => {
+                    // What a customer has that a request created is part of that effect.
+                    for change in outcome.changes.iter_mut().filter(|_| !customer.created_by_request) {
+                        if let PaymentChange::MethodSaved(method) = change {
+                            *change =
+                                PaymentChange::MethodDetached(Arc::clone(method), owner.as_str().into());
+                        }
+                    }
+                    if customer.cards.len() < before.cards.len() {
+                        outcome.changes.push(PaymentChange::CustomerSaved(Arc::new(customer)));
+                    }
                 }
-                None => {}
             }
         }
         Ok(outcome)

@@ -5,7 +5,7 @@ use crate::payment::objects::{Charge, Customer, Intent, Object, Price, Product, 
 
 /// The type of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FieldKind {
+pub(crate) enum SearchFieldKind {
     /// Text that is compared whole.
     Token,
     /// Text that can also be searched for a substring.
@@ -40,7 +40,7 @@ impl From<bool> for FieldValue<'static> {
 /// An object that can be searched.
 pub(crate) trait Searchable: Object {
     /// Its field names and their types.
-    const FIELDS: &'static [(&'static str, FieldKind)];
+    const FIELDS: &'static [(&'static str, SearchFieldKind)];
 
     /// The value of a field.
     fn value(&self, field: &str) -> FieldValue<'_>;
@@ -50,20 +50,20 @@ pub(crate) trait Searchable: Object {
 }
 
 impl Searchable for Charge {
-    const FIELDS: &'static [(&'static str, FieldKind)] = &[
-        ("amount", FieldKind::Number),
-        ("billing_details.address.postal_code", FieldKind::Token),
-        ("created", FieldKind::Number),
-        ("currency", FieldKind::Token),
-        ("customer", FieldKind::Token),
-        ("disputed", FieldKind::Token),
-        ("payment_method_details.card.brand", FieldKind::Token),
-        ("payment_method_details.card.exp_month", FieldKind::Token),
-        ("payment_method_details.card.exp_year", FieldKind::Token),
-        ("payment_method_details.card.fingerprint", FieldKind::Token),
-        ("payment_method_details.card.last4", FieldKind::Token),
-        ("refunded", FieldKind::Token),
-        ("status", FieldKind::Token),
+    const FIELDS: &'static [(&'static str, SearchFieldKind)] = &[
+        ("amount", SearchFieldKind::Number),
+        ("billing_details.address.postal_code", SearchFieldKind::Token),
+        ("created", SearchFieldKind::Number),
+        ("currency", SearchFieldKind::Token),
+        ("customer", SearchFieldKind::Token),
+        ("disputed", SearchFieldKind::Token),
+        ("payment_method_details.card.brand", SearchFieldKind::Token),
+        ("payment_method_details.card.exp_month", SearchFieldKind::Token),
+        ("payment_method_details.card.exp_year", SearchFieldKind::Token),
+        ("payment_method_details.card.fingerprint", SearchFieldKind::Token),
+        ("payment_method_details.card.last4", SearchFieldKind::Token),
+        ("refunded", SearchFieldKind::Token),
+        ("status", SearchFieldKind::Token),
     ];
 
     fn value(&self, field: &str) -> FieldValue<'_> {
@@ -87,12 +87,12 @@ impl Searchable for Charge {
 }
 
 impl Searchable for Intent {
-    const FIELDS: &'static [(&'static str, FieldKind)] = &[
-        ("amount", FieldKind::Number),
-        ("created", FieldKind::Number),
-        ("currency", FieldKind::Token),
-        ("customer", FieldKind::Token),
-        ("status", FieldKind::Token),
+    const FIELDS: &'static [(&'static str, SearchFieldKind)] = &[
+        ("amount", SearchFieldKind::Number),
+        ("created", SearchFieldKind::Number),
+        ("currency", SearchFieldKind::Token),
+        ("customer", SearchFieldKind::Token),
+        ("status", SearchFieldKind::Token),
     ];
 
     fn value(&self, field: &str) -> FieldValue<'_> {
@@ -112,11 +112,11 @@ impl Searchable for Intent {
 }
 
 impl Searchable for Customer {
-    const FIELDS: &'static [(&'static str, FieldKind)] = &[
-        ("created", FieldKind::Number),
-        ("email", FieldKind::Text),
-        ("name", FieldKind::Text),
-        ("phone", FieldKind::Text),
+    const FIELDS: &'static [(&'static str, SearchFieldKind)] = &[
+        ("created", SearchFieldKind::Number),
+        ("email", SearchFieldKind::Text),
+        ("name", SearchFieldKind::Text),
+        ("phone", SearchFieldKind::Text),
     ];
 
     fn value(&self, field: &str) -> FieldValue<'_> {
@@ -135,8 +135,11 @@ impl Searchable for Customer {
 }
 
 impl Searchable for Subscription {
-    const FIELDS: &'static [(&'static str, FieldKind)] =
-        &[("canceled_at", FieldKind::Number), ("created", FieldKind::Number), ("status", FieldKind::Token)];
+    const FIELDS: &'static [(&'static str, SearchFieldKind)] = &[
+        ("canceled_at", SearchFieldKind::Number),
+        ("created", SearchFieldKind::Number),
+        ("status", SearchFieldKind::Token),
+    ];
 
     fn value(&self, field: &str) -> FieldValue<'_> {
         match field {
@@ -153,12 +156,12 @@ impl Searchable for Subscription {
 }
 
 impl Searchable for Product {
-    const FIELDS: &'static [(&'static str, FieldKind)] = &[
-        ("active", FieldKind::Token),
-        ("description", FieldKind::Text),
-        ("name", FieldKind::Text),
-        ("shippable", FieldKind::Token),
-        ("url", FieldKind::Text),
+    const FIELDS: &'static [(&'static str, SearchFieldKind)] = &[
+        ("active", SearchFieldKind::Token),
+        ("description", SearchFieldKind::Text),
+        ("name", SearchFieldKind::Text),
+        ("shippable", SearchFieldKind::Token),
+        ("url", SearchFieldKind::Text),
     ];
 
     fn value(&self, field: &str) -> FieldValue<'_> {
@@ -178,12 +181,12 @@ impl Searchable for Product {
 }
 
 impl Searchable for Price {
-    const FIELDS: &'static [(&'static str, FieldKind)] = &[
-        ("active", FieldKind::Token),
-        ("currency", FieldKind::Token),
-        ("lookup_key", FieldKind::Token),
-        ("product", FieldKind::Token),
-        ("type", FieldKind::Token),
+    const FIELDS: &'static [(&'static str, SearchFieldKind)] = &[
+        ("active", SearchFieldKind::Token),
+        ("currency", SearchFieldKind::Token),
+        ("lookup_key", SearchFieldKind::Token),
+        ("product", SearchFieldKind::Token),
+        ("type", SearchFieldKind::Token),
     ];
 
     fn value(&self, field: &str) -> FieldValue<'_> {

@@ -1,7 +1,7 @@
 //! The query language: `status:'succeeded' AND -metadata['order']:'o1'`. The parser knows the fields of a
 //! type, but no objects.
 
-use super::fields::{FieldKind, Searchable};
+use super::fields::{SearchFieldKind, Searchable};
 use super::{Clause, ClauseTest, Query, SearchField};
 use crate::payment::errors::{PaymentError, Refused};
 
@@ -50,7 +50,7 @@ fn clause<T: Searchable>(rest: &mut QueryReader<'_>) -> Result<Clause, Refused> 
         if !rest.skip("]") {
             return Err(unparsed());
         }
-        (SearchField::Metadata(key), FieldKind::Text)
+        (SearchField::Metadata(key), SearchFieldKind::Text)
     } else {
         let own = T::FIELDS.iter().find(|(value, _)| *value == name).ok_or_else(|| unsupported::<T>(name))?;
         (SearchField::Own(own.0), own.1)
@@ -60,7 +60,7 @@ fn clause<T: Searchable>(rest: &mut QueryReader<'_>) -> Result<Clause, Refused> 
     Ok(Clause { negated, field, test: test(name, kind, sign, value)? })
 }
 
-fn test(name: &str, kind: FieldKind, sign: &str, value: QueryValue) -> Result<ClauseTest, Refused> {
+fn test(name: &str, kind: SearchFieldKind, sign: &str, value: QueryValue) -> Result<ClauseTest, Refused> {
     let no_operator = || refused(format!("Operator `{sign}` is not supported for the field `{name}`."));
     let text = match value {
         QueryValue::Bare(word) if word.eq_ignore_ascii_case("null") => {
@@ -68,7 +68,7 @@ fn test(name: &str, kind: FieldKind, sign: &str, value: QueryValue) -> Result<Cl
         }
         QueryValue::Bare(text) | QueryValue::Quoted(text) => text,
     };
-    if kind == FieldKind::Number {
+    if kind == SearchFieldKind::Number {
         let number: i64 = text.parse().map_err(|_| refused(format!("Invalid integer: {text}")))?;
         return Ok(match sign {
             ":" | "=" => ClauseTest::Between(number, number),
@@ -85,7 +85,7 @@ fn test(name: &str, kind: FieldKind, sign: &str, value: QueryValue) -> Result<Cl
     }
     match sign {
         ":" => Ok(ClauseTest::Is(text.to_lowercase())),
-        "~" if kind == FieldKind::Token => Err(no_operator()),
+        "~" if kind == SearchFieldKind::Token => Err(no_operator()),
         "~" if text.chars().count() < MIN_SUBSTRING_CHARACTERS => Err(refused(format!(
             "The substring match operator needs at least {MIN_SUBSTRING_CHARACTERS} characters."
         ))),

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::connection::{Connection, NextInput, nginx_page};
 use super::encode::ResponseFrame;
 use crate::delivery::{Delivery, Origin};
-use crate::engine::Engine;
+use crate::engine::{Engine, LateOrigin};
 use crate::service::Service;
 use crate::wire::Limits;
 
@@ -47,10 +47,11 @@ async fn record<S: Service>(
     origin: Origin,
     can_answer: bool,
 ) {
+    let from = LateOrigin::of(&connection.stream, origin);
     match connection.next(engine.service().key_header(), None).await {
         NextInput::Ended(_) => return,
-        NextInput::Bad(_) => engine.record_late_unreadable(origin),
-        NextInput::Request { request, .. } => engine.record_late(&request, origin),
+        NextInput::Bad(_) => engine.record_late_unreadable(from),
+        NextInput::Request { request, .. } => engine.record_late(&request, from),
     }
     if can_answer {
         let answer = nginx_page(503, "503 Service Temporarily Unavailable");

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::delivery::Origin;
-use crate::engine::Engine;
+use crate::engine::{Engine, LateOrigin};
 use crate::service::Service;
 
 /// How long a connection may take.
@@ -22,9 +22,10 @@ pub(in crate::wire) async fn serve_secured<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
 ) {
+    let from = LateOrigin::of(&stream, origin);
     let talk = async {
         if stream.read(&mut [0; 512]).await? > 0 {
-            engine.record_late_message(origin);
+            engine.record_late_message(from);
             stream.shutdown().await?;
             while stream.read(&mut [0; 512]).await? > 0 {}
         }
@@ -39,10 +40,11 @@ pub(in crate::wire) async fn serve<S: Service>(
     engine: Arc<Engine<S>>,
     origin: Origin,
 ) {
+    let from = LateOrigin::of(&stream, origin);
     let talk = async {
         stream.write_all(b"220 localhost ESMTP\r\n").await?;
         if stream.read(&mut [0; 512]).await? > 0 {
-            engine.record_late_message(origin);
+            engine.record_late_message(from);
             stream
                 .write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n")
                 .await?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mock_services::catalog::{
-    ClientVariable, ConfiguredService, EffectDescription, RealHost, ServiceDescription, UsualValue,
-    read_texts,
+    ClientVariable, ConfiguredService, EffectDescription, FieldKind, FieldKinds, RealHost,
+    ServiceDescription, UsualValue, read_texts,
 };
 use mock_services::{Builder, ServiceOptions};
 use serde_json::Value;
@@ -23,6 +23,9 @@ const HOSTS: &[RealHost] = &[RealHost {
 
 const BUY_VALUES: &[UsualValue] = &[UsualValue::new("weight", "1000")];
 
+const KINDS: FieldKinds =
+    &[(FieldKind::WhoAndHowMuch, &["country", "weight"]), (FieldKind::Label, &["order", "label"])];
+
 static OPTIONS: MapShape<1> = MapShape::new([optional("refused_countries", Shape::TEXTS)]);
 
 /// The catalog's description of the shipping service.
@@ -39,6 +42,7 @@ pub fn description() -> ServiceDescription {
         reveals: ServiceDescription::revealed(&[("shipping.list", &["shipping.buy"])]),
         variables: VARIABLES,
         hosts: HOSTS,
+        kinds: KINDS,
         options: OPTIONS.fields(),
         ..ServiceDescription::new(&Shipping::new(ShippingOptions::default()), |reader, map| {
             let [countries] = map.fields(&OPTIONS);

@@ -57,7 +57,7 @@ pub(super) fn head(report: &Report, impact: &Impact, tally: &Tally, is_running: 
                      This page reloads itself until the run is finished."
                 }
             }
-            @for text in run_notes::partial(tally, report).iter().filter(|_| !is_running).chain(&run_notes::unproven(report)).chain(&report.notes) {
+            @for text in run_notes::partial(tally, report).iter().filter(|_| !is_running).chain(&run_notes::unproven(report)).chain(&run_notes::shared_keys(report)).chain(&report.notes) {
                 p.warning { (line(text, 500)) }
             }
             @if let Some(empty) = run_notes::empty_part(report) {

@@ -30,7 +30,9 @@ pub(super) fn push_skipped(out: &mut String, report: &Report, view: &View) {
     let mut reasons: Vec<&str> = Vec::new();
     for skipped in &report.skipped {
         let alike: Vec<&Skipped> = report.skipped.iter().filter(|other| other.why == skipped.why).collect();
-        let is_joined = !view.verbose && alike.len() > MAX_ALIKE;
+        // A task that is declined is told once.
+        let most = if skipped.declined.is_some() { 1 } else { MAX_ALIKE };
+        let is_joined = !view.verbose && alike.len() > most;
         if lines >= limit || (is_joined && reasons.contains(&skipped.why.as_str())) {
             continue;
         }
@@ -204,8 +206,12 @@ pub(super) fn push_last_line(
             let _ = writeln!(out, "{line}");
         });
     }
-    for text in [run_notes::unproven(report), run_notes::partial(tally, report)].into_iter().flatten() {
-        let _ = writeln!(out, "{}", style.void(&text));
+    let shared = run_notes::shared_keys(report);
+    let missing = [run_notes::unproven(report), run_notes::partial(tally, report)];
+    for text in shared.into_iter().chain(missing.into_iter().flatten()) {
+        wrap(&text, view.columns()).iter().for_each(|line| {
+            let _ = writeln!(out, "{}", style.void(line));
+        });
     }
     match judgment {
         None => {

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::read;
+use crate::domain::CopySignature;
 use crate::scenario::{AnswerFate, Arrival, Case, EventSource, GivenSender, PlannedCopy};
 
 const HEAD: &str = "about: A receipt.\ntask: Send it.\n\
@@ -42,7 +43,7 @@ fn each_copy_says_whether_it_arrives_and_whether_its_answer_is_seen() {
         (lost.arrival, late.answer, twice.answer),
         (Arrival::Never, AnswerFate::Late, AnswerFate::Lost)
     );
-    assert_eq!((later.arrival, later.forged, later.by_hand), (Arrival::Later, true, true));
+    assert_eq!((later.arrival, later.signature, later.by_hand), (Arrival::Later, CopySignature::Wrong, true));
     assert_eq!(later.after, Duration::from_millis(5));
     assert_eq!(case.events[0].groups(), [vec![0], vec![1, 2]], "the third comes while the second is handled");
     assert_eq!((case.callers, case.terms.events[0].arrivals), (2, 4));
@@ -101,6 +102,24 @@ fn events_that_cannot_be_are_refused() {
         (
             "events: [{of: records.put, schedule: stripe}]".to_owned(),
             "records sends no events of records.put",
+        ),
+        ("events: [{of: task, copies: [{signature: wrong}]}]".to_owned(), "the client signs nothing"),
+        (
+            "events: [{from: queue, body: {id: 1}, copies: [{signature: other-body}]}]".to_owned(),
+            "the queue signs nothing",
+        ),
+        (
+            "happens: [{deploy.deploy: {repo: a/b, ref: v1, environment: production}}]\n\
+             events: [{of: deploy.deploy, copies: [{signature: old}]}]"
+                .to_owned(),
+            "GitHub signs no time",
+        ),
+        (of_charge(", copies: [{signature: gone}]"), "expected `right`, `wrong`, `old` or `other-body`"),
+        (
+            "events: [{from: schedule, body: {job: a, scheduled_at: t}}, {from: schedule, body: {job: a, \
+             scheduled_at: t}}]"
+                .to_owned(),
+            "two occurrences of one schedule have the same time",
         ),
         (of_charge(", where: {order: o2}"), "none of `happens` has these fields"),
         ("events: [{copies: 2}]".to_owned(), "an event has no `of` and no `from`"),
