@@ -31,7 +31,9 @@ use crate::report::{publish, shared_key};
 use crate::results::{
     self, CaseReport, REPORT_FILE, Report, SharedKey, Skipped, TrialReport, profiles_tested, read_confirmed,
 };
-use crate::run::{self, ConcurrencyLimiter, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed};
+use crate::run::{
+    self, ConcurrencyLimiter, DeclinedCases, FinishOptions, Plan, RunError, RunEvent, RunOptions, trial_seed,
+};
 use crate::scenario::Case;
 use crate::score::{Finding, TrialStatus};
 use crate::selftest::{self, SelftestRow};
@@ -168,7 +170,7 @@ pub(crate) async fn certify_agent(
     let stop = stop.shared();
     let mut runs = Runs {
         subject: subject.clone(),
-        options: options.run.clone(),
+        options: RunOptions { declined: declined_cases(subject, &options.run), ..options.run.clone() },
         folder,
         limiter,
         stop: stop.clone(),
@@ -181,11 +183,21 @@ pub(crate) async fn certify_agent(
     };
     on(CertifyEvent::Phase("trials"));
     let trials = runs.test(plan.cases.clone(), CONFIRMED, &judge_run, on).await?;
-    let mut findings = findings_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?;
+    let of_cases = reports_in(&folder.join(RUN_NAMES.cases)).map_err(CertifyError::Evidence)?;
+    let mut findings = findings(&of_cases);
+    let declined: Vec<Skipped> = of_cases
+        .into_iter()
+        .flat_map(|report| report.skipped)
+        .filter(|skipped| skipped.declined.is_some())
+        .collect();
 
     let mut callers = None;
-    let mut not_tested: Vec<String> =
-        plan.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why)).collect();
+    let mut not_tested: Vec<String> = plan
+        .skipped
+        .iter()
+        .chain(&declined)
+        .map(|skipped| format!("{}: {}", skipped.id, skipped.why))
+        .collect();
     let is_later_part = options.run.partition.is_some_and(|partition| partition.part > 1);
     match plan.case_of_callers() {
         // The first part tries more callers, and the controls.
@@ -274,6 +286,17 @@ pub(crate) async fn certify_agent(
             .collect(),
         interrupted: runs.interrupted || controls_interrupted,
     })
+}
+
+/// What becomes of cases whose task the subject declines: the certificate names them as not tested, unless the subject is
+/// said to do them. The controls do all tasks, and a part alone cannot tell whether another one saw an attempt.
+fn declined_cases(subject: &Subject, options: &RunOptions) -> DeclinedCases {
+    let is_said = matches!(subject.kind, SubjectKind::Control(_)) || !subject.settings.can.is_empty();
+    if is_said || options.partition.is_some() {
+        DeclinedCases::Fail
+    } else {
+        DeclinedCases::LeftOut { unproven: false }
+    }
 }
 
 /// The recipe of the subject, if it is a file of the user.

@@ -12,8 +12,8 @@ use super::trials::{CallersPassed, CaseVerdict, TrialRecord, caller_counts, only
 use super::{CertifyError, CertifyEvent, OnEvent};
 use crate::results::{REPORT_FILE, Report, read_report};
 use crate::run::{
-    self, ConcurrencyLimiter, Identity, Plan, RunError, RunEvent, RunFolder, RunOptions, ignored_fields,
-    silencing_settings, trial_seed,
+    self, ConcurrencyLimiter, DeclinedCases, Identity, Plan, RunError, RunEvent, RunFolder, RunOptions,
+    ignored_fields, silencing_settings, trial_seed,
 };
 use crate::scenario::{Case, ServiceSetup};
 use crate::subject::{Settings, Subject};
@@ -76,7 +76,9 @@ impl<F: Future<Output = ()>> Runs<'_, F> {
         let seed = trial_seed(self.options.seed, name, 0);
         // A part has its share of the trials, and tries its own void trials again.
         let partition = self.options.partition.filter(|_| name == RUN_NAMES.cases);
-        let whole = RunOptions { trials, seed, partition: None, ..self.options.clone() };
+        // Whatever a later run is about was attempted in the first one.
+        let declined = if name == RUN_NAMES.cases { self.options.declined } else { DeclinedCases::Fail };
+        let whole = RunOptions { trials, seed, declined, partition: None, ..self.options.clone() };
         let mut plan = Plan::new(cases.into_iter().map(|(case, _)| case).collect(), &self.subject, &whole)?;
         plan.trials
             .retain(|planned| wanted.get(&planned.case).is_some_and(|wanted| planned.trial <= *wanted));

@@ -20,7 +20,7 @@ use crate::explore::{self, Exploration, ExploreError, ExploreOptions, SearchEnd,
 use crate::process_env;
 use crate::report;
 use crate::results::DerivedSettings;
-use crate::run::{self, Partition, Plan, ProbeOptions, RunOptions, apply_derived, digest_of_settings};
+use crate::run::{self, Partition, Plan, ProbeOptions, RunOptions, Said, apply_derived, digest_of_settings};
 use crate::scenario::{Additions, Case, Draft, Loaded, load_matching};
 use crate::subject::words::quoted;
 use crate::subject::{Subject, SubjectKind};
@@ -266,7 +266,8 @@ impl ExploreArgs {
             );
             return Ok(Ok(DerivedSettings { can: Vec::new(), ..result.derived }));
         }
-        match run::probe_failure(result) {
+        // Whoever names a task says that the subject does it.
+        match run::probe_failure(result, Said::Operations) {
             Some(failure) => Ok(Err(show_failure(&failure, VERB, !self.json))),
             None => Ok(Ok(DerivedSettings::default())),
         }

@@ -45,6 +45,9 @@ pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
         SmokeProblem::Crashed(how) => {
             format!("The subject {how} in a trial without faults, and made no claim.")
         }
+        SmokeProblem::CouldNotStart(how) => {
+            format!("The subject {how} in the trials without faults, and made no claim.")
+        }
         SmokeProblem::CameOutWrong => "A trial without faults came out wrong.".to_owned(),
         SmokeProblem::ReachedNoService(how) => {
             format!("The subject sent no request to a service in a trial without faults; it {how}.")
@@ -93,6 +96,14 @@ pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
     if failure.has_task_in_variables_alone && !has_attempted(failure) {
         push_other_places(&mut out, verb, &failure.command, view);
     }
+    if matches!(failure.problem, SmokeProblem::CouldNotStart(_))
+        && let Some(other) = other_operation(failure)
+    {
+        let text = "If it stops because this is not its task, say which operations it has, as here, and only those are \
+                    tried:";
+        push(&mut out, 2, text, view);
+        let _ = writeln!(out, "    hapax {verb} --can {other} {}", failure.command);
+    }
     if let Some(command) = own_task(&failure.entries, &failure.verdict.unintended, &failure.command) {
         push(&mut out, 2, "If what it did is what it is made for, test it with its own task:", view);
         // One line, so that it can be copied.
@@ -101,6 +112,14 @@ pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
     out.push('\n');
     push(&mut out, 0, "No other trial was run. `--no-probe` runs the trials without this check.", view);
     out
+}
+
+/// An operation of a service that the task does not need.
+fn other_operation(failure: &SmokeFailure) -> Option<&'static str> {
+    ["payment.charge", "email.send"].into_iter().find(|operation| {
+        let service = operation.split('.').next();
+        !failure.services.iter().any(|name| Some(name.as_str()) == service)
+    })
 }
 
 /// How the subject can get its task otherwise than in a variable.
@@ -145,6 +164,7 @@ fn advice(failure: &SmokeFailure) -> String {
             SmokeProblem::CannotStart(_)
             | SmokeProblem::Unprepared(_)
             | SmokeProblem::Crashed(_)
+            | SmokeProblem::CouldNotStart(_)
             | SmokeProblem::Unreadable(_),
             _,
         ) => "First make the command work without hapax run: the lines above show why it stopped. It gets \

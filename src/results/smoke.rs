@@ -60,6 +60,8 @@ pub enum SmokeProblem {
     Unprepared(String),
     /// It ended with an error, and made no claim: how it ended.
     Crashed(String),
+    /// It stopped before it did anything, whatever it was asked, and nobody said that it does what it was asked: how.
+    CouldNotStart(String),
     /// It sent no request to a service: how it ended.
     ReachedNoService(String),
     /// The effects or the claim are not right.
@@ -77,7 +79,7 @@ impl SmokeProblem {
             SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_) | SmokeProblem::CameOutWrong => {
                 ExitStatus::Failed
             }
-            SmokeProblem::Unreadable(_) => ExitStatus::Unproven,
+            SmokeProblem::CouldNotStart(_) | SmokeProblem::Unreadable(_) => ExitStatus::Unproven,
         }
     }
 }

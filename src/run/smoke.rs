@@ -27,7 +27,8 @@ pub fn smoke_case(plan: &Plan) -> Option<&str> {
     cases.clone().find(|case| has_something_due(case)).or_else(|| cases.next()).map(|case| case.id.as_str())
 }
 
-/// Runs the smoke trial. Returns the problem if the subject cannot be started, crashes or reaches no service.
+/// Runs the smoke trial. Returns the problem if the subject cannot be started, crashes or reaches no service, without a
+/// word that it does not do the task.
 ///
 /// # Errors
 /// When the directories of the trial cannot be made.
@@ -39,7 +40,8 @@ pub async fn smoke(
     let Some(case) = smoke_case(plan).and_then(|id| plan.cases.get(id)) else { return Ok(None) };
     let work = TrialRunner::new(subject.clone(), options.clone(), None)?;
     let trial = FaultFreeTrial::run(&work, &without_faults(case), 0).await;
-    Ok(trial.problem.is_some().then(|| trial.into_failure()))
+    let is_declined = matches!(trial.end, TaskEnd::Declined { claim: Some(_), .. });
+    Ok((trial.problem.is_some() && !is_declined).then(|| trial.into_failure()))
 }
 
 /// One trial without faults, before a run.

@@ -214,6 +214,46 @@ fn a_case_whose_trials_are_all_void_for_one_reason_is_not_tested() {
 }
 
 #[test]
+fn a_task_that_the_agent_declines_is_named_as_not_tested_unless_the_agent_is_said_to_do_it() {
+    let workspace = Workspace::new();
+    let plain = charge("controls: { careful: pass }\ntags: [clean]\n").replacen("tags: [mine]\n", "", 1);
+    workspace.write("scenarios/plain.yaml", &plain);
+    let other = plain.replacen("task: ", "task: Please. ", 1);
+    assert_ne!(other, plain);
+    workspace.write("scenarios/other.yaml", &other);
+    let agent = format!(
+        "{}\n{}",
+        "case $HAPAX_TASK in Please*) echo '{\"outcome\": \"not-done\", \"message\": \"Say it differently.\"}'; exit;; esac",
+        liar("1 == 2")
+    );
+    let certify = |more: &[&str]| {
+        let asked = [
+            "certify",
+            "scenarios/plain.yaml",
+            "scenarios/other.yaml",
+            "--trials",
+            "3",
+            "--level",
+            "0.2",
+            "--callers",
+            "1",
+        ];
+        workspace.call(
+            &[&asked[..], &["--key", "hapax.key", "--out", "out"], more, &["--", "bash", "-c", &agent]]
+                .concat(),
+        )
+    };
+    workspace.call(&["certify", "keygen"]).expect(0);
+    let called = certify(&[]).expect(0);
+    let text = called.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("other: does not do this task"), "{}", called.stdout);
+    assert!(text.contains("Say it differently."), "{}", called.stdout);
+    verify(&workspace, &ALL).expect(0);
+    std::fs::remove_dir_all(workspace.path().join("out")).unwrap();
+    certify(&["--can", "payment.charge"]).expect(1);
+}
+
+#[test]
 fn a_local_scenario_with_a_shipped_name_is_named_by_run_and_certificate() {
     let workspace = Workspace::new();
     let text = charge("controls: { careful: pass }\n").replace("tags: [mine]", "tags: [clean]");

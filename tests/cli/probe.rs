@@ -25,7 +25,7 @@ fn a_crash_shows_its_last_lines_and_nothing_else() {
     let crash = "echo 'Traceback (most recent call last):' >&2\nprintf '  File \"agent.py\"\\n\\t  import \
         stripe\\n' >&2\nexit 3\n";
     workspace.write("agent.sh", crash);
-    let called = probed_run(&workspace, &["run", "mine", "--", "sh", "agent.sh"]).expect(1);
+    let called = probed_run(&workspace, &["run", "mine", "--", "sh", "agent.sh"]).expect(3);
     // Without the times, which differ from run to run.
     let text = called.stdout.lines().map(|line| line.find("caller 1").map_or(line, |place| &line[place..]));
     insta::assert_snapshot!(text.collect::<Vec<_>>().join("\n"));
@@ -76,13 +76,13 @@ fn a_variable_that_is_not_passed_on_is_named() {
         .output()
         .unwrap()
         .into();
-    let called = called.expect(1);
+    let called = called.expect(3);
     assert!(called.stdout.contains("`--env BILLING_TOKEN`"), "{}", called.stdout);
 }
 
 #[test]
 fn the_probe_prints_nothing_into_a_report_for_machines() {
-    let called = probed_run(&workspace(), &["run", "mine", "--json", "--", "false"]).expect(1);
+    let called = probed_run(&workspace(), &["run", "mine", "--json", "--", "false"]).expect(3);
     assert_eq!(called.stdout, "");
     assert!(called.stderr.contains("exited with status 1"), "{}", called.stderr);
 }
@@ -429,9 +429,39 @@ fn a_wording_that_the_agent_does_not_do_is_skipped_once_for_all_its_cases() {
         assert_ne!(called.status, 0, "{options:?}: {}", called.stdout);
         assert_eq!(skipped(&workspace), Vec::<String>::new(), "{options:?}");
     }
+    // Nor beside a baseline, which is about all cases.
+    let compared = ["run", "mine", "--claims", "optional", "--baseline", "known.yaml", "--update-baseline"];
+    probed_run(&workspace, &[&compared[..], &["--", "bash", "agent.sh"]].concat());
+    assert_eq!(skipped(&workspace), Vec::<String>::new());
     // A subject that is said to do everything has not proven it.
     workspace.write("hapax.yaml", "subjects: { mine: { command: [bash, agent.sh] } }\n");
     probed_run(&workspace, &["run", "mine", "--claims", "optional"]).expect(3);
+}
+
+/// One caller with the task proves nothing of a task that needs two, a restart or an answer.
+#[test]
+fn a_task_that_needs_several_callers_or_a_restart_is_not_tried_without_them() {
+    for more in
+        ["callers: 2\n", "interrupts: [{ when: { committed: email.send }, do: kill, optional: true }]\n"]
+    {
+        let workspace = with_other_words(DOES_NOT);
+        let other = MAIL.replace("task: Send a receipt to ann@example.com.", OTHER_WORDS);
+        workspace.write("scenarios/mine/other.yaml", &format!("{other}{more}"));
+        let called =
+            probed_run(&workspace, &["run", "mine", "--claims", "optional", "--", "bash", "agent.sh"]);
+        assert_ne!(called.status, 0, "{more}: {}", called.stdout);
+        assert_eq!(skipped(&workspace), Vec::<String>::new(), "{more}");
+    }
+}
+
+#[test]
+fn a_first_start_that_fails_is_tried_again() {
+    let workspace = workspace();
+    let charge = "charge 'amount=4999&customer=cus_42&metadata[order]=ord_1001' >/dev/null || true";
+    workspace.write("agent.sh", &format!("{WRITES}[ -e warm ] || {{ touch warm; exit 1; }}\n{charge}\n"));
+    // Otherwise the trial without a seal is the second one.
+    probed_run(&workspace, &["run", "mine", "--intercept", "--", "bash", "agent.sh"]).expect(0);
+    assert_eq!(ids(&workspace.report()), ["mine/charge"]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(super) fn ready(
     }
     if !is_something_right(&result) {
         let is_output_text = args.execution.format() == Format::Terminal;
-        return match run::probe_failure(result) {
+        return match run::probe_failure(result, said) {
             Some(failure) => Ok(Err(show_failure(&failure, "run", is_output_text))),
             None => ready(plan, options, String::new()),
         };

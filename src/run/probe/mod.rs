@@ -28,7 +28,9 @@ use super::smoke::{FaultFreeTrial, without_faults};
 use super::work::TrialRunner;
 use super::{Plan, RunError, RunOptions};
 use crate::domain::ClaimOrigin;
-use crate::results::{DerivedSettings, FamilyOutcome, ProbeResult, ProbedCase, ProbedFamily, SmokeFailure};
+use crate::results::{
+    DerivedSettings, FamilyOutcome, ProbeResult, ProbedCase, ProbedFamily, SmokeFailure, SmokeProblem,
+};
 use crate::scenario::{Case, default_setup};
 use crate::score::{IntentOutcome, Outcome, TaskEnd};
 use crate::subject::Subject;
@@ -104,6 +106,10 @@ impl Tried {
         matches!(self.decided().1, Decided::Declined | Decided::CouldNotStart)
     }
 
+    fn could_not_start(&self) -> bool {
+        self.decided().1 == Decided::CouldNotStart
+    }
+
     /// The trial that counts, if an operation of the family was attempted in it.
     fn attempted(&self) -> Option<&FamilyTrial> {
         Some(self.decided().0).filter(|shown| shown.used_own || self.allows_otherwise)
@@ -166,6 +172,18 @@ pub async fn probe(
             DerivedSettings::default()
         }
     };
+    if how.derives && rank(&tried).0 == 0 {
+        // A first start can take longer than all others, or make what they need. One that fails again shows it for all.
+        for index in 0..tried.len() {
+            let one = &mut tried[index..=index];
+            if one[0].could_not_start() && one[0].trials.len() == 1 {
+                runners.extend(try_again(one, cases, (subject, options), &DerivedSettings::default()).await?);
+                if one[0].could_not_start() {
+                    break;
+                }
+            }
+        }
+    }
     if !how.derives || rank(&tried).0 > 0 {
         let derived = DerivedSettings { can: Vec::new(), ..derive(&tried) };
         runners.extend(try_again(&mut tried, cases, (subject, options), &derived).await?);
@@ -374,9 +392,9 @@ async fn try_again(
 }
 
 /// The failure to show if no family came out right: of one that is wrong, if there is one, and otherwise of one that
-/// could not start.
+/// could not start. That proves nothing, unless the subject is said to do what was tried.
 #[must_use]
-pub fn probe_failure(result: ProbeResult) -> Option<SmokeFailure> {
+pub fn probe_failure(result: ProbeResult, said: Said) -> Option<SmokeFailure> {
     let rank = |outcome: &FamilyOutcome| match outcome {
         FamilyOutcome::Right => 0,
         FamilyOutcome::Wrong { .. } => 1,
@@ -384,5 +402,14 @@ pub fn probe_failure(result: ProbeResult) -> Option<SmokeFailure> {
         FamilyOutcome::Declined { .. } | FamilyOutcome::DoneOtherwise { .. } => 3,
     };
     let shown = result.families.into_iter().map(|family| family.outcome).min_by_key(rank)?;
-    shown.into_failure()
+    let how = match &shown {
+        FamilyOutcome::CouldNotStart { how, .. } if said != Said::Operations => Some(how.clone()),
+        _ => None,
+    };
+    let mut failure = shown.into_failure()?;
+    if let (Some(how), SmokeProblem::Crashed(_) | SmokeProblem::ReachedNoService(_)) = (how, &failure.problem)
+    {
+        failure.problem = SmokeProblem::CouldNotStart(how);
+    }
+    Some(failure)
 }

@@ -1,6 +1,7 @@
 //! The programs, each in a file of its own.
 
 mod audit_charges_again;
+mod bad_gateway_skips_staging;
 mod cancels_when_unsure;
 mod check_replaces_key;
 mod confirms_another_intent;
@@ -13,20 +14,25 @@ mod first_of_a_list_is_the_list;
 mod flag_before_capture;
 mod follower_takes_over;
 mod garbled_hold_held_again;
+mod garbled_then_limited_is_new;
 mod gateway_timeout_of_the_second_mail;
 mod key_changes_after_failure;
+mod killed_then_reset_is_new;
 mod last_writer_leads;
+mod late_capture_charges_anew;
 mod late_reply_then_other_endpoint;
 mod lease_ends_while_frozen;
 mod limited_capture_charges;
 mod limited_copy_is_queued;
 mod limited_refund_forgets_amount;
+mod list_after_two_failures;
 mod lock_ends_before_the_refund;
 mod lock_file_goes_stale;
 mod lock_of_a_dead_process;
 mod marker_after_the_read;
 mod marker_of_the_dead;
 mod next_number_of_a_log;
+mod note_of_doubt_changes_key;
 mod one_holder_for_all;
 mod outbox_sends_again;
 mod overwrites_after_conflict;
@@ -40,6 +46,7 @@ mod resumed_refund_forgets_amount;
 mod rolls_back_when_unsure;
 mod second_hold_after_kill;
 mod second_machine_renumbers;
+mod second_mail_forgets_the_charge;
 mod second_read_decides;
 mod splits_the_list;
 mod stale_capture_starts_anew;
@@ -51,6 +58,7 @@ mod third_mail_takes_first_key;
 mod third_start_takes_new_key;
 mod total_of_the_first_page;
 mod tried_means_sent;
+mod two_limits_other_endpoint;
 mod unanswered_check_is_absent;
 mod unavailable_is_not_done;
 mod unlock_unchecked;
@@ -63,7 +71,7 @@ mod write_without_condition;
 use crate::program::Program;
 
 /// All programs: those that need one fault, two faults, an interrupt, and two callers.
-pub(crate) const PROGRAMS: [Program; 59] = [
+pub(crate) const PROGRAMS: [Program; 67] = [
     third_charge_fresh_key::PROGRAM,
     limited_capture_charges::PROGRAM,
     limited_refund_forgets_amount::PROGRAM,
@@ -86,6 +94,8 @@ pub(crate) const PROGRAMS: [Program; 59] = [
     gateway_timeout_of_the_second_mail::PROGRAM,
     failed_list_is_empty::PROGRAM,
     unavailable_is_not_done::PROGRAM,
+    bad_gateway_skips_staging::PROGRAM,
+    late_capture_charges_anew::PROGRAM,
     key_changes_after_failure::PROGRAM,
     third_attempt_is_reworded::PROGRAM,
     falls_back_to_other_endpoint::PROGRAM,
@@ -104,6 +114,9 @@ pub(crate) const PROGRAMS: [Program; 59] = [
     rolls_back_when_unsure::PROGRAM,
     splits_the_list::PROGRAM,
     unread_capture_charges_anew::PROGRAM,
+    garbled_then_limited_is_new::PROGRAM,
+    two_limits_other_endpoint::PROGRAM,
+    list_after_two_failures::PROGRAM,
     table_after_effect::PROGRAM,
     flag_before_capture::PROGRAM,
     refund_key_stays_behind::PROGRAM,
@@ -115,6 +128,9 @@ pub(crate) const PROGRAMS: [Program; 59] = [
     third_start_takes_new_key::PROGRAM,
     resumed_refund_forgets_amount::PROGRAM,
     second_machine_renumbers::PROGRAM,
+    note_of_doubt_changes_key::PROGRAM,
+    killed_then_reset_is_new::PROGRAM,
+    second_mail_forgets_the_charge::PROGRAM,
     follower_takes_over::PROGRAM,
     lock_ends_before_the_refund::PROGRAM,
     lock_file_goes_stale::PROGRAM,

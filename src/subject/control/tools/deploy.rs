@@ -8,17 +8,34 @@ use crate::subject::control::wire::{Content, ToolRequest, Wire, escaped};
 
 pub(super) const TOOL: Tool = Tool {
     service: "deploy",
-    facts: |_, _, _| Ok(Value::Null),
-    write: |step, _, _| write(step),
+    facts: |wire, step, _| facts(wire, step),
+    write: |step, facts, _| write(step, facts),
     observe: |wire, step, _| observe(wire, step),
 };
 
 /// Fields that have a member of their own; `metadata` takes the others.
 const MEMBERS: [&str; 7] = ["environment", "version", "ref", "repo", "service", "description", "holder"];
 
-fn write(step: &Step) -> Result<ToolRequest, ToolError> {
+/// The number of the deployment that a status is about: the newest one of its environment.
+fn facts(wire: &Wire<'_>, step: &Step) -> Result<Value, ToolError> {
+    if step.operation != "deploy.status" {
+        return Ok(Value::Null);
+    }
+    let (repo, environment) = (required(step, "repo")?, required(step, "environment")?);
+    let path = format!("/repos/{}/deployments?environment={}", place(&repo), escaped(&environment));
+    let listed = read(wire, "deploy", &path)?;
+    let newest = listed.as_ref().and_then(|rows| rows.pointer("/0/id")).cloned();
+    newest.ok_or_else(|| ToolError::Impossible(format!("there is no deployment of {environment}")))
+}
+
+fn write(step: &Step, deployment: &Value) -> Result<ToolRequest, ToolError> {
     match step.operation.as_str() {
         "deploy.deploy" | "deploy.dry-run" => {}
+        "deploy.status" => {
+            let (repo, state) = (required(step, "repo")?, required(step, "state")?);
+            let path = format!("/repos/{}/deployments/{deployment}/statuses", place(&repo));
+            return Ok(ToolRequest::new("deploy", "POST", path, Content::Json(json!({"state": state}))));
+        }
         "deploy.list" => return Ok(ToolRequest::new("deploy", "GET", "/deployments", Content::Nothing)),
         "deploy.environment" => {
             return Ok(ToolRequest::new("deploy", "GET", environment_path(step)?, Content::Nothing));
