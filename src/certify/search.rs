@@ -61,6 +61,7 @@ pub(super) async fn search(
                 preemptions: PREEMPTIONS,
                 lies: false,
                 timeouts: false,
+                next_day: false,
                 interrupts: !subject.outlives_its_trial(),
                 leases: false,
                 part: None,

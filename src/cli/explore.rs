@@ -23,7 +23,7 @@ use crate::results::DerivedSettings;
 use crate::run::{self, Partition, Plan, ProbeOptions, RunOptions, Said, apply_derived, digest_of_settings};
 use crate::scenario::{Additions, Case, Draft, Loaded, load_matching};
 use crate::subject::words::quoted;
-use crate::subject::{Subject, SubjectKind};
+use crate::subject::{Subject, SubjectKind, next_day_library};
 use crate::text::{ci_commands, line};
 
 /// The verb, for commands that are suggested.
@@ -98,6 +98,11 @@ pub(super) struct ExploreArgs {
     #[arg(long)]
     timeouts: bool,
 
+    /// Also restart the subject with a clock that is a day ahead (Linux, with the library libfaketime): a subject that is
+    /// linked statically, as most in Go are, does not see it
+    #[arg(long)]
+    next_day: bool,
+
     /// End with the first failure
     #[arg(long)]
     first: bool,
@@ -164,6 +169,9 @@ fn budget(text: &str) -> Result<SearchBudget, String> {
 }
 
 pub(super) fn run(args: &ExploreArgs) -> Result<ExitStatus, CliError> {
+    if args.next_day {
+        next_day_library().map_err(CliError::new)?;
+    }
     let probed = match args.probed_subject()? {
         Ok(probed) => probed,
         Err(status) => return Ok(status),
@@ -313,6 +321,7 @@ impl ExploreArgs {
                 preemptions: self.preemptions,
                 lies: self.lies,
                 timeouts: self.timeouts,
+                next_day: self.next_day,
                 interrupts: !probed.subject.outlives_its_trial(),
                 leases: callers > 1,
                 part: self.partition.map(|partition| (partition.part, partition.of)),

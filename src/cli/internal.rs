@@ -21,7 +21,7 @@ pub(super) fn supervise() -> Result<ExitStatus, CliError> {
 /// Start the init process of a sealed start.
 #[derive(clap::Args)]
 pub(super) struct SealedInitArgs {
-    /// Which of the two init processes it is
+    /// Which process it is
     which: InitProcess,
 }
 
@@ -37,13 +37,15 @@ impl SealedInitArgs {
 enum InitProcess {
     First,
     Second,
+    Ipc,
 }
 
-/// `hapax sealed-init`: the init processes of a sealed start.
+/// `hapax sealed-init`: the init processes of a sealed start, and the one that keeps what starts share.
 pub(super) fn sealed_init(args: &SealedInitArgs) -> Result<ExitStatus, CliError> {
     let init = match args.which {
         InitProcess::First => crate::subject::first_init(),
         InitProcess::Second => crate::subject::second_init(),
+        InitProcess::Ipc => crate::subject::keep_ipc(),
     };
     init.map(|()| ExitStatus::Success).map_err(|error| {
         CliError::with_hint(

@@ -140,6 +140,8 @@ word_enum! {
         ElsewhereCommitted => "elsewhere-committed",
         /// The caller is killed when it has the reply, and started on another machine.
         ElsewhereReplied => "elsewhere-replied",
+        /// The caller is killed when it is committed, and started on the next day.
+        NextDayCommitted => "next-day-committed",
         /// The reply is cut in the middle.
         Truncated => "truncated",
         /// Acknowledged, and committed later.
@@ -178,6 +180,7 @@ word_enum! {
 enum CellInterrupt {
     Kill,
     KillElsewhere,
+    KillNextDay,
     Stop,
     Freeze,
     FreezeLong,
@@ -221,11 +224,12 @@ use Cell::*;
 impl Cell {
     /// The cells that are tried on a call.
     pub(super) fn of(call: &Call, limits: &SearchLimits) -> impl Iterator<Item = Cell> {
-        let SearchLimits { lies, timeouts, interrupts, leases, .. } = *limits;
+        let SearchLimits { lies, timeouts, next_day, interrupts, leases, .. } = *limits;
         let is_tried = move |cell: &Cell| match cell {
             Lie => lies,
             Timeout => timeouts,
             FreezeLong => leases && interrupts,
+            NextDayCommitted => next_day && interrupts,
             _ => interrupts || !cell.is_interrupt(),
         };
         Cell::ALL.into_iter().filter(move |cell| is_tried(cell) && cell.fits(call))
@@ -307,7 +311,7 @@ impl Cell {
     }
 
     fn written(self) -> WrittenCell {
-        use CellInterrupt::{Freeze, Kill, KillElsewhere, Stop};
+        use CellInterrupt::{Freeze, Kill, KillElsewhere, KillNextDay, Stop};
         use Reached::{Committed, Received, Replied};
         use WrittenCell::{Fault, Interrupt, Status};
         match self {
@@ -358,6 +362,7 @@ impl Cell {
             ElsewhereReceived => Interrupt(Received, KillElsewhere),
             ElsewhereCommitted => Interrupt(Committed, KillElsewhere),
             ElsewhereReplied => Interrupt(Replied, KillElsewhere),
+            NextDayCommitted => Interrupt(Committed, KillNextDay),
             StopReceived => Interrupt(Received, Stop),
             StopCommitted => Interrupt(Committed, Stop),
             StopReplied => Interrupt(Replied, Stop),
@@ -433,6 +438,7 @@ impl CellInterrupt {
         match self {
             CellInterrupt::Kill => ("killed", " and restarted"),
             CellInterrupt::KillElsewhere => ("killed", " and restarted on another machine"),
+            CellInterrupt::KillNextDay => ("killed", " and restarted on the next day"),
             CellInterrupt::Stop => ("asked to stop", " and restarted"),
             CellInterrupt::Freeze => ("frozen", ""),
             CellInterrupt::FreezeLong => ("frozen for 5 s", ""),
@@ -444,6 +450,7 @@ impl CellInterrupt {
         match self {
             CellInterrupt::Kill => "do: kill, then: restart",
             CellInterrupt::KillElsewhere => "do: kill, then: { restart: { state: empty } }",
+            CellInterrupt::KillNextDay => "do: kill, then: { restart: { day: next } }",
             CellInterrupt::Stop => "do: stop, then: restart",
             CellInterrupt::Freeze => "do: { freeze: 300ms }",
             CellInterrupt::FreezeLong => "do: { freeze: 5s }",
@@ -469,6 +476,7 @@ mod tests {
         preemptions: 0,
         lies: true,
         timeouts: true,
+        next_day: true,
         interrupts: true,
         leases: true,
         part: None,
@@ -519,7 +527,10 @@ mod tests {
         let cells = |is_replay| Cell::of(&call(is_replay), &LIMITS).collect::<Vec<_>>();
         let (first, replay) = (cells(false), cells(true));
         let left_out: Vec<_> = first.into_iter().filter(|cell| !replay.contains(cell)).collect();
-        assert_eq!(left_out, [KillCommitted, ElsewhereCommitted, StopCommitted, FreezeCommitted]);
+        assert_eq!(
+            left_out,
+            [KillCommitted, ElsewhereCommitted, NextDayCommitted, StopCommitted, FreezeCommitted]
+        );
     }
 
     #[test]

@@ -196,7 +196,8 @@ fn identity(
     subject: &Subject,
     options: &ExploreOptions,
 ) -> Result<SearchIdentity, ExploreError> {
-    let SearchLimits { depth, preemptions, lies, timeouts, random, part, seed, .. } = options.limits;
+    let SearchLimits { depth, preemptions, lies, timeouts, next_day, random, part, seed, .. } =
+        options.limits;
     let case = draft.case("search", &Schedule::without_faults(options.callers).additions());
     let case = case.map_err(ExploreError::Case)?;
     Ok(SearchIdentity {
@@ -207,7 +208,7 @@ fn identity(
         case: crate::run::digest_of_cases(std::slice::from_ref(&case)),
         seed,
         options: format!(
-            "depth {depth} preemptions {preemptions} lies {lies} timeouts {timeouts} random {random}"
+            "depth {depth} preemptions {preemptions} lies {lies} timeouts {timeouts} next day {next_day} random {random}"
         ),
         part,
     })

@@ -29,6 +29,8 @@ pub struct SearchLimits {
     pub lies: bool,
     /// Whether a reply also does not come until the client gives up, which takes as long as its timeout.
     pub timeouts: bool,
+    /// Whether the subject is also restarted with a clock that is a day ahead.
+    pub next_day: bool,
     /// Whether the subject can be interrupted: hapax starts it.
     pub interrupts: bool,
     /// Whether a caller is also frozen for longer than a lease: there is another one, which goes on meanwhile.
@@ -55,8 +57,10 @@ impl SearchLimits {
             all.push("replies that are kept back until the client gives up (--timeouts)".to_owned());
         }
         if self.interrupts {
-            let between = "a kill between two changes of files with no request between them";
-            all.extend([between.to_owned(), "a restart on another day".to_owned()]);
+            all.push("a kill between two changes of files with no request between them".to_owned());
+            if !self.next_day {
+                all.push("a restart on the next day (--next-day)".to_owned());
+            }
         }
         if self.leases && self.interrupts {
             all.push("a caller that is frozen for more than 5 s, so no lease that lasts longer".to_owned());

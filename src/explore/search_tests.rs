@@ -10,6 +10,7 @@ const LIMITS: SearchLimits = SearchLimits {
     preemptions: 2,
     lies: false,
     timeouts: false,
+    next_day: false,
     interrupts: true,
     leases: false,
     part: None,

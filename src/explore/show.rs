@@ -258,7 +258,10 @@ mod tests {
             doubtful: vec![failure(Cell::Lie, (4, 4))],
             counts: vec![(ScheduleKind::Write, counts), (ScheduleKind::Interrupt, missed)],
             interrupts: false,
-            not_tried: vec!["services that lie (--lies)".to_owned(), "a restart on another day".to_owned()],
+            not_tried: vec![
+                "services that lie (--lies)".to_owned(),
+                "a restart on the next day (--next-day)".to_owned(),
+            ],
             unknown_singles: 6,
             trials: 18,
             reruns: (8, 2),

@@ -217,9 +217,8 @@ pub async fn run(
             on(RunEvent::Ended(case, trial));
         }
     }
-    if complete && work.subject.outlives_its_trial() {
-        // Otherwise the run would end as soon as the last trials have been watched.
-        tokio::time::sleep(work.subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
+    if complete {
+        watch_last_trials(&work.subject).await;
     }
     let released = work.late.release();
     let mut report = report_of(done, !complete);
@@ -313,6 +312,13 @@ async fn all(
         }
     }
     Ok(complete)
+}
+
+/// Waits for late requests of the last trials: otherwise a run would end as soon as these have been watched.
+async fn watch_last_trials(subject: &Subject) {
+    if subject.outlives_its_trial() {
+        tokio::time::sleep(subject.settings.watch.saturating_mul(LAST_WATCHES)).await;
+    }
 }
 
 /// Writes the ledger of a case of the probe into the folder of the run.

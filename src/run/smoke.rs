@@ -309,6 +309,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_somebody_else_sends_stays_forged_without_faults() {
+        let signatures = |case: &Case| -> Vec<bool> {
+            case.events
+                .iter()
+                .map(|event| event.copies.iter().all(|copy| copy.signature.is_forged()))
+                .collect()
+        };
+        let cases = crate::scenario::shipped().unwrap();
+        let forged: Vec<&Case> = cases.iter().filter(|case| signatures(case).contains(&true)).collect();
+        assert!(forged.len() >= 10, "{}", forged.len());
+        for case in forged {
+            assert_eq!(signatures(&without_faults(case)), signatures(case), "{}", case.id);
+        }
+    }
+
+    #[test]
     fn an_entry_that_cannot_be_read_is_a_problem() {
         let case = crate::scenario::shipped().unwrap().remove(0);
         let event = Event::Noted { name: "claimed".into(), caller: Some(1), fields: Fields::new() };

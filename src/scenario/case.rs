@@ -371,6 +371,9 @@ pub enum Then {
         /// Whether its state directory is empty then, as on another machine.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         empty_state: bool,
+        /// Whether the clock that it reads is then a day ahead.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        next_day: bool,
     },
     /// The caller is not started again. After `cancel`, `stop` and `freeze` it may still finish by itself.
     End,

@@ -18,6 +18,7 @@ pub(crate) mod hosts;
 mod http;
 mod listener;
 mod machine;
+mod next_day;
 #[cfg(feature = "mcp")]
 mod packages;
 mod port;
@@ -59,6 +60,7 @@ pub(crate) use environment::client_variables;
 pub use hosts::{HostError, HostPattern, Hosts};
 pub use http::HttpExchange;
 pub use machine::Machine;
+pub use next_day::library as next_day_library;
 #[cfg(feature = "mcp")]
 pub(crate) use packages::{InstalledPackage, PreparedCommand, prepare_command, run_preparation};
 pub use rate::{CallerRate, RateLimiter, RequestRate, TokenPrice};

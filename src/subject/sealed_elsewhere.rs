@@ -43,6 +43,14 @@ pub fn second_init() -> io::Result<()> {
     Err(io::Error::other(LINUX_ONLY))
 }
 
+/// Fails: there are no namespaces.
+///
+/// # Errors
+/// Always.
+pub fn keep_ipc() -> io::Result<()> {
+    Err(io::Error::other(LINUX_ONLY))
+}
+
 pub(in crate::subject) fn receive_ports(_over: impl AsFd) -> io::Result<Vec<OwnedFd>> {
     Err(io::Error::other(LINUX_ONLY))
 }
@@ -82,7 +90,7 @@ impl SealedStart {
         match self.world.0 {}
     }
 
-    pub(in crate::subject) fn order(&self, _start: &Start) -> SealOrder {
+    pub(in crate::subject) fn order(&self, _start: &Start, _hapax: &Path) -> SealOrder {
         match self.world.0 {}
     }
 }

@@ -68,6 +68,9 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
     let program = command_words::filled(program, settings, start)?;
     home::write(settings, start)?;
     let mut env = environment(start, settings, &process_env::all());
+    if start.machine.is_next_day() {
+        next_day::set(&mut env, &next_day::library()?);
+    }
     write_values_to_files(&mut env, &start.state_dir)
         .map_err(|error| format!("cannot write the task to {}: {error}", start.state_dir.display()))?;
     if let Some(event) = &start.event {
@@ -75,7 +78,8 @@ pub(super) fn order(program: Vec<String>, settings: &Settings, start: &Start) ->
         std::fs::write(&file, event.file_text())
             .map_err(|error| format!("cannot write the event to {}: {error}", file.display()))?;
     }
-    let seal = start.sealed.as_ref().map(|sealed| sealed.order(start));
+    let hapax = settings.hapax()?;
+    let seal = start.sealed.as_ref().map(|sealed| sealed.order(start, &hapax));
     Ok(StartOrder {
         program,
         directory: home::directory(settings, start),

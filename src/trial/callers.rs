@@ -167,7 +167,7 @@ impl Caller<'_> {
                     self.log.write(self.number, &SubjectEvent::NotAccepted { start });
                     to_do.clear();
                 }
-                Some(Then::Restart { work: other, after, empty_state }) => {
+                Some(Then::Restart { work: other, after, empty_state, next_day }) => {
                     // A lease of the interrupted start may have to expire first.
                     tokio::time::sleep(after).await;
                     resumes = true;
@@ -175,6 +175,9 @@ impl Caller<'_> {
                     answers = next.or(answers);
                     let emptied =
                         if empty_state { self.directories.empty_machine(self.number) } else { Ok(()) };
+                    if next_day {
+                        self.directories.begin_next_day(self.number);
+                    }
                     match emptied {
                         Ok(()) => to_do.push_front((turn, other.unwrap_or(work))),
                         Err(error) => {

@@ -128,7 +128,8 @@ pub(super) struct TrialDirectories {
     pub(super) trust: Option<Trust>,
     /// The machine that all callers share.
     machine: Machine,
-    /// The machines of callers that were restarted on an empty one, with how many each has had.
+    /// The machines of callers that were restarted on an empty one or on the next day, with how many empty ones each has
+    /// had.
     own_machines: Mutex<BTreeMap<u32, (u32, Machine)>>,
 }
 
@@ -176,6 +177,14 @@ impl TrialDirectories {
             }
         }
         Ok(())
+    }
+
+    /// Sets the clock of a caller's machine a day ahead; what is stored on it stays.
+    pub(super) fn begin_next_day(&self, caller: u32) {
+        let machine = self.machine(caller).on_next_day();
+        let mut own = self.own_machines();
+        let number = own.get(&caller).map_or(0, |(number, _)| *number);
+        own.insert(caller, (number, machine));
     }
 
     fn create_machine(&self, owner: u32, number: u32) -> io::Result<Machine> {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 
 use super::over_http::{charge_over, request, task};
-use crate::kit::workspace::{Workspace, charge, kinds};
+use crate::kit::workspace::{Called, Workspace, charge, kinds, verdict};
 
 /// An agent that takes tasks until it is stopped: it calls `act` with all tasks so far, and then answers.
 fn agent(act: fn(&[Value]) -> Vec<TcpStream>) -> (u16, Receiver<()>, JoinHandle<Vec<TcpStream>>) {
@@ -112,6 +112,32 @@ fn a_duplicate_after_the_last_trial_fails_it_too() {
     served.join().unwrap();
     let report = workspace.report();
     assert!(kinds(&report["cases"][0]["trials"][0]["verdict"]).contains(&"late-write"), "{report:#}");
+}
+
+#[test]
+fn a_late_write_in_the_probe_fails_the_run() {
+    let (port, _ended, served) = agent(|tasks| {
+        let task = tasks.last().unwrap().clone();
+        assert_eq!(status(&charge_over(&task)), "200");
+        if tasks.len() == 1 {
+            std::thread::spawn(move || {
+                // The trial has ended when a request is refused.
+                while status(&request(&task, "GET", "/v1/charges", "")) == "200" {}
+                charge_over(&task);
+            });
+        }
+        vec![]
+    });
+    let workspace = workspace(port, "3s");
+    workspace.write("scenarios/a.yaml", &charge(""));
+    let mut command = workspace.command(&["run", "scenarios"]);
+    let called: Called = command.env_remove("HAPAX_NO_SMOKE").output().unwrap().into();
+    stop(port);
+    served.join().unwrap();
+    let called = called.expect(1);
+    let report = workspace.report();
+    assert_eq!(verdict(&report, "a")["result"], "pass", "{}", called.stdout);
+    assert!(kinds(verdict(&report, "probe/a")).contains(&"late-write"), "{report:#}");
 }
 
 #[test]

@@ -122,3 +122,18 @@ fn the_command_before_each_trial_gets_no_file_that_hapax_was_started_with() {
     assert!(workspace.path().join("ran").exists(), "{}{}", ended.stdout, ended.stderr);
     assert_eq!(workspace.read("outside"), "");
 }
+
+#[test]
+fn no_mcp_server_gets_a_file_that_hapax_was_started_with() {
+    for seal in [&[][..], &["--unsealed"]] {
+        let workspace = Workspace::new();
+        let ran = workspace.path().join("ran");
+        workspace.write("writer.sh", &format!("{WRITE_OUT}echo ran >'{}'\n", ran.display()));
+        let arguments = [&["certify", "--mcp"], seal, &["--", "bash", "writer.sh"]].concat();
+        let ended = Called::from(with_open_files(&workspace, &arguments).output().unwrap());
+        if !seal.is_empty() {
+            assert!(ran.exists(), "{}{}", ended.stdout, ended.stderr);
+        }
+        assert_eq!(workspace.read("outside"), "");
+    }
+}

@@ -14,6 +14,7 @@ pub(crate) fn tests() -> Vec<Test> {
         a_restart_finds_what_the_killed_start_left_behind_and_has_another_process_id,
         a_restart_on_an_empty_machine_finds_nothing_and_the_other_callers_stay_where_they_are,
         no_trial_finds_what_another_one_left_behind,
+        system_v_ipc_is_that_of_the_machine,
         a_project_and_its_tools_among_the_temporary_files_stay_visible_and_nothing_else_does,
         a_working_directory_that_is_the_folder_for_temporary_files_stays_visible,
     ]
@@ -93,6 +94,31 @@ async fn no_trial_finds_what_another_one_left_behind() {
     workspace.write("scenarios/plain.yaml", &charge("")).write("agent.sh", JOURNAL);
     let outputs = run(&workspace, &["--trials", "3", "-j", "1"], &["bash", "agent.sh"]);
     assert_eq!(outputs, ["journals: 0\n"; 3]);
+}
+
+/// Says how many messages are in a queue, adds one, and then is the shell with the rest.
+const QUEUE: &str = r#"use IPC::SysV qw(IPC_CREAT IPC_STAT S_IRUSR S_IWUSR); use IPC::Msg;
+my $queue = IPC::Msg->new(7, IPC_CREAT | S_IRUSR | S_IWUSR) or die "no queue: $!";
+print "messages: ", $queue->stat->qnum, "\n";
+$queue->snd(1, "charged") or die $!;
+$| = 1; print "";
+exec 'bash', 'agent.sh';
+"#;
+
+async fn system_v_ipc_is_that_of_the_machine() {
+    let workspace = Workspace::new();
+    workspace.write("queue.pl", QUEUE).write("agent.sh", CHARGE);
+    for (restart, found) in [("restart", 1), ("{ restart: { state: empty } }", 0)] {
+        workspace.write("scenarios/plain.yaml", &charge(&KILLED.replace("RESTART", restart)));
+        let outputs = run(&workspace, &["--trials", "2", "-j", "1"], &["perl", "queue.pl"]);
+        let both = ["messages: 0\n".to_owned(), format!("messages: {found}\n")];
+        assert_eq!(outputs, [&both[..], &both].concat(), "{restart}");
+    }
+    // Callers that are there at the same time share it, too.
+    workspace.write("scenarios/plain.yaml", &charge("callers: 2\n"));
+    let mut outputs = run(&workspace, &[], &["perl", "queue.pl"]);
+    outputs.sort();
+    assert_eq!(outputs, ["messages: 0\n", "messages: 1\n"]);
 }
 
 async fn a_project_and_its_tools_among_the_temporary_files_stay_visible_and_nothing_else_does() {

@@ -13,6 +13,11 @@ use crate::service::{OperationKind, Request, Service};
 /// So many late requests of each kind are recorded for each service; more of the same kind prove nothing new.
 const RECORDED_OF_EACH_KIND: usize = 32;
 
+/// The first byte of a TLS handshake.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// The commands with which a mail client begins.
+const GREETINGS: [&[u8]; 2] = [b"EHLO", b"HELO"];
+
 /// What is known of the sender of a late request.
 #[derive(Debug, Clone, Copy)]
 pub struct LateCall<'r> {
@@ -120,15 +125,20 @@ impl<S: Service> Engine<S> {
         self.note_late(from.origin.caller, &self.late(LateRequestKind::Unreadable, call));
     }
 
-    /// Records a client that came too late to send a message by SMTP.
-    pub(crate) fn record_late_message(&self, from: LateOrigin) {
+    /// Records a client that came too late to send a message by SMTP, with the first bytes that it sent. One that talks as
+    /// a mail client does is the subject, whichever process it is: it is refused before it could show its key.
+    pub(crate) fn record_late_message(&self, from: LateOrigin, first: &[u8]) {
         let call = LateCall { connection: from.connection, request: None, credential: None };
+        let late = self.late(LateRequestKind::Write, call);
+        let is_mail_client = first.first() == Some(&TLS_HANDSHAKE)
+            || first.get(..4).is_some_and(|verb| GREETINGS.iter().any(|one| verb.eq_ignore_ascii_case(one)));
         self.note_late(
             from.origin.caller,
             &LateRequest {
                 method: "SMTP".to_owned(),
                 operation: Some(format!("{}.send", self.service().name())),
-                ..self.late(LateRequestKind::Write, call)
+                sender: if is_mail_client { LateSender::Subject } else { late.sender },
+                ..late
             },
         );
     }

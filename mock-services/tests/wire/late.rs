@@ -133,6 +133,24 @@ async fn a_late_smtp_message_is_recorded_as_a_write() {
 }
 
 #[tokio::test]
+async fn a_late_mail_client_is_the_subject_and_another_process_only_if_it_says_something_else() {
+    let services = start(email(&[]).late_senders(Arc::new(|_| LateSender::Foreign))).await;
+    services.retire().await;
+    services.ledger().close();
+    for first in [b"ehlo me\r\n".as_slice(), b"HELO me\r\n", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n"] {
+        let mut connection = RawConnection::open(services.smtp_address("email", 1).unwrap()).await;
+        connection.send(first).await;
+        connection.read_to_end().await;
+    }
+    let entries = services.ledger().entries();
+    let senders = entries.iter().filter_map(|entry| match &entry.event {
+        Event::Noted { fields, .. } => Some(fields.get("sender").map(ToString::to_string)),
+        _ => None,
+    });
+    assert_eq!(senders.collect::<Vec<_>>(), [None, None, None, Some("foreign".to_owned())]);
+}
+
+#[tokio::test]
 async fn many_late_reads_hide_no_late_write() {
     let services = start(records(&[])).await;
     services.retire().await;

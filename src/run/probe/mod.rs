@@ -188,6 +188,7 @@ pub async fn probe(
         let derived = DerivedSettings { can: Vec::new(), ..derive(&tried) };
         runners.extend(try_again(&mut tried, cases, (subject, options), &derived).await?);
     }
+    super::watch_last_trials(subject).await;
     tried.iter_mut().flat_map(|one| &mut one.trials).for_each(|tried| tried.trial.add_late_requests());
     drop(runners);
     excuse_telemetry(&mut tried);

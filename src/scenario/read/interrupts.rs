@@ -33,6 +33,7 @@ const ACTION_WORDS: [(&str, InterruptAction); 4] = [
 struct Restart {
     after: Duration,
     empty_state: bool,
+    next_day: bool,
     without_task: bool,
 }
 
@@ -40,10 +41,12 @@ struct Restart {
 const THEN_WORDS: [(&str, bool); 2] = [("restart", true), ("end", false)];
 /// The value of `state` for a restart on another machine.
 const EMPTY: &str = "empty";
+/// The value of `day` for a restart whose clock is a day ahead.
+const NEXT: &str = "next";
 /// The value of `task` for a restart without the task.
 const NO_TASK: &str = "none";
 /// The keys of `restart`, of which it has one at least.
-const RESTART_KEYS: [&str; 3] = ["after", "state", "task"];
+const RESTART_KEYS: [&str; 4] = ["after", "state", "task", "day"];
 
 pub(super) const INTERRUPTS: Shape = Shape::List(&INTERRUPT.shape(), Count(0, MAX_INTERRUPTS));
 static INTERRUPT: MapShape<6> = MapShape::new([
@@ -64,10 +67,11 @@ static WHEN: MapShape<5> = MapShape::new([
 .needs(Rule::OneOf(&MOMENT_KEYS));
 static FREEZE: MapShape<1> = MapShape::new([required("freeze", Shape::DURATION)]);
 static RESTART: MapShape<1> = MapShape::new([required("restart", HOW_TO_RESTART.shape())]);
-static HOW_TO_RESTART: MapShape<3> = MapShape::new([
+static HOW_TO_RESTART: MapShape<4> = MapShape::new([
     optional(RESTART_KEYS[0], Shape::DURATION),
     optional(RESTART_KEYS[1], Shape::Word(EMPTY)),
     optional(RESTART_KEYS[2], Shape::Word(NO_TASK)),
+    optional(RESTART_KEYS[3], Shape::Word(NEXT)),
 ])
 .needs(Rule::AnyOf(&RESTART_KEYS));
 
@@ -146,9 +150,9 @@ impl InterruptReader<'_> {
                 reader.report_with_help(span, message, "remove one of them");
                 Then::End
             }
-            (Some(Restart { after, empty_state, without_task }), work) => {
+            (Some(Restart { after, empty_state, next_day, without_task }), work) => {
                 let work = work.map(|(_, work)| work).or(without_task.then(Work::default));
-                Then::Restart { work, after, empty_state }
+                Then::Restart { work, after, empty_state, next_day }
             }
             (None, Some((span, _))) => {
                 let help = "write `then: restart`, or remove this key";
@@ -175,21 +179,23 @@ impl InterruptReader<'_> {
         let node = restart?;
         let fields = reader.fields(node, "`restart`", &HOW_TO_RESTART)?;
         if fields.iter().all(Option::is_none) {
-            let help = "for example {after: 3s}, {state: empty} or {task: none}; or write `then: restart`";
-            reader.report_with_help(node.place(), "`restart` needs one of `after`, `state` and `task`", help);
+            let help = "for example {after: 3s}, {state: empty}, {task: none} or {day: next}; or write `then: restart`";
+            let message = "`restart` needs one of `after`, `state`, `task` and `day`";
+            reader.report_with_help(node.place(), message, help);
             return None;
         }
-        let [after, state, task] = fields;
+        let [after, state, task, day] = fields;
         let is_word = |node: Option<&Node>, word: &'static str| match node {
             Some(node) => reader.one_of(node, &[(word, true)]),
             None => Some(false),
         };
         let (empty_state, without_task) = (is_word(state, EMPTY), is_word(task, NO_TASK));
+        let next_day = is_word(day, NEXT)?;
         let after = match after {
             Some(node) => self.pause(node)?,
             None => Duration::ZERO,
         };
-        Some(Some(Restart { after, empty_state: empty_state?, without_task: without_task? }))
+        Some(Some(Restart { after, empty_state: empty_state?, next_day, without_task: without_task? }))
     }
 
     /// The time before a restart.
@@ -305,7 +311,7 @@ impl Interrupt {
         };
         let then = match (&self.then, self.action) {
             (_, InterruptAction::Freeze(_)) => String::new(),
-            (Then::Restart { work, after, empty_state }, _) => {
+            (Then::Restart { work, after, empty_state, next_day }, _) => {
                 let pause = if after.is_zero() {
                     String::new()
                 } else {
@@ -317,7 +323,8 @@ impl Interrupt {
                     None => "",
                 };
                 let state = if *empty_state { " on an empty machine" } else { "" };
-                format!(", then restart{pause}{state}{work}")
+                let day = if *next_day { " on the next day" } else { "" };
+                format!(", then restart{pause}{state}{day}{work}")
             }
             (Then::End, _) => ", then end".to_owned(),
         };

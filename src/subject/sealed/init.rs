@@ -40,14 +40,21 @@ pub fn first_init() -> io::Result<()> {
 /// Moves this process into the namespaces and hands over the ports, the packet sockets, and a socket over
 /// which hapax asks for connections to the subject. Returns its other end.
 fn enter_network(order: &InitOrder, supervisor: &mut Channel) -> Result<UnixStream, String> {
-    let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    namespaces::enter_network().map_err(failed("cannot make a user namespace"))?;
-    match order.ids {
-        // Root of the namespace, so that the second process has the rights to mount.
-        Some(_) => namespaces::map_own_ids(own, (0, 0)),
-        None => supervisor.send(&InitReport::Unshared).and_then(|()| supervisor.wait()),
+    match (order.seal.ipc, order.ids) {
+        (Some(keeper), _) => {
+            namespaces::join_ipc(keeper).map_err(failed("cannot join the namespaces of the machine"))?;
+        }
+        (None, ids) => {
+            namespaces::own_ipc().map_err(failed("cannot make a user namespace"))?;
+            match ids {
+                // Root of the namespace, so that the second process has the rights to mount.
+                Some(own) => namespaces::map_own_ids(own, (0, 0)),
+                None => supervisor.send(&InitReport::Unshared).and_then(|()| supervisor.wait()),
+            }
+            .map_err(failed("cannot map the user ids of a namespace"))?;
+        }
     }
-    .map_err(failed("cannot map the user ids of a namespace"))?;
+    namespaces::enter_network().map_err(failed("cannot make a network namespace"))?;
     loopback::bring_up().map_err(failed("cannot bring up the loopback interface"))?;
     let mut sockets = open_ports(&order.seal)?;
     sockets.extend(packets::open().map_err(failed("cannot open packet sockets"))?);

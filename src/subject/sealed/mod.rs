@@ -1,4 +1,4 @@
-//! Sealed starts: a subject runs, unchanged, in user, mount, network and process namespaces of its own. The real
+//! Sealed starts: a subject runs, unchanged, in user, mount, network and process namespaces of its own, and one for IPC that it shares with the other starts of its machine. The real
 //! hosts of the services lead to the services of the trial, all other hosts to the recorder, and nothing leads
 //! out.
 //!
@@ -11,6 +11,7 @@ mod handover;
 mod host_names;
 mod host_sockets;
 mod init;
+mod ipc;
 mod loopback;
 mod mounts;
 mod namespaces;
@@ -31,6 +32,8 @@ use super::route::ServiceRoute;
 pub(in crate::subject) use gateway::{Gateway, ServedPorts};
 pub(in crate::subject) use handover::receive as receive_ports;
 pub use init::{first_init, second_init};
+pub(in crate::subject) use ipc::IpcKeeper;
+pub use ipc::keep_ipc;
 pub(in crate::subject) use order::SealOrder;
 pub(crate) use seal::check;
 pub(in crate::subject) use seal::{NamespaceEvent, SealedProgram, SealedSubject};
@@ -56,13 +59,14 @@ impl SealedStart {
     }
 
     /// What the supervisor is to do.
-    pub(in crate::subject) fn order(&self, start: &Start) -> SealOrder {
+    pub(in crate::subject) fn order(&self, start: &Start, hapax: &Path) -> SealOrder {
         let mut visible = vec![start.state_dir.clone(), start.shared_dir.clone()];
         visible.extend(start.result.parent().map(Path::to_owned));
         SealOrder {
             tcp_ports: self.gateway.tcp_ports(),
             udp_ports: self.gateway.udp_ports(),
             files: self.world.files(visible, &start.machine),
+            ipc: start.machine.ipc(hapax),
             first_process: start.first_process,
         }
     }

@@ -1,19 +1,29 @@
 //! The namespaces of a sealed start and the user ids in them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 
-/// Moves this process into a user and a network namespace of its own. The processes that it starts are in a
-/// process namespace of their own, too, which ends with the first of them. This process must have one thread.
+/// Moves this process into a user namespace and one for IPC of its own.
+pub(super) fn own_ipc() -> io::Result<()> {
+    Ok(unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWIPC)?)
+}
+
+/// Moves this process into the user namespace of another one, with all rights in it, and into its namespace for IPC. This
+/// process must have one thread.
+pub(super) fn join_ipc(process: u32) -> io::Result<()> {
+    let open = |name: &str| File::open(format!("/proc/{process}/ns/{name}"));
+    let (user, ipc) = (open("user")?, open("ipc")?);
+    setns(user, CloneFlags::CLONE_NEWUSER)?;
+    Ok(setns(ipc, CloneFlags::CLONE_NEWIPC)?)
+}
+
+/// Moves this process into a network namespace of its own. The processes that it starts are in a process namespace of
+/// their own, too, which ends with the first of them.
 pub(super) fn enter_network() -> io::Result<()> {
-    let flags = CloneFlags::CLONE_NEWUSER
-        | CloneFlags::CLONE_NEWNET
-        | CloneFlags::CLONE_NEWPID
-        | CloneFlags::CLONE_NEWIPC;
-    Ok(unshare(flags)?)
+    Ok(unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWPID)?)
 }
 
 /// Lets the next process of this process namespace have this id. Without it, every program that hapax starts would have

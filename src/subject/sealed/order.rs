@@ -15,6 +15,8 @@ pub(in crate::subject) struct SealOrder {
     pub(in crate::subject) udp_ports: Vec<u16>,
     /// What the subject sees of the file system.
     pub(in crate::subject) files: FileView,
+    /// The process that keeps the namespace for IPC of its machine; without one it has a namespace of its own.
+    pub(in crate::subject) ipc: Option<u32>,
     /// About the first process id of the subject in its namespace.
     pub(in crate::subject) first_process: u32,
 }

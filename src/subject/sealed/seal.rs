@@ -116,7 +116,7 @@ impl SealedSubject {
 }
 
 /// The user and group of this process; `None` if it is root, which can map all ids.
-fn own_ids() -> Option<(u32, u32)> {
+pub(super) fn own_ids() -> Option<(u32, u32)> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     (!user.is_root()).then(|| (user.as_raw(), group.as_raw()))
 }
@@ -139,6 +139,7 @@ pub(crate) fn check(executable: &Path) -> Result<(), String> {
         tcp_ports: vec![LOW_PORT],
         udp_ports: Vec::new(),
         files: FileView::default(),
+        ipc: None,
         first_process: 2,
     };
     let nothing =

@@ -279,10 +279,13 @@ impl ReceivingCaller<'_> {
     /// Does what follows an interrupt; returns whether the subject is started again. It gets events again only if the
     /// sender sends them.
     async fn follows(&self, then: Option<Then>) -> bool {
-        let Some(Then::Restart { after, empty_state, .. }) = then else { return false };
+        let Some(Then::Restart { after, empty_state, next_day, .. }) = then else { return false };
         tokio::time::sleep(after).await;
         if empty_state && let Err(error) = self.caller.directories.empty_machine(1) {
             tracing::warn!(%error, "the state directory cannot be emptied");
+        }
+        if next_day {
+            self.caller.directories.begin_next_day(1);
         }
         true
     }

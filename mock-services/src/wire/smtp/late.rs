@@ -24,8 +24,10 @@ pub(in crate::wire) async fn serve_secured<S: Service>(
 ) {
     let from = LateOrigin::of(&stream, origin);
     let talk = async {
-        if stream.read(&mut [0; 512]).await? > 0 {
-            engine.record_late_message(from);
+        let mut first = [0; 512];
+        let length = stream.read(&mut first).await?;
+        if length > 0 {
+            engine.record_late_message(from, &first[..length]);
             stream.shutdown().await?;
             while stream.read(&mut [0; 512]).await? > 0 {}
         }
@@ -43,8 +45,10 @@ pub(in crate::wire) async fn serve<S: Service>(
     let from = LateOrigin::of(&stream, origin);
     let talk = async {
         stream.write_all(b"220 localhost ESMTP\r\n").await?;
-        if stream.read(&mut [0; 512]).await? > 0 {
-            engine.record_late_message(from);
+        let mut first = [0; 512];
+        let length = stream.read(&mut first).await?;
+        if length > 0 {
+            engine.record_late_message(from, &first[..length]);
             stream
                 .write_all(b"421 4.3.2 localhost Service not available, closing transmission channel\r\n")
                 .await?;

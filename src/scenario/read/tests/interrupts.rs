@@ -4,7 +4,8 @@ use super::{charge_case, problems_of};
 use crate::scenario::{InterruptAction, Reached, Then};
 
 /// A restart as before.
-const RESTART: Then = Then::Restart { work: None, after: Duration::ZERO, empty_state: false };
+const RESTART: Then =
+    Then::Restart { work: None, after: Duration::ZERO, empty_state: false, next_day: false };
 
 #[test]
 fn a_restart_can_be_elsewhere_or_without_the_task() {
@@ -15,10 +16,18 @@ fn a_restart_can_be_elsewhere_or_without_the_task() {
     let case = |restart: &str| charge_case(&read(restart, ""));
     let elsewhere = case("state: empty, after: 1s");
     let after = Duration::from_secs(1);
-    assert_eq!(elsewhere.interrupts[0].then, Then::Restart { work: None, after, empty_state: true });
+    assert_eq!(
+        elsewhere.interrupts[0].then,
+        Then::Restart { work: None, after, empty_state: true, next_day: false }
+    );
     let text = "payment.charge#1 committed: kill, then restart after 1s on an empty machine";
     assert_eq!(elsewhere.terms.interrupts[0].text, text);
     assert!(!elsewhere.restarts_without_task());
+    let later = case("day: next");
+    let next_day = Then::Restart { work: None, after: Duration::ZERO, empty_state: false, next_day: true };
+    assert_eq!(later.interrupts[0].then, next_day);
+    let text = "payment.charge#1 committed: kill, then restart on the next day";
+    assert_eq!(later.terms.interrupts[0].text, text);
     let without = case("task: none");
     assert!(without.restarts_without_task());
     assert_eq!(
@@ -26,7 +35,7 @@ fn a_restart_can_be_elsewhere_or_without_the_task() {
         "payment.charge#1 committed: kill, then restart without the task"
     );
     for (restart, more, wrong) in [
-        ("", "", "`restart` needs one of `after`, `state` and `task`"),
+        ("", "", "`restart` needs one of `after`, `state`, `task` and `day`"),
         ("state: full", "", "expected `empty`"),
         ("task: Go on.", "", "expected `none`"),
         ("task: none", ", task: Go on.", "restarted without a task"),
