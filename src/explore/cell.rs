@@ -278,7 +278,7 @@ impl Cell {
             | LateCommitUnavailable
             | LateAcknowledged
             | ElsewhereReceived => 4,
-            BadGateway | GatewayTimeout | RequestTimeout | FreezeLong => 5,
+            BadGateway | GatewayTimeout | RequestTimeout | FreezeLong | NextDayCommitted => 5,
             StopCommitted | StopReplied | StopReceived => 6,
             Hang | FreezeReplied | FreezeCommitted | FreezeReceived | Timeout | Lie => 8,
         }

@@ -75,7 +75,7 @@ use sealed_elsewhere as sealed;
 
 pub use command_call::{CommandCall, CommandEnd};
 pub(crate) use route::ServiceRoute;
-pub use sealed::{SealedStart, SealedWorld, first_init, second_init};
+pub use sealed::{SealedStart, SealedWorld, first_init, keep_ipc, second_init};
 pub(crate) use sealed::{check as check_sealed, trust_stores};
 pub(crate) use secret_words::{CommandSecret, command_secrets, is_secret_name};
 pub use settings::{AddedServices, Settings, Signal, StandardInput};

@@ -21,6 +21,7 @@ use super::claim::{self, ClaimInputs};
 use super::command_words;
 use super::environment::{TASK_FILE, environment, write_values_to_files};
 use super::home;
+use super::next_day;
 use super::running::{InterruptRequest, InterruptResult, Running};
 use super::sealed::{self, Gateway, ServedPorts};
 use super::supervisor::{ProgramInput, StartOrder, SupervisorMessage, SupervisorOrder};

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::kit::workspace::{Called, HAPAX, WRITES, Workspace};
+use crate::kit::workspace::{Called, HAPAX, WRITES, Workspace, charge};
 
 /// The program with the defects: it is built with the tests of the workspace.
 fn defects() -> &'static Path {
@@ -345,4 +345,23 @@ fn the_requests_of_callers_are_let_in_in_the_order_of_the_scenario() {
     let report = workspace.report();
     let why = report["cases"][0]["trials"][0]["verdict"]["void_because"][0].as_str().unwrap().to_owned();
     assert!(why.contains("caller 2 had ended when it was its turn, at request 3"), "{why}");
+}
+
+#[test]
+fn a_restart_on_the_next_day_needs_its_library() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "scenarios/late.yaml",
+        &charge("interrupts: [{ when: { committed: payment.charge }, do: kill, then: { restart: { day: next } } }]\n"),
+    );
+    for arguments in
+        [&["explore", "late", "--next-day", "--", "true"][..], &["run", "late", "--subject", "careful"]]
+    {
+        let called: Called =
+            workspace.command(arguments).env("HAPAX_LIBFAKETIME", "/no/such/file").output().unwrap().into();
+        assert_ne!(called.status, 0, "{}", called.stdout);
+        let text = format!("{}{}", called.stdout, called.stderr);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("HAPAX_LIBFAKETIME names /no/such/file, which is not a file"), "{text}");
+    }
 }

@@ -22,6 +22,8 @@ mod mcp_servers;
 mod model_agent;
 mod model_clients;
 mod model_streams;
+#[cfg(target_os = "linux")]
+mod next_day;
 mod packages;
 mod published_mcp_servers;
 mod real_clients;
@@ -51,6 +53,8 @@ fn main() -> std::process::ExitCode {
         (Clients, "model_agent", model_agent::tests()),
         (Clients, "model_clients", model_clients::tests()),
         (Clients, "model_streams", model_streams::tests()),
+        #[cfg(target_os = "linux")]
+        (Clients, "next_day", next_day::tests()),
         (Clients, "packages", packages::tests()),
         (Clients, "real_clients", real_clients::tests()),
         (Clients, "recorded_models", recorded_models::tests()),
