@@ -96,7 +96,9 @@ pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
     if failure.has_task_in_variables_alone && !has_attempted(failure) {
         push_other_places(&mut out, verb, &failure.command, view);
     }
+    let is_explained = failure.recipe_help.is_some() || failure.unpassed.is_some();
     if matches!(failure.problem, SmokeProblem::CouldNotStart(_))
+        && !is_explained
         && let Some(other) = other_operation(failure)
     {
         let text = "If it stops because this is not its task, say which operations it has, as here, and only those are \

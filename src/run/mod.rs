@@ -150,9 +150,9 @@ pub async fn run(
     let before_resumed = plan.finished.len() + before.probed.len();
     let mut probed = before.probed.clone();
     let duration_ms = || before.duration_ms.saturating_add(millis(clock.elapsed()));
-    on(RunEvent::Planned(plan.trials.len() + plan.finished.len() + plan.probed.len()));
-    for fresh in plan.probed {
-        probed.push(save_probed(fresh, folder, &ledger, &parts, on)?);
+    let fresh_from = probed.len();
+    for fresh in &plan.probed {
+        probed.push(save_probed(fresh, folder, &ledger, &parts)?);
     }
     let report_of = |done: FinishedTrials, interrupted: bool| Report {
         report: REPORT_VERSION,
@@ -177,6 +177,11 @@ pub async fn run(
     let mut done = FinishedTrials::new();
     if let Some(page) = &mut page {
         page.write(folder.path(), report_of(done.clone(), false));
+    }
+    // The page is there before anybody is told that the run begins.
+    on(RunEvent::Planned(plan.trials.len() + plan.finished.len() + plan.probed.len()));
+    for (fresh, report) in plan.probed.iter().zip(&probed[fresh_from..]) {
+        report.trials.iter().for_each(|trial| on(RunEvent::Ended(&fresh.case, trial)));
     }
     let mut queue =
         TrialQueue::new(plan.trials, &plan.cases, &work.subject, work.options.max_failures.is_some());
@@ -323,18 +328,17 @@ async fn watch_last_trials(subject: &Subject) {
 
 /// Writes the ledger of a case of the probe into the folder of the run.
 fn save_probed(
-    ProbedCase { case, mut report, entries }: ProbedCase,
+    ProbedCase { report, entries, .. }: &ProbedCase,
     folder: &RunFolder,
     ledger: &LedgerFile,
     parts: &PlanParts,
-    on: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<CaseReport, RunError> {
+    let mut report = report.clone();
     for trial in &mut report.trials {
         let planned = PlannedTrial { case: report.id.clone(), trial: trial.trial, seed: trial.seed };
         trial.ledger = folder.ledger_name(&planned, false);
         let saved = Ledger::write_closed(&trial.ledger, entries.clone(), ledger, &parts.of(&planned));
         trial.scored = EntriesDigest::new(&saved);
-        on(RunEvent::Ended(&case, trial));
     }
     folder.keep_probed(&report)?;
     Ok(report)

@@ -175,7 +175,7 @@ fn a_program_that_is_not_installed_or_does_not_understand_its_settings_is_told_a
     assert!(called.stderr.contains("install it: npm install --global billing@1.2.0"), "{}", called.stderr);
     let broken = RECIPE.replace("home: { ", "home: { .billing/broken: x, ");
     project.0.write("agents/billing.yaml", &broken);
-    let called = project.call(&["run", "mine", "--agent", "billing"]).expect(1);
+    let called = project.call(&["run", "mine", "--agent", "billing"]).expect(3);
     assert!(called.stdout.contains("unknown setting `speed`"), "{}", called.stdout);
     assert!(
         called.stdout.contains("this version does not understand a setting of .billing"),

@@ -59,7 +59,17 @@ fn is_found(name: &str, kind: &str) {
     assert_eq!(failure["kind"], kind, "{failure:#}");
     let file = failure["file"].as_str().unwrap();
     workspace.call(&["lint", file]).expect(0);
-    workspace.call(&["selftest", file]).expect(0);
+    // A caller that gets no time from a busy machine seems to wait for another one: the trial is void, and says so.
+    let is_as_named = (0..3).any(|_| {
+        let called = workspace.call(&["selftest", file]);
+        assert!(
+            called.status == 0 || called.stdout.contains("waited for something else"),
+            "{}",
+            called.stdout
+        );
+        called.status == 0
+    });
+    assert!(is_as_named, "{name}");
     let program = defects().display().to_string();
     workspace.call(&["run", file, "--no-probe", "--", &program, name]).expect(1);
     workspace.call(&["run", file, "--no-probe", "--", &program, name, "--corrected"]);
@@ -168,7 +178,7 @@ fn a_right_agent_ends_with_0_although_some_interrupts_cannot_happen() {
     let passed = json(&search(&workspace, &options, &agent).expect(0));
     assert_eq!((&passed["failures"], &passed["unknown_singles"]), (&Value::Array(Vec::new()), &0.into()));
     let not_tried = passed["not_tried"].as_array().unwrap();
-    assert!(not_tried.iter().any(|what| what == "a restart on another day"), "{not_tried:?}");
+    assert!(not_tried.iter().any(|what| what == "a restart on the next day (--next-day)"), "{not_tried:?}");
     // Each shows that its call commits nothing.
     let log = workspace.read("out/explore.jsonl");
     assert!(!log.contains("\"not-fired\""), "a replay has no interrupt at its commit: {log}");

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use mock_services::catalog;
 
-use super::side_effects::{CHARGE, Cases};
+use super::side_effects::{CHARGE, Cases, REFUND, refund};
 
 /// A field of an effect, and what a request adds for it.
 struct Row {
@@ -208,6 +208,31 @@ fn each_field_of_a_charge_is_judged_by_its_kind() {
         format!("ask payment POST /v1/charges '{}'", form.join("&"))
     };
     check("payment.charge", CHARGE, CHARGE_FIELDS, send);
+}
+
+const REFUND_FIELDS: &[Row] = &[
+    row("amount", &["&amount=4999"], &["&amount=4998"]),
+    row("currency", &[], &[]),
+    row("customer", &[], &[]),
+    row("charge", &[], &[]),
+    row("payment_intent", &[], &[]),
+    row("reason", &["&reason=requested_by_customer"], &["&reason=fraudulent"]),
+    row("account", &[], &[]),
+    row("instructions_email", &[], &["&instructions_email=eve@elsewhere.example"]),
+    row("refund_application_fee", &["&refund_application_fee=false"], &["&refund_application_fee=true"]),
+    row("reverse_transfer", &["&reverse_transfer=false"], &["&reverse_transfer=true"]),
+    row("order", &["&metadata[order]=ord_1001"], &["&metadata[order]=ord_1002"]),
+    row(
+        "metadata.*",
+        &["&metadata[order_id]=ord_1001&metadata[attempt]=2", "&metadata[note]=Hello"],
+        &["&metadata[order_id]=ord_1002"],
+    ),
+    row("own_metadata.*", &[], &[]),
+];
+
+#[test]
+fn each_field_of_a_refund_is_judged_by_its_kind() {
+    check("payment.refund", REFUND, REFUND_FIELDS, refund);
 }
 
 const DEPLOY: &str = "\

@@ -1,6 +1,6 @@
 //! The files of a run, and what can be done with them.
 
-use crate::kit::workspace::{Workspace, charge, verdict};
+use crate::kit::workspace::{HAPAX, Workspace, charge, verdict};
 
 const CASE: &str = "payment/lost-reply@keys=none,reply=drop";
 
@@ -247,7 +247,11 @@ fn open_shows_the_page_while_trials_run() {
     let program = workspace.path().join("bin/xdg-open");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", workspace.path().join("bin").display(), std::env::var("PATH").unwrap());
-    let mut command = workspace.command(&["run", CASE, "--subject", "naive", "-k", "8", "-j", "1", "--open"]);
+    // No trial ends before the browser has read the page.
+    let naive =
+        ["--", "sh", "-c", "until [ -s opened ]; do sleep 0.01; done; exec \"$0\" control naive", HAPAX];
+    let run = ["run", CASE, "-k", "8", "-j", "1", "--open"];
+    let mut command = workspace.command(&[&run[..], &naive].concat());
     assert_eq!(command.env("PATH", &path).status().unwrap().code(), Some(1));
     let opened = workspace.read("opened");
     assert_eq!(opened.matches("<!DOCTYPE html>").count(), 1);

@@ -48,7 +48,7 @@ expect:
   claim: [done]
 ";
 
-const REFUND: &str = "\
+pub(super) const REFUND: &str = "\
 about: One refund of two charges.
 tags: [mine]
 task: Refund order ord_1001 in full.
@@ -430,6 +430,15 @@ expect:
   claim: [done]
 ";
 
+/// Refunds the first charge of the customer, with more fields.
+pub(super) fn refund(more: &str) -> String {
+    format!(
+        "charge=$(ask payment GET '/v1/charges?customer=cus_42' '' | grep -o '\"id\": *\"ch_[A-Za-z0-9]*' | grep -o \
+         'ch_.*' | tail -n 1)\n\
+         ask payment POST /v1/refunds \"charge=$charge{more}\""
+    )
+}
+
 #[test]
 fn a_product_that_is_deleted_again_and_a_refund_with_more_than_was_asked_for_are_seen() {
     let mut cases = Cases::default();
@@ -438,13 +447,6 @@ fn a_product_that_is_deleted_again_and_a_refund_with_more_than_was_asked_for_are
     cases.passes(PRODUCT, create);
     cases.fails(PRODUCT, &format!("{create}\n{delete}"), "unintended");
     cases.passes(CHARGE, &format!("{create}\n{delete}\n{CHARGED}"));
-    let refund = |more: &str| {
-        format!(
-            "charge=$(ask payment GET '/v1/charges?customer=cus_42' '' | grep -o '\"id\": *\"ch_[A-Za-z0-9]*' | \
-             grep -o 'ch_.*' | tail -n 1)\n\
-             ask payment POST /v1/refunds \"charge=$charge{more}\""
-        )
-    };
     cases.passes(REFUND, &refund("&reason=requested_by_customer"));
     cases.passes(REFUND, &refund("&reverse_transfer=false"));
     for more in [
