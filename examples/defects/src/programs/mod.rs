@@ -1,7 +1,7 @@
 //! The programs, each in a file of its own.
 
 mod audit_charges_again;
-mod bad_gateway_skips_staging;
+mod bad_gateway_uses_other_provider;
 mod cancels_when_unsure;
 mod check_replaces_key;
 mod confirms_another_intent;
@@ -94,7 +94,7 @@ pub(crate) const PROGRAMS: [Program; 67] = [
     gateway_timeout_of_the_second_mail::PROGRAM,
     failed_list_is_empty::PROGRAM,
     unavailable_is_not_done::PROGRAM,
-    bad_gateway_skips_staging::PROGRAM,
+    bad_gateway_uses_other_provider::PROGRAM,
     late_capture_charges_anew::PROGRAM,
     key_changes_after_failure::PROGRAM,
     third_attempt_is_reworded::PROGRAM,
