@@ -2,6 +2,8 @@
 
 /// An operation.
 pub const OPERATION: &str = "payment.charge";
+/// An operation of another service.
+pub const OTHER_OPERATION: &str = "email.send";
 /// A service.
 pub const SERVICE: &str = "payment";
 /// What is known about a service, as `--assume` takes it.

@@ -118,7 +118,7 @@ pub fn smoke_text(failure: &SmokeFailure, verb: &str, view: &View) -> String {
 
 /// An operation of a service that the task does not need.
 fn other_operation(failure: &SmokeFailure) -> Option<&'static str> {
-    ["payment.charge", "email.send"].into_iter().find(|operation| {
+    [examples::OPERATION, examples::OTHER_OPERATION].into_iter().find(|operation| {
         let service = operation.split('.').next();
         !failure.services.iter().any(|name| Some(name.as_str()) == service)
     })
